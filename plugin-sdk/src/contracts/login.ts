@@ -1,0 +1,49 @@
+import type { RoutesApp } from '../routes.ts'
+import { defineRegistry } from '../service.ts'
+
+/** What a client sends to `POST /auth/:provider` (interface, "Authentication endpoints"). */
+export interface LoginCredentials {
+  /** The user's identifier at the provider. */
+  readonly uuid: string
+  /** Wallet address as sent by the client: `0x` and 40 hexadecimal digits in any case. */
+  readonly address: string
+  /** The provider's proof, in a form of its own. */
+  readonly token: string
+}
+
+/** The circumstances of a sign-in that a provider may have to check its proof against. */
+export interface LoginCircumstances {
+  /** The address at which the client reaches the node: `server.publicUrl`, or a trusted form of its Host. */
+  readonly origin: URL
+  /** Aborted when the client is gone or the time for a sign-in is over. */
+  readonly signal: AbortSignal
+}
+
+/** Who the provider vouches for. */
+export interface VerifiedLogin {
+  /** The identifier at the provider, as verified. */
+  readonly uuid: string
+  /** The wallet address, as verified: it must be proven, not copied from the request. */
+  readonly address: string
+}
+
+/**
+ * Verifies a wallet. The kernel does the rest: admission, the user, the session.
+ *
+ * The name in the registry is the last segment of `POST /auth/:provider`.
+ */
+export interface LoginProvider {
+  /**
+   * Verifies the credentials.
+   *
+   * @throws NodekeepError UNAUTHORIZED when the proof is wrong, used or too old; VALIDATION_ERROR when it can't
+   * be read; UPSTREAM_ERROR, UPSTREAM_TIMEOUT or SERVICE_UNAVAILABLE when somebody else's server failed. Whatever
+   * else is thrown is answered with INTERNAL_ERROR, and nobody is signed in.
+   */
+  verify(credentials: LoginCredentials, circumstances: LoginCircumstances): Promise<VerifiedLogin>
+  /** Registers further public routes below `/auth/<name>/`, such as a nonce. They are rate-limited. */
+  routes?(app: RoutesApp): void | Promise<void>
+}
+
+/** Login providers, by the name in their path. `logout` and other segments that the kernel uses are taken. */
+export const LoginProviders = defineRegistry<LoginProvider>('login-providers', 1)

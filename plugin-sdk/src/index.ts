@@ -1,0 +1,44 @@
+export type { BaseContext, Log, SetupContext } from './context.ts'
+export * from './contracts/ai.ts'
+export * from './contracts/backup.ts'
+export * from './contracts/change-log.ts'
+export * from './contracts/files.ts'
+export * from './contracts/health.ts'
+export * from './contracts/lease.ts'
+export * from './contracts/login.ts'
+export * from './contracts/overlay.ts'
+export * from './contracts/sessions.ts'
+export * from './contracts/storage.ts'
+export * from './contracts/update.ts'
+export * from './contracts/users.ts'
+export * from './contracts/wasm.ts'
+export {
+  type ErrorBody,
+  type ErrorCode,
+  errorStatus,
+  isNodekeepError,
+  NodekeepError,
+  type NodekeepErrorOptions,
+} from './errors.ts'
+export { defineEvent, type EventBus, type EventType } from './event.ts'
+export { definePlugin, isPlugin, type Plugin, type PluginDefinition, type SetupResult } from './plugin.ts'
+export type { ErrorSerializer, RouteAccess, Routes, RoutesApp, RoutesOptions, SchemaTypes } from './routes.ts'
+export { Secret, type Static, secretKeyword, Type } from './schema.ts'
+export {
+  type Contributed,
+  type Disposer,
+  defineRegistry,
+  defineService,
+  type Provided,
+  type Registry,
+  type RegistryMap,
+  type RegistryReader,
+  type RegistryWriter,
+  type Required,
+  type Requirement,
+  type RequirementMap,
+  type Service,
+  type ServiceMap,
+  tokenKey,
+} from './service.ts'
+export type { Migrate, Migration, StateStore } from './state.ts'

@@ -1,0 +1,74 @@
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyTypeProvider,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import type { AuthenticatedUser } from './contracts/users.ts'
+import type { ErrorBody } from './errors.ts'
+
+/** Reads TypeBox schemas of a route as the types of its request and its answer. */
+export interface SchemaTypes extends FastifyTypeProvider {
+  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+  serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+}
+
+/**
+ * The Fastify instance that a plugin registers its routes on. It is the plugin's own: hooks, decorators and
+ * nested plugins stay inside. It never listens; the kernel hands requests to it.
+ */
+export type RoutesApp = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  SchemaTypes
+>
+
+/** How one foreign protocol writes errors, for routes that speak it (an OpenAI-style API, tus, WebDAV …). */
+export type ErrorSerializer = (error: ErrorBody & { readonly status: number }) => {
+  readonly contentType: string
+  readonly body: string
+}
+
+export interface RoutesOptions {
+  /** A path before every route of the call, such as `/api/notes`. */
+  readonly prefix?: string
+  /** Writes the errors of these routes, and of unknown paths below `prefix`, in another form than the node's. */
+  readonly serializeError?: ErrorSerializer
+}
+
+/** Registers routes. Nothing answers before the plugin is active, and nothing after it stopped. */
+export type Routes = (register: (app: RoutesApp) => void | Promise<void>, options?: RoutesOptions) => void
+
+/**
+ * Who may call a route.
+ *
+ * - `user` (also when nothing is said): anyone signed in
+ * - `owner`: the node's owner
+ * - `public`: everyone; `publicReason` says why that is right
+ */
+export type RouteAccess = 'user' | 'owner' | 'public'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls. `null` on public routes when the request carries no valid session. */
+    user: AuthenticatedUser | null
+  }
+
+  interface FastifyContextConfig {
+    access?: RouteAccess
+    /** Why a public route may be public. Shown by `nodekeep plugins list` and required for `access: 'public'`. */
+    publicReason?: string
+    /** The scope that an API token needs, such as `notes:read`. Without one, only full sessions may call. */
+    scope?: string
+    /**
+     * `buffered` (default): the body must have arrived within `server.bodyTimeoutSeconds`.
+     * `stream`: the route reads the body itself; only a stall of that length ends it.
+     */
+    body?: 'buffered' | 'stream'
+  }
+}
