@@ -1,0 +1,82 @@
+import type { Disposer, EventBus, EventType, Log } from '@nodekeep/plugin-sdk'
+
+/** The event bus of one plugin. */
+export interface EventScope extends EventBus {
+  /** Takes all listeners of this scope back, also for what is emitted but not delivered yet. */
+  close(): void
+}
+
+/** The node's event bus. */
+export interface KernelEventBus {
+  /**
+   * A bus for one listener group, such as a plugin. All scopes share the events.
+   *
+   * @param log hears of listeners that throw or reject
+   */
+  scope(log: Log): EventScope
+}
+
+interface Listener {
+  readonly log: Log
+  readonly call: (payload: unknown) => void | Promise<void>
+  active: boolean
+}
+
+/** Delivers each event in a microtask of its own, to those who listened when it was emitted and still do. */
+export function createEventBus(): KernelEventBus {
+  const byEvent = new Map<string, Set<Listener>>()
+
+  function emit(name: string, payload: unknown): void {
+    const listeners = byEvent.get(name)
+    if (!listeners) return
+    const audience = [...listeners]
+    queueMicrotask(() => {
+      for (const listener of audience) deliver(name, payload, listener)
+    })
+  }
+
+  function add(name: string, listener: Listener): void {
+    const listeners = byEvent.get(name) ?? new Set()
+    byEvent.set(name, listeners.add(listener))
+  }
+
+  function remove(name: string, listener: Listener): void {
+    listener.active = false
+    const listeners = byEvent.get(name)
+    listeners?.delete(listener)
+    if (listeners?.size === 0) byEvent.delete(name)
+  }
+
+  return {
+    scope(log) {
+      const disposers = new Set<Disposer>()
+      return {
+        emit: (event, payload) => emit(event.name, payload),
+        on<T>(event: EventType<T>, call: (payload: T) => void | Promise<void>): Disposer {
+          const listener: Listener = { log, call: call as Listener['call'], active: true }
+          add(event.name, listener)
+          const dispose = (): void => {
+            remove(event.name, listener)
+            disposers.delete(dispose)
+          }
+          disposers.add(dispose)
+          return dispose
+        },
+        close() {
+          for (const dispose of disposers) dispose()
+        },
+      }
+    },
+  }
+}
+
+function deliver(event: string, payload: unknown, listener: Listener): void {
+  if (!listener.active) return
+  const failed = (err: unknown): void => listener.log.error({ err, event }, 'an event listener failed')
+  try {
+    const result = listener.call(payload)
+    if (result) Promise.resolve(result).catch(failed)
+  } catch (error) {
+    failed(error)
+  }
+}

@@ -1,0 +1,43 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Makes the data folder, and in it an empty file that only the node's user may read. What exists is kept.
+ *
+ * A new folder gets the mode 0700; one that exists keeps its own, since somebody may have shared it on purpose.
+ *
+ * @returns the file's path
+ * @throws Error that says which folder can't be written
+ */
+export function preparePrivateFile(folder: string, name: string): string {
+  const path = join(folder, name)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    createOrRestrict(path)
+  } catch (error) {
+    throw unwritableFolder(folder, error)
+  }
+  return path
+}
+
+/**
+ * An existing file is never opened here: this process may hold it as a database, and closing another descriptor
+ * of it would drop SQLite's locks (POSIX locks belong to the process, not to the descriptor).
+ */
+function createOrRestrict(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    chmodSync(path, 0o600)
+  }
+}
+
+/** The error for a data folder that the node can't write. */
+export function unwritableFolder(folder: string, cause: unknown): Error {
+  const { code } = cause as NodeJS.ErrnoException
+  return new Error(
+    `The data folder ${folder} can't be written${code ? ` (${code})` : ''}. Give the node's user write access to it, or choose another one with --data.`,
+    { cause },
+  )
+}

@@ -1,0 +1,133 @@
+import { stat } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
+import { preparePrivateFile } from './data-folder.ts'
+import { Gate } from './gate.ts'
+import { openFailure } from './open-failure.ts'
+import { applySchema, kernelSchema, type SchemaStep } from './schema.ts'
+import { createSql, type Sql } from './sql.ts'
+
+/**
+ * The node's only connection to `state.sqlite`, shared by everything in the kernel.
+ *
+ * Work on it is synchronous, so keep it short. Everybody enters by {@link StateDatabase.use} or
+ * {@link StateDatabase.transaction}, which wait while a plugin's migration has a transaction open. A call rejects
+ * when the database is closed.
+ */
+export class StateDatabase {
+  readonly path: string
+  readonly #connection: DatabaseSync
+  readonly #sql: Sql
+  readonly #gate = new Gate()
+  readonly #file: { readonly dev: number; readonly ino: number }
+
+  constructor(path: string, connection: DatabaseSync, file: { readonly dev: number; readonly ino: number }) {
+    this.path = path
+    this.#connection = connection
+    this.#sql = createSql(connection)
+    this.#file = file
+  }
+
+  /** Runs statements, each durable when it returns. The work must not be asynchronous. */
+  async use<T>(work: (sql: Sql) => T): Promise<T> {
+    await this.#gate.pass()
+    this.#assertOpen()
+    return work(this.#sql)
+  }
+
+  /** Runs statements in one transaction: all of them are kept, or none when the work throws. */
+  async transaction<T>(work: (sql: Sql) => T): Promise<T> {
+    await this.#gate.pass()
+    this.#assertOpen()
+    this.#connection.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work(this.#sql)
+      if (result instanceof Promise)
+        throw new TypeError('A transaction that awaits needs exclusiveTransaction().')
+      this.#connection.exec('COMMIT')
+      return result
+    } catch (error) {
+      this.#rollBack()
+      throw error
+    }
+  }
+
+  /**
+   * Runs asynchronous work in one transaction while everybody else waits: all of it is kept, or none when it
+   * rejects. It must use the statements that it is given; any other way in would wait for itself.
+   */
+  exclusiveTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#gate.hold(async () => {
+      this.#assertOpen()
+      this.#connection.exec('BEGIN IMMEDIATE')
+      try {
+        const result = await work(this.#sql)
+        this.#connection.exec('COMMIT')
+        return result
+      } catch (error) {
+        this.#rollBack()
+        throw error
+      }
+    })
+  }
+
+  /** Tells whether the database answers and its file is still in its place. It never waits for anybody. */
+  async isConnected(): Promise<boolean> {
+    try {
+      this.#assertOpen()
+      this.#sql.get('SELECT count(*) AS steps FROM kernel_schema')
+      const { dev, ino } = await stat(this.path)
+      return dev === this.#file.dev && ino === this.#file.ino
+    } catch {
+      return false
+    }
+  }
+
+  /** Waits for an open transaction, then closes. Calling it again does nothing. */
+  async close(): Promise<void> {
+    await this.#gate.pass()
+    if (this.#connection.isOpen) this.#connection.close()
+  }
+
+  #assertOpen(): void {
+    if (!this.#connection.isOpen) throw new Error('The state database is closed.')
+  }
+
+  /** SQLite has rolled back by itself after some failures, such as a full disk. */
+  #rollBack(): void {
+    if (this.#connection.isOpen && this.#connection.isTransaction) this.#connection.exec('ROLLBACK')
+  }
+}
+
+/**
+ * Opens `<dataFolder>/state.sqlite`, making the folder (0700) and the file (0600) when they are missing, and
+ * brings the kernel's tables up to date. Take the lock of the data folder first.
+ *
+ * @throws Error with one line for a person: unwritable folder, damaged file, newer schema, full disk
+ */
+export async function openStateDatabase(
+  dataFolder: string,
+  schema: readonly SchemaStep[] = kernelSchema,
+): Promise<StateDatabase> {
+  const path = preparePrivateFile(dataFolder, 'state.sqlite')
+  let connection: DatabaseSync | undefined
+  try {
+    connection = new DatabaseSync(path, { timeout: 5000, enableForeignKeyConstraints: true })
+    configure(connection)
+    applySchema(connection, schema)
+    return new StateDatabase(path, connection, await stat(path))
+  } catch (error) {
+    connection?.close()
+    throw openFailure(path, error)
+  }
+}
+
+/**
+ * FULL makes every commit reach the disk before it returns; under WAL, SQLite's default of NORMAL would lose the last
+ * ones in a power cut. The fullfsync pair asks the same of macOS and means nothing elsewhere.
+ */
+function configure(connection: DatabaseSync): void {
+  connection.exec('PRAGMA journal_mode = WAL')
+  connection.exec('PRAGMA synchronous = FULL')
+  connection.exec('PRAGMA fullfsync = ON')
+  connection.exec('PRAGMA checkpoint_fullfsync = ON')
+}

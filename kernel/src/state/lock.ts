@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+import { preparePrivateFile } from './data-folder.ts'
+import { isBusy, openFailure } from './open-failure.ts'
+
+/** The right to be the only node on a data folder. It ends with the process, also when that is killed. */
+export interface DataLock {
+  /** Lets another node have the folder. Calling it again does nothing. */
+  release(): void
+}
+
+/** Who holds a lock, as others read it. */
+interface Holder {
+  readonly token: string
+  readonly pid: number
+  readonly since: string
+}
+
+const ATTEMPTS = 5
+
+/**
+ * Takes `<folder>/lock`: a small SQLite database that says who holds it, and on which a write transaction stays
+ * open. The operating system drops that lock with the process, so a crash leaves nothing to clean up.
+ *
+ * @throws Error that names the process that has the folder, or says why the folder can't be locked
+ */
+export function lockDataFolder(folder: string): DataLock {
+  const path = preparePrivateFile(folder, 'lock')
+  let connection: DatabaseSync | undefined
+  try {
+    connection = new DatabaseSync(path, { timeout: 500 })
+    connection.exec('PRAGMA journal_mode = DELETE')
+    hold(connection, folder)
+  } catch (error) {
+    connection?.close()
+    throw error instanceof FolderInUse ? error : openFailure(path, error)
+  }
+  const held = connection
+  return {
+    release() {
+      if (held.isOpen) held.close()
+    },
+  }
+}
+
+class FolderInUse extends Error {}
+
+/**
+ * Writing down who holds the lock needs a commit, which lets go of it for a moment. So: write, take it again, and
+ * look whether the name in it is still ours.
+ */
+function hold(connection: DatabaseSync, folder: string): void {
+  const token = randomUUID()
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    try {
+      connection.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      if (isBusy(error)) throw new FolderInUse(inUse(folder, readHolder(connection), token), { cause: error })
+      throw error
+    }
+    if (readHolder(connection)?.token === token) return
+    writeHolder(connection, { token, pid: process.pid, since: new Date().toISOString() })
+    connection.exec('COMMIT')
+  }
+  throw new FolderInUse(inUse(folder, undefined, token))
+}
+
+function writeHolder(connection: DatabaseSync, holder: Holder): void {
+  connection.exec(
+    'CREATE TABLE IF NOT EXISTS holder (one INTEGER PRIMARY KEY CHECK (one = 1), token TEXT, pid INTEGER, since TEXT) STRICT',
+  )
+  connection
+    .prepare('INSERT OR REPLACE INTO holder (one, token, pid, since) VALUES (1, ?, ?, ?)')
+    .run(holder.token, holder.pid, holder.since)
+}
+
+/** Nothing when there is no holder yet, or when the holder is just writing its name. */
+function readHolder(connection: DatabaseSync): Holder | undefined {
+  try {
+    return connection.prepare('SELECT token, pid, since FROM holder').get() as Holder | undefined
+  } catch {
+    return undefined
+  }
+}
+
+function inUse(folder: string, holder: Holder | undefined, ownToken: string): string {
+  const who = holder && holder.token !== ownToken ? ` (process ${holder.pid}, since ${holder.since})` : ''
+  return `Another node${who} already uses ${folder}. Stop it, or start this one with another --data.`
+}
