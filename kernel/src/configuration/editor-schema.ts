@@ -1,0 +1,69 @@
+import type { TObject } from 'typebox'
+import { closeSchema } from './closed-schema.ts'
+import { kernelSchema, pluginSchema } from './kernel-schema.ts'
+import { type JsonSchema, jsonSchema, typesOf } from './schema-walk.ts'
+
+const preset: JsonSchema = { type: 'string', description: 'Path of another file, relative to this one.' }
+
+/**
+ * One JSON Schema (draft-07, which editors know best) of a configuration file.
+ *
+ * Nothing is required in it, since what a file leaves out may come from another layer, and `"${NAME}"` may stand
+ * for any value.
+ *
+ * @param sections the schemas of the plugins' sections; `null` for a plugin without configuration
+ */
+export function editorSchema(sections: ReadonlyMap<string, TObject | null>): JsonSchema {
+  const { plugins, ...own } = jsonSchema(kernelSchema).properties ?? {}
+  const entry = { anyOf: [{ type: 'boolean' }, jsonSchema(pluginSchema)] }
+  const plugin = partial(closeSchema(entry))
+  const loaded = [...sections].map(([name, schema]) => [
+    name,
+    partial(closeSchema(schema === null ? { type: 'object', properties: {} } : jsonSchema(schema))),
+  ])
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Nodekeep configuration',
+    type: 'object',
+    allowTrailingCommas: true,
+    properties: {
+      $schema: { type: 'string' },
+      extends: {
+        description: 'Presets that this file is laid over, the later ones winning.',
+        anyOf: [preset, { type: 'array', items: preset }],
+      },
+      ...Object.fromEntries(
+        Object.entries(own).map(([name, schema]) => [name, partial(closeSchema(schema))]),
+      ),
+      plugins: { ...plugins, patternProperties: {}, additionalProperties: plugin },
+      ...Object.fromEntries(loaded),
+    },
+  }
+}
+
+function partial(schema: JsonSchema): JsonSchema {
+  const { required: _, ...rest } = schema
+  const open: Record<string, unknown> = { ...rest }
+  for (const name of ['properties', 'patternProperties'] as const) {
+    const children = schema[name]
+    if (children) {
+      open[name] = Object.fromEntries(Object.entries(children).map(([key, child]) => [key, partial(child)]))
+    }
+  }
+  for (const name of ['anyOf', 'oneOf', 'allOf'] as const) {
+    if (schema[name]) open[name] = schema[name].map(partial)
+  }
+  if (Array.isArray(schema.items)) open.items = schema.items.map(partial)
+  else if (schema.items) open.items = partial(schema.items as JsonSchema)
+  if (typeof schema.additionalProperties === 'object') {
+    open.additionalProperties = partial(schema.additionalProperties)
+  }
+  const types = typesOf(schema)
+  const { description, default: fallback } = schema
+  if (types.size === 0 || types.has('string') || types.has('object')) return open
+  return {
+    anyOf: [open, { type: 'string', pattern: '\\$\\{' }],
+    ...(description && { description }),
+    ...(fallback !== undefined && { default: fallback }),
+  }
+}

@@ -1,0 +1,15 @@
+/** A configuration that can't be used. The message holds one line for each problem and names no secret. */
+export class ConfigurationError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.name = 'ConfigurationError'
+    this.problems = problems
+  }
+}
+
+/** Throws when there are problems. */
+export function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw new ConfigurationError([...new Set(problems)])
+}

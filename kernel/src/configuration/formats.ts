@@ -1,0 +1,36 @@
+import { isIP } from 'node:net'
+
+/** A format of strings that kernel and plugins may name in a schema. */
+export interface Format {
+  /** What the value must be, as the end of a sentence. */
+  readonly meaning: string
+  validate(text: string): boolean
+}
+
+/** The formats that we add to those of JSON Schema. */
+export const formats: Readonly<Record<string, Format>> = {
+  'http-origin': {
+    meaning: 'an http or https address without path, such as "https://node.example.org"',
+    validate: (text) => {
+      const url = URL.parse(text)
+      return url !== null && /^https?:$/.test(url.protocol) && isOrigin(url, text)
+    },
+  },
+  network: {
+    meaning: 'an IP address or a network such as "10.0.0.0/8"',
+    validate: (text) => {
+      const [address = '', bits, ...rest] = text.split('/')
+      const version = isIP(address)
+      if (version === 0 || rest.length > 0) return false
+      return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+    },
+  },
+  'wallet-address': {
+    meaning: 'a wallet address: "0x" and 40 hexadecimal digits',
+    validate: (text) => /^0x[0-9a-fA-F]{40}$/.test(text),
+  },
+}
+
+function isOrigin(url: URL, text: string): boolean {
+  return url.username === '' && url.password === '' && url.pathname === '/' && !/[?#\s]/.test(text)
+}

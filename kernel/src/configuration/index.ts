@@ -1,0 +1,8 @@
+export { Configuration, loadConfiguration } from './configuration.ts'
+export { editorSchema } from './editor-schema.ts'
+export { ConfigurationError } from './error.ts'
+export type { KernelConfiguration } from './kernel-schema.ts'
+export type { PluginEntry } from './plugin-entries.ts'
+export { formatPrinted, type PrintedConfiguration } from './printing.ts'
+export { checkSectionClaims, type SectionClaim } from './section-claims.ts'
+export type { ConfigurationSources } from './sources.ts'

@@ -1,0 +1,108 @@
+import { dirname } from 'node:path'
+import type { Static } from '@nodekeep/plugin-sdk'
+import {
+  type Environment,
+  type EnvironmentLayers,
+  matchKeys,
+  textTree,
+  unknownVariable,
+  variablesOf,
+  variablesOfSchema,
+} from './environment.ts'
+import { pluginSchema, reservedNames } from './kernel-schema.ts'
+import { formatKey } from './key.ts'
+import { describeOrigin, type Origin } from './origin.ts'
+import { jsonSchema } from './schema-walk.ts'
+import { childOf, emptyBranch, type Tree, treeAt } from './tree.ts'
+
+/** A plugin as the configuration names it. */
+export interface PluginEntry {
+  readonly id: string
+  readonly enabled: boolean
+  /** The package or first-party id to load; `null` means the id itself. */
+  readonly from: string | null
+  /** Whether the node refuses to start without it. */
+  readonly required: boolean
+  /** The folder of the file that names it: where its package is looked up first. */
+  readonly folder: string
+  /** What names it, for messages: `config/default.json:12`. */
+  readonly where: string
+}
+
+const entrySchema = jsonSchema(pluginSchema)
+const idForm = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
+
+/**
+ * Writes the short forms of a layer's plugins out, so that `true` and `false` of a later layer switch a plugin
+ * without losing what an earlier one says about it.
+ */
+export function expandPlugins(layer: Tree): Tree {
+  const plugins = childOf(layer, 'plugins')
+  if (layer.kind !== 'branch' || plugins?.kind !== 'branch') return layer
+  const expanded = [...plugins.entries].map(([id, entry]) => [id, expand(entry)] as const)
+  const entries = new Map(layer.entries).set('plugins', { ...plugins, entries: new Map(expanded) })
+  return { ...layer, entries }
+}
+
+function expand(entry: Tree): Tree {
+  if (entry.kind !== 'leaf' || typeof entry.value !== 'boolean') return entry
+  return treeAt(['enabled'], entry)
+}
+
+/**
+ * The plugins that the environment names: `NODEKEEP_PLUGINS__AI_OPENAI=false`,
+ * `NODEKEEP_PLUGINS__ACME__REQUIRED=false`.
+ */
+export function readPluginVariables(environment: Environment): EnvironmentLayers {
+  const layers: Tree[] = []
+  const problems: string[] = []
+  for (const { name, text, parts } of variablesOf('plugins', environment)) {
+    const [word, ...rest] = parts.slice(1)
+    const id = word === undefined ? [] : [word.toLowerCase().replaceAll('_', '-')]
+    const match = rest.length === 0 ? { keys: [], schema: {} } : matchKeys(entrySchema, rest)
+    if (match === null)
+      problems.push(unknownVariable(name, variablesOfSchema(['plugins', ...id], entrySchema)))
+    else layers.push(treeAt(['plugins', ...id, ...match.keys], textTree(text, match.schema, name)))
+  }
+  layers.sort((a, b) => depth(a) - depth(b))
+  return { layers: layers.map(expandPlugins), problems }
+}
+
+function depth(tree: Tree): number {
+  return tree.kind === 'branch' ? 1 + Math.max(0, ...[...tree.entries.values()].map(depth)) : 0
+}
+
+/** The entries of the merged and validated map of plugins, in its order. */
+export function pluginEntries(
+  values: Readonly<Record<string, Static<typeof pluginSchema>>>,
+  tree: Tree,
+  folder: string,
+): PluginEntry[] {
+  return Object.entries(values).map(([id, value]) => {
+    const entry = childOf(tree, id) ?? emptyBranch
+    const named = childOf(entry, 'from')?.origin ?? entry.origin
+    return {
+      id,
+      enabled: value.enabled,
+      from: value.from ?? null,
+      required: value.required,
+      folder: named.kind === 'file' ? dirname(named.file) : folder,
+      where: describeOrigin(entry.origin),
+    }
+  })
+}
+
+/** What is wrong with the ids of the map of plugins. */
+export function checkPluginIds(tree: Tree): string[] {
+  if (tree.kind !== 'branch') return []
+  return [...tree.entries].flatMap(([id, { origin }]) => checkPluginId(id, origin))
+}
+
+function checkPluginId(id: string, origin: Origin): string[] {
+  const where = `${formatKey(['plugins', id])} (${describeOrigin(origin)})`
+  if (!idForm.test(id)) return [`${where} is no plugin id: write lower case words joined by dashes.`]
+  if (!reservedNames.has(id)) return []
+  return [
+    `${where} has the name of a section of the kernel. Give the plugin another id and name it in "from".`,
+  ]
+}

@@ -1,0 +1,149 @@
+import { variableName } from './environment.ts'
+import { formats } from './formats.ts'
+import { formatKey, parsePointer } from './key.ts'
+import { describeOrigin } from './origin.ts'
+import { declaredKeys, type JsonSchema, typeName, typesOf } from './schema-walk.ts'
+import { suggest } from './suggestion.ts'
+import { childOf, originAt, type Path, type Tree } from './tree.ts'
+import type { SchemaError } from './validator.ts'
+
+/**
+ * One line for each thing that is wrong: the key, where it stands, what is wrong, what to do. Values are never
+ * shown, since they may be secret.
+ *
+ * @param tree the section as merged, which knows where its parts stand
+ * @param above the keys above the section's content
+ * @param reported lines for keys that failed before and aren't looked at again, by the key
+ */
+export function describeErrors(
+  errors: readonly SchemaError[],
+  tree: Tree,
+  above: Path,
+  reported: ReadonlyMap<string, string>,
+): string[] {
+  const lines = essential(errors).flatMap((error) => {
+    const path = pathOf(error, tree)
+    const key = formatKey([...above, ...path])
+    if (reported.has(key)) return []
+    if (error.keyword === 'required') return [`${key} is missing. ${howToSet([...above, ...path], tree)}`]
+    const origin = originAt(tree, path)
+    const hint =
+      origin.kind === 'environment' && error.keyword === 'type' ? howToWrite(error.parentSchema) : ''
+    return [`${key} (${describeOrigin(origin)}) ${complaint(error)}${hint}`]
+  })
+  return [...reported.values(), ...lines]
+}
+
+/** Where the error is: at the key itself, also for one that is missing or too many. */
+function pathOf(error: SchemaError, tree: Tree): Path {
+  const path = keysOf(error.instancePath, tree)
+  if (error.keyword === 'required') return [...path, String(error.params.missingProperty)]
+  if (error.keyword === 'additionalProperties') return [...path, String(error.params.additionalProperty)]
+  return path
+}
+
+function keysOf(pointer: string, tree: Tree): Path {
+  let current: Tree | undefined = tree
+  return parsePointer(pointer).map((token) => {
+    const key = current?.kind === 'list' ? Number(token) : token
+    current = current && childOf(current, key)
+    return key
+  })
+}
+
+function complaint(error: SchemaError): string {
+  const { params, parentSchema: schema } = error
+  switch (error.keyword) {
+    case 'additionalProperties':
+      return `is not a known key. ${suggest(String(params.additionalProperty), declaredKeys(schema))}`
+    case 'type':
+      return `must be ${typeWords(typesOf(schema))}, but is ${typeWords([typeName(error.data)])}.`
+    case 'enum':
+      return `must be one of ${list(schema?.enum ?? [])}.`
+    case 'const':
+      return `must be ${JSON.stringify(schema?.const)}.`
+    case 'anyOf':
+    case 'oneOf':
+      return `must be ${alternatives(schema)}.`
+    case 'minimum':
+    case 'maximum':
+      return `must be ${bounds(schema)}.`
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty.' : `must have at least ${params.limit} characters.`
+    case 'maxLength':
+      return `must have at most ${params.limit} characters.`
+    case 'pattern':
+      return `must match the pattern ${params.pattern}.`
+    case 'format':
+      return `must be ${formats[String(params.format)]?.meaning ?? `a valid ${params.format}`}.`
+    default:
+      return `${error.message ?? `fails "${error.keyword}"`}.`
+  }
+}
+
+function alternatives(schema: JsonSchema | undefined): string {
+  const options = [...(schema?.anyOf ?? []), ...(schema?.oneOf ?? [])]
+  const constants = options.map((option) => option.const).filter((value) => value !== undefined)
+  if (constants.length === options.length) return `one of ${list(constants)}`
+  return typeWords(typesOf(schema)) || 'of another form'
+}
+
+function bounds({ minimum, maximum }: JsonSchema = {}): string {
+  if (minimum !== undefined && maximum !== undefined) return `between ${minimum} and ${maximum}`
+  return minimum !== undefined ? `at least ${minimum}` : `at most ${maximum}`
+}
+
+function howToSet(path: Path, tree: Tree): string {
+  const keys = path.filter((key) => typeof key === 'string')
+  const file = tree.origin.kind === 'file' ? ` in ${tree.origin.label}` : ''
+  const variable = keys.length === path.length ? `, or the variable ${variableName(keys)}` : ''
+  return `Set it${file || ' in the configuration file'}${variable}.`
+}
+
+function howToWrite(schema: JsonSchema | undefined): string {
+  const types = typesOf(schema)
+  if (types.has('array')) return ' Write it as JSON, such as ["first", "second"].'
+  return types.has('object') ? ' Write it as JSON, such as {"key": "value"}.' : ''
+}
+
+const words: Readonly<Record<string, string>> = {
+  array: 'an array',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  null: 'null',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+}
+
+function typeWords(types: Iterable<string>): string {
+  return [...types].map((type) => words[type] ?? type).join(' or ')
+}
+
+function list(values: readonly unknown[]): string {
+  return values.map((value) => JSON.stringify(value)).join(', ')
+}
+
+/**
+ * Drops the noise of alternatives: when a value has the form of exactly one of them, that one's errors stay;
+ * otherwise the error of the alternatives as a whole.
+ */
+function essential(errors: readonly SchemaError[]): SchemaError[] {
+  const dropped = new Set<SchemaError>()
+  for (const whole of errors) {
+    if (whole.keyword !== 'anyOf' && whole.keyword !== 'oneOf') continue
+    const inner = errors.filter((error) => error.schemaPath.startsWith(`${whole.schemaPath}/`))
+    const groups = Map.groupBy(
+      inner,
+      (error) => error.schemaPath.slice(whole.schemaPath.length).split('/')[1],
+    )
+    const meant = [...groups.values()].filter((group) => !group.some((error) => isOtherForm(error, whole)))
+    const kept = meant.length === 1 ? meant[0] : [whole]
+    for (const error of [whole, ...inner]) if (!kept?.includes(error)) dropped.add(error)
+  }
+  return errors.filter((error) => !dropped.has(error))
+}
+
+function isOtherForm(error: SchemaError, whole: SchemaError): boolean {
+  return error.instancePath === whole.instancePath && ['type', 'const', 'enum'].includes(error.keyword)
+}
