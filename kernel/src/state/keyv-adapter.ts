@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import { KeyvSqlite } from '@keyv/sqlite'
+import { KeyvSqlite } from '#keyv-sqlite'
 import type { Row } from './sql.ts'
 
 /** Runs one statement and answers its rows. */

@@ -1,0 +1,41 @@
+/**
+ * Runs a file of this repository with the Node that the repository pins: `node runtime.js FILE [ARGUMENTS]`.
+ *
+ * The pinned Node is an npm package for each platform. npm 11 puts it first on the PATH of scripts, npm 10
+ * forgets it where several platforms are named; and the machine's own Node may be too old to read TypeScript.
+ */
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { constants } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+
+const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+const names = [`node-${platform}`, `node-bin-${platform}`]
+const node = pinnedNode() ?? process.execPath
+if (node === process.execPath && Number.parseInt(process.versions.node, 10) < 24) {
+  console.error(
+    `Nodekeep needs Node 24 or newer; this is ${process.version}. Run \`npm ci\`, which brings one.`,
+  )
+  process.exit(1)
+}
+
+const args = ['--conditions=nodekeep-source', ...process.argv.slice(2)]
+const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) }
+const child = spawn(node, args, { stdio: 'inherit', env })
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code, signal) => {
+  process.exitCode = code ?? 128 + constants.signals[signal]
+})
+
+function pinnedNode() {
+  const { resolve } = createRequire(import.meta.url)
+  for (const name of names) {
+    try {
+      const folder = dirname(resolve(`${name}/package.json`))
+      return join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+    } catch {
+      // The package of another platform, or none was installed.
+    }
+  }
+  return undefined
+}

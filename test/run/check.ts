@@ -1,0 +1,50 @@
+/**
+ * `npm test`: lint, types, walls, tests. It stops at the first step that fails.
+ * `npm test -- kernel/test/auth`: only the tests of these files and folders.
+ */
+import { overBudget, seconds } from './budget.ts'
+import { runTool } from './command.ts'
+import { closingLine, type FileResult } from './count-tests.ts'
+import { runTests } from './tap.ts'
+
+const steps = [
+  { name: 'lint', tool: 'biome', args: ['check', '--error-on-warnings'] },
+  { name: 'types', tool: 'tsc', args: ['--noEmit'] },
+  { name: 'walls', tool: 'node', args: ['test/walls/check.ts'] },
+]
+
+const paths = process.argv.slice(2)
+const start = performance.now()
+const failed = paths.length > 0 ? undefined : await failingStep()
+const counts = failed ? { passed: 0, failed: 1, skipped: 0 } : await test()
+console.log(
+  `\nin ${seconds(performance.now() - start)}${failed ? `; ${failed} failed, no tests were run` : ''}`,
+)
+console.log(closingLine(counts))
+process.exitCode = counts.failed > 0 ? 1 : 0
+
+async function failingStep(): Promise<string | undefined> {
+  for (const { name, tool, args } of steps) {
+    const since = performance.now()
+    const { ok, output } = await runTool(tool, args)
+    console.log(`${ok ? 'ok  ' : 'FAIL'} ${name} (${seconds(performance.now() - since)})`)
+    if (!ok) {
+      console.log(output)
+      return name
+    }
+  }
+  return undefined
+}
+
+async function test() {
+  const since = performance.now()
+  const run = await runTests(paths, printFile)
+  console.log(`${run.failed ? 'FAIL' : 'ok  '} tests (${seconds(performance.now() - since)})`)
+  if (run.failures) console.log(`\n${run.failures}`)
+  for (const line of overBudget(run.files)) console.log(`warning: ${line}`)
+  return run
+}
+
+function printFile({ file, ok, ms, ...counts }: FileResult): void {
+  console.log(`  ${ok ? 'ok  ' : 'FAIL'} ${file}: ${closingLine(counts)} (${seconds(ms)})`)
+}
