@@ -28,27 +28,28 @@ export class StateDatabase {
   }
 
   /** Runs statements, each durable when it returns. The work must not be asynchronous. */
-  async use<T>(work: (sql: Sql) => T): Promise<T> {
-    await this.#gate.pass()
-    this.#assertOpen()
-    return work(this.#sql)
+  use<T>(work: (sql: Sql) => T): Promise<T> {
+    return this.#gate.pass(() => {
+      this.#assertOpen()
+      return work(this.#sql)
+    })
   }
 
   /** Runs statements in one transaction: all of them are kept, or none when the work throws. */
-  async transaction<T>(work: (sql: Sql) => T): Promise<T> {
-    await this.#gate.pass()
-    this.#assertOpen()
-    this.#connection.exec('BEGIN IMMEDIATE')
-    try {
-      const result = work(this.#sql)
-      if (result instanceof Promise)
-        throw new TypeError('A transaction that awaits needs exclusiveTransaction().')
-      this.#connection.exec('COMMIT')
-      return result
-    } catch (error) {
-      this.#rollBack()
-      throw error
-    }
+  transaction<T>(work: (sql: Sql) => T): Promise<T> {
+    return this.use((sql) => {
+      this.#connection.exec('BEGIN IMMEDIATE')
+      try {
+        const result = work(sql)
+        if (result instanceof Promise)
+          throw new TypeError('A transaction that awaits needs exclusiveTransaction().')
+        this.#connection.exec('COMMIT')
+        return result
+      } catch (error) {
+        this.#rollBack()
+        throw error
+      }
+    })
   }
 
   /**
@@ -83,9 +84,10 @@ export class StateDatabase {
   }
 
   /** Waits for an open transaction, then closes. Calling it again does nothing. */
-  async close(): Promise<void> {
-    await this.#gate.pass()
-    if (this.#connection.isOpen) this.#connection.close()
+  close(): Promise<void> {
+    return this.#gate.pass(() => {
+      if (this.#connection.isOpen) this.#connection.close()
+    })
   }
 
   #assertOpen(): void {

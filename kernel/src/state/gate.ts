@@ -7,14 +7,16 @@
 export class Gate {
   #closed: Promise<void> | undefined
 
-  /** Resolves once nobody holds the gate. What follows in the same turn runs undisturbed. */
-  async pass(): Promise<void> {
+  /** Runs the work in one go, once nobody holds the gate. */
+  async pass<T>(work: () => T): Promise<T> {
     while (this.#closed) await this.#closed
+    return work()
   }
 
   /** Runs the work while nobody else passes. */
   async hold<T>(work: () => Promise<T>): Promise<T> {
-    await this.pass()
+    // Nothing may be awaited between the last look at the gate and its closing.
+    while (this.#closed) await this.#closed
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#closed = promise
     try {

@@ -28,7 +28,7 @@ export function lockDataFolder(folder: string): DataLock {
   const path = preparePrivateFile(folder, 'lock')
   let connection: DatabaseSync | undefined
   try {
-    connection = new DatabaseSync(path, { timeout: 500 })
+    connection = new DatabaseSync(path, { timeout: 200 })
     connection.exec('PRAGMA journal_mode = DELETE')
     hold(connection, folder)
   } catch (error) {

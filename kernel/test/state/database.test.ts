@@ -1,0 +1,202 @@
+import { chmodSync, existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { openStateDatabase, type StateDatabase } from '../../src/state/database.ts'
+import { kernelSchema, type SchemaStep } from '../../src/state/schema.ts'
+import { startChild } from './fixtures/child.ts'
+
+const notes: SchemaStep = {
+  id: '99-notes',
+  up: (connection) => connection.exec('CREATE TABLE notes (text TEXT NOT NULL UNIQUE) STRICT'),
+}
+const schema = [...kernelSchema, notes]
+
+const texts = (database: StateDatabase): Promise<string[]> =>
+  database.use((sql) => sql.all('SELECT text FROM notes ORDER BY text').map((row) => String(row.text)))
+const add = (database: StateDatabase, text: string): Promise<number> =>
+  database.use((sql) => sql.run('INSERT INTO notes VALUES (?)', text))
+
+test('only the user of the node can read the folder and the file', async (t) => {
+  const folder = join(t.testdir(), 'deep', 'data')
+  const database = await openStateDatabase(folder)
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  for (const name of ['state.sqlite', 'state.sqlite-wal', 'state.sqlite-shm']) {
+    t.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name)
+  }
+  await database.close()
+
+  chmodSync(join(folder, 'state.sqlite'), 0o644)
+  const again = await openStateDatabase(folder)
+  t.equal(statSync(join(folder, 'state.sqlite')).mode & 0o777, 0o600, 'an existing file is restricted')
+  await again.close()
+})
+
+test('the connection is set up for durability', async (t) => {
+  const database = await openStateDatabase(t.testdir())
+  const pragma = (name: string) => database.use((sql) => Object.values(sql.get(`PRAGMA ${name}`) ?? {})[0])
+  t.equal(await pragma('journal_mode'), 'wal')
+  t.equal(await pragma('synchronous'), 2, 'FULL')
+  t.equal(await pragma('foreign_keys'), 1)
+  t.equal(await pragma('busy_timeout'), 5000)
+  await database.close()
+})
+
+test('a transaction is kept whole or not at all', async (t) => {
+  const database = await openStateDatabase(t.testdir(), schema)
+  await database.transaction((sql) => {
+    sql.run('INSERT INTO notes VALUES (?)', 'a')
+    sql.run('INSERT INTO notes VALUES (?)', 'b')
+  })
+  const failing = database.transaction((sql) => {
+    sql.run('INSERT INTO notes VALUES (?)', 'c')
+    sql.run('INSERT INTO notes VALUES (?)', 'a')
+  })
+  await t.rejects(failing, /UNIQUE/)
+  await t.rejects(
+    database.transaction(async (sql) => sql.run('INSERT INTO notes VALUES (?)', 'd')),
+    /exclusiveTransaction/,
+  )
+  t.same(await texts(database), ['a', 'b'])
+  await database.close()
+})
+
+test('while an exclusive transaction is open, others wait and are not rolled back with it', async (t) => {
+  const database = await openStateDatabase(t.testdir(), schema)
+  const { promise: hold, reject: fail } = Promise.withResolvers<never>()
+  const order: string[] = []
+  const exclusive = database.exclusiveTransaction(async (sql) => {
+    sql.run('INSERT INTO notes VALUES (?)', 'from the transaction')
+    await hold
+  })
+  const ended = t.rejects(exclusive, /changed my mind/).then(() => order.push('transaction'))
+  const waiting = [
+    add(database, 'a').then(() => order.push('use')),
+    database
+      .transaction((sql) => sql.run('INSERT INTO notes VALUES (?)', 'b'))
+      .then(() => order.push('sync')),
+    database.exclusiveTransaction(async (sql) => sql.run('INSERT INTO notes VALUES (?)', 'c')),
+    add(database, 'd'),
+  ]
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(order, [], 'everybody waits')
+  t.ok(await database.isConnected(), 'the probe does not')
+  fail(new Error('changed my mind'))
+  await Promise.all([ended, ...waiting])
+  t.same(await texts(database), ['a', 'b', 'c', 'd'])
+  await database.close()
+})
+
+test('closing waits for an open transaction; later calls say that it is closed', async (t) => {
+  const folder = t.testdir()
+  const database = await openStateDatabase(folder, schema)
+  const { promise: hold, resolve: go } = Promise.withResolvers<void>()
+  const exclusive = database.exclusiveTransaction(async (sql) => {
+    await hold
+    sql.run('INSERT INTO notes VALUES (?)', 'kept')
+  })
+  const closing = database.close()
+  go()
+  await exclusive
+  await closing
+  await database.close()
+  await t.rejects(
+    database.use(() => 1),
+    /The state database is closed/,
+  )
+  await t.rejects(
+    database.transaction(() => 1),
+    /The state database is closed/,
+  )
+  await t.rejects(
+    database.exclusiveTransaction(async () => 1),
+    /The state database is closed/,
+  )
+  t.notOk(await database.isConnected())
+
+  const again = await openStateDatabase(folder, schema)
+  t.same(await texts(again), ['kept'])
+  await again.close()
+})
+
+test('the probe notices a file that was taken away', async (t) => {
+  const folder = t.testdir()
+  const database = await openStateDatabase(folder)
+  t.ok(await database.isConnected())
+  renameSync(join(folder, 'state.sqlite'), join(folder, 'elsewhere'))
+  t.notOk(await database.isConnected(), 'missing')
+  writeFileSync(join(folder, 'state.sqlite'), '')
+  t.notOk(await database.isConnected(), 'replaced')
+  await database.close()
+})
+
+test('schema steps run once and in order, and a failing one leaves nothing', async (t) => {
+  const folder = t.testdir()
+  await (await openStateDatabase(folder)).close()
+  const broken: SchemaStep = {
+    id: '100-broken',
+    up(connection) {
+      connection.exec('CREATE TABLE half (x)')
+      throw new Error('broken step')
+    },
+  }
+  await t.rejects(openStateDatabase(folder, [...schema, broken]), /broken step/)
+
+  const database = await openStateDatabase(folder, schema)
+  await add(database, 'a')
+  const half = await database.use((sql) => sql.get(`SELECT 1 FROM sqlite_schema WHERE name = 'half'`))
+  t.equal(half, undefined)
+  await database.close()
+  const again = await openStateDatabase(folder, schema)
+  t.same(await texts(again), ['a'], 'steps that ran are not run again')
+  await again.close()
+})
+
+test('a database from a newer version is refused and left alone', async (t) => {
+  const folder = t.testdir()
+  await (await openStateDatabase(folder, schema)).close()
+  await t.rejects(openStateDatabase(folder), {
+    message: `${join(folder, 'state.sqlite')} was written by a newer version of Nodekeep (migration "99-notes" has run, but this version doesn't know it). Start that version, or restore a backup of this one.`,
+  })
+  await (await openStateDatabase(folder, schema)).close()
+})
+
+test('what cannot be opened is explained in one line', async (t) => {
+  const folder = t.testdir({ file: 'text', damaged: { 'state.sqlite': 'This is no database. '.repeat(400) } })
+  await t.rejects(
+    openStateDatabase(join(folder, 'damaged')),
+    /state\.sqlite is damaged or no database\. Restore it/,
+  )
+  await t.rejects(openStateDatabase(join(folder, 'file')), /The data folder .* can't be written \(EEXIST\)/)
+  await t.rejects(openStateDatabase(join(folder, 'file', 'data')), /can't be written \(ENOTDIR\)/)
+  mkdirSync(join(folder, 'taken', 'state.sqlite'), { recursive: true })
+  await t.rejects(openStateDatabase(join(folder, 'taken')), /can't be written|can't be opened/)
+})
+
+test('a folder without write access is explained', {
+  skip: process.getuid?.() === 0 && 'root may write everywhere',
+}, async (t) => {
+  const folder = join(t.testdir({ data: {} }), 'data')
+  chmodSync(folder, 0o500)
+  t.teardown(() => chmodSync(folder, 0o700))
+  await t.rejects(
+    openStateDatabase(folder),
+    /can't be written \(EACCES\)\. Give the node's user write access/,
+  )
+})
+
+test('what was answered is there after kill -9', async (t) => {
+  const folder = t.testdir()
+  for (let round = 0; round < 3; round++) {
+    const child = startChild('writer.ts', folder)
+    let answered = 0
+    for (let line = 0; line < 20 + round * 17; line++) answered = Number(await child.line())
+    await child.kill()
+    const database = await openStateDatabase(folder)
+    const row = await database.use((sql) => sql.get(`SELECT value FROM state WHERE namespace = 'writer'`))
+    const { value } = JSON.parse(String(row?.value)) as { value: number }
+    t.ok(answered > 0 && value >= answered, `${value} is stored, ${answered} was answered`)
+    t.equal(await database.use((sql) => sql.get('PRAGMA integrity_check')?.integrity_check), 'ok')
+    await database.close()
+  }
+  t.notOk(existsSync(join(folder, 'state.sqlite-wal')), 'a clean close leaves no log behind')
+})

@@ -1,0 +1,103 @@
+import { type Test, test } from 'tap'
+import { openStateDatabase } from '../../src/state/database.ts'
+import { createLeases } from '../../src/state/leases.ts'
+import { startChild } from './fixtures/child.ts'
+import { until } from './fixtures/until.ts'
+
+async function open(t: Test, folder = t.testdir()) {
+  const database = await openStateDatabase(folder)
+  const leases = createLeases(database)
+  t.teardown(async () => {
+    await leases.close()
+    await database.close()
+  })
+  return { database, leases, folder }
+}
+
+test('a lease has one holder at a time, and every holder a higher fence', async (t) => {
+  const { leases } = await open(t)
+  const first = await leases.acquire('backup', 60)
+  t.equal(await leases.acquire('backup', 60), null)
+  t.ok(await leases.acquire('update', 60), 'another name is another lease')
+  await first?.release()
+  await first?.release()
+  const second = await leases.acquire('backup', 60)
+  t.ok(second && first && second.fence > first.fence)
+  await first?.release()
+  t.equal(await leases.acquire('backup', 60), null, 'an old holder frees nothing')
+  t.notOk(second?.signal.aborted)
+})
+
+test('of many that try at once, one gets it', async (t) => {
+  const { leases } = await open(t)
+  const answers = await Promise.all(Array.from({ length: 10 }, () => leases.acquire('backup', 60)))
+  t.equal(answers.filter((lease) => lease !== null).length, 1)
+})
+
+test('a lease is renewed for as long as it is held', async (t) => {
+  const { leases, database } = await open(t)
+  const lease = await leases.acquire('backup', 0.3)
+  const expires = () => database.use((sql) => Number(sql.get('SELECT expires FROM leases')?.expires))
+  const before = await expires()
+  await until(async () => (await expires()) > before + 300)
+  t.notOk(lease?.signal.aborted)
+  t.equal(await leases.acquire('backup', 60), null)
+})
+
+test('a lease that somebody else took is lost', async (t) => {
+  const { leases, database } = await open(t)
+  const lease = await leases.acquire('backup', 0.3)
+  if (!lease) return t.fail('not acquired')
+  await database.use((sql) =>
+    sql.run('UPDATE leases SET fence = fence + 1, expires = ?', Date.now() + 60_000),
+  )
+  await until(() => lease.signal.aborted)
+  t.match(lease.signal.reason, { message: 'The lease "backup" is lost.' })
+  await lease.release()
+  t.equal(await leases.acquire('backup', 60), null, 'the one who took it keeps it')
+})
+
+test('a lease that cannot be renewed is lost', async (t) => {
+  const { leases, database } = await open(t)
+  const lease = await leases.acquire('backup', 0.1)
+  if (!lease) return t.fail('not acquired')
+  await database.close()
+  await until(() => lease.signal.aborted)
+  t.pass()
+})
+
+test('closing releases what is held and ends acquiring', async (t) => {
+  const { leases, database } = await open(t)
+  const lease = await leases.acquire('backup', 60)
+  await leases.close()
+  t.notOk(lease?.signal.aborted, 'released, not lost')
+  await t.rejects(leases.acquire('backup', 60), /stopping/)
+  const others = createLeases(database)
+  t.ok(await others.acquire('backup', 60))
+  await others.close()
+})
+
+test('names and durations are checked', async (t) => {
+  const { leases } = await open(t)
+  await t.rejects(leases.acquire('', 1), /needs a name/)
+  for (const seconds of [0, -1, Number.NaN, Infinity, 86_401])
+    await t.rejects(leases.acquire('a', seconds), RangeError)
+})
+
+test('leases hold between processes, and outlive a killed holder only for their duration', async (t) => {
+  const { leases, folder } = await open(t)
+  const child = startChild('lease-holder.ts', folder, '1')
+  t.equal(await child.line(), '1')
+  t.equal(await leases.acquire('work', 60), null)
+  await child.kill()
+  const lease = await until(() => leases.acquire('work', 60))
+  t.equal(lease.fence, 2)
+
+  const late = startChild('lease-holder.ts', folder, '60')
+  t.equal(await late.line(), 'held')
+  await late.kill()
+  await lease.release()
+  const next = startChild('lease-holder.ts', folder, '60')
+  t.equal(await next.line(), '3')
+  await next.kill()
+})

@@ -1,0 +1,71 @@
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { lockDataFolder } from '../../src/state/lock.ts'
+import { startChild } from './fixtures/child.ts'
+
+test('a second process is refused and told who has the folder', async (t) => {
+  const folder = join(t.testdir(), 'data')
+  const first = startChild('lock-holder.ts', folder)
+  t.equal(await first.line(), 'locked')
+  t.equal(statSync(join(folder, 'lock')).mode & 0o777, 0o600)
+
+  const second = startChild('lock-holder.ts', folder)
+  const refusal = (await second.line()) ?? ''
+  t.match(
+    refusal,
+    new RegExp(
+      `^Another node \\(process ${first.process.pid}, since \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\\) already uses `,
+    ),
+  )
+  t.ok(refusal.endsWith(`already uses ${folder}. Stop it, or start this one with another --data.`))
+  t.throws(() => lockDataFolder(folder), new RegExp(`process ${first.process.pid}`))
+  await second.kill()
+  t.throws(
+    () => lockDataFolder(folder),
+    new RegExp(`process ${first.process.pid}`),
+    'a refused process frees nothing',
+  )
+
+  await first.kill()
+  lockDataFolder(folder).release()
+})
+
+test('of several that start at once, one gets the folder', async (t) => {
+  const folder = t.testdir()
+  const children = Array.from({ length: 4 }, () => startChild('lock-holder.ts', folder))
+  const answers = await Promise.all(children.map((child) => child.line()))
+  await Promise.all(children.map((child) => child.kill()))
+  t.equal(answers.filter((answer) => answer === 'locked').length, 1, answers.join('\n'))
+  t.equal(answers.filter((answer) => answer?.startsWith('Another node')).length, 3)
+})
+
+test('the same process is refused too, until the lock is released', async (t) => {
+  const folder = t.testdir()
+  const lock = lockDataFolder(folder)
+  t.throws(() => lockDataFolder(folder), new RegExp(`^Another node \\(process ${process.pid}, `))
+  t.throws(() => lockDataFolder(folder), /Another node/, 'a refusal frees nothing')
+  const child = startChild('lock-holder.ts', folder)
+  t.match(await child.line(), `Another node (process ${process.pid}`, 'not for other processes either')
+  await child.kill()
+
+  lock.release()
+  lock.release()
+  const again = lockDataFolder(folder)
+  t.throws(() => lockDataFolder(folder), /Another node/)
+  again.release()
+})
+
+test('different folders are independent', async (t) => {
+  const folder = t.testdir()
+  const locks = ['a', 'b'].map((name) => lockDataFolder(join(folder, name)))
+  for (const lock of locks) lock.release()
+  t.pass()
+})
+
+test('what cannot be locked is explained', async (t) => {
+  const folder = t.testdir({ file: '' })
+  t.throws(() => lockDataFolder(join(folder, 'file')), /The data folder .* can't be written \(EEXIST\)/)
+  writeFileSync(join(folder, 'lock'), 'no database '.repeat(500))
+  t.throws(() => lockDataFolder(folder), /lock is damaged or no database/)
+})
