@@ -1,0 +1,64 @@
+import { test } from 'tap'
+import { addCounts, closingLine, countTests, type FileResult } from './count-tests.ts'
+
+/** Counts what `tap run` would print for one file with these lines in it. */
+function countFile(lines: readonly string[], end: string): FileResult | undefined {
+  const files: FileResult[] = []
+  const parser = countTests((file) => files.push(file))
+  parser.end(
+    ['TAP version 14', '# Subtest: a.test.ts', ...lines.map((line) => `    ${line}`), end, '1..1', ''].join(
+      '\n',
+    ),
+  )
+  return files[0]
+}
+
+const passedBlock = ['# Subtest: one', '    ok 1 - is so', '    ok 2 - is so too', '    1..2', 'ok 1 - one']
+
+test('a named block is one test, however many assertions it has', async (t) => {
+  const file = countFile([...passedBlock, '1..1'], 'ok 1 - a.test.ts # time=12.5ms')
+  t.match(file, { file: 'a.test.ts', ok: true, ms: 12.5, passed: 1, failed: 0, skipped: 0 })
+})
+
+test('a file without blocks is one test', async (t) => {
+  t.match(countFile(['ok 1 - a', 'ok 2 - b', '1..2'], 'ok 1 - a.test.ts'), {
+    passed: 1,
+    failed: 0,
+    skipped: 0,
+  })
+})
+
+test('of nested blocks, the innermost count', async (t) => {
+  const inner = passedBlock.map((line) => `    ${line}`)
+  const failing = ['    # Subtest: two', '        not ok 1 - is so', '        1..1', '    not ok 2 - two']
+  const lines = ['# Subtest: outer', ...inner, ...failing, '    1..2', 'not ok 1 - outer', '1..1']
+  t.match(countFile(lines, 'not ok 1 - a.test.ts'), { ok: false, passed: 1, failed: 1, skipped: 0 })
+})
+
+test('skipped and unfinished tests are never passed', async (t) => {
+  const inside = [
+    '# Subtest: in part',
+    '    ok 1 - a',
+    '    ok 2 - b # SKIP not here',
+    '    1..2',
+    'ok 3 - in part',
+  ]
+  const lines = ['ok 1 - not here # SKIP', 'ok 2 - later # TODO', ...inside, '1..3']
+  t.match(countFile(lines, 'ok 1 - a.test.ts'), { ok: true, passed: 0, failed: 0, skipped: 3 })
+  t.match(countFile(['1..0 # no tests found'], 'ok 1 - a.test.ts # SKIP no tests found'), {
+    passed: 0,
+    skipped: 1,
+  })
+})
+
+test('a file that fails by itself counts as failed beside its tests', async (t) => {
+  t.match(countFile([...passedBlock, '1..1'], 'not ok 1 - a.test.ts # timeout'), { passed: 1, failed: 1 })
+  t.match(countFile(['1..0 # no tests found'], 'not ok 1 - a.test.ts'), { passed: 0, failed: 1, skipped: 0 })
+})
+
+test('the closing line names skipped tests only when there are some', async (t) => {
+  const sum = { passed: 1, failed: 0, skipped: 0 }
+  t.equal(closingLine(sum), '1 passed, 0 failed')
+  addCounts(sum, { passed: 2, failed: 1, skipped: 4 })
+  t.equal(closingLine(sum), '3 passed, 1 failed, 4 skipped')
+})

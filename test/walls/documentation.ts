@@ -1,0 +1,28 @@
+import type { Package } from './packages.ts'
+import type { SourceProgram } from './program.ts'
+
+/**
+ * Whatever the SDK and the kernel export has a doc comment where it is declared. What they pass on from a
+ * library is documented there.
+ *
+ * @returns one line for each export without one
+ */
+export function checkDocumentation(packages: readonly Package[], program: SourceProgram): string[] {
+  return packages
+    .filter(({ kind }) => kind === 'sdk' || kind === 'kernel')
+    .flatMap((entry) => entryFiles(entry).flatMap((file) => undocumented(entry, file, program)))
+}
+
+function entryFiles({ folder, manifest }: Package): string[] {
+  const sources = Object.values(manifest.exports ?? {}).flatMap((target) =>
+    typeof target === 'string' ? [] : (target['nodekeep-source'] ?? []),
+  )
+  return sources.map((source) => source.replace(/^\./, folder))
+}
+
+function undocumented({ folder }: Package, entry: string, program: SourceProgram): string[] {
+  return program
+    .exportsOf(entry)
+    .filter(({ file, documented }) => !documented && file.startsWith(`${folder}/src/`))
+    .map(({ name, file }) => `${file}: "${name}", which ${entry} exports, has no doc comment`)
+}

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Package } from './packages.ts'
+
+/**
+ * What every package must be: a plugin says its id, the SDK range it works with and its entry, has the SDK as a
+ * peer dependency, and comes with a README, sources and tests; whatever is published exports sources to this
+ * repository and built files to everyone else.
+ *
+ * @returns one line for each package that is not
+ */
+export function checkManifests(root: string, packages: readonly Package[]): string[] {
+  return packages
+    .filter(({ kind }) => kind !== 'root')
+    .flatMap((entry) =>
+      [...checkPlugin(root, entry), ...checkExports(entry)].map(
+        (breach) => `${entry.folder}/package.json: ${breach}`,
+      ),
+    )
+}
+
+function* checkPlugin(root: string, { kind, folder, manifest }: Package): Iterable<string> {
+  if (kind !== 'plugin' && kind !== 'example') return
+  const { id, sdk, entry } = manifest.nodekeep ?? {}
+  if (!id || !entry) yield 'say nodekeep.id and nodekeep.entry'
+  if (kind === 'plugin' && id && `plugins/${id}` !== folder)
+    yield `nodekeep.id is "${id}", but the folder is not plugins/${id}`
+  if (!sdk) yield 'say in nodekeep.sdk which versions of the SDK it works with'
+  if (!manifest.peerDependencies?.['@nodekeep/plugin-sdk'])
+    yield '@nodekeep/plugin-sdk must be a peer dependency'
+  if (manifest.dependencies?.['@nodekeep/plugin-sdk'])
+    yield '@nodekeep/plugin-sdk must not be a dependency of its own'
+  for (const part of ['README.md', 'src', 'test']) {
+    if (!existsSync(join(root, folder, part))) yield `${part} is missing beside it`
+  }
+}
+
+function* checkExports({ manifest }: Package): Iterable<string> {
+  if (manifest.private) return
+  const entries = Object.entries(manifest.exports ?? {})
+  if (entries.length === 0) yield 'a published package needs exports'
+  for (const [path, target] of entries) {
+    if (path === './package.json') continue
+    const source = typeof target === 'string' ? undefined : target['nodekeep-source']
+    const built = source?.replace(/^\.\/src\/(.*)\.ts$/, './dist/$1')
+    const { types, default: code } = typeof target === 'string' ? ({} as Record<string, string>) : target
+    if (!built || types !== `${built}.d.ts` || code !== `${built}.js`) {
+      yield `exports["${path}"] must have nodekeep-source in src, and types and default of the same name in dist`
+    }
+  }
+}

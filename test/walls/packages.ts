@@ -1,0 +1,49 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What a package is in this repository; each kind may import something else. */
+export type PackageKind = 'root' | 'sdk' | 'kernel' | 'plugin' | 'example'
+
+/** The parts of a package.json that the walls look at. */
+export interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly private?: boolean
+  readonly workspaces?: readonly string[]
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+  readonly imports?: Readonly<Record<string, unknown>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+  readonly nodekeep?: { readonly id?: string; readonly sdk?: string; readonly entry?: string }
+}
+
+/** A package of the repository. */
+export interface Package {
+  readonly kind: PackageKind
+  /** The folder from the root, `/`-separated; empty for the root itself. */
+  readonly folder: string
+  readonly manifest: Manifest
+}
+
+/** Reads the root and every workspace of a repository. The root comes last. */
+export function readPackages(root: string): Package[] {
+  const rootManifest = readManifest(root)
+  const folders = globSync([...(rootManifest.workspaces ?? [])], { cwd: root, withFileTypes: false })
+  const workspaces = folders
+    .map((folder) => folder.replaceAll('\\', '/'))
+    .sort()
+    .map((folder) => ({ kind: kindOf(folder), folder, manifest: readManifest(join(root, folder)) }))
+  return [...workspaces, { kind: 'root', folder: '', manifest: rootManifest }]
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+}
+
+function kindOf(folder: string): PackageKind {
+  if (folder === 'plugin-sdk') return 'sdk'
+  if (folder === 'kernel') return 'kernel'
+  return folder.startsWith('plugins/') ? 'plugin' : 'example'
+}

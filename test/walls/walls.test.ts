@@ -1,0 +1,121 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Test, test } from 'tap'
+import { house, json, notes } from './fixtures/house.ts'
+import { checkWalls } from './walls.ts'
+
+/** Checks that these changes to a sound repository are found, and nothing else. */
+function bites(t: Test, changes: Record<string, string>, breach: RegExp) {
+  const { breaches } = checkWalls(house(t, changes))
+  t.equal(breaches.length, 1, breaches.join('\n'))
+  t.match(breaches[0], breach)
+}
+
+test('a sound repository passes', async (t) => {
+  const { breaches, lengths } = checkWalls(house(t))
+  t.strictSame(breaches, [])
+  t.strictSame(lengths, { median: 1, p95: 5 })
+})
+
+test('a plugin imports neither the kernel nor another plugin', async (t) => {
+  const source = 'plugins/notes/src/extra.ts'
+  bites(
+    t,
+    { [source]: "import type { one } from '@nodekeep/kernel'\n" },
+    /extra\.ts: "@nodekeep\/kernel" is out/,
+  )
+  bites(
+    t,
+    { [source]: "await import('@nodekeep/kernel/testing')\nexport {}\n" },
+    /kernel\/testing" is out of bounds/,
+  )
+  bites(t, { [source]: "import '../../../kernel/src/index.ts'\n" }, /reaches into another package/)
+  bites(
+    t,
+    {
+      'plugins/other/package.json': json(
+        notes({ name: '@nodekeep/other', nodekeep: { id: 'other', sdk: '1', entry: '.' } }),
+      ),
+      'plugins/other/README.md': '',
+      'plugins/other/src/index.ts': "import '@nodekeep/notes'\n",
+      'plugins/other/test/other.test.ts': '',
+    },
+    /"@nodekeep\/notes" is out of bounds: a source of the plugin plugins\/other/,
+  )
+})
+
+test("a plugin's tests get the kernel only by its testing entry", async (t) => {
+  bites(
+    t,
+    { 'plugins/notes/test/extra.ts': "import '@nodekeep/kernel'\n" },
+    /a test of the plugin plugins\/notes/,
+  )
+})
+
+test('the kernel imports no plugin, the SDK nothing of the repository', async (t) => {
+  bites(t, { 'kernel/src/extra.ts': "import '@nodekeep/notes'\n" }, /a source of the kernel must not/)
+  bites(
+    t,
+    { 'plugin-sdk/src/extra.ts': "export * from '@nodekeep/kernel'\n" },
+    /a source of the SDK must not/,
+  )
+})
+
+test('libraries are declared where they are imported', async (t) => {
+  bites(
+    t,
+    { 'plugins/notes/src/extra.ts': "import 'fastify/types'\n" },
+    /"fastify" is not declared in plugins\/notes/,
+  )
+  bites(t, { 'plugins/notes/src/extra.ts': "import 'tap'\n" }, /"tap" is not declared/)
+  bites(t, { 'test/extra.ts': "import 'fastify'\n" }, /"fastify" is not declared in package\.json/)
+  bites(t, { 'kernel/src/extra.ts': "import '#inner'\n" }, /"#inner" is not among the imports/)
+  bites(t, { 'kernel/src/extra.ts': "import 'fs'\n" }, /write "node:fs"/)
+})
+
+test('the tests of the whole reach packages by their names', async (t) => {
+  bites(
+    t,
+    { 'test/extra.ts': "import '../kernel/src/index.ts'\n" },
+    /test\/extra\.ts: .* reaches into another package/,
+  )
+})
+
+test('plugin packages are complete', async (t) => {
+  const manifest = 'plugins/notes/package.json'
+  bites(t, { [manifest]: json(notes({ nodekeep: { sdk: '1' } })) }, /say nodekeep\.id and nodekeep\.entry/)
+  bites(t, { [manifest]: json(notes({ nodekeep: { id: 'a', sdk: '1', entry: '.' } })) }, /not plugins\/a/)
+  bites(
+    t,
+    { [manifest]: json(notes({ nodekeep: { id: 'notes', entry: '.' } })) },
+    /which versions of the SDK/,
+  )
+  bites(t, { [manifest]: json(notes({ exports: { '.': './dist/index.js' } })) }, /exports\["\."\] must have/)
+  const sdk = { '@nodekeep/plugin-sdk': '1' }
+  bites(t, { [manifest]: json(notes({ dependencies: sdk })) }, /must not be a dependency of its own/)
+
+  const root = house(t)
+  rmSync(join(root, 'plugins/notes/README.md'))
+  t.strictSame(checkWalls(root).breaches, ['plugins/notes/package.json: README.md is missing beside it'])
+})
+
+test('nothing runs at install, and no registry is named', async (t) => {
+  const lock = (entry: object) => ({ 'package-lock.json': json({ packages: { 'node_modules/x': entry } }) })
+  bites(t, lock({ hasInstallScript: true }), /node_modules\/x runs a script/)
+  bites(t, lock({ resolved: 'https://registry.test/x.tgz' }), /names a registry/)
+  bites(t, { ...lock({}), 'node_modules/x/binding.gyp': '{}' }, /node_modules\/x is compiled/)
+})
+
+test('every export of the SDK is documented where it is declared', async (t) => {
+  bites(
+    t,
+    { 'plugin-sdk/src/thing.ts': '// A thing.\nexport interface Thing { readonly name: string }\n' },
+    /plugin-sdk\/src\/thing\.ts: "Thing", which plugin-sdk\/src\/index\.ts exports/,
+  )
+})
+
+test('files are short and named after what is in them', async (t) => {
+  bites(t, { 'kernel/src/long.ts': '//\n'.repeat(221) }, /long\.ts: 221 lines/)
+  bites(t, { 'kernel/src/string-utils.ts': '' }, /string-utils\.ts: name it after/)
+  bites(t, { 'kernel/src/camelCase.ts': '' }, /camelCase\.ts: name it in lower-case/)
+})

@@ -1,0 +1,34 @@
+import { checkDocumentation } from './documentation.ts'
+import { checkFileShapes, type FileLengths } from './file-shape.ts'
+import { checkImports } from './imports.ts'
+import { checkInstalls } from './installs.ts'
+import { checkManifests } from './manifests.ts'
+import { readPackages } from './packages.ts'
+import { withProgram } from './program.ts'
+
+/** What was found at the walls of a repository. */
+export interface WallReport {
+  readonly breaches: readonly string[]
+  readonly lengths: FileLengths
+}
+
+/** Checks the rules of the house, those that neither the compiler nor the linter knows. */
+export function checkWalls(root: string): WallReport {
+  const packages = readPackages(root)
+  return withProgram(root, (program) => {
+    const shapes = checkFileShapes(
+      root,
+      program.files.map(({ file }) => file),
+    )
+    return {
+      breaches: [
+        ...checkImports(packages, program.files),
+        ...checkManifests(root, packages),
+        ...checkInstalls(root),
+        ...checkDocumentation(packages, program),
+        ...shapes.breaches,
+      ],
+      lengths: shapes.lengths,
+    }
+  })
+}
