@@ -33,7 +33,8 @@ export function createSecrets(): Secrets {
 function formsOf(value: string): string[] {
   const inJson = withinJson(value)
   const inUrl = encodeURIComponent(value.toWellFormed())
-  return [value, inJson, withinJson(inJson), inUrl, inUrl.replaceAll('%20', '+')]
+  const inForm = new URLSearchParams([['', value]]).toString().slice(1)
+  return [value, inJson, withinJson(inJson), inUrl, inForm]
 }
 
 function withinJson(value: string): string {

@@ -1,0 +1,102 @@
+import { defineEvent } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { createLogger } from '../../src/log/logger.ts'
+import { createEventBus } from '../../src/services/event-bus.ts'
+
+const changed = defineEvent<number>('test.changed')
+const removed = defineEvent<string>('test.removed')
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+function setUp() {
+  const lines: string[] = []
+  const log = createLogger({ destination: { write: (line) => lines.push(line) } })
+  const bus = createEventBus()
+  return { lines, scope: (plugin: string) => bus.scope(log.child({ plugin })) }
+}
+
+test('events reach all listeners of all scopes, in order, after the current call stack', async (t) => {
+  const { scope } = setUp()
+  const [a, b] = [scope('a'), scope('b')]
+  const seen: string[] = []
+  a.on(changed, (number) => void seen.push(`a ${number}`))
+  b.on(changed, (number) => {
+    seen.push(`b ${number}`)
+    if (number === 1) b.emit(removed, 'by b')
+  })
+  a.on(removed, (text) => void seen.push(`a ${text}`))
+  a.emit(changed, 1)
+  b.emit(changed, 2)
+  a.emit(defineEvent<number>('test.changed'), 3)
+  t.same(seen, [], 'not yet')
+  await turn()
+  t.same(seen, ['a 1', 'b 1', 'a 2', 'b 2', 'a 3', 'b 3', 'a by b'])
+})
+
+test('nothing is kept for those who listen later, nor delivered to those who left', async (t) => {
+  const { scope } = setUp()
+  const events = scope('a')
+  const seen: string[] = []
+  const stop = events.on(changed, () => void seen.push('left'))
+  events.on(changed, () => void seen.push('stays'))
+  events.emit(changed, 1)
+  events.on(changed, () => void seen.push('late'))
+  stop()
+  stop()
+  await turn()
+  t.same(seen, ['stays'])
+})
+
+test('a listener that leaves during a delivery is not called any more', async (t) => {
+  const { scope } = setUp()
+  const events = scope('a')
+  const seen: string[] = []
+  events.on(changed, () => {
+    seen.push('first')
+    stopSecond()
+  })
+  const stopSecond = events.on(changed, () => void seen.push('second'))
+  events.emit(changed, 1)
+  await turn()
+  t.same(seen, ['first'])
+})
+
+test('the listeners of a scope go together', async (t) => {
+  const { scope } = setUp()
+  const [a, b] = [scope('a'), scope('b')]
+  const seen: string[] = []
+  a.on(changed, () => void seen.push('a'))
+  a.on(removed, () => void seen.push('a'))
+  b.on(changed, () => void seen.push('b'))
+  a.emit(changed, 1)
+  a.close()
+  a.close()
+  b.emit(removed, '')
+  await turn()
+  t.same(seen, ['b'])
+})
+
+test('a listener that throws or rejects is logged under its plugin and harms nobody', async (t) => {
+  const { scope, lines } = setUp()
+  const [a, b] = [scope('a'), scope('b')]
+  const seen: number[] = []
+  a.on(changed, () => {
+    throw new Error('thrown')
+  })
+  a.on(changed, async () => {
+    throw new Error('rejected')
+  })
+  a.on(changed, () => {
+    throw undefined
+  })
+  b.on(changed, (number) => void seen.push(number))
+  b.emit(changed, 1)
+  b.emit(changed, 2)
+  await turn()
+  t.same(seen, [1, 2])
+  const logged = lines.map(
+    (line) => JSON.parse(line) as { plugin: string; event: string; err?: { message: string } },
+  )
+  t.equal(logged.length, 6)
+  t.ok(logged.every(({ plugin, event }) => plugin === 'a' && event === 'test.changed'))
+  t.same(new Set(logged.map(({ err }) => err?.message)), new Set(['thrown', 'rejected', undefined]))
+})
