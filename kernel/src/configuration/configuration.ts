@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import type { TObject } from 'typebox'
 import { readVariables, variablesOf } from './environment.ts'
-import { refuse } from './error.ts'
+import { ConfigurationError, refuse } from './error.ts'
 import { interpolate } from './interpolation.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
 import { type KernelSections, readKernelSections } from './kernel-sections.ts'
@@ -13,9 +13,9 @@ import { describeErrors } from './problems.ts'
 import { secretsIn } from './redaction.ts'
 import { type JsonSchema, jsonSchema } from './schema-walk.ts'
 import type { ConfigurationSources } from './sources.ts'
-import { plainValue, sectionOf, type Tree } from './tree.ts'
+import { childOf, plainValue, sectionOf, type Tree } from './tree.ts'
 import { unknownSections } from './unknown-sections.ts'
-import { loadValidator, type Validator } from './validator.ts'
+import { loadValidator, type SchemaError, type Validator } from './validator.ts'
 
 /** The schema of a section that has no keys. */
 const noKeys: JsonSchema = { type: 'object', properties: {} }
@@ -81,9 +81,13 @@ export class Configuration {
     const failed = new Map<string, string>()
     const resolved = interpolate(tree, rules, this.#sources.environment, failed, [name])
     const value = plainValue(resolved)
-    const errors = this.#validator.validate(rules, value)
+    const errors = this.#validate(name, rules, value)
     for (const secret of secretsIn(value, rules)) this.#secrets.add(secret)
-    refuse([...problems, ...forbiddenKeys(tree, [name]), ...describeErrors(errors, tree, [name], failed)])
+    refuse([
+      ...problems,
+      ...forbiddenKeys(tree, [name]),
+      ...describeErrors(errors, rules, tree, [name], failed),
+    ])
     return value
   }
 
@@ -125,9 +129,21 @@ export class Configuration {
     return [...this.#secrets]
   }
 
+  #validate(name: string, rules: JsonSchema, value: unknown): readonly SchemaError[] {
+    try {
+      return this.#validator.validate(rules, value)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new ConfigurationError([
+        `The section "${name}" can't be checked, since its plugin's schema is wrong: ${reason}`,
+      ])
+    }
+  }
+
   #merged(name: string, schema: JsonSchema): { tree: Tree; problems: readonly string[] } {
     const { files, flags } = this.#layers
     const { layers, problems } = readVariables(variablesOf(name, this.#sources.environment), schema, [name])
-    return { tree: mergeAll([sectionOf(files, name), ...layers, sectionOf(flags, name)]), problems }
+    const all = [childOf(files, name), ...layers, childOf(flags, name)]
+    return { tree: mergeAll(all.filter((layer) => layer !== undefined)), problems }
   }
 }

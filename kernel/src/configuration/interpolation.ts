@@ -14,7 +14,8 @@ export function isInterpolated(text: unknown): boolean {
 }
 
 /**
- * Puts values of the environment where a file's texts name them, and reads them as the schema's types.
+ * Puts values of the environment where a file's texts name them, and reads these texts, and those of flags, as
+ * the schema's types.
  *
  * @param problems takes one line for each key that fails, by the key
  */
@@ -35,6 +36,9 @@ export function interpolate(
     case 'list':
       return { ...tree, items: tree.items.map(below) }
     case 'leaf': {
+      if (tree.origin.kind === 'flag' && typeof tree.value === 'string') {
+        return { ...tree, value: parseText(tree.value, schema) }
+      }
       if (!isWritten(tree.origin) || !isInterpolated(tree.value)) return tree
       const key = formatKey(path)
       const report = (problem: string) => {

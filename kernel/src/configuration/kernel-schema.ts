@@ -1,15 +1,10 @@
 import { type Static, Type } from '@nodekeep/plugin-sdk'
 
 const seconds = (value: number, description: string) =>
-  Type.Number({ default: value, minimum: 0.1, maximum: 86400, description: `${description}, in seconds.` })
+  Type.Number({ default: value, minimum: 0.1, maximum: 86400, description })
 
 const milliseconds = (value: number, description: string) =>
-  Type.Integer({
-    default: value,
-    minimum: 1,
-    maximum: 3600000,
-    description: `${description}, in milliseconds.`,
-  })
+  Type.Integer({ default: value, minimum: 1, maximum: 3600000, description })
 
 const days = (value: number, description: string) =>
   Type.Integer({ default: value, minimum: 1, maximum: 3650, description })
@@ -55,18 +50,21 @@ const server = Type.Object(
       description:
         'Largest request body that is held in memory, in bytes. Uploads are streamed and have limits of their own.',
     }),
-    bodyTimeoutSeconds: seconds(30, 'Longest pause while a request body comes in'),
-    headersTimeoutSeconds: seconds(15, 'Longest time for the headers of a request to come in'),
+    bodyTimeoutSeconds: seconds(
+      30,
+      'Longest time for a request body that is held in memory to come in, and longest pause in one that is streamed, in seconds.',
+    ),
+    headersTimeoutSeconds: seconds(15, 'Longest time for the headers of a request to come in, in seconds.'),
     keepAliveTimeoutSeconds: seconds(
       72,
-      'How long an idle connection stays open: longer than common proxies keep theirs (60 s)',
+      'How long an idle connection stays open, in seconds. Proxies want it longer than their own limit, often 60.',
     ),
     maxConnections: Type.Integer({
       default: 10000,
       minimum: 1,
       description: 'Most connections at a time. Further ones are closed at once.',
     }),
-    drainSeconds: seconds(10, 'How long running requests may take to end when the node stops'),
+    drainSeconds: seconds(10, 'How long running requests may take to end when the node stops, in seconds.'),
   },
   { default: {}, description: 'How the node listens.' },
 )
@@ -95,7 +93,8 @@ const auth = Type.Object(
     ),
     admission: Type.Union([Type.Literal('owner'), Type.Literal('allowlist'), Type.Literal('open')], {
       default: 'owner',
-      description: 'Who may sign in: only the owner, also the wallets of the allowlist, or everybody.',
+      description:
+        'Who may sign in: the owner only, the owner and the wallets of the allowlist, or everybody.',
     }),
     allowlist: Type.Array(wallet('A wallet address.'), {
       default: [],
@@ -133,17 +132,17 @@ const health = Type.Object(
       default: ['database'],
       description: 'Names of the checks without which the node counts as down: `/health` then answers 503.',
     }),
-    timeoutMs: milliseconds(2000, 'Longest time for one check'),
+    timeoutMs: milliseconds(2000, 'Longest time for one check, in milliseconds.'),
   },
   { default: {}, description: 'The health report.' },
 )
 
 const loader = Type.Object(
   {
-    importTimeoutMs: milliseconds(10000, "Longest time for importing a plugin's module"),
-    setupTimeoutMs: milliseconds(30000, "Longest time for a plugin's setup"),
-    startTimeoutMs: milliseconds(30000, "Longest time for a plugin's onStart hooks"),
-    stopTimeoutMs: milliseconds(10000, "Longest time for each of a plugin's onStop hooks"),
+    importTimeoutMs: milliseconds(10000, "Longest time for importing a plugin's module, in milliseconds."),
+    setupTimeoutMs: milliseconds(30000, "Longest time for a plugin's setup, in milliseconds."),
+    startTimeoutMs: milliseconds(30000, "Longest time for a plugin's onStart hooks, in milliseconds."),
+    stopTimeoutMs: milliseconds(10000, "Longest time for each of a plugin's onStop hooks, in milliseconds."),
   },
   { default: {}, description: 'How long plugins may take.' },
 )
@@ -169,8 +168,23 @@ const plugins = Type.Record(Type.String(), pluginSchema, {
   description: 'The plugins by id: true, false, or an object.',
 })
 
+const services = Type.Record(Type.String(), Type.String({ minLength: 1 }), {
+  default: {},
+  description: 'Which plugin provides a service where several could: service id to plugin id.',
+})
+
 /** The kernel's own sections, and the map of plugins. */
-export const kernelSchema = Type.Object({ server, data, session, auth, log, health, loader, plugins })
+export const kernelSchema = Type.Object({
+  server,
+  data,
+  session,
+  auth,
+  log,
+  health,
+  loader,
+  services,
+  plugins,
+})
 
 /** The kernel's own configuration, validated and complete. `data` is an absolute path. */
 export type KernelConfiguration = Omit<Static<typeof kernelSchema>, 'plugins'>

@@ -6,10 +6,10 @@ import { interpolate } from './interpolation.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
 import { forbiddenKeys, type WrittenLayers } from './layers.ts'
 import { mergeAll } from './merge.ts'
-import { checkPluginIds, readPluginVariables } from './plugin-entries.ts'
+import { checkPlugins, readPluginVariables } from './plugin-entries.ts'
 import { describeErrors } from './problems.ts'
 import { jsonSchema } from './schema-walk.ts'
-import { type Branch, originAt, plainValue, sectionOf, type Tree, treeAt } from './tree.ts'
+import { type Branch, childOf, plainValue, sectionOf, type Tree, treeAt } from './tree.ts'
 import type { Validator } from './validator.ts'
 
 /** The kernel's sections and the map of plugins: as written in all layers, and validated. */
@@ -37,17 +37,13 @@ export function readKernelSections(
   const tree = mergeAll([pick(files), ...variables.layers, pick(flags)])
   const failed = new Map<string, string>()
   const resolved = interpolate(tree, schema, environment, failed)
+  checkPlugins(sectionOf(tree, 'plugins'), failed)
   const values = plainValue(resolved) as Static<typeof kernelSchema>
   const errors = validator.validate(schema, values)
-  refuse([
-    ...variables.problems,
-    ...forbiddenKeys(tree),
-    ...describeErrors(errors, tree, [], failed),
-    ...checkPluginIds(sectionOf(tree, 'plugins')),
-  ])
+  refuse([...variables.problems, ...forbiddenKeys(tree), ...describeErrors(errors, schema, tree, [], failed)])
   const { plugins, ...kernel } = values
-  const origin = originAt(tree, ['data'])
-  const base = origin.kind === 'file' ? dirname(origin.file) : workingDirectory
+  const origin = childOf(tree, 'data')?.origin
+  const base = origin?.kind === 'file' ? dirname(origin.file) : workingDirectory
   return { tree, kernel: { ...kernel, data: resolve(base, kernel.data) }, plugins }
 }
 

@@ -11,7 +11,7 @@ import {
 } from './environment.ts'
 import { pluginSchema, reservedNames } from './kernel-schema.ts'
 import { formatKey } from './key.ts'
-import { describeOrigin, type Origin } from './origin.ts'
+import { describeOrigin } from './origin.ts'
 import { jsonSchema } from './schema-walk.ts'
 import { childOf, emptyBranch, type Tree, treeAt } from './tree.ts'
 
@@ -54,22 +54,18 @@ function expand(entry: Tree): Tree {
  * `NODEKEEP_PLUGINS__ACME__REQUIRED=false`.
  */
 export function readPluginVariables(environment: Environment): EnvironmentLayers {
-  const layers: Tree[] = []
+  const found: { keys: readonly string[]; tree: Tree }[] = []
   const problems: string[] = []
   for (const { name, text, parts } of variablesOf('plugins', environment)) {
     const [word, ...rest] = parts.slice(1)
     const id = word === undefined ? [] : [word.toLowerCase().replaceAll('_', '-')]
     const match = rest.length === 0 ? { keys: [], schema: {} } : matchKeys(entrySchema, rest)
-    if (match === null)
-      problems.push(unknownVariable(name, variablesOfSchema(['plugins', ...id], entrySchema)))
-    else layers.push(treeAt(['plugins', ...id, ...match.keys], textTree(text, match.schema, name)))
+    const keys = ['plugins', ...id, ...(match?.keys ?? [])]
+    if (match !== null) found.push({ keys, tree: textTree(text, match.schema, name) })
+    else problems.push(unknownVariable(name, variablesOfSchema(keys, entrySchema)))
   }
-  layers.sort((a, b) => depth(a) - depth(b))
-  return { layers: layers.map(expandPlugins), problems }
-}
-
-function depth(tree: Tree): number {
-  return tree.kind === 'branch' ? 1 + Math.max(0, ...[...tree.entries.values()].map(depth)) : 0
+  found.sort((a, b) => a.keys.length - b.keys.length)
+  return { layers: found.map(({ keys, tree }) => expandPlugins(treeAt(keys, tree))), problems }
 }
 
 /** The entries of the merged and validated map of plugins, in its order. */
@@ -92,17 +88,24 @@ export function pluginEntries(
   })
 }
 
-/** What is wrong with the ids of the map of plugins. */
-export function checkPluginIds(tree: Tree): string[] {
-  if (tree.kind !== 'branch') return []
-  return [...tree.entries].flatMap(([id, { origin }]) => checkPluginId(id, origin))
+/**
+ * Checks what the schema can't say of the merged map of plugins.
+ *
+ * @param problems takes one line for each entry that is wrong, by its key
+ */
+export function checkPlugins(tree: Tree, problems: Map<string, string>): void {
+  if (tree.kind !== 'branch') return
+  for (const [id, entry] of tree.entries) {
+    const key = formatKey(['plugins', id])
+    const problem = complaint(id, entry)
+    if (problem !== null) problems.set(key, `${key} (${describeOrigin(entry.origin)}) ${problem}`)
+  }
 }
 
-function checkPluginId(id: string, origin: Origin): string[] {
-  const where = `${formatKey(['plugins', id])} (${describeOrigin(origin)})`
-  if (!idForm.test(id)) return [`${where} is no plugin id: write lower case words joined by dashes.`]
-  if (!reservedNames.has(id)) return []
-  return [
-    `${where} has the name of a section of the kernel. Give the plugin another id and name it in "from".`,
-  ]
+function complaint(id: string, entry: Tree): string | null {
+  if (!idForm.test(id)) return 'is no plugin id: write lower case words joined by dashes.'
+  if (reservedNames.has(id)) {
+    return 'has the name of a section of the kernel. Give the plugin another id and name it in "from".'
+  }
+  return entry.kind === 'branch' ? null : 'must be true, false, or an object such as { "from": "package" }.'
 }

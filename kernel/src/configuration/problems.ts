@@ -1,4 +1,4 @@
-import { variableName } from './environment.ts'
+import { matchKeys, variableName, variableWord } from './environment.ts'
 import { formats } from './formats.ts'
 import { formatKey, parsePointer } from './key.ts'
 import { describeOrigin } from './origin.ts'
@@ -11,21 +11,23 @@ import type { SchemaError } from './validator.ts'
  * One line for each thing that is wrong: the key, where it stands, what is wrong, what to do. Values are never
  * shown, since they may be secret.
  *
+ * @param schema what the errors are against
  * @param tree the section as merged, which knows where its parts stand
  * @param above the keys above the section's content
  * @param reported lines for keys that failed before and aren't looked at again, by the key
  */
 export function describeErrors(
   errors: readonly SchemaError[],
+  schema: JsonSchema,
   tree: Tree,
-  above: Path,
+  above: readonly string[],
   reported: ReadonlyMap<string, string>,
 ): string[] {
   const lines = essential(errors).flatMap((error) => {
     const path = pathOf(error, tree)
     const key = formatKey([...above, ...path])
     if (reported.has(key)) return []
-    if (error.keyword === 'required') return [`${key} is missing. ${howToSet([...above, ...path], tree)}`]
+    if (error.keyword === 'required') return [`${key} is missing. ${howToSet(path, schema, tree, above)}`]
     const origin = originAt(tree, path)
     const hint =
       origin.kind === 'environment' && error.keyword === 'type' ? howToWrite(error.parentSchema) : ''
@@ -93,11 +95,13 @@ function bounds({ minimum, maximum }: JsonSchema = {}): string {
   return minimum !== undefined ? `at least ${minimum}` : `at most ${maximum}`
 }
 
-function howToSet(path: Path, tree: Tree): string {
-  const keys = path.filter((key) => typeof key === 'string')
-  const file = tree.origin.kind === 'file' ? ` in ${tree.origin.label}` : ''
-  const variable = keys.length === path.length ? `, or the variable ${variableName(keys)}` : ''
-  return `Set it${file || ' in the configuration file'}${variable}.`
+function howToSet(path: Path, schema: JsonSchema, tree: Tree, above: readonly string[]): string {
+  const file = tree.origin.kind === 'file' ? tree.origin.label : 'the configuration file'
+  const keys = path.map(String)
+  while (matchKeys(schema, keys.map(variableWord)) === null) keys.pop()
+  const variable = variableName([...above, ...keys])
+  const form = keys.length < path.length ? ' as JSON' : ''
+  return `Set it in ${file}, or the variable ${variable}${form}.`
 }
 
 function howToWrite(schema: JsonSchema | undefined): string {

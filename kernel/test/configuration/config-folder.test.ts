@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Secret, Type } from '@nodekeep/plugin-sdk'
+import { Ajv } from 'ajv'
+import { parse } from 'jsonc-parser'
+import { test } from 'tap'
+import { editorSchema, loadConfiguration } from '../../src/configuration/index.ts'
+import { kernelSchema, pluginSchema } from '../../src/configuration/kernel-schema.ts'
+import { documentedRows } from './documented-rows.ts'
+import { reference } from './sources.ts'
+
+const root = join(import.meta.dirname, '../../..')
+
+test('the shipped presets are valid and put the data below the working directory', async (t) => {
+  const workingDirectory = t.testdir()
+  for (const name of ['default.json', 'minimal.json']) {
+    const file = join(root, 'config', name)
+    const configuration = await loadConfiguration({ file, environment: {}, flags: {}, workingDirectory })
+    t.equal(configuration.kernel.data, join(workingDirectory, 'data'), name)
+    t.equal(configuration.folder, join(root, 'config'), name)
+  }
+})
+
+test('config/README.md documents every key as the schema has it, and no other', async (t) => {
+  const { plugins: _, ...own } = kernelSchema.properties
+  const expected = [...documentedRows(pluginSchema.properties, ['plugins', '<id>']), ...documentedRows(own)]
+  const text = await readFile(join(root, 'config/README.md'), 'utf8')
+  const rows = text.split('\n').filter((line) => line.startsWith('| `'))
+  t.strictSame(rows, expected)
+})
+
+test('every section and every key is described', async (t) => {
+  const described = (schema: object, path: string): void => {
+    const { properties = {} } = schema as { properties?: Record<string, { description?: string }> }
+    for (const [key, child] of Object.entries(properties)) {
+      t.match(child.description, /\.$/, `${path}${key}`)
+      described(child, `${path}${key}.`)
+    }
+  }
+  described(kernelSchema, '')
+})
+
+test('the schema for editors accepts what the node accepts', async (t) => {
+  const ajv = new Ajv({ strict: false, logger: false })
+  const ai = Type.Object({ apiKey: Secret(), limit: Type.Integer() })
+  const check = ajv.compile(
+    editorSchema(
+      new Map([
+        ['ai', ai],
+        ['quiet', null],
+      ]),
+    ),
+  )
+  const readme = await readFile(join(root, 'config/README.md'), 'utf8')
+  const examples = [...readme.matchAll(/```jsonc\n(.*?)```/gs)].map(([, text = '']) => parse(text))
+  t.equal(examples.length, 2)
+  for (const example of [
+    ...examples,
+    {
+      $schema: 'x',
+      extends: ['a.json'],
+      server: { port: reference('P') },
+      data: 'x',
+      ai: { limit: reference('L') },
+      quiet: {},
+    },
+    { extends: 'a.json', plugins: { a: true, b: { from: 'x' } }, ai: { limit: 5 } },
+  ]) {
+    t.ok(check(example), JSON.stringify(check.errors))
+  }
+  for (const wrong of [
+    { server: { prot: 1 } },
+    { server: { port: 'x' } },
+    { ai: { key: 1 } },
+    { quiet: { a: 1 } },
+    { plugins: { a: 'x' } },
+  ]) {
+    t.notOk(check(wrong), JSON.stringify(wrong))
+  }
+})

@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import { test } from 'tap'
+import { load, problemsOf } from './sources.ts'
+
+test('without a file the defaults hold', async (t) => {
+  const folder = t.testdir()
+  const { kernel, plugins, file, folder: base } = await load(folder, {})
+  t.match(kernel.server, { host: '127.0.0.1', port: 4200, trustedProxies: [], cors: { origins: [] } })
+  t.equal(kernel.data, join(folder, 'data'), 'the default data folder is below the working directory')
+  t.equal(kernel.auth.admission, 'owner')
+  t.strictSame(plugins, [])
+  t.equal(file, null)
+  t.equal(base, folder)
+})
+
+test('comments, trailing commas, $schema and a byte order mark are fine', async (t) => {
+  const text = '\uFEFF// a node\n{ "$schema": "./schema.json", "server": { "port": 1, /* one */ }, }\n'
+  const configuration = await load(t.testdir(), { files: { 'node.json': text } })
+  t.equal(configuration.kernel.server.port, 1)
+  configuration.refuseUnknownSections([])
+})
+
+test('presets are laid under the file, the later ones and the nearer ones winning', async (t) => {
+  const port = (value: number, rest = '') => `{ ${rest} "server": { "port": ${value} } }`
+  const { kernel } = await load(t.testdir(), {
+    files: {
+      'node.json': '{ "extends": ["./a.json", "presets/b.json"], "log": { "level": "warn" } }',
+      'a.json': port(1, '"session": { "expiryDays": 7 }, "log": { "level": "debug" },'),
+      'presets/b.json': '{ "extends": "../c.json", "server": { "host": "::1" } }',
+      'c.json': port(3, '"session": { "idleDays": 5 },'),
+    },
+  })
+  t.equal(kernel.server.port, 3)
+  t.equal(kernel.server.host, '::1')
+  t.match(kernel.session, { expiryDays: 7, idleDays: 5 })
+  t.equal(kernel.log.level, 'warn')
+})
+
+test('a preset that is reached twice counts once, at its first place', async (t) => {
+  const { kernel } = await load(t.testdir(), {
+    files: {
+      'node.json': '{ "extends": ["a.json", "b.json"] }',
+      'a.json': '{ "extends": "base.json", "server": { "port": 1 } }',
+      'b.json': '{ "extends": "base.json" }',
+      'base.json': '{ "server": { "port": 9 } }',
+    },
+  })
+  t.equal(kernel.server.port, 1)
+})
+
+test('a relative data folder starts where it is written', async (t) => {
+  const folder = t.testdir()
+  const files = { 'node.json': '{ "extends": "sub/a.json" }', 'sub/a.json': '{ "data": "./mine" }' }
+  t.equal((await load(folder, { files })).kernel.data, join(folder, 'sub', 'mine'))
+  const environment = { NODEKEEP_DATA: 'other' }
+  t.equal((await load(folder, { files, environment })).kernel.data, join(folder, 'other'))
+  t.equal((await load(folder, { files, environment, flags: { data: 'x' } })).kernel.data, join(folder, 'x'))
+})
+
+test('files that cannot be used are refused with one line that says where', async (t) => {
+  const cases: Record<string, [files: Record<string, string>, expected: RegExp]> = {
+    'missing file': [
+      { 'other.json': '{}' },
+      /^The configuration file node\.json does not exist\. .*correct the path/,
+    ],
+    'missing preset': [
+      { 'node.json': '{\n  "extends": "gone.json"\n}' },
+      /^The configuration file gone\.json does not exist\. It is named by node\.json:2:/,
+    ],
+    'a folder': [
+      { 'node.json': '{ "extends": "sub" }', 'sub/x.json': '{}' },
+      /^The configuration file sub is a folder/,
+    ],
+    'malformed JSON': [
+      { 'node.json': '{\n  "server": {\n    "port" 1\n  }\n}' },
+      /^node\.json:3 is not valid JSON: colon expected\.$/,
+    ],
+    'cut short': [
+      { 'node.json': '{ "server": {\n' },
+      /^node\.json:2 is not valid JSON: close brace expected\.$/,
+    ],
+    'empty file': [{ 'node.json': '' }, /^node\.json:1 is not valid JSON/],
+    'no object': [{ 'node.json': '[]' }, /^node\.json must hold one JSON object/],
+    'two claims on a section in one file': [
+      { 'node.json': '{\n  "log": {},\n  "log": {}\n}' },
+      /^log stands twice in node\.json, in lines 2 and 3\. Keep one/,
+    ],
+    'extends of a wrong type': [
+      { 'node.json': '{ "extends": [1] }' },
+      /^extends \(node\.json:1\) must be the path/,
+    ],
+    'a circle': [
+      {
+        'node.json': '{ "extends": "a.json" }',
+        'a.json': '{ "extends": ["b.json"] }',
+        'b.json': '{ "extends": "a.json" }',
+      },
+      /^The presets extend each other in a circle: a\.json → b\.json → a\.json\. Remove/,
+    ],
+    itself: [{ 'node.json': '{ "extends": "./node.json" }' }, /circle: node\.json → node\.json/],
+  }
+  for (const [name, [files, expected]] of Object.entries(cases)) {
+    const lines = await problemsOf(() => load(t.testdir(), { file: 'node.json', files }))
+    t.equal(lines.length, 1, name)
+    t.match(lines[0], expected, name)
+  }
+})
+
+test('keys that reach into the runtime are refused in every layer', async (t) => {
+  const folder = t.testdir()
+  const evil = JSON.parse('{ "__proto__": { "polluted": true } }')
+  const files = { 'node.json': '{ "server": { "__proto__": { "polluted": true } },\n "constructor": 1 }' }
+  t.match(await problemsOf(() => load(folder, { files })), [
+    /^server\.__proto__ \(node\.json:1\) has a name that can't be used/,
+    /^constructor \(node\.json:2\) has a name/,
+  ])
+  t.match(await problemsOf(() => load(folder, { inline: evil })), [/^__proto__ \(the given configuration\)/])
+  t.match(await problemsOf(() => load(folder, { flags: evil })), [/^__proto__ \(/])
+  const environment = {
+    NODEKEEP_SERVER__CORS: JSON.stringify({ origins: [] }).replace('origins', '__proto__'),
+  }
+  t.match(await problemsOf(() => load(folder, { environment })), [
+    /^server\.cors\.__proto__ \(the variable/,
+    /.*/,
+  ])
+  t.notOk('polluted' in {})
+})

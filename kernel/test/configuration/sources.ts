@@ -1,0 +1,39 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import {
+  ConfigurationError,
+  type ConfigurationSources,
+  loadConfiguration,
+} from '../../src/configuration/index.ts'
+
+/** A temporary folder of a test, as `t.testdir()` makes it, and the layers of a configuration. */
+interface Given extends Partial<Omit<ConfigurationSources, 'workingDirectory'>> {
+  /** Files below the folder by their paths; `node.json` is the configuration. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+/** Loads a configuration from files in a folder; without files and object, from none. */
+export async function load(folder: string, { files, ...given }: Given) {
+  for (const [path, text] of Object.entries(files ?? {})) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), text)
+  }
+  const file = files ? 'node.json' : null
+  return loadConfiguration({ file, environment: {}, flags: {}, workingDirectory: folder, ...given })
+}
+
+/** The text that takes a variable's value: `${NAME}`. */
+export function reference(name: string): string {
+  return `\${${name}}`
+}
+
+/** The lines of the error that a configuration ends with. */
+export async function problemsOf(action: () => unknown): Promise<readonly string[]> {
+  try {
+    await action()
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems
+    throw error
+  }
+  throw new Error('There should have been a ConfigurationError.')
+}
