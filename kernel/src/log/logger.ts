@@ -47,8 +47,3 @@ export function createLogger(options: LoggerOptions = {}): Logger {
     { write: (line) => destination.write(print(secrets.scrub(line))) },
   )
 }
-
-/** The logger of one plugin: its lines carry the plugin's id. */
-export function createPluginLogger(logger: Logger, pluginId: string): Logger {
-  return logger.child({ plugin: pluginId })
-}

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import { createLogger, createPluginLogger, type LoggerOptions } from '../../src/log/logger.ts'
+import { createLogger, type LoggerOptions } from '../../src/log/logger.ts'
 import { createSecrets } from '../../src/log/secrets.ts'
 
 function capture(options: LoggerOptions = {}) {
@@ -17,7 +17,7 @@ const session = `nks_${'aB3-_'.repeat(9).slice(0, 43)}`
 
 test('a line says when, how grave, which plugin and what', async (t) => {
   const { log, lines, last } = capture()
-  createPluginLogger(log, 'files').warn({ note: 7 }, 'note stored')
+  log.child({ plugin: 'files' }).warn({ note: 7 }, 'note stored')
   const { time, ...rest } = last()
   t.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   t.same(rest, { level: 'warn', plugin: 'files', note: 7, msg: 'note stored' })
@@ -47,7 +47,7 @@ test('an error is written with its causes', async (t) => {
 
 test('for people it is text, errors over several lines', async (t) => {
   const { log, lines } = capture({ format: 'pretty' })
-  createPluginLogger(log, 'files').info({ note: 7, password: 'hunter22' }, 'note stored')
+  log.child({ plugin: 'files' }).info({ note: 7, password: 'hunter22' }, 'note stored')
   t.match(lines[0], /^\[\d\d:\d\d:\d\d\] INFO: \[files\] note stored \{"note":7,"password":"\[secret\]"\}\n$/)
   log.error({ err: new Error(`bad ${session}`) }, 'it failed')
   t.match(lines[1], /ERROR: it failed *\n *err: \{[\s\S]*\n *Error: bad \[secret\]\n *at /)
