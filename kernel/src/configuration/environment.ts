@@ -1,5 +1,5 @@
 import type { Origin } from './origin.ts'
-import { branches, childSchema, type JsonSchema } from './schema-walk.ts'
+import { childSchema, type JsonSchema, subschemas } from './schema-walk.ts'
 import { suggest } from './suggestion.ts'
 import { parseText } from './text-value.ts'
 import { type Tree, treeAt, treeOf } from './tree.ts'
@@ -87,7 +87,7 @@ export function matchKeys(
   const keys: string[] = []
   let current = schema
   for (const part of parts) {
-    const names = branches(current).flatMap((branch) => Object.keys(branch.properties ?? {}))
+    const names = subschemas(current).flatMap((branch) => Object.keys(branch.properties ?? {}))
     const key = names.find((name) => variableWord(name) === part)
     const child = key === undefined ? undefined : childSchema(current, key)
     if (key === undefined || child === undefined) return null
@@ -99,7 +99,7 @@ export function matchKeys(
 
 /** Every variable that a schema has below some keys. */
 export function variablesOfSchema(keys: readonly string[], schema: JsonSchema): string[] {
-  return branches(schema).flatMap(({ properties = {} }) =>
+  return subschemas(schema).flatMap(({ properties = {} }) =>
     Object.entries(properties).flatMap(([key, child]) => [
       variableName([...keys, key]),
       ...variablesOfSchema([...keys, key], child),

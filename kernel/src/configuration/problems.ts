@@ -1,3 +1,4 @@
+import { withoutAlternatives } from './alternatives.ts'
 import { matchKeys, variableName, variableWord } from './environment.ts'
 import { formats } from './formats.ts'
 import { formatKey, parsePointer } from './key.ts'
@@ -23,7 +24,7 @@ export function describeErrors(
   above: readonly string[],
   reported: ReadonlyMap<string, string>,
 ): string[] {
-  const lines = essential(errors).flatMap((error) => {
+  const lines = withoutAlternatives(errors).flatMap((error) => {
     const path = pathOf(error, tree)
     const key = formatKey([...above, ...path])
     if (reported.has(key)) return []
@@ -85,9 +86,15 @@ function complaint(error: SchemaError): string {
 
 function alternatives(schema: JsonSchema | undefined): string {
   const options = [...(schema?.anyOf ?? []), ...(schema?.oneOf ?? [])]
-  const constants = options.map((option) => option.const).filter((value) => value !== undefined)
-  if (constants.length === options.length) return `one of ${list(constants)}`
-  return typeWords(typesOf(schema)) || 'of another form'
+  const constants = options.map((option) => option.const)
+  if (!constants.includes(undefined)) return `one of ${list(constants)}`
+  return options.map(form).join(' or ')
+}
+
+function form(option: JsonSchema): string {
+  const keys = declaredKeys(option)
+  const type = typeWords(typesOf(option)) || 'of another form'
+  return keys.length === 0 ? type : `${type} with ${list(keys)}`
 }
 
 function bounds({ minimum, maximum }: JsonSchema = {}): string {
@@ -126,28 +133,4 @@ function typeWords(types: Iterable<string>): string {
 
 function list(values: readonly unknown[]): string {
   return values.map((value) => JSON.stringify(value)).join(', ')
-}
-
-/**
- * Drops the noise of alternatives: when a value has the form of exactly one of them, that one's errors stay;
- * otherwise the error of the alternatives as a whole.
- */
-function essential(errors: readonly SchemaError[]): SchemaError[] {
-  const dropped = new Set<SchemaError>()
-  for (const whole of errors) {
-    if (whole.keyword !== 'anyOf' && whole.keyword !== 'oneOf') continue
-    const inner = errors.filter((error) => error.schemaPath.startsWith(`${whole.schemaPath}/`))
-    const groups = Map.groupBy(
-      inner,
-      (error) => error.schemaPath.slice(whole.schemaPath.length).split('/')[1],
-    )
-    const meant = [...groups.values()].filter((group) => !group.some((error) => isOtherForm(error, whole)))
-    const kept = meant.length === 1 ? meant[0] : [whole]
-    for (const error of [whole, ...inner]) if (!kept?.includes(error)) dropped.add(error)
-  }
-  return errors.filter((error) => !dropped.has(error))
-}
-
-function isOtherForm(error: SchemaError, whole: SchemaError): boolean {
-  return error.instancePath === whole.instancePath && ['type', 'const', 'enum'].includes(error.keyword)
 }

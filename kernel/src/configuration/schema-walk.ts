@@ -25,15 +25,15 @@ export function jsonSchema(schema: TSchema): JsonSchema {
 }
 
 /** The alternatives and parts of a schema, the schema itself first. */
-export function branches(schema: JsonSchema): JsonSchema[] {
+export function subschemas(schema: JsonSchema): JsonSchema[] {
   const nested = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]
-  return [schema, ...nested.flatMap(branches)]
+  return [schema, ...nested.flatMap(subschemas)]
 }
 
 /** The schema of a key or an index, or `undefined` when the schema says nothing about it. */
 export function childSchema(schema: JsonSchema | undefined, key: string | number): JsonSchema | undefined {
   if (schema === undefined) return undefined
-  for (const branch of branches(schema)) {
+  for (const branch of subschemas(schema)) {
     const child = typeof key === 'number' ? itemSchema(branch, key) : propertySchema(branch, key)
     if (child) return child
   }
@@ -54,13 +54,13 @@ function propertySchema(schema: JsonSchema, key: string): JsonSchema | undefined
 
 /** The names of a schema's declared keys. */
 export function declaredKeys(schema: JsonSchema | undefined): string[] {
-  return schema ? branches(schema).flatMap((branch) => Object.keys(branch.properties ?? {})) : []
+  return schema ? subschemas(schema).flatMap((branch) => Object.keys(branch.properties ?? {})) : []
 }
 
 /** The JSON types that a schema takes; none when it doesn't say. */
 export function typesOf(schema: JsonSchema | undefined): Set<string> {
   const found = new Set<string>()
-  for (const { type, const: constant, enum: values } of schema ? branches(schema) : []) {
+  for (const { type, const: constant, enum: values } of schema ? subschemas(schema) : []) {
     for (const name of typeof type === 'string' ? [type] : (type ?? [])) found.add(name)
     if (constant !== undefined) found.add(typeName(constant))
     for (const value of values ?? []) found.add(typeName(value))
@@ -76,5 +76,7 @@ export function typeName(value: unknown): string {
 
 /** Tells whether a schema marks a value as secret. What stands behind a reference is taken for secret. */
 export function isSecret(schema: JsonSchema | undefined): boolean {
-  return schema !== undefined && branches(schema).some((one) => one[secretKeyword] === true || '$ref' in one)
+  return (
+    schema !== undefined && subschemas(schema).some((one) => one[secretKeyword] === true || '$ref' in one)
+  )
 }

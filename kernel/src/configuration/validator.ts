@@ -35,6 +35,9 @@ async function createValidator(): Promise<Validator> {
     verbose: true,
     logger: false,
     addUsedSchema: false,
+    // Checking schemas and optimising the code for them takes longer than validating one configuration.
+    validateSchema: false,
+    code: { optimize: false },
   })
   addFormats.default(ajv)
   for (const [name, { validate }] of Object.entries(formats)) ajv.addFormat(name, validate)

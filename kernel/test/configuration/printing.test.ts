@@ -1,6 +1,7 @@
 import { Secret, Type } from '@nodekeep/plugin-sdk'
+import fc from 'fast-check'
 import { test } from 'tap'
-import { formatPrinted } from '../../src/configuration/index.ts'
+import { ConfigurationError, formatPrinted } from '../../src/configuration/index.ts'
 import { load, problemsOf, reference } from './sources.ts'
 
 const secret = 'a-very-secret-value'
@@ -87,4 +88,27 @@ test('no message holds a secret, wherever it stands', async (t) => {
   const lines = await problemsOf(() => configuration.section('ai', strict))
   t.ok(lines.length >= 6)
   t.notMatch(lines.join('\n'), secret)
+})
+
+test('whatever is written where, no message holds it', async (t) => {
+  const key = fc.constantFrom('apiKey', 'url', 'accounts', 'me', 'name', 'password', 'tokens', 'tokesn', '0')
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom<unknown>(secret, `${secret}-1`, reference('KEY'), null, 1),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(key, tie('value'), { maxKeys: 4 }),
+    ),
+  }))
+  const folder = t.testdir()
+  await fc.assert(
+    fc.asyncProperty(value, async (ai) => {
+      const configuration = await load(folder, { inline: { ai }, environment: { KEY: secret } })
+      const lines = await problemsOf(() => {
+        configuration.section('ai', schema)
+        throw new ConfigurationError([])
+      })
+      return lines.every((line) => !line.includes(secret) && !line.includes('\n'))
+    }),
+  )
 })

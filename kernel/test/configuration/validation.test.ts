@@ -71,18 +71,35 @@ test('everything that is wrong is one line: key, place, what to do', async (t) =
     'ai.mounts["/"].backnd (node.json:10) is not a known key. Did you mean "backend"?',
     'ai.mounts["/b"] (node.json:10) must be an object, but is a string.',
     'ai.retries (node.json:7) must be between 0 and 9.',
-    'ai.target (node.json:11) must be an object or true or false.',
+    'ai.target.port (node.json:11) must be a whole number, but is a string.',
     'ai.url (node.json:8) must be a valid uri.',
   ])
   t.notMatch(lines.join('\n'), /verysecretvalue/)
 })
 
-test('where a value has the form of one alternative, that one is explained', async (t) => {
-  const either = Type.Object({ target: Type.Union([Type.Boolean(), Type.Object({ port: Type.Integer() })]) })
-  const configuration = await load(t.testdir(), { inline: { a: { target: { prot: 1, port: 2 } } } })
-  t.match(await problemsOf(() => configuration.section('a', either)), [
-    /^a\.target\.prot .* Did you mean "port"/,
-  ])
+test('of alternatives, the one that was meant is explained', async (t) => {
+  const either = Type.Object({
+    target: Type.Union([
+      Type.Boolean(),
+      Type.Object({ kind: Type.Literal('tcp'), port: Type.Integer() }),
+      Type.Object({ kind: Type.Literal('unix'), path: Type.String() }),
+    ]),
+  })
+  const cases: [target: unknown, expected: RegExp][] = [
+    [{ kind: 'tcp', port: 'x' }, /^a\.target\.port .* must be a whole number, but is a string/],
+    [{ kind: 'unix', path: '', paht: 1 }, /^a\.target\.paht .* Did you mean "path"/],
+    [
+      'x',
+      /^a\.target .* must be true or false or an object with "kind", "port" or an object with "kind", "path"/,
+    ],
+    [{}, /^a\.target .* must be true or false or an object with/],
+  ]
+  for (const [target, expected] of cases) {
+    const configuration = await load(t.testdir(), { inline: { a: { target } } })
+    const lines = await problemsOf(() => configuration.section('a', either))
+    t.match(lines, [expected])
+    t.equal(lines.length, 1)
+  }
 })
 
 test('a plugin without configuration takes no key and no variable', async (t) => {
@@ -100,7 +117,7 @@ test('a section of a wrong type, and a wrong schema', async (t) => {
   t.strictSame(await problemsOf(() => configuration.section('ai', schema)), [
     'ai (the given configuration) must be an object, but is a number.',
   ])
-  const wrong = Type.Object({ a: Type.String({ minLength: -1 }) })
+  const wrong = Type.Object({ a: Type.Unsafe({ type: 'strng' }) })
   t.match(await problemsOf(() => configuration.section('b', wrong)), [/^The section "b" can't be checked/])
 })
 
