@@ -8,11 +8,6 @@ import type { Path, Tree } from './tree.ts'
 /** `$${` stands for a plain `${`; `${NAME}` and `${NAME:-fallback}` take from the environment. */
 const reference = /\$\$\{|\$\{([^}:]*)(?::-([^}]*))?\}|\$\{/g
 
-/** Tells whether a text takes something from the environment, or is escaped not to. */
-export function isInterpolated(text: unknown): boolean {
-  return typeof text === 'string' && text.includes('${')
-}
-
 /**
  * Puts values of the environment where a file's texts name them, and reads these texts, and those of flags, as
  * the schema's types.
@@ -36,15 +31,14 @@ export function interpolate(
     case 'list':
       return { ...tree, items: tree.items.map(below) }
     case 'leaf': {
-      if (tree.origin.kind === 'flag' && typeof tree.value === 'string') {
-        return { ...tree, value: parseText(tree.value, schema) }
-      }
-      if (!isWritten(tree.origin) || !isInterpolated(tree.value)) return tree
+      if (typeof tree.value !== 'string') return tree
+      if (tree.origin.kind === 'flag') return { ...tree, value: parseText(tree.value, schema) }
+      if (!isWritten(tree.origin) || !tree.value.includes('${')) return tree
       const key = formatKey(path)
       const report = (problem: string) => {
         problems.set(key, `${key} (${describeOrigin(tree.origin)}) ${problem}`)
       }
-      const text = replace(String(tree.value), environment, report)
+      const text = replace(tree.value, environment, report)
       return { ...tree, value: parseText(text, schema) }
     }
   }

@@ -76,3 +76,10 @@ test('the environment and flags are taken as they are', async (t) => {
   })
   t.strictSame(configuration.section('ai', schema), { apiKey: reference('HOME'), url: reference('HOME') })
 })
+
+test('a text without reference stays a text', async (t) => {
+  const configuration = await load(t.testdir(), { inline: { ai: { retries: '3' } } })
+  t.match(await problemsOf(() => configuration.section('ai', schema)), [
+    /must be a whole number, but is a string/,
+  ])
+})
