@@ -1,12 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { EventBus } from './event.ts'
 import type { Routes } from './routes.ts'
-import type {
-  Contributed,
-  RegistryMap,
-  Required,
-  RequirementMap,
-} from './service.ts'
+import type { Contributed, RegistryMap, Required, RequirementMap } from './service.ts'
 import type { Migrate, StateStore } from './state.ts'
 
 /** A structured logger: `log.info({ note: 7 }, 'note stored')`. Each line names the plugin. */

@@ -1,3 +1,4 @@
+import type {} from '@fastify/websocket'
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -39,6 +40,11 @@ export interface RoutesOptions {
   readonly prefix?: string
   /** Writes the errors of these routes, and of unknown paths below `prefix`, in another form than the node's. */
   readonly serializeError?: ErrorSerializer
+  /**
+   * Makes WebSocket routes possible: `app.get(path, { websocket: true }, (socket, request) => …)`, as
+   * @fastify/websocket describes. Messages are at most 1 MiB; who may connect is checked as for any route.
+   */
+  readonly webSockets?: boolean
 }
 
 /** Registers routes. Nothing answers before the plugin is active, and nothing after it stopped. */

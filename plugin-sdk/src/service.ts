@@ -59,7 +59,8 @@ export type ServiceMap = Readonly<Record<string, Service<unknown>>>
 export type RegistryMap = Readonly<Record<string, Registry<unknown>>>
 
 /** What a requirement gives: the service itself, or the reading side of the registry. */
-export type Required<R> = R extends Registry<infer T> ? RegistryReader<T> : R extends Service<infer T> ? T : never
+export type Required<R> =
+  R extends Registry<infer T> ? RegistryReader<T> : R extends Service<infer T> ? T : never
 
 /** What a contribution gives: the writing side of the registry. */
 export type Contributed<R> = R extends Registry<infer T> ? RegistryWriter<T> : never

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { identityTables } from '../identity/identity-tables.ts'
 import { pendingSteps, type Step } from './history.ts'
 import { leasesTable } from './leases-table.ts'
 import { createSql } from './sql.ts'
@@ -12,7 +13,7 @@ export interface SchemaStep extends Step {
 }
 
 /** The kernel's own tables, in the order in which they came to be. */
-export const kernelSchema: readonly SchemaStep[] = [pluginStateTables, leasesTable]
+export const kernelSchema: readonly SchemaStep[] = [pluginStateTables, leasesTable, identityTables]
 
 /**
  * Brings the kernel's tables up to date: all of the missing steps, or none.

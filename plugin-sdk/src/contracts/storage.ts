@@ -75,7 +75,11 @@ export interface StorageBackend {
   list(path: string): AsyncIterable<StorageEntry>
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
   /** Stores the whole stream or nothing: a failed or aborted write leaves what was there. */
-  write(path: string, content: AsyncIterable<Uint8Array>, options?: StorageWriteOptions): Promise<StorageEntry>
+  write(
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    options?: StorageWriteOptions,
+  ): Promise<StorageEntry>
   /** Makes a folder and its parents. One that exists is fine. */
   makeDirectory(path: string): Promise<void>
   /** Removes a file, or a folder with all that is in it. */

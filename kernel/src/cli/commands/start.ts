@@ -1,0 +1,61 @@
+import { Command } from 'commander'
+import { createLogger } from '../../log/logger.ts'
+import { createSecrets } from '../../log/secrets.ts'
+import { type RunningNode, startNode } from '../../node.ts'
+import { banner } from '../banner.ts'
+import {
+  type ConfigurationOptions,
+  readConfiguration,
+  withConfigurationOptions,
+  withListenOptions,
+} from '../configuration-options.ts'
+import { fail } from '../fail.ts'
+
+/** `nodekeep start` */
+export function startCommand(): Command {
+  const command = new Command('start').description('start the node (this is the default)')
+  return withListenOptions(withConfigurationOptions(command)).action(start)
+}
+
+async function start(options: ConfigurationOptions): Promise<void> {
+  const interrupted = firstSignal()
+  try {
+    const node = await boot(options)
+    await interrupted
+    await node.stop()
+    process.exit(0)
+  } catch (error) {
+    fail(error, options.verbose === true)
+    // What a plugin left running must not keep a node alive that did not start.
+    process.exit(1)
+  }
+}
+
+async function boot(options: ConfigurationOptions): Promise<RunningNode> {
+  const configuration = await readConfiguration(options)
+  const { level, format } = configuration.kernel.log
+  const secrets = createSecrets()
+  const log = createLogger({ level, format, secrets })
+  const node = await startNode({ configuration, log, secrets })
+  log.info({ url: node.url.href, data: node.dataFolder, plugins: states(node) }, 'The node is ready.')
+  if (format !== 'json') process.stderr.write(banner(node))
+  return node
+}
+
+/** Resolves with the first signal that asks the process to end. A second one ends it at once. */
+function firstSignal(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let count = 0
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      count += 1
+      if (count > 1) process.exit(1)
+      resolve()
+    })
+  }
+  return promise
+}
+
+function states(node: RunningNode): Record<string, string> {
+  return Object.fromEntries(node.plugins().map(({ id, state }) => [id, state]))
+}

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Configuration, loadConfiguration } from '../configuration/index.ts'
+import { logLevels } from '../log/logger.ts'
+
+/** The options of every command that reads the configuration. */
+export interface ConfigurationOptions {
+  readonly config?: string
+  readonly data?: string
+  readonly host?: string
+  readonly port?: number
+  readonly logLevel?: string
+  readonly verbose?: boolean
+}
+
+/** Adds `--config`, `--data` and `--verbose` to a command. */
+export function withConfigurationOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '-c, --config <file>',
+        'configuration file (default: ./nodekeep.json, else the default bundle)',
+      ).env('NODEKEEP_CONFIG'),
+    )
+    .addOption(new Option('-d, --data <folder>', 'folder of everything the node stores').env('NODEKEEP_DATA'))
+    .option('--verbose', 'show stack traces of errors')
+}
+
+/** Adds what says how to listen and to log. */
+export function withListenOptions(command: Command): Command {
+  return command
+    .option('-p, --port <number>', 'TCP port to listen on, 0 for a free one (environment: PORT)', parsePort)
+    .option('--host <address>', 'address to listen on; "0.0.0.0" takes connections from other machines')
+    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(logLevels))
+}
+
+/** Reads the configuration that the options and the environment name. */
+export function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
+  const workingDirectory = process.cwd()
+  return loadConfiguration({
+    file:
+      options.config === undefined
+        ? defaultFile(workingDirectory)
+        : resolve(workingDirectory, options.config),
+    environment: process.env,
+    flags: {
+      ...(options.data === undefined ? {} : { data: options.data }),
+      server: {
+        ...(options.port === undefined ? {} : { port: options.port }),
+        ...(options.host === undefined ? {} : { host: options.host }),
+      },
+      ...(options.logLevel === undefined ? {} : { log: { level: options.logLevel } }),
+    },
+    workingDirectory,
+  })
+}
+
+/** The presets lie in the package when it is installed, and beside it in a checkout. */
+const presets = ['../../config/default.json', '../../../config/default.json']
+
+function defaultFile(workingDirectory: string): string | null {
+  const own = resolve(workingDirectory, 'nodekeep.json')
+  if (existsSync(own)) return own
+  return (
+    presets.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path)) ??
+    null
+  )
+}
+
+function parsePort(text: string): number {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw new InvalidArgumentError('A port is a number from 0 to 65535.')
+}

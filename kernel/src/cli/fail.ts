@@ -1,0 +1,20 @@
+import { ConfigurationError } from '../configuration/index.ts'
+import { BootFailure } from '../plugins/boot-failure.ts'
+
+/** Says what went wrong, for a person, and has the process end with code 1. */
+export function fail(error: unknown, verbose: boolean): void {
+  process.exitCode = 1
+  const message = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`nodekeep: ${message}\n`)
+  if (verbose && error instanceof Error) {
+    process.stderr.write(`${error.stack ?? ''}\n${causes(error)}`)
+  } else if (!(error instanceof ConfigurationError || error instanceof BootFailure)) {
+    process.stderr.write('Add --verbose to see where it happened.\n')
+  }
+}
+
+function causes(error: Error): string {
+  const { cause } = error
+  if (!(cause instanceof Error)) return ''
+  return `caused by ${cause.stack ?? cause.message}\n${causes(cause)}`
+}

@@ -1,0 +1,125 @@
+import { type HealthCheck, HealthChecks, Leases, tokenKey, Users } from '@nodekeep/plugin-sdk'
+import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix'
+import { Health } from '../health/health-report.ts'
+import { createApp } from '../http/create-app.ts'
+import { createRequestIds } from '../http/request-id.ts'
+import { RouteTable } from '../http/route-table.ts'
+import { createAccessCheck } from '../identity/access.ts'
+import { Authenticator } from '../identity/authenticator.ts'
+import { createSessionTable } from '../identity/session-table.ts'
+import { UserAccounts } from '../identity/user-accounts.ts'
+import { PluginHost } from '../plugins/plugin-host.ts'
+import { PluginSwitch } from '../plugins/plugin-switch.ts'
+import { ServiceWiring } from '../plugins/service-wiring.ts'
+import { createEventBus } from '../services/event-bus.ts'
+import { createRegistryReader, Registries } from '../services/registry.ts'
+import { ServiceDirectory } from '../services/service-directory.ts'
+import { databaseHealth } from '../state/health.ts'
+import { createLeases } from '../state/leases.ts'
+import { createStateStores } from '../state/state-stores.ts'
+import type { KernelCradle, KernelValues } from './cradle.ts'
+import { createPluginActivation } from './plugin-activation.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** The services that the kernel itself provides to plugins. */
+export const kernelServices: ReadonlySet<string> = new Set([tokenKey(Users), tokenKey(Leases)])
+
+/** Composes the kernel of one node. There is no other place that knows how its parts fit together. */
+export function composeKernel(values: KernelValues): AwilixContainer<KernelCradle> {
+  const container = createContainer<KernelCradle>({ strict: true, injectionMode: InjectionMode.PROXY })
+  const single = <T>(make: (cradle: KernelCradle) => T) => asFunction(make).singleton()
+  container.register({
+    configuration: asValue(values.configuration),
+    log: asValue(values.log),
+    secrets: asValue(values.secrets),
+    database: asValue(values.database),
+    inlinePlugins: asValue(values.inlinePlugins),
+    records: asValue({ list: [] }),
+
+    stateStores: single(({ database, log }) => createStateStores(database, log)),
+    leases: single(({ database }) => createLeases(database)),
+    eventBus: single(() => createEventBus()),
+    registries: single(createRegistries),
+    services: single(createServices),
+    routeTable: single(() => new RouteTable()),
+    nextRequestId: single(() => createRequestIds()),
+
+    accounts: single(({ database }) => new UserAccounts(database)),
+    sessions: single(({ database }) => createSessionTable(database)),
+    authenticator: single(
+      ({ sessions, accounts, configuration }) =>
+        new Authenticator(sessions, accounts, { idleMs: configuration.kernel.session.idleDays * dayMs }),
+    ),
+    checkAccess: single(({ authenticator, configuration }) =>
+      createAccessCheck(authenticator, new Set(configuration.kernel.server.cors.origins)),
+    ),
+    createApp: single(createAppFactory),
+    health: single(createHealth),
+
+    wiring: single(
+      ({ records, configuration }) =>
+        new ServiceWiring(() => records.list, kernelServices, configuration.kernel.services),
+    ),
+    pluginHost: single(
+      ({ records, wiring, services, log }) =>
+        new PluginHost({
+          records: () => records.list,
+          wiring,
+          services,
+          log,
+          createActivation: (record, plugin, offers) =>
+            createPluginActivation(container, record, plugin, offers),
+        }),
+    ),
+    pluginSwitch: single(
+      ({ pluginHost, registries, stateStores }) =>
+        new PluginSwitch(pluginHost, registries, stateStores.for('@kernel')),
+    ),
+  })
+  return container
+}
+
+function createRegistries({ database }: KernelCradle): Registries {
+  const registries = new Registries()
+  registries.entries(tokenKey(HealthChecks)).add('database', databaseHealth(database), 'kernel')
+  return registries
+}
+
+function createServices({ accounts, leases }: KernelCradle): ServiceDirectory {
+  const services = new ServiceDirectory()
+  services.provide(tokenKey(Users), accounts)
+  services.provide(tokenKey(Leases), leases)
+  return services
+}
+
+function createAppFactory({
+  configuration,
+  checkAccess,
+  nextRequestId,
+}: KernelCradle): KernelCradle['createApp'] {
+  const { server, loader } = configuration.kernel
+  return (log) =>
+    createApp({
+      log,
+      nextRequestId,
+      checkAccess,
+      bodyLimit: server.bodyLimit,
+      bodyTimeoutMs: server.bodyTimeoutSeconds * 1000,
+      corsOrigins: server.cors.origins,
+      trustedProxies: server.trustedProxies,
+      loadTimeoutMs: loader.setupTimeoutMs,
+    })
+}
+
+function createHealth({ configuration, registries, records }: KernelCradle): Health {
+  const { required, timeoutMs } = configuration.kernel.health
+  const entries = registries.entries(tokenKey(HealthChecks))
+  const checks = createRegistryReader<HealthCheck>(entries, () => {})
+  return new Health({
+    checks: () => checks,
+    required,
+    timeoutMs,
+    pluginsImpaired: () => records.list.some(({ state }) => state !== 'active' && state !== 'disabled'),
+  })
+}

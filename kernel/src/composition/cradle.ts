@@ -1,0 +1,59 @@
+import type { Log, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Configuration } from '../configuration/index.ts'
+import type { Health } from '../health/health-report.ts'
+import type { App } from '../http/create-app.ts'
+import type { RouteTable } from '../http/route-table.ts'
+import type { AccessCheck } from '../identity/access.ts'
+import type { Authenticator } from '../identity/authenticator.ts'
+import type { UserAccounts } from '../identity/user-accounts.ts'
+import type { Secrets } from '../log/secrets.ts'
+import type { PluginHost } from '../plugins/plugin-host.ts'
+import type { PluginRecord } from '../plugins/plugin-record.ts'
+import type { PluginSwitch } from '../plugins/plugin-switch.ts'
+import type { ServiceWiring } from '../plugins/service-wiring.ts'
+import type { KernelEventBus } from '../services/event-bus.ts'
+import type { Registries } from '../services/registry.ts'
+import type { ServiceDirectory } from '../services/service-directory.ts'
+import type { StateDatabase } from '../state/database.ts'
+import type { KernelLeases } from '../state/leases.ts'
+import type { StateStores } from '../state/state-stores.ts'
+
+/** What has to be there before the kernel can be composed. */
+export interface KernelValues {
+  readonly configuration: Configuration
+  readonly log: Log
+  readonly secrets: Secrets
+  readonly database: StateDatabase
+  /** Plugins that are at hand and need no package, by id. */
+  readonly inlinePlugins: Readonly<Record<string, Plugin>>
+}
+
+/** Every part of the kernel, by name. Plugins never see it. */
+export interface KernelCradle extends KernelValues {
+  readonly stateStores: StateStores
+  readonly leases: KernelLeases
+  readonly eventBus: KernelEventBus
+  readonly registries: Registries
+  readonly services: ServiceDirectory
+  readonly routeTable: RouteTable
+  readonly nextRequestId: () => string
+  readonly accounts: UserAccounts
+  readonly sessions: SessionStore
+  readonly authenticator: Authenticator
+  readonly checkAccess: AccessCheck
+  /** Makes a Fastify instance that logs as the given logger. */
+  readonly createApp: (log: Log) => Promise<App>
+  readonly health: Health
+  /** The plugins, once they are loaded. */
+  readonly records: { list: readonly PluginRecord[] }
+  readonly wiring: ServiceWiring
+  readonly pluginHost: PluginHost
+  readonly pluginSwitch: PluginSwitch
+}
+
+/** What one plugin's own scope adds. */
+export interface PluginCradle extends KernelCradle {
+  readonly pluginId: string
+  readonly pluginLog: Log
+  readonly pluginDataDir: string
+}

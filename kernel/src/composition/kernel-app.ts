@@ -1,0 +1,38 @@
+import type { RoutesApp } from '@nodekeep/plugin-sdk'
+import { healthRoutes } from '../health/health-routes.ts'
+import { createNotFoundHandler } from '../http/not-found.ts'
+import type { RequestHandler } from '../http/route-table.ts'
+import { whoamiRoute } from '../identity/whoami-route.ts'
+import { kernelVersion } from '../kernel-version.ts'
+import { openApiRoute } from '../system/openapi-route.ts'
+import { pluginRoutes } from '../system/plugin-routes.ts'
+import type { KernelCradle } from './cradle.ts'
+
+/** The kernel's own routes, and the answer to whatever no route is there for. */
+export interface KernelApp {
+  readonly handle: RequestHandler
+  close(): Promise<void>
+}
+
+/** Makes the kernel's own Fastify instance and mounts it, before any plugin's. */
+export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> {
+  const { log, createApp, routeTable, health } = cradle
+  const { instance, routes } = await createApp(log)
+  instance.setNotFoundHandler(createNotFoundHandler(routeTable))
+  const app = instance as unknown as RoutesApp
+  whoamiRoute(app)
+  healthRoutes(app, health)
+  pluginRoutes(app, cradle)
+  openApiRoute(app, routeTable, kernelVersion)
+  await instance.ready()
+
+  const handle: RequestHandler = (request, response) => instance.routing(request, response)
+  routeTable.mount({ owner: 'kernel', routes, foreignErrors: [], handle, upgrade: () => false })
+  return {
+    handle,
+    async close() {
+      routeTable.unmount('kernel')
+      await instance.close()
+    },
+  }
+}

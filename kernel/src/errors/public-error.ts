@@ -1,0 +1,95 @@
+import { STATUS_CODES } from 'node:http'
+import { type ErrorBody, type ErrorCode, errorStatus, isNodekeepError } from '@nodekeep/plugin-sdk'
+
+/** An error in the form that leaves the node. */
+export interface PublicError extends ErrorBody {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Whether the cause is the node's fault and belongs into the log. */
+  readonly internal: boolean
+}
+
+/** What Fastify and the libraries around it throw for a client's mistake. */
+interface LibraryError {
+  readonly statusCode?: unknown
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly validation?: readonly {
+    instancePath?: string
+    message?: string
+    params?: Record<string, unknown>
+  }[]
+  readonly validationContext?: string
+}
+
+const codeByStatus = new Map<number, ErrorCode>(
+  Object.entries(errorStatus).map(([code, status]) => [status, code as ErrorCode]),
+)
+
+/**
+ * Turns anything that was thrown while a request was answered into the error that the client may see.
+ *
+ * @param requestId lets a person find the hidden cause of an internal error in the log
+ */
+export function toPublicError(thrown: unknown, requestId: string): PublicError {
+  if (isNodekeepError(thrown)) {
+    const status = errorStatus[thrown.code] ?? 500
+    return publicError(thrown.code, thrown.message, thrown.headers, status >= 500)
+  }
+  if (typeof thrown === 'object' && thrown !== null) {
+    const known = fromLibrary(thrown as LibraryError)
+    if (known !== undefined) return known
+  }
+  return publicError(
+    'INTERNAL_ERROR',
+    `Something went wrong on the node. Its log has the details under the request id ${requestId}.`,
+    {},
+    true,
+  )
+}
+
+/** Makes a public error of a code of the table. */
+export function publicError(
+  code: ErrorCode,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+  internal = false,
+): PublicError {
+  return { error: true, message, code, status: errorStatus[code], headers, internal }
+}
+
+/** The JSON text of an error's body: exactly the three fields of the interface. */
+export function errorBody({ message, code }: ErrorBody): string {
+  return JSON.stringify({ error: true, message, code })
+}
+
+function fromLibrary(error: LibraryError): PublicError | undefined {
+  if (error.validation !== undefined) return publicError('VALIDATION_ERROR', validationMessage(error))
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return publicError('PAYLOAD_TOO_LARGE', 'The request body is too large for this route.')
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_CONTENT_TYPE':
+      return publicError('UNSUPPORTED_MEDIA_TYPE', 'This route does not take a body of that content type.')
+    case 'FST_ERR_BAD_URL':
+      return publicError('VALIDATION_ERROR', 'The path of the request is not well encoded.')
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return publicError('VALIDATION_ERROR', 'The request body is not valid JSON.')
+  }
+  const status = error.statusCode
+  if (typeof status !== 'number' || status < 400 || status >= 500) return undefined
+  const message = typeof error.message === 'string' ? error.message : (STATUS_CODES[status] ?? 'Bad request')
+  return publicError(codeByStatus.get(status) ?? 'VALIDATION_ERROR', message)
+}
+
+function validationMessage({ validation, validationContext }: LibraryError): string {
+  const part = validationContext === 'querystring' ? 'query' : (validationContext ?? 'request')
+  const problems = (validation ?? []).map(({ instancePath = '', message = 'is not valid', params }) => {
+    const key = instancePath.slice(1).replaceAll('/', '.')
+    const unknown = params?.additionalProperty
+    if (typeof unknown === 'string') return `${key === '' ? part : key} has the unknown field "${unknown}"`
+    return `${key === '' ? `the ${part}` : `"${key}" in the ${part}`} ${message}`
+  })
+  return `Invalid input: ${problems.join('; ')}.`
+}

@@ -1,0 +1,79 @@
+import { performance } from 'node:perf_hooks'
+import type { HealthCheck, HealthFinding } from '@nodekeep/plugin-sdk'
+import { withTimeLimit } from '../plugins/time-limit.ts'
+
+/** The answer of `GET /health` (interface, "Health report"). */
+export interface HealthReport {
+  readonly status: 'ok' | 'degraded'
+  readonly database: string
+  readonly ipfs: string
+  /** Seconds. */
+  readonly uptime: number
+}
+
+/** What every check found, by name. */
+export interface HealthStatus {
+  readonly report: HealthReport
+  readonly findings: Readonly<Record<string, HealthFinding>>
+  /** Whether all checks are well that configuration requires. */
+  readonly serving: boolean
+}
+
+export interface HealthOptions {
+  readonly checks: () => Iterable<readonly [name: string, check: HealthCheck]>
+  /** Names of checks without which the node can't serve. */
+  readonly required: readonly string[]
+  readonly timeoutMs: number
+  /** Whether a plugin that should be there isn't, or isn't well. */
+  readonly pluginsImpaired: () => boolean
+}
+
+/** For so long an answer holds: the report is public, and nobody may make the node look all the time. */
+const holdMs = 1000
+
+/** Asks all checks and sums up. */
+export class Health {
+  readonly #options: HealthOptions
+  readonly #startedAt = performance.now()
+  #latest: { readonly at: number; readonly status: Promise<HealthStatus> } | null = null
+
+  constructor(options: HealthOptions) {
+    this.#options = options
+  }
+
+  status(): Promise<HealthStatus> {
+    const now = performance.now()
+    if (this.#latest === null || now - this.#latest.at > holdMs)
+      this.#latest = { at: now, status: this.#look() }
+    return this.#latest.status
+  }
+
+  async #look(): Promise<HealthStatus> {
+    const { checks, required, timeoutMs, pluginsImpaired } = this.#options
+    const looked = [...checks()].map(async ([name, check]) => [name, await ask(check, timeoutMs)] as const)
+    const findings: Record<string, HealthFinding> = Object.fromEntries(await Promise.all(looked))
+    const well = Object.values(findings).every(({ ok }) => ok)
+    return {
+      report: {
+        status: well && !pluginsImpaired() ? 'ok' : 'degraded',
+        database: findings.database?.state ?? 'disabled',
+        ipfs: findings.ipfs?.state ?? 'disabled',
+        uptime: Math.floor((performance.now() - this.#startedAt) / 1000),
+      },
+      findings,
+      serving: required.every((name) => findings[name]?.ok === true),
+    }
+  }
+}
+
+async function ask(check: HealthCheck, timeoutMs: number): Promise<HealthFinding> {
+  const abort = new AbortController()
+  try {
+    const { ok, state } = await withTimeLimit(check.check(abort.signal), timeoutMs, 'late')
+    return { ok: ok === true, state: String(state) }
+  } catch {
+    return { ok: false, state: 'unreachable' }
+  } finally {
+    abort.abort()
+  }
+}

@@ -1,0 +1,44 @@
+import { type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import type { Health } from './health-report.ts'
+
+const report = Type.Object({
+  status: Type.String(),
+  database: Type.String(),
+  ipfs: Type.String(),
+  uptime: Type.Integer({ description: 'Seconds.' }),
+})
+
+const findings = Type.Object({
+  ...report.properties,
+  checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), state: Type.String() })),
+})
+
+/** `GET /health` for everyone, and every single check for the owner at `GET /api/system/health`. */
+export function healthRoutes(app: RoutesApp, health: Health): void {
+  app.get(
+    '/health',
+    {
+      config: {
+        access: 'public',
+        publicReason: 'Load balancers and supervisors ask it. It says nothing of any user.',
+      },
+      schema: { summary: 'How the node is', tags: ['system'], response: { 200: report, 503: report } },
+    },
+    async (_request, reply) => {
+      const { report, serving } = await health.status()
+      reply.header('cache-control', 'no-store')
+      return reply.code(serving ? 200 : 503).send(report)
+    },
+  )
+  app.get(
+    '/api/system/health',
+    {
+      config: { access: 'owner' },
+      schema: { summary: 'What every health check found', tags: ['system'], response: { 200: findings } },
+    },
+    async () => {
+      const status = await health.status()
+      return { ...status.report, checks: { ...status.findings } }
+    },
+  )
+}

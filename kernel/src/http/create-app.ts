@@ -1,0 +1,47 @@
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifySchemaCompiler,
+  LogController,
+} from 'fastify'
+import { collectRoutes } from './collect-routes.ts'
+import { type PlatformOptions, platform } from './platform.ts'
+import { type MountedRoute, routerOptions } from './route-table.ts'
+import { sendError } from './send-error.ts'
+import { createValidatorCompiler } from './validator.ts'
+
+export interface AppOptions extends PlatformOptions {
+  readonly log: FastifyBaseLogger
+  readonly nextRequestId: () => string
+  /** Bytes of a buffered body. */
+  readonly bodyLimit: number
+  readonly trustedProxies: readonly string[]
+  /** Milliseconds that each nested Fastify plugin may take to load. */
+  readonly loadTimeoutMs: number
+}
+
+/** A Fastify instance that never listens, and the routes that it has so far. */
+export interface App {
+  readonly instance: FastifyInstance
+  readonly routes: readonly MountedRoute[]
+}
+
+/** Makes the Fastify instance of one plugin (or of the kernel itself) with what all instances share. */
+export async function createApp(options: AppOptions): Promise<App> {
+  const instance = Fastify({
+    loggerInstance: options.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: options.nextRequestId,
+    requestIdHeader: false,
+    bodyLimit: options.bodyLimit,
+    trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+    pluginTimeout: options.loadTimeoutMs,
+    routerOptions,
+    frameworkErrors: (error, request, reply) =>
+      sendError(error, request, reply.header('x-request-id', request.id)),
+  }) as unknown as FastifyInstance
+  const routes = collectRoutes(instance)
+  instance.setValidatorCompiler(createValidatorCompiler() as FastifySchemaCompiler<unknown>)
+  await instance.register(platform, options)
+  return { instance, routes }
+}

@@ -1,0 +1,35 @@
+import type { ServerResponse } from 'node:http'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { errorBody, type PublicError } from '../errors/public-error.ts'
+
+/** Answers an error where no Fastify instance is concerned. */
+export function answerDirectly(response: ServerResponse, error: PublicError, requestId: string): void {
+  const body = errorBody(error)
+  response.writeHead(error.status, {
+    ...error.headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'x-request-id': requestId,
+  })
+  response.end(response.req.method === 'HEAD' ? undefined : body)
+}
+
+/** Answers an error on a bare connection, where Node has made no response, and ends the connection. */
+export function answerOnSocket(socket: Duplex, error: PublicError, requestId: string): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const body = errorBody(error)
+  const headers = {
+    ...error.headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('')}\r\n`
+  socket.end(head + body, () => socket.destroy())
+}

@@ -1,0 +1,120 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { METHODS } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type ErrorSerializer, NodekeepError, type RouteAccess } from '@nodekeep/plugin-sdk'
+import createRouter, { type HTTPMethod, type HTTPVersion, type Instance } from 'find-my-way'
+
+/** One route as the table knows it. */
+export interface MountedRoute {
+  readonly method: string
+  /** The path with its parameters, as Fastify writes it: `/notes/:id`. */
+  readonly path: string
+  readonly access: RouteAccess
+  readonly publicReason: string | null
+  readonly scope: string | null
+  readonly websocket: boolean
+  /** JSON Schemas of the route, for the OpenAPI document. */
+  readonly schema: unknown
+}
+
+type Router = Instance<HTTPVersion.V1>
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Everything that one plugin puts into the table. */
+export interface RouteMount {
+  readonly owner: string
+  readonly routes: readonly MountedRoute[]
+  /** Path prefixes below which unknown paths are answered in a foreign form. */
+  readonly foreignErrors: readonly { readonly prefix: string; readonly serializeError: ErrorSerializer }[]
+  readonly handle: RequestHandler
+  /** Takes the upgrade of a connection for one of the mount's WebSocket routes. */
+  readonly upgrade: UpgradeHandler
+}
+
+/** Takes over a connection that is to become a WebSocket; `false` when there is nobody to take it. */
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
+
+/** What every router of the node agrees on, so that the table and the plugins' own routers see the same paths. */
+export const routerOptions = {
+  ignoreTrailingSlash: false,
+  ignoreDuplicateSlashes: false,
+  caseSensitive: true,
+  maxParamLength: 1024,
+} as const
+
+/**
+ * The kernel's table of all routes. It is built anew whenever a plugin comes or goes, and swapped in one step: a
+ * mount that fails leaves the former table as it was.
+ */
+export class RouteTable {
+  #mounts: ReadonlyMap<string, RouteMount> = new Map()
+  #router: Router = createRouter(routerOptions)
+  #version = 0
+
+  /** Rises with every change. */
+  get version(): number {
+    return this.#version
+  }
+
+  /** All routes, in the order in which they came. */
+  get routes(): MountedRoute[] {
+    return [...this.#mounts.values()].flatMap((mount) => mount.routes)
+  }
+
+  routesOf(owner: string): readonly MountedRoute[] {
+    return this.#mounts.get(owner)?.routes ?? []
+  }
+
+  /** @throws NodekeepError CONFLICT when a route is taken */
+  mount(mount: RouteMount): void {
+    this.#swap(new Map([...this.#mounts, [mount.owner, mount]]))
+  }
+
+  unmount(owner: string): void {
+    if (!this.#mounts.has(owner)) return
+    this.#swap(new Map([...this.#mounts].filter(([name]) => name !== owner)))
+  }
+
+  find(method: string, path: string): RouteMount | null {
+    const found = this.#router.find(method as HTTPMethod, path)
+    return found === null ? null : (found.store as RouteMount)
+  }
+
+  /** How errors below a path are to be written, when a plugin declared that for its prefix. */
+  foreignErrors(path: string): ErrorSerializer | undefined {
+    const declared = [...this.#mounts.values()].flatMap((mount) => mount.foreignErrors)
+    return declared.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))?.serializeError
+  }
+
+  /** The methods that a path has routes for. */
+  methods(path: string): string[] {
+    return METHODS.filter((method) => this.find(method, path) !== null)
+  }
+
+  #swap(mounts: ReadonlyMap<string, RouteMount>): void {
+    const router = createRouter(routerOptions)
+    const owners = new Map<string, string>()
+    for (const mount of mounts.values()) {
+      for (const route of mount.routes) addRoute(router, route, mount, owners)
+    }
+    this.#mounts = mounts
+    this.#router = router
+    this.#version += 1
+  }
+}
+
+function addRoute(router: Router, route: MountedRoute, mount: RouteMount, owners: Map<string, string>): void {
+  const key = `${route.method} ${route.path.replaceAll(/:[^/(-]+/g, ':')}`
+  const owner = owners.get(key)
+  if (owner !== undefined) {
+    throw new NodekeepError(
+      'CONFLICT',
+      `The route ${route.method} ${route.path} belongs to "${owner}" already. Disable one of the two plugins.`,
+    )
+  }
+  owners.set(key, mount.owner)
+  router.on(route.method as HTTPMethod, route.path, noop, mount)
+}
+
+function noop(): void {}

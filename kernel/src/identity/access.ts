@@ -1,0 +1,57 @@
+import { type AuthenticatedUser, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { FastifyContextConfig, FastifyRequest } from 'fastify'
+import type { Authenticator } from './authenticator.ts'
+import { tokenOf } from './request-token.ts'
+import { isSameOrigin, mayChange } from './same-origin.ts'
+
+/** Decides whether a request may go on; sets `request.user`. Calls back with a NodekeepError when it may not. */
+export type AccessCheck = (request: FastifyRequest, done: (error?: Error) => void) => void
+
+/**
+ * The check that runs before every route. A route that says nothing is for signed-in users.
+ *
+ * @param origins foreign origins that may act with a user's cookie
+ */
+export function createAccessCheck(authenticator: Authenticator, origins: ReadonlySet<string>): AccessCheck {
+  return (request, done) => {
+    const carried = tokenOf(request)
+    const { config } = request.routeOptions
+    if (carried === null) {
+      done(refusal(config, null))
+      return
+    }
+    const decide = (user: AuthenticatedUser | null) => {
+      if (
+        user !== null &&
+        carried.by === 'cookie' &&
+        mayChange(request.raw) &&
+        !isSameOrigin(request.raw, origins)
+      ) {
+        done(new NodekeepError('FORBIDDEN', 'A page of another site must not act with your session cookie.'))
+        return
+      }
+      request.user = user
+      done(refusal(config, user))
+    }
+    const known = authenticator.cached(carried.token)
+    if (known !== undefined) decide(known)
+    else authenticator.authenticate(carried.token).then(decide, done)
+  }
+}
+
+function refusal(route: FastifyContextConfig, user: AuthenticatedUser | null): NodekeepError | undefined {
+  const { access = 'user', scope } = route
+  if (access === 'public') return undefined
+  if (user === null) {
+    return new NodekeepError('UNAUTHORIZED', 'Sign in first: this needs a valid session.', {
+      headers: { 'www-authenticate': 'Bearer' },
+    })
+  }
+  if (access === 'owner' && !user.owner)
+    return new NodekeepError('FORBIDDEN', "Only the node's owner may do that.")
+  if (user.scopes !== null && (scope === undefined || !user.scopes.includes(scope))) {
+    const needed = scope === undefined ? 'a full session' : `the scope "${scope}"`
+    return new NodekeepError('FORBIDDEN', `This API token may not do that: it needs ${needed}.`)
+  }
+  return undefined
+}

@@ -1,0 +1,88 @@
+import type { AuthenticatedUser, SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
+import { isTokenForm, tokenHash } from './token.ts'
+import type { UserAccounts } from './user-accounts.ts'
+
+export interface AuthenticatorOptions {
+  /** Milliseconds without use after which a session is over. */
+  readonly idleMs: number
+  /** Milliseconds for which an answer of the store is believed: so long may another process's revocation take. */
+  readonly believeMs?: number
+  /** How many sessions are remembered. */
+  readonly capacity?: number
+}
+
+interface Remembered {
+  readonly user: AuthenticatedUser
+  readonly believedUntil: number
+}
+
+/** How often the time of last use is written for a session in constant use. */
+const touchEveryMs = 60_000
+
+/** Finds the user behind a token, mostly from memory. */
+export class Authenticator {
+  readonly #sessions: SessionStore
+  readonly #accounts: UserAccounts
+  readonly #idleMs: number
+  readonly #believeMs: number
+  readonly #capacity: number
+  readonly #remembered = new Map<string, Remembered>()
+  #forgotten = 0
+
+  constructor(sessions: SessionStore, accounts: UserAccounts, options: AuthenticatorOptions) {
+    this.#sessions = sessions
+    this.#accounts = accounts
+    this.#idleMs = options.idleMs
+    this.#believeMs = options.believeMs ?? 5_000
+    this.#capacity = options.capacity ?? 10_000
+  }
+
+  /** The user if this token was checked a moment ago; `undefined` when it has to be looked up. */
+  cached(token: string): AuthenticatedUser | undefined {
+    const remembered = this.#remembered.get(token)
+    return remembered !== undefined && remembered.believedUntil > Date.now() ? remembered.user : undefined
+  }
+
+  /** The user behind a token; `null` when the token is unknown, over, revoked, or its user disabled. */
+  async authenticate(token: string): Promise<AuthenticatedUser | null> {
+    this.#remembered.delete(token)
+    if (!isTokenForm(token)) return null
+    const forgotten = this.#forgotten
+    const hash = tokenHash(token)
+    const session = await this.#sessions.find(hash)
+    const now = Date.now()
+    if (session === null || this.#isOver(session, now)) return null
+    const user = await this.#accounts.enabled(session.userUuid)
+    if (user === null) return null
+    if (now - session.lastUsedAt.getTime() >= touchEveryMs) await this.#sessions.touch(hash, new Date(now))
+    const authenticated = Object.freeze({ ...user, scopes: session.scopes })
+    // What was looked up before something was forgotten may be what had to be forgotten.
+    if (forgotten === this.#forgotten) this.#remember(token, authenticated, this.#believeUntil(session, now))
+    return authenticated
+  }
+
+  /** Forgets what it remembers of a user, after a session was revoked or the user was changed. */
+  forget(userUuid: string): void {
+    this.#forgotten += 1
+    for (const [token, { user }] of this.#remembered) {
+      if (user.uuid === userUuid) this.#remembered.delete(token)
+    }
+  }
+
+  #isOver(session: SessionRecord, now: number): boolean {
+    if (session.expiresAt !== null && session.expiresAt.getTime() <= now) return true
+    return session.kind === 'session' && session.lastUsedAt.getTime() + this.#idleMs <= now
+  }
+
+  #believeUntil(session: SessionRecord, now: number): number {
+    return Math.min(now + this.#believeMs, session.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY)
+  }
+
+  #remember(token: string, user: AuthenticatedUser, believedUntil: number): void {
+    if (this.#remembered.size >= this.#capacity) {
+      const oldest = this.#remembered.keys().next()
+      if (!oldest.done) this.#remembered.delete(oldest.value)
+    }
+    this.#remembered.set(token, { user, believedUntil })
+  }
+}

@@ -1,0 +1,12 @@
+export {
+  Configuration,
+  ConfigurationError,
+  type ConfigurationSources,
+  loadConfiguration,
+} from './configuration/index.ts'
+export { createLogger, type LogFormat, type LoggerOptions, type LogLevel } from './log/logger.ts'
+export { createSecrets, type Secrets } from './log/secrets.ts'
+export { type NodeOptions, type RunningNode, startNode } from './node.ts'
+export { BootFailure } from './plugins/boot-failure.ts'
+export type { PluginDescription } from './plugins/describe-plugin.ts'
+export type { PluginState } from './plugins/plugin-record.ts'

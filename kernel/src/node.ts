@@ -1,0 +1,139 @@
+import type { AddressInfo } from 'node:net'
+import type { Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Logger } from 'pino'
+import { bringUpPlugins } from './composition/bring-up-plugins.ts'
+import { composeKernel } from './composition/compose.ts'
+import { createKernelApp } from './composition/kernel-app.ts'
+import type { Configuration } from './configuration/index.ts'
+import { HttpServer } from './http/http-server.ts'
+import type { UserAccounts } from './identity/user-accounts.ts'
+import type { Secrets } from './log/secrets.ts'
+import { watchFaults } from './plugins/attribution.ts'
+import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
+import { openStateDatabase } from './state/database.ts'
+import { lockDataFolder } from './state/lock.ts'
+
+export interface NodeOptions {
+  readonly configuration: Configuration
+  readonly log: Logger
+  /** What the logger keeps out of its lines. Secrets of the configuration are added to it. */
+  readonly secrets: Secrets
+  /** Plugins that are at hand and need no package, by id. */
+  readonly plugins?: Readonly<Record<string, Plugin>>
+}
+
+/** A node that listens. */
+export interface RunningNode {
+  /** Where the node can be reached from this machine. */
+  readonly url: URL
+  readonly dataFolder: string
+  readonly accounts: UserAccounts
+  readonly sessions: SessionStore
+  plugins(): PluginDescription[]
+  /** Lets requests finish, stops every plugin, and gives the data folder free. Calling it again waits for the same. */
+  stop(): Promise<void>
+}
+
+type Step = () => unknown
+
+/**
+ * Starts a node: from the lock on its data folder to the listening port.
+ * When it rejects, nothing of the node is left.
+ *
+ * @throws ConfigurationError, BootFailure, or an Error with one line that says what to do
+ */
+export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  // What has to be undone, in the order in which it was done.
+  const undo: Step[] = []
+  try {
+    return await boot(options, undo)
+  } catch (error) {
+    await unwind(undo, options.log)
+    throw error
+  }
+}
+
+async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
+  const { configuration, log, secrets, plugins = {} } = options
+  const { data, server } = configuration.kernel
+  const lock = lockDataFolder(data)
+  undo.push(() => lock.release())
+  const database = await openStateDatabase(data)
+  undo.push(() => database.close())
+  undo.push(watchFaults())
+
+  const { cradle } = composeKernel({ configuration, log, secrets, database, inlinePlugins: plugins })
+  undo.push(() => cradle.stateStores.close())
+  undo.push(() => cradle.leases.close())
+  const kernelApp = await createKernelApp(cradle)
+  undo.push(() => kernelApp.close())
+
+  undo.push(() => cradle.pluginHost.stopAll())
+  await bringUpPlugins(cradle)
+
+  const httpServer = new HttpServer({
+    table: cradle.routeTable,
+    unmatched: kernelApp.handle,
+    nextRequestId: cradle.nextRequestId,
+    headersTimeoutMs: server.headersTimeoutSeconds * 1000,
+    keepAliveTimeoutMs: server.keepAliveTimeoutSeconds * 1000,
+    maxConnections: server.maxConnections,
+  })
+  undo.push(() => {
+    cradle.pluginHost.announceStop()
+    return httpServer.close(server.drainSeconds * 1000)
+  })
+  const address = await listen(httpServer, server.host, server.port)
+
+  let stopping: Promise<void> | null = null
+  return {
+    url: urlOf(address),
+    dataFolder: data,
+    accounts: cradle.accounts,
+    sessions: cradle.sessions,
+    plugins: () => cradle.pluginHost.records.map((record) => describePlugin(record, cradle.routeTable)),
+    stop() {
+      stopping ??= unwind(undo, log)
+      return stopping
+    },
+  }
+}
+
+async function listen(server: HttpServer, host: string, port: number): Promise<AddressInfo> {
+  try {
+    return await server.listen(host, port)
+  } catch (error) {
+    throw new Error(listenProblem(error as NodeJS.ErrnoException, host, port), { cause: error })
+  }
+}
+
+function listenProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} of ${host} is in use. Stop the program that has it, or choose another one with --port.`
+    case 'EACCES':
+      return `The node may not listen on port ${port}. Choose one above 1023 with --port.`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `This machine has no address "${host}". Choose another one with --host.`
+    default:
+      return `The node can't listen on ${host}, port ${port}: ${message}`
+  }
+}
+
+/** An address to write into a browser: that of a wildcard is this machine's own. */
+function urlOf({ address, family, port }: AddressInfo): URL {
+  const host = address === '0.0.0.0' || address === '::' ? 'localhost' : address
+  return new URL(`http://${family === 'IPv6' && host !== 'localhost' ? `[${host}]` : host}:${port}`)
+}
+
+/** Undoes in reverse. A step that fails is logged and keeps none of the others from being taken. */
+async function unwind(undo: Step[], log: Logger): Promise<void> {
+  for (let step = undo.pop(); step !== undefined; step = undo.pop()) {
+    try {
+      await step()
+    } catch (error) {
+      log.error({ err: error }, 'A step of stopping the node failed.')
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import type { PluginRecord } from './plugin-record.ts'
+
+/** The node did not start, since it may not do so without some plugins. The message lists all of them. */
+export class BootFailure extends Error {
+  readonly plugins: readonly PluginRecord[]
+
+  constructor(plugins: readonly PluginRecord[]) {
+    super(describe(plugins))
+    this.name = 'BootFailure'
+    this.plugins = plugins
+  }
+}
+
+function describe(plugins: readonly PluginRecord[]): string {
+  const lines = plugins.map(({ id, state, phase, reason, wish }) => {
+    const what = phase === null ? state : `${state} (${phase})`
+    return `  "${id}" (${wish.where}) is ${what}: ${reason ?? 'no reason given'}`
+  })
+  const [first] = plugins
+  const hint = `  To start without, say "plugins": { "${first?.id}": { "required": false } } or switch it off with false.`
+  const count = plugins.length === 1 ? 'a required plugin is' : `${plugins.length} required plugins are`
+  return [`The node can't start, since ${count} not up:`, ...lines, hint].join('\n')
+}

@@ -1,0 +1,61 @@
+import { type Static, Type, tokenKey } from '@nodekeep/plugin-sdk'
+import type { MountedRoute, RouteTable } from '../http/route-table.ts'
+import type { PluginRecord } from './plugin-record.ts'
+
+const textOrNull = Type.Union([Type.String(), Type.Null()])
+
+/** A plugin as the owner sees it at `GET /api/system/plugins` and in `nodekeep plugins list --json`. */
+export const pluginDescription = Type.Object({
+  id: Type.String(),
+  description: Type.String(),
+  package: textOrNull,
+  version: textOrNull,
+  sdk: textOrNull,
+  state: Type.String({ description: 'disabled, blocked, active, degraded, failed or stopped' }),
+  phase: textOrNull,
+  reason: textOrNull,
+  required: Type.Boolean(),
+  configuredAt: Type.String({ description: 'The file and line, or variable, that names the plugin.' }),
+  requires: Type.Array(Type.String()),
+  optional: Type.Array(Type.String()),
+  provides: Type.Array(Type.String()),
+  contributes: Type.Array(Type.String()),
+  routes: Type.Array(
+    Type.Object({
+      method: Type.String(),
+      path: Type.String(),
+      access: Type.String({ description: 'user, owner or public' }),
+      publicReason: textOrNull,
+      scope: textOrNull,
+    }),
+  ),
+})
+
+export type PluginDescription = Static<typeof pluginDescription>
+
+export function describePlugin(record: PluginRecord, table: RouteTable): PluginDescription {
+  const { manifest, plugin, wish } = record
+  const keys = (tokens: Readonly<Record<string, { id: string; major: number }>> = {}) =>
+    Object.values(tokens).map(tokenKey)
+  return {
+    id: record.id,
+    description: plugin?.description ?? '',
+    package: manifest?.packageName ?? null,
+    version: manifest?.version ?? null,
+    sdk: manifest?.sdk ?? null,
+    state: record.state,
+    phase: record.phase,
+    reason: record.reason,
+    required: wish.required,
+    configuredAt: wish.where,
+    requires: keys(plugin?.requires),
+    optional: keys(plugin?.optional),
+    provides: keys(plugin?.provides),
+    contributes: keys(plugin?.contributes),
+    routes: table.routesOf(record.id).map(describeRoute),
+  }
+}
+
+function describeRoute({ method, path, access, publicReason, scope }: MountedRoute) {
+  return { method, path, access, publicReason, scope }
+}

@@ -1,0 +1,93 @@
+import { type Plugin, tokenKey } from '@nodekeep/plugin-sdk'
+import type { Configuration, PluginEntry } from '../configuration/index.ts'
+import { checkSectionClaims, type SectionClaim } from '../configuration/index.ts'
+import { runAs } from './attribution.ts'
+import { PluginFailure } from './failure.ts'
+import { importPlugin, sdkVersion } from './import-plugin.ts'
+import { locatePlugin } from './locate.ts'
+import { PluginRecord } from './plugin-record.ts'
+
+export interface LoadOptions {
+  readonly configuration: Configuration
+  /** Plugins that are at hand and need no package, by id. */
+  readonly inline: Readonly<Record<string, Plugin>>
+  /** Ids that were switched off at run time. */
+  readonly switchedOff: ReadonlySet<string>
+  readonly onFault: (record: PluginRecord, thrown: unknown) => void
+}
+
+/**
+ * Finds and imports every enabled plugin, at the same time. What fails is kept in its record.
+ *
+ * @throws ConfigurationError when two plugins claim one configuration section
+ */
+export async function loadPlugins(options: LoadOptions): Promise<PluginRecord[]> {
+  const { configuration, inline, switchedOff } = options
+  const named = new Set(configuration.plugins.map(({ id }) => id))
+  const unnamed = Object.keys(inline).filter((id) => !named.has(id))
+  const wishes = [...configuration.plugins, ...unnamed.map((id) => inlineEntry(id, configuration))]
+  const records = wishes.map((wish) => new PluginRecord(wish, options.onFault))
+  for (const record of records) {
+    if (record.wish.enabled && !record.wish.required && switchedOff.has(record.id)) {
+      record.disabled('switched off at run time')
+    }
+  }
+  const timeoutMs = configuration.kernel.loader.importTimeoutMs
+  await Promise.all(records.map((record) => load(record, inline[record.id], timeoutMs)))
+  checkSectionClaims(records.flatMap(sectionClaim))
+  return records
+}
+
+/** The name of a plugin's configuration section: the one that it declares, unless it goes by another id. */
+export function sectionName({ id, manifest }: PluginRecord): string {
+  return manifest !== null && manifest.id === id ? manifest.section : id
+}
+
+async function load(record: PluginRecord, inline: Plugin | undefined, timeoutMs: number): Promise<void> {
+  try {
+    if (inline !== undefined) {
+      record.manifest = {
+        packageName: record.id,
+        version: '0.0.0',
+        id: inline.id,
+        sdk: sdkVersion,
+        section: inline.id,
+        entry: '',
+      }
+      record.plugin = inline
+      return
+    }
+    const manifest = await locatePlugin(record.wish)
+    record.manifest = manifest
+    // A plugin that was switched off at run time may be switched on again, so it is imported.
+    if (!record.wish.enabled) return
+    record.plugin = await runAs(record, () => importPlugin(manifest, timeoutMs))
+    refuseBadTokens(record.plugin)
+  } catch (error) {
+    if (record.state !== 'disabled') record.failed(PluginFailure.from('locate', error))
+  }
+}
+
+/** Catches what a plugin without types could get wrong, before it is used. */
+function refuseBadTokens(plugin: Plugin): void {
+  const { requires, optional, contributes, provides } = plugin
+  for (const [name, token] of Object.entries({ ...requires, ...optional, ...contributes, ...provides })) {
+    if (typeof token?.id !== 'string' || typeof token.major !== 'number') {
+      throw new PluginFailure('shape', `It declares "${name}" without a service or registry.`)
+    }
+  }
+  for (const [name, token] of Object.entries(contributes)) {
+    if (token.kind !== 'registry') {
+      throw new PluginFailure('shape', `It contributes to "${name}", but ${tokenKey(token)} is no registry.`)
+    }
+  }
+}
+
+function sectionClaim(record: PluginRecord): SectionClaim[] {
+  if (record.manifest === null || record.state === 'disabled') return []
+  return [{ plugin: record.id, section: sectionName(record) }]
+}
+
+function inlineEntry(id: string, { folder }: Configuration): PluginEntry {
+  return { id, enabled: true, from: null, required: true, folder, where: 'the embedding program' }
+}

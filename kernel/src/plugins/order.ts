@@ -1,0 +1,119 @@
+/** What ordering has to know of one plugin. Keys are those of services, `id@major`. */
+export interface OrderedPlugin {
+  readonly id: string
+  readonly provides: readonly string[]
+  readonly requires: readonly string[]
+  readonly optional: readonly string[]
+}
+
+export interface Order {
+  /** Ids in the order of setup: who provides before who requires; otherwise as they were given. */
+  readonly ids: readonly string[]
+  /** Who can't be set up, and why. */
+  readonly blocked: ReadonlyMap<string, string>
+}
+
+/**
+ * Orders plugins by their services. Required services decide; optional ones are honoured unless that would make
+ * plugins wait for each other.
+ *
+ * @param available service keys that are there already
+ * @param explain says what configuration would bring a missing service
+ */
+export function orderPlugins(
+  plugins: readonly OrderedPlugin[],
+  available: ReadonlySet<string>,
+  explain: (service: string) => string,
+): Order {
+  const graph = new ServiceGraph(plugins)
+  const blocked = new Map<string, string>()
+  const ids: string[] = []
+  const visited = new Set<string>()
+
+  const visit = (plugin: OrderedPlugin, trail: readonly OrderedPlugin[]): void => {
+    if (visited.has(plugin.id)) return
+    if (trail.includes(plugin)) {
+      const cycle = [...trail.slice(trail.indexOf(plugin)), plugin]
+      const path = cycle.map(({ id }) => `"${id}"`).join(' → ')
+      for (const { id } of cycle)
+        blocked.set(id, `Plugins wait for each other: ${path}. Disable one of them.`)
+      return
+    }
+    const extended = [...trail, plugin]
+    for (const provider of graph.providersOf(plugin.requires)) visit(provider, extended)
+    for (const provider of graph.providersOf(plugin.optional)) {
+      if (!extended.some((other) => graph.reaches(provider, other))) visit(provider, extended)
+    }
+    if (visited.has(plugin.id)) return
+    visited.add(plugin.id)
+    ids.push(plugin.id)
+    const why = blocked.has(plugin.id) ? undefined : whyBlocked(plugin, graph, blocked, available, explain)
+    if (why !== undefined) blocked.set(plugin.id, why)
+  }
+  for (const plugin of plugins) {
+    const why = graph.whyNotSole(plugin, available)
+    if (why !== undefined) blocked.set(plugin.id, why)
+  }
+  for (const plugin of plugins) visit(plugin, [])
+  return { ids: ids.filter((id) => !blocked.has(id)), blocked }
+}
+
+function whyBlocked(
+  plugin: OrderedPlugin,
+  graph: ServiceGraph,
+  blocked: ReadonlyMap<string, string>,
+  available: ReadonlySet<string>,
+  explain: (service: string) => string,
+): string | undefined {
+  for (const key of plugin.requires) {
+    const provider = graph.provider(key)
+    if (provider === undefined) {
+      if (available.has(key)) continue
+      return `It needs the service "${key}", which no enabled plugin provides. ${explain(key)}`
+    }
+    if (blocked.has(provider.id))
+      return `It needs the service "${key}" of "${provider.id}", which is blocked itself.`
+  }
+  return undefined
+}
+
+/** Who provides what, and who can be reached from whom along required services. */
+class ServiceGraph {
+  readonly #plugins: readonly OrderedPlugin[]
+  readonly #providers: ReadonlyMap<string, OrderedPlugin>
+
+  constructor(plugins: readonly OrderedPlugin[]) {
+    this.#plugins = plugins
+    this.#providers = new Map(
+      plugins.flatMap((plugin) => plugin.provides.map((key) => [key, plugin] as const)),
+    )
+  }
+
+  provider(key: string): OrderedPlugin | undefined {
+    return this.#providers.get(key)
+  }
+
+  /** Why a plugin can't be the one provider of a service, if somebody else provides it too. */
+  whyNotSole(plugin: OrderedPlugin, available: ReadonlySet<string>): string | undefined {
+    for (const key of plugin.provides) {
+      if (available.has(key)) return `It provides the service "${key}", which the kernel itself provides.`
+      const others = this.#plugins.filter((other) => other !== plugin && other.provides.includes(key))
+      if (others.length === 0) continue
+      const names = others.map(({ id }) => `"${id}"`).join(', ')
+      const choice = `"services": { "${key.split('@', 1)[0]}": "${plugin.id}" }`
+      return `It provides the service "${key}", and so does ${names}. Choose one with ${choice}.`
+    }
+    return undefined
+  }
+
+  providersOf(keys: readonly string[]): OrderedPlugin[] {
+    return keys.map((key) => this.#providers.get(key)).filter((provider) => provider !== undefined)
+  }
+
+  reaches(from: OrderedPlugin, to: OrderedPlugin, seen = new Set<OrderedPlugin>()): boolean {
+    if (from === to) return true
+    if (seen.has(from)) return false
+    seen.add(from)
+    return this.providersOf(from.requires).some((next) => this.reaches(next, to, seen))
+  }
+}

@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ErrorSerializer, Routes, RoutesApp, RoutesOptions } from '@nodekeep/plugin-sdk'
+import type { App } from '../http/create-app.ts'
+import type { RouteTable } from '../http/route-table.ts'
+import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
+import { type Accountable, runAs } from './attribution.ts'
+import { PluginFailure } from './failure.ts'
+import { duration, withTimeLimit } from './time-limit.ts'
+
+interface Registration {
+  readonly register: (app: RoutesApp) => void | Promise<void>
+  readonly options: RoutesOptions
+}
+
+/** The routes of one plugin: gathered in setup, loaded into a Fastify instance of its own, mounted, closed. */
+export class PluginRoutes {
+  readonly #accountable: Accountable
+  readonly #table: RouteTable
+  readonly #createApp: () => Promise<App>
+  readonly #registrations: Registration[] = []
+  #app: App | null = null
+  #webSockets: WebSockets | null = null
+  #loaded = false
+
+  constructor(accountable: Accountable, table: RouteTable, createApp: () => Promise<App>) {
+    this.#accountable = accountable
+    this.#table = table
+    this.#createApp = createApp
+  }
+
+  /** What the plugin calls. */
+  readonly add: Routes = (register, options = {}) => {
+    if (this.#loaded) throw new Error('Register routes before setup ends: later ones would never answer.')
+    this.#registrations.push({ register, options })
+  }
+
+  /** @throws PluginFailure in the phase `routes` */
+  async load(timeoutMs: number): Promise<void> {
+    this.#loaded = true
+    if (this.#registrations.length === 0) return
+    try {
+      const app = await this.#createApp()
+      this.#app = app
+      if (this.#registrations.some(({ options }) => options.webSockets === true)) {
+        this.#webSockets = await createWebSockets(app.instance)
+      }
+      for (const { register, options } of this.#registrations) {
+        app.instance.register(scopeOf(register, options), { prefix: options.prefix ?? '' })
+      }
+      const late = `Its routes took longer than ${duration(timeoutMs)} to register (loader.setupTimeoutMs).`
+      await withTimeLimit(Promise.resolve(app.instance.ready()), timeoutMs, late)
+    } catch (error) {
+      throw PluginFailure.from('routes', error)
+    }
+  }
+
+  /** @throws NodekeepError CONFLICT when a route is taken */
+  mount(): void {
+    if (this.#app === null) return
+    const { instance, routes } = this.#app
+    this.#table.mount({
+      owner: this.#accountable.id,
+      routes,
+      foreignErrors: this.#registrations.flatMap(({ options: { prefix, serializeError } }) =>
+        prefix === undefined || serializeError === undefined ? [] : [{ prefix, serializeError }],
+      ),
+      handle: (request: IncomingMessage, response: ServerResponse) =>
+        runAs(this.#accountable, () => instance.routing(request, response)),
+      upgrade: (request, socket, head) =>
+        runAs(this.#accountable, () => instance.server.emit('upgrade', request, socket, head)),
+    })
+  }
+
+  unmount(): void {
+    if (this.#app !== null) this.#table.unmount(this.#accountable.id)
+  }
+
+  /** Asks those at the other end of WebSockets to leave. */
+  announceStop(): void {
+    this.#webSockets?.dismiss()
+  }
+
+  /** Ends WebSockets and runs the `onClose` hooks of Fastify plugins. */
+  async close(): Promise<void> {
+    const app = this.#app
+    this.#app = null
+    if (app !== null) await app.instance.close()
+  }
+}
+
+function scopeOf(register: Registration['register'], { serializeError }: RoutesOptions) {
+  return async (app: RoutesApp): Promise<void> => {
+    if (serializeError !== undefined)
+      app.addHook('onRoute', (route) => declareSerializer(route, serializeError))
+    await register(app)
+  }
+}
+
+function declareSerializer(route: { config?: object }, serializeError: ErrorSerializer): void {
+  route.config = { ...route.config, serializeError }
+}

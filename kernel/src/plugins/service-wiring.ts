@@ -1,0 +1,102 @@
+import { type Plugin, tokenKey } from '@nodekeep/plugin-sdk'
+import { type Order, orderPlugins } from './order.ts'
+import type { PluginRecord } from './plugin-record.ts'
+
+/** Who provides which service to whom, as configuration chose. */
+export class ServiceWiring {
+  readonly #records: () => readonly PluginRecord[]
+  readonly #kernelServices: ReadonlySet<string>
+  readonly #choices: Readonly<Record<string, string>>
+
+  /**
+   * @param kernelServices service keys that the kernel itself provides
+   * @param choices which plugin is to provide a service where several could: service id to plugin id
+   */
+  constructor(
+    records: () => readonly PluginRecord[],
+    kernelServices: ReadonlySet<string>,
+    choices: Readonly<Record<string, string>>,
+  ) {
+    this.#records = records
+    this.#kernelServices = kernelServices
+    this.#choices = choices
+  }
+
+  /** The order of setup of all plugins that are up or may come up, and who is blocked. */
+  order(): Order {
+    const described = this.#records()
+      .filter((record) => record.isUp || record.isCandidate)
+      .flatMap((record) => (record.plugin === null ? [] : [{ record, plugin: record.plugin }]))
+      .map(({ record, plugin }) => ({
+        id: record.id,
+        provides: [...this.offersOf(record)],
+        requires: serviceKeys(plugin.requires),
+        optional: serviceKeys(plugin.optional),
+      }))
+    return orderPlugins(described, this.#kernelServices, (key) => this.#howToGet(key))
+  }
+
+  /** The services that a plugin provides and, where others could too, is chosen for. */
+  offersOf(record: PluginRecord): ReadonlySet<string> {
+    const tokens = Object.values(record.plugin?.provides ?? {})
+    return new Set(
+      tokens.filter((token) => (this.#choices[token.id] ?? record.id) === record.id).map(tokenKey),
+    )
+  }
+
+  /** Those of the plugins, in their order, that use a service of one of them, directly or not; with that one. */
+  usersOf(record: PluginRecord, among: readonly PluginRecord[]): PluginRecord[] {
+    return this.#dependents(record, among, servicesUsed)
+  }
+
+  /** The same for those only that can't do without. */
+  requirersOf(record: PluginRecord, among: readonly PluginRecord[]): PluginRecord[] {
+    return this.#dependents(record, among, ({ plugin }) => (plugin === null ? [] : requiredServices(plugin)))
+  }
+
+  /** The plugin that is to provide a service, for a message. */
+  providerName(key: string): string {
+    const provider = this.#records().find((record) => this.offersOf(record).has(key))
+    return provider === undefined ? 'another plugin' : `"${provider.id}"`
+  }
+
+  /** `among` is in the order of setup, so one pass finds all. */
+  #dependents(
+    record: PluginRecord,
+    among: readonly PluginRecord[],
+    needs: (candidate: PluginRecord) => readonly string[],
+  ): PluginRecord[] {
+    const affected = new Set([record])
+    const offered = new Set(this.offersOf(record))
+    for (const candidate of among) {
+      if (!needs(candidate).some((key) => offered.has(key))) continue
+      affected.add(candidate)
+      for (const key of this.offersOf(candidate)) offered.add(key)
+    }
+    return among.filter((candidate) => affected.has(candidate))
+  }
+
+  #howToGet(key: string): string {
+    const owner = this.#records().find((record) =>
+      Object.values(record.plugin?.provides ?? {}).some((token) => tokenKey(token) === key),
+    )
+    if (owner === undefined) return 'Install a plugin that provides it and name it in "plugins".'
+    if (owner.state === 'disabled') {
+      return `"${owner.id}" would: enable it with "plugins": { "${owner.id}": true }.`
+    }
+    return `"${owner.id}" would, but it is ${owner.state}${owner.reason === null ? '.' : `: ${owner.reason}`}`
+  }
+}
+
+/** The keys of the services that a plugin can't do without. */
+export function requiredServices(plugin: Plugin): string[] {
+  return serviceKeys(plugin.requires)
+}
+
+function servicesUsed({ plugin }: PluginRecord): string[] {
+  return plugin === null ? [] : [...serviceKeys(plugin.requires), ...serviceKeys(plugin.optional)]
+}
+
+function serviceKeys(requirements: Plugin['requires']): string[] {
+  return Object.values(requirements).flatMap((token) => (token.kind === 'service' ? [tokenKey(token)] : []))
+}

@@ -1,0 +1,16 @@
+/** The implementations of services that are there now, by token key. */
+export class ServiceDirectory {
+  readonly #implementations = new Map<string, unknown>()
+
+  get(key: string): unknown {
+    return this.#implementations.get(key)
+  }
+
+  provide(key: string, implementation: unknown): void {
+    this.#implementations.set(key, implementation)
+  }
+
+  withdraw(key: string): void {
+    this.#implementations.delete(key)
+  }
+}

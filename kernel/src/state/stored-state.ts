@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { StateStore } from '@nodekeep/plugin-sdk'
+import { createSql } from './sql.ts'
+import { createStateStore } from './state-store.ts'
+
+/**
+ * Reads from the state of a node that may be running, without changing anything. Writing is refused by SQLite.
+ *
+ * @param otherwise the answer when the data folder holds no state yet
+ */
+export async function withStoredState<T>(
+  dataFolder: string,
+  namespace: string,
+  read: (state: StateStore) => Promise<T>,
+  otherwise: T,
+): Promise<T> {
+  const path = join(dataFolder, 'state.sqlite')
+  if (!existsSync(path)) return otherwise
+  const connection = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+  try {
+    const sql = createSql(connection)
+    const hasTable =
+      sql.get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'state'") !== undefined
+    if (!hasTable) return otherwise
+    return await read(createStateStore(namespace, async (text, ...values) => sql.all(text, ...values)))
+  } finally {
+    connection.close()
+  }
+}

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Plugin, User } from '@nodekeep/plugin-sdk'
+import { loadConfiguration } from '../configuration/index.ts'
+import { issueSession } from '../identity/issue-session.ts'
+import { createLogger, type LogLevel } from '../log/logger.ts'
+import { createSecrets } from '../log/secrets.ts'
+import { type RunningNode, startNode } from '../node.ts'
+import type { PluginDescription } from '../plugins/describe-plugin.ts'
+
+export interface TestNodeOptions {
+  /** Plugins to load, each under the id that it defines. */
+  readonly plugins?: readonly Plugin[]
+  /** The configuration, as in a file. It may name further plugins of packages. */
+  readonly config?: Readonly<Record<string, unknown>>
+  /** Where relative paths and packages of the configuration start. The working directory when not given. */
+  readonly folder?: string
+  /** Data of an earlier test node to go on with. It is kept at the end; a temporary folder is removed. */
+  readonly dataFolder?: string
+  /** Environment variables for `${NAME}` and `NODEKEEP_…`. The process's own are not used. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** Takes the log, line by line. Without it nothing is logged. */
+  readonly onLog?: (line: string) => void
+  readonly logLevel?: LogLevel
+}
+
+/** A user who is signed in to a test node. */
+export interface TestUser {
+  readonly user: User
+  /** A session token. */
+  readonly token: string
+  /** Like the global `fetch`, with a path of the node and the user's session. */
+  fetch(path: string, init?: RequestInit): Promise<Response>
+}
+
+/** A real node on a free port of the loopback interface. */
+export interface TestNode {
+  readonly url: URL
+  readonly dataFolder: string
+  /** Like the global `fetch`, with a path of the node and nobody signed in. */
+  fetch(path: string, init?: RequestInit): Promise<Response>
+  /** Makes a user and signs them in. `owner` makes the node's owner, once. */
+  signIn(role?: 'user' | 'owner'): Promise<TestUser>
+  plugins(): PluginDescription[]
+  stop(): Promise<void>
+}
+
+/**
+ * Boots a real node for a test: port 0, data in a temporary folder, the given plugins. Rejects as `nodekeep start`
+ * would end.
+ *
+ * @example
+ * const node = await createTestNode({ plugins: [notes], config: { notes: { limit: 3 } } })
+ * t.after(() => node.stop())
+ * const ada = await node.signIn()
+ * const answer = await ada.fetch('/api/notes')
+ */
+export async function createTestNode(options: TestNodeOptions = {}): Promise<TestNode> {
+  const dataFolder = options.dataFolder ?? (await mkdtemp(join(tmpdir(), 'nodekeep-test-')))
+  const removeData = async () => {
+    if (options.dataFolder === undefined) await rm(dataFolder, { recursive: true, force: true })
+  }
+  try {
+    return testNode(await boot(options, dataFolder), removeData)
+  } catch (error) {
+    await removeData()
+    throw error
+  }
+}
+
+async function boot(options: TestNodeOptions, data: string): Promise<RunningNode> {
+  const configuration = await loadConfiguration({
+    file: null,
+    environment: options.environment ?? {},
+    flags: { server: { port: 0 }, data },
+    workingDirectory: options.folder ?? process.cwd(),
+    inline: options.config ?? {},
+  })
+  const secrets = createSecrets()
+  const { onLog } = options
+  const log = createLogger({
+    level: options.logLevel ?? (onLog === undefined ? 'silent' : 'info'),
+    secrets,
+    destination: { write: (line) => onLog?.(line) },
+  })
+  const plugins = Object.fromEntries((options.plugins ?? []).map((plugin) => [plugin.id, plugin]))
+  return startNode({ configuration, log, secrets, plugins })
+}
+
+function testNode(node: RunningNode, removeData: () => Promise<void>): TestNode {
+  const fetchFrom = (path: string, init?: RequestInit) => fetch(new URL(path, node.url), init)
+  return {
+    url: node.url,
+    dataFolder: node.dataFolder,
+    fetch: fetchFrom,
+    async signIn(role = 'user') {
+      const user = await node.accounts.ensure(`0x${randomBytes(20).toString('hex')}`, role === 'owner')
+      const token = await issueSession(node.sessions, { userUuid: user.uuid, label: 'test', expiryDays: 1 })
+      const withSession = (init: RequestInit = {}) => {
+        const headers = new Headers(init.headers)
+        headers.set('authorization', `Bearer ${token}`)
+        return { ...init, headers }
+      }
+      return { user, token, fetch: (path, init) => fetchFrom(path, withSession(init)) }
+    },
+    plugins: () => node.plugins(),
+    async stop() {
+      await node.stop()
+      await removeData()
+    },
+  }
+}
