@@ -24,7 +24,7 @@ export interface BaseContext<Config> {
   readonly migrations: Migrate
   /** Runs after every plugin is set up and before the node listens. A failure counts as the plugin's. */
   onStart(hook: () => void | Promise<void>): void
-  /** Runs when the plugin stops, last registered first, each within `plugins.stopTimeoutMs`. */
+  /** Runs when the plugin stops, last registered first, each within `loader.stopTimeoutMs`. */
   onStop(hook: () => void | Promise<void>): void
 }
 

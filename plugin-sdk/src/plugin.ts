@@ -34,7 +34,7 @@ export interface PluginDefinition<
   readonly provides?: Provides
   /**
    * Makes the plugin work. Routes, entries and services become visible together once it has resolved.
-   * It has `plugins.setupTimeoutMs` for that.
+   * It has `loader.setupTimeoutMs` for that.
    */
   setup(
     context: SetupContext<Static<Config>, Requires, Optional, Contributes>,
