@@ -72,6 +72,11 @@ declare module 'fastify' {
     /** The scope that an API token needs, such as `notes:read`. Without one, only full sessions may call. */
     scope?: string
     /**
+     * Limits how often one client address may call, with 429 and `retry-after` beyond. For routes that anyone may
+     * call and that cost something.
+     */
+    rateLimit?: { readonly max: number; /** Milliseconds. */ readonly timeWindow: number }
+    /**
      * `buffered` (default): the body must have arrived within `server.bodyTimeoutSeconds`.
      * `stream`: the route reads the body itself; only a stall of that length ends it.
      */

@@ -30,6 +30,11 @@ const server = Type.Object(
         description: 'The address under which clients reach the node, when it is not the one it listens on.',
       }),
     ),
+    hostnames: Type.Array(Type.String({ format: 'hostname' }), {
+      default: [],
+      description:
+        'Further names under which clients may reach the node, such as "nas.local". Loopback addresses and "host" need not be listed; with "publicUrl" only that counts.',
+    }),
     trustedProxies: Type.Array(Type.String({ format: 'network' }), {
       default: [],
       description: 'Addresses and networks of proxies whose "x-forwarded-*" headers are believed.',

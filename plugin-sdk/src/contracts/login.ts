@@ -1,4 +1,3 @@
-import type { RoutesApp } from '../routes.ts'
 import { defineRegistry } from '../service.ts'
 
 /** What a client sends to `POST /auth/:provider` (interface, "Authentication endpoints"). */
@@ -13,7 +12,7 @@ export interface LoginCredentials {
 
 /** The circumstances of a sign-in that a provider may have to check its proof against. */
 export interface LoginCircumstances {
-  /** The address at which the client reaches the node: `server.publicUrl`, or a trusted form of its Host. */
+  /** The origin under which the client reaches the node, as `NodeAddress` tells it. */
   readonly origin: URL
   /** Aborted when the client is gone or the time for a sign-in is over. */
   readonly signal: AbortSignal
@@ -30,7 +29,8 @@ export interface VerifiedLogin {
 /**
  * Verifies a wallet. The kernel does the rest: admission, the user, the session.
  *
- * The name in the registry is the last segment of `POST /auth/:provider`.
+ * The name in the registry is the last segment of `POST /auth/:provider`. Further routes of a provider, such as one
+ * for a nonce, belong below `/auth/<name>/`.
  */
 export interface LoginProvider {
   /**
@@ -41,8 +41,6 @@ export interface LoginProvider {
    * else is thrown is answered with INTERNAL_ERROR, and nobody is signed in.
    */
   verify(credentials: LoginCredentials, circumstances: LoginCircumstances): Promise<VerifiedLogin>
-  /** Registers further public routes below `/auth/<name>/`, such as a nonce. They are rate-limited. */
-  routes?(app: RoutesApp): void | Promise<void>
 }
 
 /** Login providers, by the name in their path. `logout` and other segments that the kernel uses are taken. */

@@ -1,3 +1,11 @@
+import { defineEvent } from '../event.ts'
+
+/**
+ * Says that sessions of a user ended before their time: revoked, signed out, or the user disabled. Who keeps a
+ * connection open for a user asks again whether it may, or closes it.
+ */
+export const SessionsEnded = defineEvent<{ readonly userUuid: string }>('sessions.ended')
+
 /** A stored session. The token itself is never stored, only its SHA-256. */
 export interface SessionRecord {
   /** SHA-256 of the token, 32 bytes. */
