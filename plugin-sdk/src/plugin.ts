@@ -38,7 +38,7 @@ export interface PluginDefinition<
    */
   setup(
     context: SetupContext<Static<Config>, Requires, Optional, Contributes>,
-  ): SetupResult<Provides> | Promise<SetupResult<Provides>>
+  ): SetupResult<NoInfer<Provides>> | Promise<SetupResult<NoInfer<Provides>>>
 }
 
 const brand: unique symbol = Symbol.for('nodekeep.plugin@1')

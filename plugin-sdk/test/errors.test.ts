@@ -1,0 +1,64 @@
+import { type ErrorCode, errorStatus, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { loadSecondCopy } from './fixtures/second-copy.ts'
+
+test('an error carries its code, status, message, cause and headers', async (t) => {
+  const cause = new Error('socket closed')
+  const error = new NodekeepError('SERVICE_UNAVAILABLE', 'Try again in a minute.', {
+    cause,
+    headers: { 'retry-after': '60' },
+  })
+  t.ok(error instanceof Error)
+  t.equal(error.name, 'NodekeepError')
+  t.equal(error.message, 'Try again in a minute.')
+  t.equal(error.code, 'SERVICE_UNAVAILABLE')
+  t.equal(error.status, 503)
+  t.equal(error.cause, cause)
+  t.strictSame(error.headers, { 'retry-after': '60' })
+  t.match(error.stack, 'errors.test.ts')
+})
+
+test('without options there is neither a cause nor a header', async (t) => {
+  const error = new NodekeepError('NOT_FOUND', 'There is no such note.')
+  t.notOk('cause' in error)
+  t.strictSame(error.headers, {})
+})
+
+test('every code has a status of its own kind', async (t) => {
+  for (const [code, status] of Object.entries(errorStatus)) {
+    t.match(code, /^[A-Z]+(_[A-Z]+)*$/)
+    t.ok(status >= 400 && status < 600, `${code} is ${status}`)
+    t.equal(new NodekeepError(code as ErrorCode, '').status, status)
+  }
+  t.equal(new Set(Object.values(errorStatus)).size, Object.keys(errorStatus).length)
+})
+
+test('the brand does not show', async (t) => {
+  const error = new NodekeepError('CONFLICT', 'The name is taken.')
+  t.strictSame(Object.keys(error).sort(), ['code', 'headers', 'name'])
+  t.notOk(JSON.stringify(error).includes('brand'))
+})
+
+test('errors of another copy of the SDK are recognised, and nothing else', async (t) => {
+  const other = await loadSecondCopy(t)
+  const foreign = new other.NodekeepError('FORBIDDEN', 'No.')
+  t.notOk(foreign instanceof NodekeepError, 'the copies are two')
+  t.ok(isNodekeepError(foreign))
+  t.ok(other.isNodekeepError(new NodekeepError('FORBIDDEN', 'No.')))
+
+  class Refined extends NodekeepError {}
+  t.ok(other.isNodekeepError(new Refined('FORBIDDEN', 'No.')))
+
+  const lookalike = Object.assign(new Error('No.'), { code: 'FORBIDDEN', status: 403, headers: {} })
+  for (const value of [
+    lookalike,
+    new Error('No.'),
+    { code: 'FORBIDDEN' },
+    'FORBIDDEN',
+    403,
+    null,
+    undefined,
+  ]) {
+    t.notOk(isNodekeepError(value))
+  }
+})
