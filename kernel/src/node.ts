@@ -1,15 +1,25 @@
 import type { AddressInfo } from 'node:net'
-import type { Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import {
+  type Plugin,
+  type RegistryReader,
+  type SessionStore,
+  tokenKey,
+  UserData,
+  type UserDataHolder,
+} from '@nodekeep/plugin-sdk'
 import type { Logger } from 'pino'
 import { bringUpPlugins } from './composition/bring-up-plugins.ts'
 import { composeKernel } from './composition/compose.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
 import type { Configuration } from './configuration/index.ts'
 import { HttpServer } from './http/http-server.ts'
-import type { UserAccounts } from './identity/user-accounts.ts'
+import { startHousekeeping } from './identity/housekeeping.ts'
+import { Ownership } from './identity/ownership.ts'
+import { UserAccounts } from './identity/user-accounts.ts'
 import type { Secrets } from './log/secrets.ts'
 import { watchFaults } from './plugins/attribution.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
+import { createRegistryReader, type Registries } from './services/registry.ts'
 import { openStateDatabase } from './state/database.ts'
 import { lockDataFolder } from './state/lock.ts'
 
@@ -28,6 +38,8 @@ export interface RunningNode {
   readonly url: URL
   readonly dataFolder: string
   readonly accounts: UserAccounts
+  /** The code with which the first sign-in claims the node; `null` when it has an owner. */
+  claimCode(): string | null
   readonly sessions: SessionStore
   plugins(): PluginDescription[]
   /** Lets requests finish, stops every plugin, and gives the data folder free. Calling it again waits for the same. */
@@ -62,7 +74,19 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
   undo.push(() => database.close())
   undo.push(watchFaults())
 
-  const { cradle } = composeKernel({ configuration, log, secrets, database, inlinePlugins: plugins })
+  const accounts = new UserAccounts(database)
+  const ownership = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
+  if (ownership.claimCode !== null) secrets.add(ownership.claimCode)
+
+  const { cradle } = composeKernel({
+    configuration,
+    log,
+    secrets,
+    database,
+    accounts,
+    ownership,
+    inlinePlugins: plugins,
+  })
   undo.push(() => cradle.stateStores.close())
   undo.push(() => cradle.leases.close())
   const kernelApp = await createKernelApp(cradle)
@@ -84,12 +108,21 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
     return httpServer.close(server.drainSeconds * 1000)
   })
   const address = await listen(httpServer, server.host, server.port)
+  undo.push(
+    startHousekeeping({
+      database,
+      log,
+      sessions: cradle.sessions,
+      holders: userDataHolders(cradle.registries),
+    }),
+  )
 
   let stopping: Promise<void> | null = null
   return {
     url: urlOf(address),
     dataFolder: data,
-    accounts: cradle.accounts,
+    accounts,
+    claimCode: () => ownership.claimCode,
     sessions: cradle.sessions,
     plugins: () => cradle.pluginHost.records.map((record) => describePlugin(record, cradle.routeTable)),
     stop() {
@@ -97,6 +130,10 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
       return stopping
     },
   }
+}
+
+function userDataHolders(registries: Registries): RegistryReader<UserDataHolder> {
+  return createRegistryReader<UserDataHolder>(registries.entries(tokenKey(UserData)), () => {})
 }
 
 async function listen(server: HttpServer, host: string, port: number): Promise<AddressInfo> {

@@ -1,13 +1,25 @@
-import { type HealthCheck, HealthChecks, Leases, tokenKey, Users } from '@nodekeep/plugin-sdk'
+import {
+  Address,
+  type HealthCheck,
+  HealthChecks,
+  Leases,
+  type LoginProvider,
+  LoginProviders,
+  tokenKey,
+  Users,
+} from '@nodekeep/plugin-sdk'
 import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix'
 import { Health } from '../health/health-report.ts'
 import { createApp } from '../http/create-app.ts'
 import { createRequestIds } from '../http/request-id.ts'
 import { RouteTable } from '../http/route-table.ts'
 import { createAccessCheck } from '../identity/access.ts'
+import { Admission } from '../identity/admission.ts'
 import { Authenticator } from '../identity/authenticator.ts'
+import { createNodeAddress } from '../identity/node-address.ts'
 import { createSessionTable } from '../identity/session-table.ts'
-import { UserAccounts } from '../identity/user-accounts.ts'
+import { SignIn } from '../identity/sign-in.ts'
+import { UserAdministration } from '../identity/user-administration.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
@@ -23,7 +35,7 @@ import { createPluginActivation } from './plugin-activation.ts'
 const dayMs = 24 * 60 * 60 * 1000
 
 /** The services that the kernel itself provides to plugins. */
-export const kernelServices: ReadonlySet<string> = new Set([tokenKey(Users), tokenKey(Leases)])
+export const kernelServices: ReadonlySet<string> = new Set([Users, Leases, Address].map(tokenKey))
 
 /** Composes the kernel of one node. There is no other place that knows how its parts fit together. */
 export function composeKernel(values: KernelValues): AwilixContainer<KernelCradle> {
@@ -34,6 +46,8 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     log: asValue(values.log),
     secrets: asValue(values.secrets),
     database: asValue(values.database),
+    accounts: asValue(values.accounts),
+    ownership: asValue(values.ownership),
     inlinePlugins: asValue(values.inlinePlugins),
     records: asValue({ list: [] }),
 
@@ -45,12 +59,17 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     routeTable: single(() => new RouteTable()),
     nextRequestId: single(() => createRequestIds()),
 
-    accounts: single(({ database }) => new UserAccounts(database)),
     sessions: single(({ database }) => createSessionTable(database)),
+    admission: single(({ configuration }) => new Admission(configuration.kernel.auth)),
     authenticator: single(
-      ({ sessions, accounts, configuration }) =>
-        new Authenticator(sessions, accounts, { idleMs: configuration.kernel.session.idleDays * dayMs }),
+      ({ sessions, accounts, admission, configuration }) =>
+        new Authenticator(sessions, accounts, admission, {
+          idleMs: configuration.kernel.session.idleDays * dayMs,
+        }),
     ),
+    administration: single(createAdministration),
+    signIn: single(createSignIn),
+    nodeAddress: single(({ configuration }) => createNodeAddress(configuration.kernel.server)),
     checkAccess: single(({ authenticator, configuration }) =>
       createAccessCheck(authenticator, new Set(configuration.kernel.server.cors.origins)),
     ),
@@ -82,15 +101,38 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
 
 function createRegistries({ database }: KernelCradle): Registries {
   const registries = new Registries()
+  registries.entries(tokenKey(LoginProviders)).reserve('logout')
   registries.entries(tokenKey(HealthChecks)).add('database', databaseHealth(database), 'kernel')
   return registries
 }
 
-function createServices({ accounts, leases }: KernelCradle): ServiceDirectory {
+function createServices({ accounts, leases, nodeAddress }: KernelCradle): ServiceDirectory {
   const services = new ServiceDirectory()
   services.provide(tokenKey(Users), accounts)
   services.provide(tokenKey(Leases), leases)
+  services.provide(tokenKey(Address), nodeAddress)
   return services
+}
+
+function createAdministration(cradle: KernelCradle): UserAdministration {
+  const { database, accounts, sessions, authenticator, eventBus, log, configuration } = cradle
+  const { deletionGraceDays } = configuration.kernel.auth
+  const events = eventBus.scope(log)
+  return new UserAdministration({ database, accounts, sessions, authenticator, events, deletionGraceDays })
+}
+
+function createSignIn(cradle: KernelCradle): SignIn {
+  const { registries, accounts, sessions, ownership, admission, configuration } = cradle
+  const { auth, session } = configuration.kernel
+  return new SignIn({
+    providers: createRegistryReader<LoginProvider>(registries.entries(tokenKey(LoginProviders)), () => {}),
+    accounts,
+    sessions,
+    ownership,
+    admission,
+    timeoutMs: auth.signInTimeoutMs,
+    expiryDays: session.expiryDays,
+  })
 }
 
 function createAppFactory({

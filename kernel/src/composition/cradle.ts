@@ -1,11 +1,15 @@
-import type { Log, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Log, NodeAddress, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Configuration } from '../configuration/index.ts'
 import type { Health } from '../health/health-report.ts'
 import type { App } from '../http/create-app.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import type { AccessCheck } from '../identity/access.ts'
+import type { Admission } from '../identity/admission.ts'
 import type { Authenticator } from '../identity/authenticator.ts'
+import type { Ownership } from '../identity/ownership.ts'
+import type { SignIn } from '../identity/sign-in.ts'
 import type { UserAccounts } from '../identity/user-accounts.ts'
+import type { UserAdministration } from '../identity/user-administration.ts'
 import type { Secrets } from '../log/secrets.ts'
 import type { PluginHost } from '../plugins/plugin-host.ts'
 import type { PluginRecord } from '../plugins/plugin-record.ts'
@@ -24,6 +28,8 @@ export interface KernelValues {
   readonly log: Log
   readonly secrets: Secrets
   readonly database: StateDatabase
+  readonly accounts: UserAccounts
+  readonly ownership: Ownership
   /** Plugins that are at hand and need no package, by id. */
   readonly inlinePlugins: Readonly<Record<string, Plugin>>
 }
@@ -37,9 +43,12 @@ export interface KernelCradle extends KernelValues {
   readonly services: ServiceDirectory
   readonly routeTable: RouteTable
   readonly nextRequestId: () => string
-  readonly accounts: UserAccounts
   readonly sessions: SessionStore
+  readonly admission: Admission
   readonly authenticator: Authenticator
+  readonly administration: UserAdministration
+  readonly signIn: SignIn
+  readonly nodeAddress: NodeAddress
   readonly checkAccess: AccessCheck
   /** Makes a Fastify instance that logs as the given logger. */
   readonly createApp: (log: Log) => Promise<App>

@@ -2,11 +2,11 @@ import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import { healthRoutes } from '../health/health-routes.ts'
 import { createNotFoundHandler } from '../http/not-found.ts'
 import type { RequestHandler } from '../http/route-table.ts'
-import { whoamiRoute } from '../identity/whoami-route.ts'
 import { kernelVersion } from '../kernel-version.ts'
 import { openApiRoute } from '../system/openapi-route.ts'
 import { pluginRoutes } from '../system/plugin-routes.ts'
 import type { KernelCradle } from './cradle.ts'
+import { identityRoutes } from './identity-routes.ts'
 
 /** The kernel's own routes, and the answer to whatever no route is there for. */
 export interface KernelApp {
@@ -20,7 +20,7 @@ export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> 
   const { instance, routes } = await createApp(log)
   instance.setNotFoundHandler(createNotFoundHandler(routeTable))
   const app = instance as unknown as RoutesApp
-  whoamiRoute(app)
+  identityRoutes(app, cradle)
   healthRoutes(app, health)
   pluginRoutes(app, cradle)
   openApiRoute(app, routeTable, kernelVersion)

@@ -16,6 +16,12 @@ export const formats: Readonly<Record<string, Format>> = {
       return url !== null && /^https?:$/.test(url.protocol) && isOrigin(url, text)
     },
   },
+  hostname: {
+    meaning: 'a host name or IP address without a port, such as "nas.local"',
+    validate: (text) =>
+      isIP(text) !== 0 ||
+      /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(text),
+  },
   network: {
     meaning: 'an IP address or a network such as "10.0.0.0/8"',
     validate: (text) => {

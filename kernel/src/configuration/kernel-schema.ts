@@ -105,6 +105,19 @@ const auth = Type.Object(
       default: [],
       description: 'Wallet addresses that may sign in when "admission" is "allowlist".',
     }),
+    signInsPerMinute: Type.Integer({
+      default: 20,
+      minimum: 1,
+      description: 'How often one client address may try to sign in, each minute.',
+    }),
+    signInTimeoutMs: milliseconds(15000, 'Longest time that a login provider may take'),
+    deletionGraceDays: Type.Integer({
+      default: 7,
+      minimum: 0,
+      maximum: 3650,
+      description:
+        'Days between the deletion of a user and the removal of their data. Until then it can be undone.',
+    }),
   },
   { default: {}, description: 'Who may sign in.' },
 )

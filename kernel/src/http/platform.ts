@@ -1,11 +1,13 @@
 import cookie from '@fastify/cookie'
 import cors from '@fastify/cors'
+import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
 import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { publicError } from '../errors/public-error.ts'
-import type { AccessCheck } from '../identity/access.ts'
+import { type AccessCheck, tooMany } from '../identity/access.ts'
+import { addressGroup } from '../identity/failed-attempts.ts'
 import { announcesBody, watchBody } from './body-deadline.ts'
 import { answerDirectly } from './direct-answer.ts'
 import { pathOf, sendError } from './send-error.ts'
@@ -24,6 +26,13 @@ declare module 'fastify' {
   }
 }
 
+/** Only `retry-after` is a standard, and the error brings it along. */
+const noHeaders = {
+  'x-ratelimit-limit': false,
+  'x-ratelimit-remaining': false,
+  'x-ratelimit-reset': false,
+} as const
+
 /**
  * What every Fastify instance of the node shares: who may call, how errors look, cookies, request ids, limits.
  */
@@ -38,6 +47,14 @@ export const platform = fastifyPlugin<PlatformOptions>(
         exposedHeaders: ['x-request-id'],
       })
     }
+    await app.register(rateLimit, {
+      global: false,
+      keyGenerator: ({ ip }) => addressGroup(ip),
+      errorResponseBuilder: (_request, { ttl }) =>
+        tooMany('Too many requests came from your address.', Math.ceil(ttl / 1000)),
+      addHeadersOnExceeding: noHeaders,
+      addHeaders: noHeaders,
+    })
     app.decorateRequest('user', null)
 
     app.addHook('onRequest', (request, reply, done) => {

@@ -1,6 +1,7 @@
 import { type AuthenticatedUser, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import type { Authenticator } from './authenticator.ts'
+import { FailedAttempts } from './failed-attempts.ts'
 import { tokenOf } from './request-token.ts'
 import { isSameOrigin, mayChange } from './same-origin.ts'
 
@@ -13,6 +14,7 @@ export type AccessCheck = (request: FastifyRequest, done: (error?: Error) => voi
  * @param origins foreign origins that may act with a user's cookie
  */
 export function createAccessCheck(authenticator: Authenticator, origins: ReadonlySet<string>): AccessCheck {
+  const failures = new FailedAttempts()
   return (request, done) => {
     const carried = tokenOf(request)
     const { config } = request.routeOptions
@@ -21,6 +23,11 @@ export function createAccessCheck(authenticator: Authenticator, origins: Readonl
       return
     }
     const decide = (user: AuthenticatedUser | null) => {
+      const wait = user === null ? failures.count(request.ip) : 0
+      if (wait > 0) {
+        done(tooMany('Too many wrong session tokens came from your address.', wait))
+        return
+      }
       if (
         user !== null &&
         carried.by === 'cookie' &&
@@ -37,6 +44,13 @@ export function createAccessCheck(authenticator: Authenticator, origins: Readonl
     if (known !== undefined) decide(known)
     else authenticator.authenticate(carried.token).then(decide, done)
   }
+}
+
+/** @param wait seconds */
+export function tooMany(what: string, wait: number): NodekeepError {
+  return new NodekeepError('TOO_MANY_REQUESTS', `${what} Try again in ${wait} seconds.`, {
+    headers: { 'retry-after': String(wait) },
+  })
 }
 
 function refusal(route: FastifyContextConfig, user: AuthenticatedUser | null): NodekeepError | undefined {

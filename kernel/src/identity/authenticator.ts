@@ -1,4 +1,5 @@
 import type { AuthenticatedUser, SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Admission } from './admission.ts'
 import { isTokenForm, tokenHash } from './token.ts'
 import type { UserAccounts } from './user-accounts.ts'
 
@@ -23,15 +24,22 @@ const touchEveryMs = 60_000
 export class Authenticator {
   readonly #sessions: SessionStore
   readonly #accounts: UserAccounts
+  readonly #admission: Admission
   readonly #idleMs: number
   readonly #believeMs: number
   readonly #capacity: number
   readonly #remembered = new Map<string, Remembered>()
   #forgotten = 0
 
-  constructor(sessions: SessionStore, accounts: UserAccounts, options: AuthenticatorOptions) {
+  constructor(
+    sessions: SessionStore,
+    accounts: UserAccounts,
+    admission: Admission,
+    options: AuthenticatorOptions,
+  ) {
     this.#sessions = sessions
     this.#accounts = accounts
+    this.#admission = admission
     this.#idleMs = options.idleMs
     this.#believeMs = options.believeMs ?? 5_000
     this.#capacity = options.capacity ?? 10_000
@@ -43,7 +51,7 @@ export class Authenticator {
     return remembered !== undefined && remembered.believedUntil > Date.now() ? remembered.user : undefined
   }
 
-  /** The user behind a token; `null` when the token is unknown, over, revoked, or its user disabled. */
+  /** The user behind a token; `null` when the token is unknown, over, revoked, or its user not to be let in. */
   async authenticate(token: string): Promise<AuthenticatedUser | null> {
     this.#remembered.delete(token)
     if (!isTokenForm(token)) return null
@@ -52,10 +60,12 @@ export class Authenticator {
     const session = await this.#sessions.find(hash)
     const now = Date.now()
     if (session === null || this.#isOver(session, now)) return null
-    const user = await this.#accounts.enabled(session.userUuid)
-    if (user === null) return null
+    const account = await this.#accounts.get(session.userUuid)
+    if (account === null || account.disabledAt !== null || !this.#admission.admits(account)) return null
     if (now - session.lastUsedAt.getTime() >= touchEveryMs) await this.#sessions.touch(hash, new Date(now))
-    const authenticated = Object.freeze({ ...user, scopes: session.scopes })
+    const { uuid, username, wallet, owner } = account
+    const { id: sessionId, scopes } = session
+    const authenticated = Object.freeze({ uuid, username, wallet, owner, sessionId, scopes })
     // What was looked up before something was forgotten may be what had to be forgotten.
     if (forgotten === this.#forgotten) this.#remember(token, authenticated, this.#believeUntil(session, now))
     return authenticated

@@ -1,6 +1,9 @@
 import type { SchemaStep } from '../state/schema.ts'
 
-/** Users and their sessions. Times are milliseconds since 1970 in UTC. */
+/**
+ * Users, their sessions, and how they signed in. Times are milliseconds since 1970 in UTC. Wallets are in the mixed
+ * case of EIP-55; they are compared without regard to it.
+ */
 export const identityTables: SchemaStep = {
   id: '3-identity',
   up(connection) {
@@ -11,8 +14,18 @@ export const identityTables: SchemaStep = {
         wallet TEXT NOT NULL UNIQUE COLLATE NOCASE,
         owner INTEGER UNIQUE CHECK (owner = 1),
         created_at INTEGER NOT NULL,
-        disabled_at INTEGER
+        disabled_at INTEGER,
+        deletion_due INTEGER
       ) STRICT;
+      CREATE INDEX users_by_deletion ON users (deletion_due) WHERE deletion_due IS NOT NULL;
+      CREATE TABLE logins (
+        provider TEXT NOT NULL,
+        provider_uuid TEXT NOT NULL,
+        user_uuid TEXT NOT NULL REFERENCES users (uuid) ON DELETE CASCADE,
+        first_at INTEGER NOT NULL,
+        last_at INTEGER NOT NULL,
+        PRIMARY KEY (provider, provider_uuid, user_uuid)
+      ) STRICT, WITHOUT ROWID;
       CREATE TABLE sessions (
         token_hash BLOB PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,

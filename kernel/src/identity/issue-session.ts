@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { SessionStore } from '@nodekeep/plugin-sdk'
+import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import { createToken, tokenHash } from './token.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
+
+/** So many sessions of a user are kept; with one more, the one that was used longest ago ends. */
+const sessionsPerUser = 100
 
 export interface SessionWish {
   readonly userUuid: string
@@ -11,24 +14,62 @@ export interface SessionWish {
   readonly expiryDays: number
 }
 
-/**
- * Makes a session and stores it.
- *
- * @returns the token: the only place where it ever appears
- */
+export interface ApiTokenWish {
+  readonly userUuid: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  /** `null` for a token that doesn't expire. */
+  readonly expiryDays: number | null
+}
+
+/** A token that was just made, and the record of it. The token appears nowhere else. */
+export interface IssuedToken {
+  readonly token: string
+  readonly record: SessionRecord
+}
+
+/** Makes a session of a user and stores it. */
 export async function issueSession(sessions: SessionStore, wish: SessionWish): Promise<string> {
-  const token = createToken('session')
-  const now = Date.now()
-  await sessions.create({
-    tokenHash: tokenHash(token),
-    id: randomUUID(),
-    userUuid: wish.userUuid,
+  await endOldest(sessions, wish.userUuid)
+  const { token } = await issue(sessions, {
     kind: 'session',
+    userUuid: wish.userUuid,
     label: wish.label,
     scopes: null,
-    createdAt: new Date(now),
-    lastUsedAt: new Date(now),
-    expiresAt: new Date(now + wish.expiryDays * dayMs),
+    expiryDays: wish.expiryDays,
   })
   return token
+}
+
+/** Makes a named token with scopes for a program of a user. */
+export function issueApiToken(sessions: SessionStore, wish: ApiTokenWish): Promise<IssuedToken> {
+  const { userUuid, name, scopes, expiryDays } = wish
+  return issue(sessions, { kind: 'api-token', userUuid, label: name, scopes, expiryDays })
+}
+
+async function issue(
+  sessions: SessionStore,
+  wish: Pick<SessionRecord, 'kind' | 'userUuid' | 'label' | 'scopes'> & {
+    readonly expiryDays: number | null
+  },
+): Promise<IssuedToken> {
+  const { expiryDays, ...given } = wish
+  const token = createToken(wish.kind)
+  const now = Date.now()
+  const record: SessionRecord = {
+    ...given,
+    tokenHash: tokenHash(token),
+    id: randomUUID(),
+    createdAt: new Date(now),
+    lastUsedAt: new Date(now),
+    expiresAt: expiryDays === null ? null : new Date(now + expiryDays * dayMs),
+  }
+  await sessions.create(record)
+  return { token, record }
+}
+
+async function endOldest(sessions: SessionStore, userUuid: string): Promise<void> {
+  const own = (await sessions.listByUser(userUuid)).filter(({ kind }) => kind === 'session')
+  const byUse = own.sort((a, b) => b.lastUsedAt.getTime() - a.lastUsedAt.getTime())
+  for (const { id } of byUse.slice(sessionsPerUser - 1)) await sessions.revoke(userUuid, id)
 }

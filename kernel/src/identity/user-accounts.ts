@@ -3,7 +3,18 @@ import type { User, UserDirectory } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from '../state/database.ts'
 import type { Row, Sql } from '../state/sql.ts'
 
-const columns = 'uuid, username, wallet, owner'
+/** A user with what only the owner sees. */
+export interface UserAccount extends User {
+  readonly createdAt: Date
+  readonly disabledAt: Date | null
+  /** When the data of a deleted user is removed. */
+  readonly deletionDue: Date | null
+}
+
+const columns = 'uuid, username, wallet, owner, created_at, disabled_at, deletion_due'
+
+/** Users that are read at a time when all are listed. */
+const pageSize = 500
 
 /** The users of the node, in the kernel's own database. */
 export class UserAccounts implements UserDirectory {
@@ -13,62 +24,86 @@ export class UserAccounts implements UserDirectory {
     this.#database = database
   }
 
-  get(uuid: string): Promise<User | null> {
+  get(uuid: string): Promise<UserAccount | null> {
     return this.#findBy('uuid = ?', uuid)
   }
 
-  findByWallet(wallet: string): Promise<User | null> {
+  findByWallet(wallet: string): Promise<UserAccount | null> {
     return this.#findBy('wallet = ?', wallet)
   }
 
-  findByUsername(username: string): Promise<User | null> {
+  findByUsername(username: string): Promise<UserAccount | null> {
     return this.#findBy('username = ?', username)
   }
 
-  owner(): Promise<User | null> {
+  owner(): Promise<UserAccount | null> {
     return this.#findBy('owner = 1')
   }
 
-  /** The user, unless disabled. */
-  enabled(uuid: string): Promise<User | null> {
-    return this.#findBy('disabled_at IS NULL AND uuid = ?', uuid)
-  }
-
-  async *list(): AsyncIterable<User> {
-    const users = await this.#database.use((sql) =>
-      sql.all(`SELECT ${columns} FROM users ORDER BY created_at, uuid`).map(toUser),
-    )
-    yield* users
+  async *list(): AsyncIterable<UserAccount> {
+    let page: UserAccount[] = []
+    do {
+      const last = page.at(-1)
+      page = await this.#database.use((sql) =>
+        sql
+          .all(
+            `SELECT ${columns} FROM users WHERE (created_at, uuid) > (?, ?) ORDER BY created_at, uuid LIMIT ?`,
+            last?.createdAt.getTime() ?? -1,
+            last?.uuid ?? '',
+            pageSize,
+          )
+          .map(toAccount),
+      )
+      yield* page
+    } while (page.length === pageSize)
   }
 
   /**
-   * Makes a user for a wallet, or finds the one that has it.
+   * Finds the user of a wallet, or makes one.
    *
    * @param wallet EIP-55 address
-   * @param owner makes the user the owner; it fails when there is another one
+   * @param owner makes the user the owner, unless there is one: then the answer says `owner: false`
    */
-  ensure(wallet: string, owner = false): Promise<User> {
+  ensure(wallet: string, owner = false): Promise<UserAccount> {
     return this.#database.transaction((sql) => {
-      const known = sql.get(`SELECT ${columns} FROM users WHERE wallet = ?`, wallet)
-      if (known !== undefined) return toUser(known)
-      const user: User = { uuid: randomUUID(), username: freeUsername(sql, wallet), wallet, owner }
-      sql.run(
-        'INSERT INTO users (uuid, username, wallet, owner, created_at) VALUES (?, ?, ?, ?, ?)',
-        user.uuid,
-        user.username,
-        wallet,
-        owner ? 1 : null,
-        Date.now(),
-      )
-      return user
+      if (sql.get('SELECT 1 FROM users WHERE wallet = ?', wallet) === undefined) {
+        sql.run(
+          'INSERT INTO users (uuid, username, wallet, created_at) VALUES (?, ?, ?, ?)',
+          randomUUID(),
+          freeUsername(sql, wallet),
+          wallet,
+          Date.now(),
+        )
+      }
+      if (owner && sql.get('SELECT 1 FROM users WHERE owner = 1') === undefined) {
+        sql.run('UPDATE users SET owner = 1 WHERE wallet = ?', wallet)
+      }
+      const row = sql.get(`SELECT ${columns} FROM users WHERE wallet = ?`, wallet)
+      if (row === undefined) throw new Error('A user vanished within one transaction.')
+      return toAccount(row)
     })
   }
 
-  async #findBy(condition: string, ...values: string[]): Promise<User | null> {
+  /** Keeps which identity of which provider a user has signed in with. */
+  recordLogin(userUuid: string, provider: string, providerUuid: string): Promise<void> {
+    const now = Date.now()
+    return this.#database.use((sql) => {
+      sql.run(
+        'INSERT INTO logins (provider, provider_uuid, user_uuid, first_at, last_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET last_at = excluded.last_at',
+        provider,
+        providerUuid,
+        userUuid,
+        now,
+        now,
+      )
+    })
+  }
+
+  async #findBy(condition: string, ...values: string[]): Promise<UserAccount | null> {
     const row = await this.#database.use((sql) =>
       sql.get(`SELECT ${columns} FROM users WHERE ${condition}`, ...values),
     )
-    return row === undefined ? null : toUser(row)
+    return row === undefined ? null : toAccount(row)
   }
 }
 
@@ -76,18 +111,25 @@ export class UserAccounts implements UserDirectory {
 function freeUsername(sql: Sql, wallet: string): string {
   const isFree = (username: string) =>
     sql.get('SELECT 1 FROM users WHERE username = ?', username) === undefined
-  for (let length = 10; length < 30; length += 1) {
+  for (let length = 10; length <= 30; length += 1) {
     const username = wallet.slice(0, length).toLowerCase()
     if (isFree(username)) return username
   }
   return randomUUID().replaceAll('-', '').slice(0, 30)
 }
 
-function toUser(row: Row): User {
+function toAccount(row: Row): UserAccount {
   return {
     uuid: String(row.uuid),
     username: String(row.username),
     wallet: String(row.wallet),
     owner: row.owner === 1,
+    createdAt: new Date(Number(row.created_at)),
+    disabledAt: dateOrNull(row.disabled_at),
+    deletionDue: dateOrNull(row.deletion_due),
   }
+}
+
+function dateOrNull(value: Row[string] | undefined): Date | null {
+  return value == null ? null : new Date(Number(value))
 }

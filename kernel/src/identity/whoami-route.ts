@@ -1,11 +1,5 @@
 import { type RoutesApp, Type } from '@nodekeep/plugin-sdk'
-
-const user = Type.Object({
-  uuid: Type.Optional(Type.String()),
-  username: Type.Optional(Type.String()),
-  wallet: Type.Optional(Type.String()),
-  authenticated: Type.Boolean(),
-})
+import { anonymousUser, signedInUser, viewOf } from './user-view.ts'
 
 /** `GET /whoami` (interface, "Authentication endpoints"): without a valid session an answer, not an error. */
 export function whoamiRoute(app: RoutesApp): void {
@@ -16,13 +10,10 @@ export function whoamiRoute(app: RoutesApp): void {
       schema: {
         summary: 'Who is signed in',
         tags: ['authentication'],
-        response: { 200: Type.Object({ user }) },
+        response: { 200: Type.Object({ user: Type.Union([signedInUser, anonymousUser]) }) },
       },
     },
-    async ({ user }) => {
-      if (user === null) return { user: { authenticated: false } }
-      const { uuid, username, wallet } = user
-      return { user: { uuid, username, wallet, authenticated: true } }
-    },
+    async ({ user }) =>
+      user === null ? { user: { authenticated: false as const } } : { user: viewOf(user) },
   )
 }

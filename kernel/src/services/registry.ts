@@ -1,8 +1,13 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Disposer, NodekeepError, type RegistryReader } from '@nodekeep/plugin-sdk'
+
+/** Runs work as the one who made this function would: faults that it leaves behind are theirs. */
+export type OnAccount = <T>(work: () => T) => T
 
 interface Holding {
   readonly entry: unknown
   readonly owner: string
+  readonly onAccount: OnAccount
 }
 
 /** The entries of one registry, each with the plugin that added it. */
@@ -10,13 +15,22 @@ export class RegistryEntries {
   readonly #id: string
   readonly #entries = new Map<string, Holding>()
   readonly #listeners = new Set<() => void>()
+  readonly #reserved = new Set<string>()
 
   constructor(id: string) {
     this.#id = id
   }
 
+  /** Keeps names from being added by anybody. */
+  reserve(...names: readonly string[]): void {
+    for (const name of names) this.#reserved.add(name)
+  }
+
   /** @throws NodekeepError CONFLICT when the name is taken */
   refuseTaken(name: string, owner: string): void {
+    if (this.#reserved.has(name)) {
+      throw new NodekeepError('CONFLICT', `The name "${name}" is reserved in the registry "${this.#id}".`)
+    }
     const holding = this.#entries.get(name)
     if (holding !== undefined) {
       throw new NodekeepError(
@@ -27,24 +41,33 @@ export class RegistryEntries {
     }
   }
 
-  add(name: string, entry: unknown, owner: string): void {
+  /**
+   * @param onAccount where calls of the entry are to run when the kernel makes them
+   * @throws NodekeepError CONFLICT when the name is taken
+   */
+  add(name: string, entry: unknown, owner: string, onAccount: OnAccount = (work) => work()): void {
     this.refuseTaken(name, owner)
-    this.#entries.set(name, { entry, owner })
+    this.#entries.set(name, { entry, owner, onAccount })
   }
 
   remove(name: string, owner: string): void {
     if (this.#entries.get(name)?.owner === owner) this.#entries.delete(name)
   }
 
-  /** Tells the listeners that entries came or went. */
+  /**
+   * Tells the listeners that entries came or went. One that throws harms neither the others nor the caller: its
+   * error is left unhandled where the listener was added.
+   */
   announce(): void {
     for (const listener of [...this.#listeners]) listener()
   }
 
   listen(listener: () => void): Disposer {
-    this.#listeners.add(listener)
+    const onAccount = AsyncLocalStorage.snapshot()
+    const guarded = () => onAccount(() => callGuarded(listener))
+    this.#listeners.add(guarded)
     return () => {
-      this.#listeners.delete(listener)
+      this.#listeners.delete(guarded)
     }
   }
 
@@ -59,6 +82,22 @@ export class RegistryEntries {
   /** The names that one owner has added. */
   namesOf(owner: string): string[] {
     return this.names().filter((name) => this.#entries.get(name)?.owner === owner)
+  }
+
+  /** Runs a call of an entry on the account of the plugin that added it. */
+  runAsOwner<T>(name: string, work: () => T): T {
+    const holding = this.#entries.get(name)
+    return holding === undefined ? work() : holding.onAccount(work)
+  }
+}
+
+function callGuarded(listener: () => void): void {
+  try {
+    listener()
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
   }
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Plugin, User } from '@nodekeep/plugin-sdk'
 import { loadConfiguration } from '../configuration/index.ts'
 import { issueSession } from '../identity/issue-session.ts'
+import { parseWallet } from '../identity/wallet-address.ts'
 import { createLogger, type LogLevel } from '../log/logger.ts'
 import { createSecrets } from '../log/secrets.ts'
 import { type RunningNode, startNode } from '../node.ts'
@@ -13,7 +14,7 @@ import type { PluginDescription } from '../plugins/describe-plugin.ts'
 export interface TestNodeOptions {
   /** Plugins to load, each under the id that it defines. */
   readonly plugins?: readonly Plugin[]
-  /** The configuration, as in a file. It may name further plugins of packages. */
+  /** The configuration, as in a file. It may name further plugins of packages. Unless it says otherwise, all may sign in. */
   readonly config?: Readonly<Record<string, unknown>>
   /** Where relative paths and packages of the configuration start. The working directory when not given. */
   readonly folder?: string
@@ -76,7 +77,7 @@ async function boot(options: TestNodeOptions, data: string): Promise<RunningNode
     environment: options.environment ?? {},
     flags: { server: { port: 0 }, data },
     workingDirectory: options.folder ?? process.cwd(),
-    inline: options.config ?? {},
+    inline: { ...options.config, auth: { admission: 'open', ...(options.config?.auth ?? {}) } },
   })
   const secrets = createSecrets()
   const { onLog } = options
@@ -89,6 +90,12 @@ async function boot(options: TestNodeOptions, data: string): Promise<RunningNode
   return startNode({ configuration, log, secrets, plugins })
 }
 
+function randomWallet(): string {
+  const wallet = parseWallet(`0x${randomBytes(20).toString('hex')}`)
+  if (wallet === null) throw new Error('A random address was no address.')
+  return wallet
+}
+
 function testNode(node: RunningNode, removeData: () => Promise<void>): TestNode {
   const fetchFrom = (path: string, init?: RequestInit) => fetch(new URL(path, node.url), init)
   return {
@@ -96,7 +103,7 @@ function testNode(node: RunningNode, removeData: () => Promise<void>): TestNode 
     dataFolder: node.dataFolder,
     fetch: fetchFrom,
     async signIn(role = 'user') {
-      const user = await node.accounts.ensure(`0x${randomBytes(20).toString('hex')}`, role === 'owner')
+      const user = await node.accounts.ensure(randomWallet(), role === 'owner')
       const token = await issueSession(node.sessions, { userUuid: user.uuid, label: 'test', expiryDays: 1 })
       const withSession = (init: RequestInit = {}) => {
         const headers = new Headers(init.headers)

@@ -14,6 +14,8 @@ export interface User {
 
 /** The user behind one request, with what the request's token may do. */
 export interface AuthenticatedUser extends User {
+  /** The id of the session or API token, as the user sees it in the list of them. It is no secret. */
+  readonly sessionId: string
   /** The scopes of an API token, or `null` for a full session, which may do whatever the user may. */
   readonly scopes: readonly string[] | null
 }

@@ -1,0 +1,29 @@
+import type { RoutesApp } from '@nodekeep/plugin-sdk'
+import { accountRoutes } from '../identity/account-routes.ts'
+import { apiTokenRoutes } from '../identity/api-token-routes.ts'
+import { createSessionCookies } from '../identity/session-cookie.ts'
+import { signInRoutes } from '../identity/sign-in-routes.ts'
+import { userRoutes } from '../identity/user-routes.ts'
+import { whoamiRoute } from '../identity/whoami-route.ts'
+import type { KernelCradle } from './cradle.ts'
+
+/** Everything around users and their sessions. */
+export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
+  const { accounts, sessions, administration, routeTable, signIn, nodeAddress, configuration } = cradle
+  const { server, session, auth } = configuration.kernel
+  whoamiRoute(app)
+  signInRoutes(app, {
+    signIn,
+    administration,
+    address: nodeAddress,
+    cookies: createSessionCookies(server.publicUrl, session.expiryDays),
+    signInsPerMinute: auth.signInsPerMinute,
+  })
+  accountRoutes(app, { sessions, administration })
+  apiTokenRoutes(app, {
+    sessions,
+    administration,
+    knownScopes: () => new Set(routeTable.routes.flatMap(({ scope }) => scope ?? [])),
+  })
+  userRoutes(app, { accounts, sessions, administration })
+}

@@ -1,0 +1,59 @@
+import { isIPv6 } from 'node:net'
+
+/**
+ * Groups client addresses for limits. Whoever has one IPv6 address usually has the whole /64 around it.
+ */
+export function addressGroup(address: string): string {
+  if (!isIPv6(address)) return address
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail] = address.split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`
+}
+
+interface Window {
+  readonly since: number
+  count: number
+}
+
+export interface FailedAttemptsOptions {
+  /** Failures of one address within the window that are answered normally. */
+  readonly limit: number
+  readonly windowMs: number
+  /** Addresses that are remembered; the oldest are forgotten first. */
+  readonly capacity: number
+}
+
+/** Counts failures by client address, in bounded memory. */
+export class FailedAttempts {
+  readonly #options: FailedAttemptsOptions
+  readonly #windows = new Map<string, Window>()
+
+  constructor(options: FailedAttemptsOptions = { limit: 60, windowMs: 60_000, capacity: 10_000 }) {
+    this.#options = options
+  }
+
+  /**
+   * Counts a failure.
+   *
+   * @returns seconds to wait when there were too many, otherwise 0
+   */
+  count(address: string): number {
+    const { limit, windowMs, capacity } = this.#options
+    const group = addressGroup(address)
+    const now = Date.now()
+    let window = this.#windows.get(group)
+    if (window === undefined || window.since + windowMs <= now) {
+      this.#windows.delete(group)
+      const oldest = this.#windows.keys().next()
+      if (this.#windows.size >= capacity && !oldest.done) this.#windows.delete(oldest.value)
+      window = { since: now, count: 0 }
+      this.#windows.set(group, window)
+    }
+    window.count += 1
+    return window.count <= limit ? 0 : Math.ceil((window.since + windowMs - now) / 1000)
+  }
+}

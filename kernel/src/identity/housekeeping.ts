@@ -1,0 +1,38 @@
+import type { Log, SessionStore } from '@nodekeep/plugin-sdk'
+import { type ErasureParts, eraseDueUsers } from './erasure.ts'
+
+const everyMs = 60 * 60 * 1000
+
+export interface HousekeepingParts extends ErasureParts {
+  readonly sessions: SessionStore
+  readonly log: Log
+}
+
+/**
+ * Removes ended sessions and due users, now and every hour.
+ *
+ * @returns stops, and waits for what is under way
+ */
+export function startHousekeeping(parts: HousekeepingParts): () => Promise<void> {
+  const abort = new AbortController()
+  let running: Promise<void> = Promise.resolve()
+  const run = () => {
+    running = running.then(() => keepHouse(parts, abort.signal))
+  }
+  const timer = setInterval(run, everyMs).unref()
+  run()
+  return async () => {
+    clearInterval(timer)
+    abort.abort()
+    await running
+  }
+}
+
+async function keepHouse(parts: HousekeepingParts, signal: AbortSignal): Promise<void> {
+  try {
+    await parts.sessions.sweep(new Date())
+    await eraseDueUsers(parts, signal)
+  } catch (error) {
+    parts.log.error({ err: error }, 'Ended sessions or deleted users could not be removed.')
+  }
+}

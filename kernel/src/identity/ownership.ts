@@ -1,0 +1,63 @@
+import type { StateDatabase } from '../state/database.ts'
+import { ClaimCode } from './claim-code.ts'
+import type { UserAccount, UserAccounts } from './user-accounts.ts'
+
+/** Who the owner is, and how an unclaimed node gets one. */
+export class Ownership {
+  readonly #accounts: UserAccounts
+  readonly #configured: string | null
+  readonly #claimCode: ClaimCode | null
+
+  private constructor(accounts: UserAccounts, configured: string | null, claimCode: ClaimCode | null) {
+    this.#accounts = accounts
+    this.#configured = configured
+    this.#claimCode = claimCode
+  }
+
+  /**
+   * Brings the recorded owner in line with `auth.owner`: who may write the configuration may say whose the node is.
+   * Without that key, the recorded owner stays the owner.
+   */
+  static async establish(
+    database: StateDatabase,
+    accounts: UserAccounts,
+    configured: string | undefined,
+  ): Promise<Ownership> {
+    if (configured !== undefined) {
+      await database.transaction((sql) => {
+        sql.run('UPDATE users SET owner = NULL WHERE owner = 1 AND wallet <> ?', configured)
+        sql.run('UPDATE users SET owner = 1 WHERE wallet = ?', configured)
+      })
+      return new Ownership(accounts, configured, null)
+    }
+    const owner = await accounts.owner()
+    return new Ownership(accounts, null, owner === null ? new ClaimCode() : null)
+  }
+
+  /** The code for the first sign-in; `null` when the node has an owner. */
+  get claimCode(): string | null {
+    return this.#claimCode?.text ?? null
+  }
+
+  /** Whether there is an owner, or at least a wallet that is to be the owner's. */
+  async isClaimed(): Promise<boolean> {
+    return this.#configured !== null || (await this.#accounts.owner()) !== null
+  }
+
+  /** Whether the code is the one for claiming the node now. */
+  mayClaim(code: string): boolean {
+    return this.#claimCode?.matches(code) ?? false
+  }
+
+  /** Whether a wallet is the owner's by configuration, though it may never have signed in. */
+  isConfiguredOwner(wallet: string): boolean {
+    return this.#configured?.toLowerCase() === wallet.toLowerCase()
+  }
+
+  /** Makes the user of a wallet the owner. Of several that try at once, one gets it. */
+  async claim(wallet: string): Promise<UserAccount> {
+    const user = await this.#accounts.ensure(wallet, true)
+    if (user.owner) this.#claimCode?.use()
+    return user
+  }
+}

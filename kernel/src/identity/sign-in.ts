@@ -1,0 +1,120 @@
+import {
+  type LoginCredentials,
+  type LoginProvider,
+  NodekeepError,
+  type SessionStore,
+  type VerifiedLogin,
+} from '@nodekeep/plugin-sdk'
+import { withTimeLimit } from '../plugins/time-limit.ts'
+import type { Admission } from './admission.ts'
+import { issueSession } from './issue-session.ts'
+import type { Ownership } from './ownership.ts'
+import type { UserAccount, UserAccounts } from './user-accounts.ts'
+import { parseWallet } from './wallet-address.ts'
+
+/** What a client wants at `POST /auth/:provider`. */
+export interface SignInRequest {
+  readonly provider: string
+  readonly credentials: LoginCredentials
+  /** The claim code, from who wants to become the owner. */
+  readonly claim: string | null
+  readonly origin: URL
+  readonly signal: AbortSignal
+  /** What the user will see in the list of sessions. */
+  readonly label: string
+}
+
+export interface SignedIn {
+  readonly user: UserAccount
+  readonly token: string
+}
+
+export interface SignInParts {
+  readonly providers: { get(name: string): LoginProvider | undefined; names(): string[] }
+  readonly accounts: UserAccounts
+  readonly sessions: SessionStore
+  readonly ownership: Ownership
+  readonly admission: Admission
+  readonly timeoutMs: number
+  readonly expiryDays: number
+}
+
+/** Signs people in: a provider proves the wallet, the node decides whether it may come in, and makes a session. */
+export class SignIn {
+  readonly #parts: SignInParts
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts
+  }
+
+  /** @throws NodekeepError NOT_FOUND, VALIDATION_ERROR, UNAUTHORIZED, FORBIDDEN, or that of somebody else's server */
+  async signIn(request: SignInRequest): Promise<SignedIn> {
+    const provider = this.#provider(request.provider)
+    const wallet = parseWallet(request.credentials.address)
+    if (wallet === null) {
+      throw new NodekeepError('VALIDATION_ERROR', '"address" must be 0x and 40 hexadecimal digits (EIP-55).')
+    }
+    const verified = await this.#verify(provider, request)
+    if (parseWallet(verified.address) !== wallet) {
+      throw new NodekeepError('UNAUTHORIZED', 'The proof belongs to another wallet than "address" names.')
+    }
+    const user = await this.#admit(wallet, request.claim)
+    await this.#parts.accounts.recordLogin(user.uuid, request.provider, verified.uuid)
+    const { sessions, expiryDays } = this.#parts
+    return {
+      user,
+      token: await issueSession(sessions, { userUuid: user.uuid, label: request.label, expiryDays }),
+    }
+  }
+
+  #provider(name: string): LoginProvider {
+    const { providers } = this.#parts
+    const provider = providers.get(name)
+    if (provider !== undefined) return provider
+    const known = providers.names()
+    const hint = known.length === 0 ? 'No login provider is active.' : `There is ${known.join(', ')}.`
+    throw new NodekeepError('NOT_FOUND', `There is no login provider "${name}". ${hint}`)
+  }
+
+  async #verify(
+    provider: LoginProvider,
+    { credentials, origin, signal }: SignInRequest,
+  ): Promise<VerifiedLogin> {
+    const late = new NodekeepError(
+      'UPSTREAM_TIMEOUT',
+      'The login provider did not answer in time. Try again.',
+    )
+    const abort = new AbortController()
+    const both = AbortSignal.any([signal, abort.signal])
+    try {
+      const work = provider.verify(credentials, { origin, signal: both })
+      return await withTimeLimit(work, this.#parts.timeoutMs, late)
+    } finally {
+      abort.abort()
+    }
+  }
+
+  async #admit(wallet: string, claim: string | null): Promise<UserAccount> {
+    const { accounts, admission, ownership } = this.#parts
+    if (!(await ownership.isClaimed())) {
+      if (claim === null) {
+        throw new NodekeepError(
+          'FORBIDDEN',
+          'This node has no owner yet. Send the code that it printed as "claim".',
+        )
+      }
+      if (!ownership.mayClaim(claim)) throw new NodekeepError('FORBIDDEN', 'The claim code is wrong.')
+      const claimed = await ownership.claim(wallet)
+      if (claimed.owner) return claimed
+    }
+    const known = await accounts.findByWallet(wallet)
+    const owner = known?.owner ?? ownership.isConfiguredOwner(wallet)
+    if (!owner && !admission.admits({ owner, wallet })) {
+      throw new NodekeepError('FORBIDDEN', 'This wallet may not sign in here. Ask the owner of the node.')
+    }
+    const user = await accounts.ensure(wallet, owner)
+    if (user.disabledAt !== null)
+      throw new NodekeepError('FORBIDDEN', 'This user is disabled. Ask the owner of the node.')
+    return user
+  }
+}
