@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import type { Migration, StateStore } from '@nodekeep/plugin-sdk'
+
+/** A greeting card. */
+export interface Card {
+  readonly from: string
+  readonly to: string
+  readonly text: string
+}
+
+const prefix = 'card/'
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Keeps cards in the plugin's state until their time is over. */
+export class CardStore {
+  readonly #state: StateStore
+  readonly #keepMs: number
+
+  constructor(state: StateStore, keepDays: number) {
+    this.#state = state
+    this.#keepMs = keepDays * dayMs
+  }
+
+  async add(card: Card): Promise<string> {
+    const id = randomUUID()
+    await this.#state.set(prefix + id, card, this.#keepMs)
+    return id
+  }
+
+  get(id: string): Promise<Card | undefined> {
+    return this.#state.get<Card>(prefix + id)
+  }
+
+  /** Rejects when the store can't be read. */
+  async probe(): Promise<void> {
+    await this.#state.has(prefix)
+  }
+}
+
+/** The first version stored cards under their bare ids, which left no room for anything else. */
+export const cardMigrations: readonly Migration[] = [
+  {
+    id: '1-cards-under-a-prefix',
+    async up(state) {
+      const cards: [id: string, card: Card][] = []
+      for await (const [id, card] of state.entries<Card>()) cards.push([id, card])
+      for (const [id, card] of cards) {
+        await state.set(prefix + id, card)
+        await state.delete(id)
+      }
+    },
+  },
+]

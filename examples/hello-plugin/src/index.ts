@@ -1,0 +1,34 @@
+import { definePlugin, HealthChecks, Secret, Type } from '@nodekeep/plugin-sdk'
+import { CardLinks } from './card-links.ts'
+import { CardStore, cardMigrations } from './card-store.ts'
+import { helloRoutes } from './hello-routes.ts'
+
+export { CardSent } from './card-sent.ts'
+
+export default definePlugin({
+  id: 'hello',
+  description: 'Greets people and keeps greeting cards behind signed links.',
+  config: Type.Object({
+    greeting: Type.String({ default: 'Hello', minLength: 1, description: 'The word before the name.' }),
+    keepDays: Type.Integer({ default: 30, minimum: 1, description: 'Days after which a card is gone.' }),
+    linkKey: Secret({
+      minLength: 32,
+      description: 'Signs the links of cards. A new key makes old links void.',
+    }),
+  }),
+  contributes: { healthChecks: HealthChecks },
+  async setup({ config, state, migrations, routes, events, healthChecks }) {
+    await migrations(cardMigrations)
+    const cards = new CardStore(state, config.keepDays)
+    const links = new CardLinks(config.linkKey)
+    routes((app) => helloRoutes(app, { greeting: config.greeting, cards, links, events }), {
+      prefix: '/api/hello',
+    })
+    healthChecks.add('hello', {
+      async check() {
+        await cards.probe()
+        return { ok: true, state: 'ready' }
+      },
+    })
+  },
+})
