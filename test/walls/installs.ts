@@ -10,19 +10,27 @@ interface LockFile {
 /**
  * The wall around `npm ci`: nothing that it installs runs a script, since that is where packages compile or
  * download. npm also compiles what has a `binding.gyp`: npm 10 even when the package says `"gypfile": false`.
- * And no package is tied to one registry's address.
  *
- * @returns one line for each package of package-lock.json that breaks it
+ * @param root a folder with a package-lock.json and what it says installed
+ * @returns one line for each package that breaks it
  */
 export function checkInstalls(root: string): string[] {
+  return installed(root).flatMap(([path, { hasInstallScript }]) => [
+    ...(hasInstallScript ? [`${path} runs a script when it is installed`] : []),
+    ...(existsSync(join(root, path, 'binding.gyp'))
+      ? [`${path} is compiled when it is installed (binding.gyp)`]
+      : []),
+  ])
+}
+
+/** One line for each package that package-lock.json ties to the address of one registry. */
+export function checkAddresses(root: string): string[] {
+  return installed(root)
+    .filter(([, { resolved }]) => resolved?.includes('://'))
+    .map(([path]) => `${path} names a registry in package-lock.json`)
+}
+
+function installed(root: string): [path: string, entry: LockFile['packages'][string]][] {
   const lock: LockFile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-  return Object.entries(lock.packages).flatMap(([path, entry]) => {
-    const breaches: string[] = []
-    if (path === '') return breaches
-    if (entry.hasInstallScript) breaches.push(`${path} runs a script when it is installed`)
-    if (existsSync(join(root, path, 'binding.gyp')))
-      breaches.push(`${path} is compiled when it is installed (binding.gyp)`)
-    if (entry.resolved?.includes('://')) breaches.push(`${path} names a registry in package-lock.json`)
-    return breaches
-  })
+  return Object.entries(lock.packages).filter(([path]) => path !== '')
 }

@@ -16,6 +16,7 @@ export interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
+  readonly files?: readonly string[]
   readonly nodekeep?: { readonly id?: string; readonly sdk?: string; readonly entry?: string }
 }
 

@@ -1,7 +1,7 @@
 import { checkDocumentation } from './documentation.ts'
 import { checkFileShapes, type FileLengths } from './file-shape.ts'
 import { checkImports } from './imports.ts'
-import { checkInstalls } from './installs.ts'
+import { checkAddresses, checkInstalls } from './installs.ts'
 import { checkManifests } from './manifests.ts'
 import { readPackages } from './packages.ts'
 import { withProgram } from './program.ts'
@@ -25,6 +25,7 @@ export function checkWalls(root: string): WallReport {
         ...checkImports(packages, program.files),
         ...checkManifests(root, packages),
         ...checkInstalls(root),
+        ...checkAddresses(root),
         ...checkDocumentation(packages, program),
         ...shapes.breaches,
       ],
