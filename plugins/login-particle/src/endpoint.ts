@@ -1,0 +1,24 @@
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+/**
+ * Reads the address of Particle Network's server API. The server key travels there, so it must be https; plain http
+ * does on this machine only.
+ *
+ * @param key the configuration key that a complaint names
+ * @throws Error when the server key must not be sent there
+ */
+export function particleEndpoint(baseURL: string, key: string): URL {
+  const url = URL.parse(baseURL)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new Error(`${key} must be an https address, such as "https://api.particle.network/server/rpc".`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new Error(`${key} must not carry a user or password. They belong into projectId and serverKey.`)
+  }
+  if (url.protocol === 'http:' && !loopback.test(url.hostname)) {
+    throw new Error(
+      `${key} must be an https address: over http, everyone on the way could read the server key.`,
+    )
+  }
+  return url
+}

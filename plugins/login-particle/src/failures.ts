@@ -1,0 +1,36 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+
+const DEFAULT_RETRY_SECONDS = 30
+const MAX_RETRY_SECONDS = 3600
+
+/**
+ * The error for an answer that isn't what Particle Network documents.
+ *
+ * @param detail what is wrong with the answer, for the log
+ */
+export function misunderstood(detail: string): NodekeepError {
+  return new NodekeepError(
+    'UPSTREAM_ERROR',
+    'Particle Network gave an answer that the node does not understand. Try again later.',
+    { cause: new Error(`The answer of Particle Network can't be used: ${detail}.`) },
+  )
+}
+
+/**
+ * The error for a server that asks for patience.
+ *
+ * @param retryAfter its `retry-after`: seconds or a date (RFC 9110, section 10.2.3)
+ */
+export function busy(retryAfter: string | null): NodekeepError {
+  return new NodekeepError('SERVICE_UNAVAILABLE', 'Particle Network is busy. Try again later.', {
+    headers: { 'retry-after': String(retrySeconds(retryAfter)) },
+  })
+}
+
+function retrySeconds(retryAfter: string | null): number {
+  if (retryAfter === null) return DEFAULT_RETRY_SECONDS
+  const seconds = /^\d+$/.test(retryAfter)
+    ? Number(retryAfter)
+    : Math.ceil((Date.parse(retryAfter) - Date.now()) / 1000)
+  return Number.isNaN(seconds) ? DEFAULT_RETRY_SECONDS : Math.min(Math.max(seconds, 1), MAX_RETRY_SECONDS)
+}

@@ -1,0 +1,22 @@
+import { definePlugin, LoginProviders } from '@nodekeep/plugin-sdk'
+import { configuration } from './configuration.ts'
+import { particleEndpoint } from './endpoint.ts'
+import { ParticleLogin } from './particle-login.ts'
+
+/** Contributes the login provider `particle`: wallets that Particle Network keeps for its users. */
+export default definePlugin({
+  id: 'login-particle',
+  description: 'Sign in with a wallet of Particle Network (POST /auth/particle).',
+  config: configuration,
+  contributes: { logins: LoginProviders },
+  setup({ id, config, log, logins, onStop }) {
+    const endpoint = particleEndpoint(config.baseURL, `${id}.baseURL`)
+    // Not the plugin's own signal: that one comes before running requests have had their time to end.
+    const stopped = new AbortController()
+    onStop(() => stopped.abort())
+    logins.add(
+      'particle',
+      new ParticleLogin({ ...config, endpoint, section: id, log, stopped: stopped.signal }),
+    )
+  },
+})

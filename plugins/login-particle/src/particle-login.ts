@@ -1,0 +1,93 @@
+import {
+  type Log,
+  type LoginCircumstances,
+  type LoginCredentials,
+  type LoginProvider,
+  NodekeepError,
+  type VerifiedLogin,
+} from '@nodekeep/plugin-sdk'
+import { REQUEST_ID, readAnswer } from './answer.ts'
+import { checkCredentials } from './credentials.ts'
+import { exchange } from './exchange.ts'
+import type { UserInfo } from './user-info.ts'
+
+/** What the provider works with. */
+export interface ParticleLoginOptions {
+  readonly projectId: string
+  readonly serverKey: string
+  readonly endpoint: URL
+  readonly timeoutMs: number
+  readonly maxResponseBytes: number
+  /** The name of the configuration section, for the log. */
+  readonly section: string
+  readonly log: Log
+  /** Aborted when the plugin has stopped. */
+  readonly stopped: AbortSignal
+}
+
+/** Signs in whom Particle Network knows by uuid and token, with a wallet that it keeps for them. */
+export class ParticleLogin implements LoginProvider {
+  readonly #options: ParticleLoginOptions
+
+  constructor(options: ParticleLoginOptions) {
+    this.#options = options
+  }
+
+  async verify(
+    credentials: LoginCredentials,
+    { signal }: Pick<LoginCircumstances, 'signal'>,
+  ): Promise<VerifiedLogin> {
+    checkCredentials(credentials)
+    const { uuid, token } = credentials
+    const { projectId, serverKey } = this.#options
+    const answer = readAnswer(
+      await exchange({
+        ...this.#options,
+        authorization: `Basic ${Buffer.from(`${projectId}:${serverKey}`).toString('base64')}`,
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: REQUEST_ID,
+          method: 'getUserInfo',
+          params: [uuid, token],
+        }),
+        signal,
+      }),
+    )
+    if (answer.kind === 'key-refused') throw this.#keyRefused(answer.code)
+    if (answer.kind === 'unproven') {
+      this.#options.log.info({ particleCode: answer.code }, 'Particle Network did not confirm a sign-in.')
+      throw new NodekeepError(
+        'UNAUTHORIZED',
+        'Particle Network does not know this user with this token. Sign in there again.',
+      )
+    }
+    return proven(credentials, answer.user)
+  }
+
+  #keyRefused(code: number): NodekeepError {
+    const { log, section } = this.#options
+    log.error(
+      { particleCode: code },
+      `Particle Network refused the node's project. Check ${section}.projectId and ${section}.serverKey against its dashboard.`,
+    )
+    return new NodekeepError(
+      'UPSTREAM_ERROR',
+      'Particle Network does not accept this node. Ask its owner to mend the configuration.',
+    )
+  }
+}
+
+/** Takes uuid and address from the answer: only that proves them. */
+function proven({ uuid, address }: LoginCredentials, user: UserInfo): VerifiedLogin {
+  if (user.uuid !== uuid) {
+    throw new NodekeepError('UNAUTHORIZED', 'Particle Network knows this token for another user.')
+  }
+  const wallet = user.evmAddresses.find((known) => known.toLowerCase() === address.toLowerCase())
+  if (wallet === undefined) {
+    throw new NodekeepError(
+      'UNAUTHORIZED',
+      'The wallet is not among the EVM wallets that Particle Network keeps for this user.',
+    )
+  }
+  return { uuid: user.uuid, address: wallet }
+}

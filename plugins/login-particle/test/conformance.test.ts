@@ -1,0 +1,26 @@
+import { loginConformance } from '@nodekeep/plugin-sdk/conformance/login'
+import { test } from 'tap'
+import { startLoginNode } from './fixtures/login-node.ts'
+import { user } from './fixtures/particle-server.ts'
+
+loginConformance(test, {
+  // Particle Network's tokens last as long as the user is signed in there.
+  singleUse: false,
+  async setUp() {
+    const { server, provider, node, close } = await startLoginNode()
+    return {
+      provider,
+      origin: node.url,
+      credentials: async () => user,
+      async stalled() {
+        server.answer = () => {}
+        return { credentials: user, asked: server.next().then(() => {}) }
+      },
+      async unreachable() {
+        await server.close()
+        return user
+      },
+      close,
+    }
+  },
+})
