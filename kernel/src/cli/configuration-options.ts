@@ -69,6 +69,13 @@ function defaultFile(workingDirectory: string): string | null {
   )
 }
 
+/** Reads a number of days. */
+export function parseDays(text: string): number {
+  const days = Number(text)
+  if (/^\d+$/.test(text) && days >= 1 && days <= 3650) return days
+  throw new InvalidArgumentError('Days are a number from 1 to 3650.')
+}
+
 function parsePort(text: string): number {
   const port = Number(text)
   if (/^\d+$/.test(text) && port <= 65_535) return port

@@ -1,3 +1,4 @@
+import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import { ConfigurationError } from '../configuration/index.ts'
 import { BootFailure } from '../plugins/boot-failure.ts'
 
@@ -8,7 +9,9 @@ export function fail(error: unknown, verbose: boolean): void {
   process.stderr.write(`nodekeep: ${message}\n`)
   if (verbose && error instanceof Error) {
     process.stderr.write(`${error.stack ?? ''}\n${causes(error)}`)
-  } else if (!(error instanceof ConfigurationError || error instanceof BootFailure)) {
+  } else if (
+    !(error instanceof ConfigurationError || error instanceof BootFailure || isNodekeepError(error))
+  ) {
     process.stderr.write('Add --verbose to see where it happened.\n')
   }
 }

@@ -2,7 +2,10 @@ import { Command } from 'commander'
 import { kernelVersion } from '../kernel-version.ts'
 import { configCommand } from './commands/config.ts'
 import { pluginsCommand } from './commands/plugins.ts'
+import { sessionCommand } from './commands/session.ts'
 import { startCommand } from './commands/start.ts'
+import { tokenCommand } from './commands/token.ts'
+import { userCommand } from './commands/user.ts'
 import { fail } from './fail.ts'
 
 /**
@@ -30,6 +33,9 @@ function createProgram(): Command {
   program.addCommand(startCommand(), { isDefault: true })
   program.addCommand(configCommand())
   program.addCommand(pluginsCommand())
+  program.addCommand(sessionCommand())
+  program.addCommand(userCommand())
+  program.addCommand(tokenCommand())
   program.addHelpText(
     'after',
     `
@@ -38,6 +44,7 @@ Examples:
   nodekeep start --port 8080        start on another port
   nodekeep config check             look whether the configuration is in order
   nodekeep plugins list             what is loaded, and from where
+  nodekeep session create           a session token for curl on this machine
 
 "nodekeep <command> --help" tells what a command takes. Environment variables stand for every key of
 the configuration: PORT, NODEKEEP_CONFIG, NODEKEEP_DATA, NODEKEEP_SERVER__HOST and so on.`,

@@ -1,6 +1,7 @@
 import type { StateDatabase } from '../state/database.ts'
 import { ClaimCode } from './claim-code.ts'
 import type { UserAccount, UserAccounts } from './user-accounts.ts'
+import { parseWallet } from './wallet-address.ts'
 
 /** Who the owner is, and how an unclaimed node gets one. */
 export class Ownership {
@@ -24,11 +25,17 @@ export class Ownership {
     configured: string | undefined,
   ): Promise<Ownership> {
     if (configured !== undefined) {
+      const wallet = parseWallet(configured)
+      if (wallet === null) {
+        throw new Error(
+          `"auth.owner" is ${configured}, whose mixed case is not its checksum (EIP-55). Copy it again.`,
+        )
+      }
       await database.transaction((sql) => {
-        sql.run('UPDATE users SET owner = NULL WHERE owner = 1 AND wallet <> ?', configured)
-        sql.run('UPDATE users SET owner = 1 WHERE wallet = ?', configured)
+        sql.run('UPDATE users SET owner = NULL WHERE owner = 1 AND wallet <> ?', wallet)
+        sql.run('UPDATE users SET owner = 1 WHERE wallet = ?', wallet)
       })
-      return new Ownership(accounts, configured, null)
+      return new Ownership(accounts, wallet, null)
     }
     const owner = await accounts.owner()
     return new Ownership(accounts, null, owner === null ? new ClaimCode() : null)
@@ -49,9 +56,18 @@ export class Ownership {
     return this.#claimCode?.matches(code) ?? false
   }
 
-  /** Whether a wallet is the owner's by configuration, though it may never have signed in. */
+  /**
+   * Whether a wallet is the owner's by configuration, though it may never have signed in.
+   *
+   * @param wallet EIP-55 address
+   */
   isConfiguredOwner(wallet: string): boolean {
-    return this.#configured?.toLowerCase() === wallet.toLowerCase()
+    return this.#configured === wallet
+  }
+
+  /** Makes the user of the configured owner's wallet, if they never signed in. */
+  async welcomeConfiguredOwner(): Promise<void> {
+    if (this.#configured !== null) await this.#accounts.ensure(this.#configured, true)
   }
 
   /** Makes the user of a wallet the owner. Of several that try at once, one gets it. */

@@ -38,7 +38,8 @@ async function boot(options: ConfigurationOptions): Promise<RunningNode> {
   const log = createLogger({ level, format, secrets })
   const node = await startNode({ configuration, log, secrets })
   log.info({ url: node.url.href, data: node.dataFolder, plugins: states(node) }, 'The node is ready.')
-  if (format !== 'json') process.stderr.write(banner(node))
+  // The claim code is shown here and nowhere else, so an unclaimed node always prints it.
+  if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
   return node
 }
 
