@@ -33,10 +33,10 @@ export async function runTests(
   const patterns = await Promise.all(paths.map(pattern))
   const tap = startTool('tap', ['run', '--reporter=tap', ...patterns])
   let complaints = ''
-  tap.stderr?.setEncoding('utf8').on('data', (text: string) => {
+  tap.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaints += text
   })
-  tap.stdout?.pipe(parser)
+  tap.stdout.pipe(parser)
   const [[code]] = await Promise.all([once(tap, 'close'), once(parser, 'complete')])
 
   if (code === 0 && counts.failed === 0) return { ...counts, files, failures: '' }
