@@ -1,0 +1,90 @@
+import { test } from 'tap'
+import type { Bench } from './bench.ts'
+import { measure, median } from './measure.ts'
+import { jsonLine, table } from './table.ts'
+
+const bench: Omit<Bench, 'setUp'> = { name: 'x: y', unit: 'ms', better: 'less' }
+
+test('ours and the baseline are measured by turns, and the first round does not count', async (t) => {
+  const calls: string[] = []
+  const ours = [99, 1, 5, 3]
+  const result = await measure({
+    ...bench,
+    rounds: 3,
+    goal: { ratio: 0.5 },
+    setUp: async () => ({
+      ours: async () => ours[calls.push('ours') >> 1] ?? 0,
+      baseline: async () => {
+        calls.push('baseline')
+        return 6
+      },
+      tearDown: async () => {
+        calls.push('tearDown')
+      },
+    }),
+  })
+  t.strictSame(calls, [
+    'baseline',
+    'ours',
+    'ours',
+    'baseline',
+    'baseline',
+    'ours',
+    'ours',
+    'baseline',
+    'tearDown',
+  ])
+  t.match(result, { bench: 'x: y', baseline: 6, unit: 'ms', goal: 'ratio <= 0.5' })
+  t.equal(result.ratio, result.ours / 6)
+})
+
+test('a goal is met from its limit on', async (t) => {
+  const one = (goal: Bench['goal'], better: Bench['better']) =>
+    measure({
+      ...bench,
+      ...(goal && { goal }),
+      better,
+      rounds: 1,
+      setUp: async () => ({ ours: async () => 10 }),
+    })
+  t.match(await one({ ours: 10 }, 'less'), { met: true, goal: '<= 10 ms' })
+  t.match(await one({ ours: 9 }, 'less'), { met: false })
+  t.match(await one({ ours: 10 }, 'more'), { met: true, goal: '>= 10 ms' })
+  t.match(await one({ ours: 11 }, 'more'), { met: false })
+  t.match(await one(undefined, 'more'), { met: true, goal: null, baseline: null, ratio: null })
+})
+
+test('what was set up is torn down when a round fails', async (t) => {
+  let down = false
+  const run = {
+    ours: () => Promise.reject(new Error('no luck')),
+    tearDown: async () => {
+      down = true
+    },
+  }
+  await t.rejects(measure({ ...bench, setUp: async () => run }), /no luck/)
+  t.ok(down)
+})
+
+test('results are printed for people and for programs', async (t) => {
+  const result = {
+    bench: 'a: b',
+    ours: 12_345,
+    baseline: 10,
+    ratio: 0.5,
+    unit: 'requests/s',
+    goal: 'ratio >= 0.9',
+    met: false,
+  }
+  t.match(
+    table([result]),
+    /^a: b {3}12,300 requests\/s {2}10 requests\/s {2}0\.50 {3}ratio >= 0\.9 {2}MISSED$/m,
+  )
+  const { met: _met, ...printed } = result
+  t.strictSame(JSON.parse(jsonLine(result)), printed)
+})
+
+test('the median', async (t) => {
+  t.equal(median([3, 1, 2]), 2)
+  t.equal(median([4, 1, 2, 3]), 2.5)
+})

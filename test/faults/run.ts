@@ -1,0 +1,55 @@
+/**
+ * `npm run test:faults -- [part …] [--rounds N] [--seed S] [--minutes M]`: long tests by chance. A part is a file
+ * `test/faults/<part>.faults.ts`; without one, all are run. The last line is `N passed, N failed`, in rounds.
+ */
+import { randomInt } from 'node:crypto'
+import { glob } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { parseArgs } from 'node:util'
+import { closingLine } from '../run/count-tests.ts'
+import type { Fault } from './fault.ts'
+import { runFaults } from './run-faults.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string' },
+    seed: { type: 'string' },
+    minutes: { type: 'string', default: '45' },
+  },
+})
+const parts = await loadParts()
+const rounds = wholeNumber('rounds', values.rounds)
+const seed = wholeNumber('seed', values.seed) ?? randomInt(2 ** 32)
+const minutes = wholeNumber('minutes', values.minutes) ?? 0
+
+console.log(`seed ${seed}`)
+const options = { seed, minutes, ...(rounds !== undefined && { rounds }), print: console.log }
+const counts = await runFaults(parts, options)
+console.log(closingLine(counts))
+// A round that ran out of time may still hold the process.
+process.exit(counts.failed > 0 ? 1 : 0)
+
+async function loadParts(): Promise<Map<string, Fault>> {
+  const files = await Array.fromAsync(glob('*.faults.ts', { cwd: import.meta.dirname }))
+  const names = files.map((file) => basename(file, '.faults.ts')).sort()
+  const unknown = positionals.filter((part) => !names.includes(part))
+  if (unknown.length > 0) fail(`There is no part "${unknown.join('", "')}". There are: ${names.join(', ')}.`)
+  const loaded = new Map<string, Fault>()
+  for (const part of positionals.length > 0 ? positionals : names) {
+    const { default: fault } = (await import(`./${part}.faults.ts`)) as { default: Fault }
+    loaded.set(part, fault)
+  }
+  return loaded
+}
+
+function wholeNumber(name: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined
+  if (!/^\d+$/.test(value)) fail(`--${name} takes a whole number, not "${value}".`)
+  return Number(value)
+}
+
+function fail(message: string): never {
+  console.error(message)
+  process.exit(1)
+}
