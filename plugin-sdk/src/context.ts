@@ -16,6 +16,11 @@ export interface BaseContext<Config> {
   readonly log: Log
   /** A folder of the plugin's own. It exists. */
   readonly dataDir: string
+  /**
+   * The data folder of the whole node. Only for what people are meant to find there under a name of its own, such as
+   * their files; everything else belongs into `dataDir`.
+   */
+  readonly nodeDataDir: string
   readonly state: StateStore
   readonly events: EventBus
   /** Aborted when the plugin is to stop, also while it is still setting up. */

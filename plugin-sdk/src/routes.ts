@@ -75,7 +75,7 @@ declare module 'fastify' {
      * Limits how often one client address may call, with 429 and `retry-after` beyond. For routes that anyone may
      * call and that cost something.
      */
-    rateLimit?: { readonly max: number; /** Milliseconds. */ readonly timeWindow: number }
+    rateLimit?: { readonly max: number /** Milliseconds. */; readonly timeWindow: number }
     /**
      * `buffered` (default): the body must have arrived within `server.bodyTimeoutSeconds`.
      * `stream`: the route reads the body itself; only a stall of that length ends it.

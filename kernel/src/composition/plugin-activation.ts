@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Log, Plugin } from '@nodekeep/plugin-sdk'
 import { type AwilixContainer, asFunction, asValue } from 'awilix'
 import { Activation } from '../plugins/activation.ts'
+import { PluginFailure } from '../plugins/failure.ts'
 import { sectionName } from '../plugins/load-plugins.ts'
 import type { NewActivation } from '../plugins/plugin-host.ts'
 import type { PluginRecord } from '../plugins/plugin-record.ts'
@@ -23,7 +24,7 @@ export function createPluginActivation(
   const { configuration, registries, services, routeTable, createApp, pluginLog } = scope.cradle
   const contributions = new Contributions(registries, record.id)
   const routes = new PluginRoutes(record, routeTable, () => createApp(pluginLog))
-  const { loader } = configuration.kernel
+  const { loader, server } = configuration.kernel
   const activation = new Activation({
     id: record.id,
     plugin,
@@ -31,7 +32,7 @@ export function createPluginActivation(
     services,
     contributions,
     routes,
-    limits: loader,
+    limits: { ...loader, drainMs: server.drainSeconds * 1000 },
   })
   return {
     activation,
@@ -48,9 +49,10 @@ export function createPluginActivation(
         contributions,
         base: {
           id: record.id,
-          config: configuration.section(sectionName(record), plugin.config),
+          config: readSection(scope.cradle, record, plugin),
           log: pluginLog,
           dataDir: pluginDataDir,
+          nodeDataDir: configuration.kernel.data,
           state: stateStores.for(record.id),
           events,
           routes: routes.add,
@@ -61,6 +63,22 @@ export function createPluginActivation(
         },
       })
     },
+  }
+}
+
+/** @throws PluginFailure in the phase `configuration` */
+function readSection(
+  { configuration, secrets }: PluginCradle,
+  record: PluginRecord,
+  plugin: Plugin,
+): unknown {
+  try {
+    const section = configuration.section(sectionName(record), plugin.config)
+    // One that is switched on at run time is read for the first time here.
+    for (const secret of configuration.secretValues()) secrets.add(secret)
+    return section
+  } catch (error) {
+    throw PluginFailure.from('configuration', error)
   }
 }
 

@@ -1,5 +1,5 @@
 import { defineService } from '../service.ts'
-import type { StorageEntry, StorageReading, StorageReadOptions, StorageWriteOptions } from './storage.ts'
+import type { StorageConditions, StorageEntry, StorageReadOptions } from './storage.ts'
 import type { User } from './users.ts'
 
 /** A file or folder as its user sees it. */
@@ -8,22 +8,51 @@ export interface FileEntry extends StorageEntry {
   readonly path: string
 }
 
+/** A file that is open for reading. */
+export interface FileReading {
+  readonly entry: FileEntry
+  /** The bytes that were asked for. Leaving the loop early closes the file. */
+  readonly content: AsyncIterable<Uint8Array>
+}
+
+/** Who or what makes a change, for the journal. */
+export interface FileChangeOptions {
+  /** A device or client, as it calls itself; at most 100 characters. */
+  readonly by?: string
+}
+
+export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
+  /** Bytes that will come, where known: what can't fit is refused at once. */
+  readonly size?: number
+  readonly signal?: AbortSignal
+}
+
+export interface FileMoveOptions extends FileChangeOptions {
+  /** Replaces what is at the destination. Without it, that is a CONFLICT. */
+  readonly overwrite?: boolean
+  readonly signal?: AbortSignal
+}
+
 /**
  * The files of one user. Paths are checked and normalised here, once: a path that leads out of the user's files
- * can't be written down. Limits of size and quota hold here too.
+ * can't be written down. The limit of size holds here too, and every change is in the journal when it resolves.
  *
  * Methods throw NodekeepError: VALIDATION_ERROR for a bad path, NOT_FOUND, CONFLICT, PRECONDITION_FAILED,
- * PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE.
+ * PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, SERVICE_UNAVAILABLE for a mount that is out of reach.
  */
 export interface UserFiles {
   stat(path: string): Promise<FileEntry>
+  /** The entries of a folder, sorted by name in the order of UTF-16 code units; mounts are among them. */
   list(path: string): AsyncIterable<FileEntry>
-  read(path: string, options?: StorageReadOptions): Promise<StorageReading>
-  write(path: string, content: AsyncIterable<Uint8Array>, options?: StorageWriteOptions): Promise<FileEntry>
-  makeDirectory(path: string): Promise<FileEntry>
-  remove(path: string): Promise<void>
-  /** CONFLICT when the destination exists, unless `overwrite`. Across mounts it copies, verifies, then removes. */
-  move(source: string, destination: string, options?: { readonly overwrite?: boolean }): Promise<FileEntry>
+  read(path: string, options?: StorageReadOptions): Promise<FileReading>
+  /** Stores a file whole or not at all. Missing parents are made. */
+  write(path: string, content: AsyncIterable<Uint8Array>, options?: FileWriteOptions): Promise<FileEntry>
+  /** Makes a folder and its parents. One that exists is fine. */
+  makeDirectory(path: string, options?: FileChangeOptions): Promise<FileEntry>
+  /** Removes a file, or a folder with all that is in it. */
+  remove(path: string, options?: FileChangeOptions & Pick<StorageConditions, 'ifRevision'>): Promise<void>
+  /** Moves or renames. Across mounts it copies, verifies, then removes. */
+  move(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>
 }
 
 /** Access to files for every other feature. */

@@ -1,15 +1,15 @@
-import type { Readable } from 'node:stream'
 import { defineRegistry } from '../service.ts'
 
 /** What a backend knows of one file or folder. */
 export interface StorageEntry {
+  /** The last segment of the path, `/` for the root. */
   readonly name: string
   readonly type: 'file' | 'directory'
   /** Bytes; 0 for a directory. */
   readonly size: number
   readonly modified: Date
   readonly created: Date
-  /** Changes whenever the content does; compared for equality only. */
+  /** Changes whenever the content of a file does; compared for equality only. Printable ASCII without `"`. */
   readonly revision: string
 }
 
@@ -26,19 +26,38 @@ export interface StorageReadOptions {
   readonly start?: number
   /** Last byte, inclusive. Both are within the file. */
   readonly end?: number
+  /**
+   * Lets the backend reuse the memory of a chunk once the next one is asked for. It saves most of the cost of large
+   * files for those who hand each chunk on before they ask again; everybody else gets chunks to keep.
+   */
+  readonly reuseBuffers?: boolean
   readonly signal?: AbortSignal
 }
 
+/** What a write is about to make visible: all bytes are stored durably, but not under their path yet. */
+export interface StorageStaged {
+  /** The revision that the file will have. */
+  readonly revision: string
+  /** Bytes. */
+  readonly size: number
+}
+
 export interface StorageWriteOptions extends StorageConditions {
-  /** Bytes that will come, where known. */
+  /** Bytes that will come, where known. A backend may refuse early what can't fit. */
   readonly size?: number
+  /**
+   * Called once, when all bytes are there and only the last, atomic step is left. When it rejects, the write is given
+   * up. A journal notes here what is about to happen.
+   */
+  readonly beforeCommit?: (staged: StorageStaged) => Promise<void>
   readonly signal?: AbortSignal
 }
 
 /** A file that is open for reading: the entry and the bytes belong to the same revision. */
 export interface StorageReading {
   readonly entry: StorageEntry
-  readonly content: Readable
+  /** The bytes that were asked for. Leaving the loop early closes the file. */
+  readonly content: AsyncIterable<Uint8Array>
 }
 
 /** What a backend can do beyond the minimum. */
@@ -62,6 +81,8 @@ export interface StorageSnapshot {
  * Keeps files. Paths that arrive here are clean: absolute, `/`-separated, in NFC, without empty, `.` or `..`
  * segments, each segment at most 255 bytes of UTF-8. `/` is the root and always exists. Missing parents of a
  * written file are made.
+ *
+ * A write appears whole or not at all, to everybody at the same moment; of several at once, the last one wins whole.
  *
  * Every method throws NodekeepError NOT_FOUND for what is missing, CONFLICT where a file stands in the place of
  * a folder or the other way round, INSUFFICIENT_STORAGE when full, SERVICE_UNAVAILABLE when out of reach.
