@@ -1,12 +1,5 @@
 import type { AddressInfo } from 'node:net'
-import {
-  type Plugin,
-  type RegistryReader,
-  type SessionStore,
-  tokenKey,
-  UserData,
-  type UserDataHolder,
-} from '@nodekeep/plugin-sdk'
+import { type Plugin, type SessionStore, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import type { Logger } from 'pino'
 import { bringUpPlugins } from './composition/bring-up-plugins.ts'
 import { composeKernel } from './composition/compose.ts'
@@ -19,7 +12,7 @@ import { UserAccounts } from './identity/user-accounts.ts'
 import type { Secrets } from './log/secrets.ts'
 import { watchFaults } from './plugins/attribution.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
-import { createRegistryReader, type Registries } from './services/registry.ts'
+import { createKernelReader } from './services/kernel-reader.ts'
 import { openStateDatabase } from './state/database.ts'
 import { lockDataFolder } from './state/lock.ts'
 
@@ -72,8 +65,6 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
   undo.push(() => lock.release())
   const database = await openStateDatabase(data)
   undo.push(() => database.close())
-  undo.push(watchFaults())
-
   const accounts = new UserAccounts(database)
   const ownership = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
   if (ownership.claimCode !== null) secrets.add(ownership.claimCode)
@@ -87,6 +78,7 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
     ownership,
     inlinePlugins: plugins,
   })
+  undo.push(watchFaults((thrown) => cradle.records.list.find((record) => record.isOriginOf(thrown))))
   undo.push(() => cradle.stateStores.close())
   undo.push(() => cradle.leases.close())
   const kernelApp = await createKernelApp(cradle)
@@ -113,7 +105,7 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
       database,
       log,
       sessions: cradle.sessions,
-      holders: userDataHolders(cradle.registries),
+      holders: createKernelReader<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
     }),
   )
 
@@ -130,10 +122,6 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
       return stopping
     },
   }
-}
-
-function userDataHolders(registries: Registries): RegistryReader<UserDataHolder> {
-  return createRegistryReader<UserDataHolder>(registries.entries(tokenKey(UserData)), () => {})
 }
 
 async function listen(server: HttpServer, host: string, port: number): Promise<AddressInfo> {

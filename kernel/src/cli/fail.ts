@@ -17,7 +17,9 @@ export function fail(error: unknown, verbose: boolean): void {
 }
 
 function causes(error: Error): string {
-  const { cause } = error
-  if (!(cause instanceof Error)) return ''
-  return `caused by ${cause.stack ?? cause.message}\n${causes(cause)}`
+  const below = error instanceof AggregateError ? error.errors : [error.cause]
+  return below
+    .filter((cause) => cause instanceof Error)
+    .map((cause) => `caused by ${cause.stack ?? cause.message}\n${causes(cause)}`)
+    .join('')
 }

@@ -1,6 +1,8 @@
+import { ConfigurationError } from '../configuration/index.ts'
 import { BootFailure } from '../plugins/boot-failure.ts'
 import { PluginFailure } from '../plugins/failure.ts'
 import { loadPlugins, sectionName } from '../plugins/load-plugins.ts'
+import { logImpaired } from '../plugins/log-impaired.ts'
 import { readSwitchedOff } from '../plugins/plugin-switch.ts'
 import type { KernelCradle } from './cradle.ts'
 
@@ -18,20 +20,28 @@ export async function bringUpPlugins(cradle: KernelCradle): Promise<void> {
     onFault: (record, thrown) =>
       log.error({ plugin: record.id, err: thrown }, 'An error was left unhandled.'),
   })
+  for (const record of cradle.wiring.indispensable()) {
+    if (record.state !== 'disabled' || !record.wish.enabled) continue
+    log.warn(
+      { plugin: record.id },
+      `"${record.id}" was switched off at run time, but a required plugin needs it.`,
+    )
+    record.stopped()
+  }
   checkSections(cradle)
   await pluginHost.bringUp()
-  for (const { id, state, phase, reason, wish } of records.list) {
-    if (wish.required || state === 'active' || state === 'disabled') continue
-    log.warn({ plugin: id, state, phase }, `The optional plugin "${id}" is ${state}: ${reason}`)
-  }
-  const missing = records.list.filter(
-    ({ wish, state }) => wish.enabled && wish.required && state !== 'active',
+  const impaired = records.list.filter(({ state }) => state !== 'active' && state !== 'disabled')
+  logImpaired(
+    log,
+    impaired.filter(({ wish }) => !wish.required),
   )
+  const missing = impaired.filter(({ wish }) => wish.required)
   if (missing.length > 0) throw new BootFailure(missing)
 }
 
 /** Validates every section before any plugin runs, and tells the log which values are secret. */
-function checkSections({ configuration, records, secrets }: KernelCradle): void {
+function checkSections(cradle: KernelCradle): void {
+  const { configuration, records, secrets } = cradle
   for (const record of records.list) {
     if (!record.isCandidate || record.plugin === null) continue
     try {
@@ -41,7 +51,18 @@ function checkSections({ configuration, records, secrets }: KernelCradle): void 
     }
   }
   for (const secret of configuration.secretValues()) secrets.add(secret)
-  configuration.refuseUnknownSections(
-    records.list.flatMap((record) => [record.id, sectionName(record), record.manifest?.section ?? record.id]),
-  )
+  refuseUnknownSections(cradle)
+}
+
+/** A plugin that was not found may own a section of any name, so then an unknown section stops nothing. */
+function refuseUnknownSections({ configuration, records: { list }, log }: KernelCradle): void {
+  try {
+    configuration.refuseUnknownSections(
+      list.flatMap((record) => [record.id, sectionName(record), record.manifest?.section ?? record.id]),
+    )
+  } catch (error) {
+    const lost = list.filter(({ manifest }) => manifest === null).map(({ id }) => `"${id}"`)
+    if (!(error instanceof ConfigurationError) || lost.length === 0) throw error
+    log.warn(`${error.message} It may belong to a plugin that was not found: ${lost.join(', ')}.`)
+  }
 }

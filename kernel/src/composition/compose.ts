@@ -24,7 +24,8 @@ import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { createEventBus } from '../services/event-bus.ts'
-import { createRegistryReader, Registries } from '../services/registry.ts'
+import { createKernelReader } from '../services/kernel-reader.ts'
+import { Registries } from '../services/registry.ts'
 import { ServiceDirectory } from '../services/service-directory.ts'
 import { databaseHealth } from '../state/health.ts'
 import { createLeases } from '../state/leases.ts'
@@ -92,8 +93,8 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
         }),
     ),
     pluginSwitch: single(
-      ({ pluginHost, registries, stateStores }) =>
-        new PluginSwitch(pluginHost, registries, stateStores.for('@kernel')),
+      ({ pluginHost, registries, stateStores, log }) =>
+        new PluginSwitch(pluginHost, registries, stateStores.for('@kernel'), log),
     ),
   })
   return container
@@ -125,7 +126,7 @@ function createSignIn(cradle: KernelCradle): SignIn {
   const { registries, accounts, sessions, ownership, admission, configuration } = cradle
   const { auth, session } = configuration.kernel
   return new SignIn({
-    providers: createRegistryReader<LoginProvider>(registries.entries(tokenKey(LoginProviders)), () => {}),
+    providers: createKernelReader<LoginProvider>(registries.entries(tokenKey(LoginProviders))),
     accounts,
     sessions,
     ownership,
@@ -156,8 +157,7 @@ function createAppFactory({
 
 function createHealth({ configuration, registries, records }: KernelCradle): Health {
   const { required, timeoutMs } = configuration.kernel.health
-  const entries = registries.entries(tokenKey(HealthChecks))
-  const checks = createRegistryReader<HealthCheck>(entries, () => {})
+  const checks = createKernelReader<HealthCheck>(registries.entries(tokenKey(HealthChecks)))
   return new Health({
     checks: () => checks,
     required,

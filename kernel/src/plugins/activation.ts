@@ -12,6 +12,8 @@ export interface ActivationLimits {
   readonly setupTimeoutMs: number
   readonly startTimeoutMs: number
   readonly stopTimeoutMs: number
+  /** How long requests that are being answered may take to end when the plugin stops. */
+  readonly drainMs: number
 }
 
 export interface ActivationParts {
@@ -36,7 +38,6 @@ export class Activation {
   readonly #stopHooks: Hook[] = []
   readonly #disposers: Disposer[] = []
   #provided: ReadonlyMap<string, unknown> = new Map()
-  #fault: string | null = null
   #stopped = false
 
   constructor(parts: ActivationParts) {
@@ -48,17 +49,14 @@ export class Activation {
     return this.#abort.signal
   }
 
-  /** The reason why setting up has to count as failed, though nobody threw: an error that nobody handled. */
-  get fault(): string | null {
-    return this.#fault
-  }
-
   onStart(hook: Hook): void {
     this.#startHooks.push(hook)
   }
 
+  /** Has a hook run when the plugin stops; at once when it has stopped already, as after a setup that was late. */
   onStop(hook: Hook): void {
-    this.#stopHooks.push(hook)
+    if (this.#stopped) queueMicrotask(hook)
+    else this.#stopHooks.push(hook)
   }
 
   /** Has something taken back when the plugin stops; at once when it has stopped already. */
@@ -67,21 +65,17 @@ export class Activation {
     else this.#disposers.push(dispose)
   }
 
-  faulted(reason: string): void {
-    this.#fault ??= reason
-  }
-
   /** @throws PluginFailure in the phase `setup` or `routes` */
   async setUp(context: unknown): Promise<void> {
     const { plugin, limits, routes } = this.#parts
     const late = `Its setup took longer than ${duration(limits.setupTimeoutMs)} (loader.setupTimeoutMs).`
     try {
-      const result = await withTimeLimit(plugin.setup(context), limits.setupTimeoutMs, late)
+      const result = await withTimeLimit(plugin.setup(context), limits.setupTimeoutMs, late, this.signal)
       this.#provided = providedServices(plugin, result)
     } catch (error) {
       throw PluginFailure.from('setup', error)
     }
-    await routes.load(limits.setupTimeoutMs)
+    await routes.load(limits.setupTimeoutMs, this.signal)
   }
 
   /**
@@ -92,6 +86,7 @@ export class Activation {
   publish(): void {
     const { services, offers, contributions, routes } = this.#parts
     try {
+      this.signal.throwIfAborted()
       routes.mount()
       contributions.publish()
     } catch (error) {
@@ -108,7 +103,7 @@ export class Activation {
     const { startTimeoutMs } = this.#parts.limits
     const late = `Its onStart took longer than ${duration(startTimeoutMs)} (loader.startTimeoutMs).`
     try {
-      for (const hook of this.#startHooks) await withTimeLimit(hook(), startTimeoutMs, late)
+      for (const hook of this.#startHooks) await withTimeLimit(hook(), startTimeoutMs, late, this.signal)
     } catch (error) {
       throw PluginFailure.from('start', error)
     }
@@ -138,6 +133,7 @@ export class Activation {
     }
     this.announceStop()
     routes.unmount()
+    await routes.settle(limits.drainMs)
     for (const hook of this.#stopHooks.reverse()) await attempt('Its onStop', hook)
     await attempt('Closing its routes', () => routes.close())
     for (const key of this.#provided.keys()) if (this.#parts.offers.has(key)) services.withdraw(key)

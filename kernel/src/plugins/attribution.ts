@@ -1,11 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
+/** What nobody caught: a rejected promise, or an exception that broke off what was running. */
+export type FaultKind = 'rejection' | 'exception'
+
 /** Who answers for code that runs now: told of a fault that nobody caught. */
 export interface Accountable {
   readonly id: string
   /** Takes a rejected promise or thrown error that nobody handled. */
-  faulted(thrown: unknown): void
+  faulted(thrown: unknown, kind: FaultKind): void
 }
+
+/** Finds who answers for a fault that surfaced on nobody's account, by what it says of its origin. */
+export type FaultFinder = (thrown: unknown) => Accountable | undefined
 
 const current = new AsyncLocalStorage<Accountable>()
 
@@ -14,39 +20,56 @@ export function runAs<T>(accountable: Accountable, work: () => T): T {
   return current.run(accountable, work)
 }
 
-let watchers = 0
+const finders = new Set<FaultFinder>()
 
 /**
  * Keeps the process alive when a plugin leaves a promise rejected or throws where nobody catches, and tells the
  * one on whose account it ran. Faults of nobody's account are left to Node, which ends the process.
  *
+ * @param find asked when the account got lost, as it does in listeners on an emitter that belongs to somebody else
  * @returns stops watching; the process-wide listeners go with the last watcher
  */
-export function watchFaults(): () => void {
-  if (watchers++ === 0) {
-    process.on('unhandledRejection', onFault)
-    process.on('uncaughtException', onFault)
+export function watchFaults(find: FaultFinder): () => void {
+  if (finders.size === 0) {
+    process.on('unhandledRejection', onRejection)
+    process.on('uncaughtException', onException)
   }
-  let watching = true
+  finders.add(find)
   return () => {
-    if (!watching) return
-    watching = false
-    if (--watchers > 0) return
-    process.off('unhandledRejection', onFault)
-    process.off('uncaughtException', onFault)
+    if (finders.delete(find) && finders.size === 0) stopListening()
   }
 }
 
-function onFault(thrown: unknown): void {
-  const accountable = current.getStore()
+function onRejection(thrown: unknown): void {
+  report(thrown, 'rejection')
+}
+
+function onException(thrown: unknown): void {
+  report(thrown, 'exception')
+}
+
+function report(thrown: unknown, kind: FaultKind): void {
+  const accountable = current.getStore() ?? found(thrown)
   if (accountable !== undefined) {
-    accountable.faulted(thrown)
+    accountable.faulted(thrown, kind)
     return
   }
   // Without our listeners Node prints the error and ends with code 1, as it would have done.
-  process.off('unhandledRejection', onFault)
-  process.off('uncaughtException', onFault)
+  stopListening()
   setImmediate(() => {
     throw thrown
   })
+}
+
+function found(thrown: unknown): Accountable | undefined {
+  for (const find of finders) {
+    const accountable = find(thrown)
+    if (accountable !== undefined) return accountable
+  }
+  return undefined
+}
+
+function stopListening(): void {
+  process.off('unhandledRejection', onRejection)
+  process.off('uncaughtException', onException)
 }

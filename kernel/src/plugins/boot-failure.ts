@@ -1,14 +1,22 @@
 import type { PluginRecord } from './plugin-record.ts'
 
-/** The node did not start, since it may not do so without some plugins. The message lists all of them. */
+/**
+ * The node did not start, since it may not do so without some plugins. The message lists all of them; the cause
+ * is what they threw.
+ */
 export class BootFailure extends Error {
   readonly plugins: readonly PluginRecord[]
 
   constructor(plugins: readonly PluginRecord[]) {
-    super(describe(plugins))
+    super(describe(plugins), { cause: causeOf(plugins) })
     this.name = 'BootFailure'
     this.plugins = plugins
   }
+}
+
+function causeOf(plugins: readonly PluginRecord[]): unknown {
+  const failures = plugins.flatMap(({ failure }) => (failure === null ? [] : [failure]))
+  return failures.length > 1 ? new AggregateError(failures, 'Several plugins failed.') : failures[0]
 }
 
 function describe(plugins: readonly PluginRecord[]): string {

@@ -1,8 +1,11 @@
+import { inspect } from 'node:util'
+
 /** Where in its life a plugin failed. */
 export type PluginPhase =
   | 'locate'
   | 'manifest'
   | 'sdk'
+  | 'dependency'
   | 'import'
   | 'shape'
   | 'order'
@@ -31,9 +34,22 @@ export class PluginFailure extends Error {
   }
 }
 
-/** The message of anything that can be thrown. */
+/** The message of anything that can be thrown. It never throws itself. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name
-  if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message)
-  return String(thrown)
+  try {
+    if (thrown instanceof Error) return String(thrown.message) || String(thrown.name)
+    if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message)
+    return typeof thrown === 'object' || typeof thrown === 'function' ? inspect(thrown) : String(thrown)
+  } catch {
+    return 'something was thrown that does not say what it is'
+  }
+}
+
+/** Where anything that was thrown was made; empty when it does not say. It never throws itself. */
+export function stackOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? String(thrown.stack) : ''
+  } catch {
+    return ''
+  }
 }

@@ -1,9 +1,11 @@
-import { pathToFileURL } from 'node:url'
+import { isAbsolute } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isPlugin, type Plugin } from '@nodekeep/plugin-sdk'
 import sdk from '@nodekeep/plugin-sdk/package.json' with { type: 'json' }
 import semver from 'semver'
 import { messageOf, PluginFailure } from './failure.ts'
 import type { PluginManifest } from './manifest.ts'
+import { checkPlugin } from './plugin-shape.ts'
 import { duration, withTimeLimit } from './time-limit.ts'
 
 /** The version of the SDK that this kernel implements. */
@@ -29,24 +31,12 @@ export function checkSdkRange(manifest: PluginManifest): void {
 /**
  * Imports a plugin's module and checks what it exports.
  *
- * @throws PluginFailure in the phase `sdk`, `import` (the module threw, hung, or lacks a dependency) or `shape`
+ * @throws PluginFailure in the phase `sdk`, `dependency` (something that it imports is not installed), `import`
+ * (the module threw or hung) or `shape`
  */
 export async function importPlugin(manifest: PluginManifest, timeoutMs: number): Promise<Plugin> {
   checkSdkRange(manifest)
-  const plugin = defaultExport(await importModule(manifest, timeoutMs))
-  if (!isPlugin(plugin)) {
-    throw new PluginFailure(
-      'shape',
-      `The default export of ${name(manifest)} is not a plugin. Export what definePlugin returns, as default.`,
-    )
-  }
-  if (plugin.id !== manifest.id) {
-    throw new PluginFailure(
-      'shape',
-      `${name(manifest)} says "${manifest.id}" in its manifest and "${plugin.id}" in definePlugin. Make them the same.`,
-    )
-  }
-  return plugin
+  return checkPlugin(defaultExport(await importModule(manifest, timeoutMs)), manifest, name(manifest))
 }
 
 async function importModule(manifest: PluginManifest, timeoutMs: number): Promise<Record<string, unknown>> {
@@ -54,7 +44,7 @@ async function importModule(manifest: PluginManifest, timeoutMs: number): Promis
   try {
     return await withTimeLimit(import(pathToFileURL(manifest.entry).href), timeoutMs, late)
   } catch (error) {
-    throw new PluginFailure('import', whyImportFailed(manifest, error), error)
+    throw importFailure(manifest, error)
   }
 }
 
@@ -65,14 +55,32 @@ function defaultExport(module: Record<string, unknown>): unknown {
   return 'default' in exported ? exported.default : exported
 }
 
-function whyImportFailed(manifest: PluginManifest, error: unknown): string {
+function importFailure(manifest: PluginManifest, error: unknown): PluginFailure {
   const message = messageOf(error).split('\n')[0] ?? ''
-  const missing = /^Cannot find (?:package|module) '([^']+)'/.exec(message)?.[1]
-  if (missing === undefined) return `${name(manifest)} threw while it was imported: ${message}`
-  if (missing === manifest.entry || missing === pathToFileURL(manifest.entry).href) {
-    return `${name(manifest)} names the entry ${manifest.entry}, which does not exist. Was the package built?`
+  const missing = isNotFound(error) ? missingModule(message) : undefined
+  if (missing === undefined) {
+    return new PluginFailure('import', `${name(manifest)} threw while it was imported: ${message}`, error)
   }
-  return `${name(manifest)} needs "${missing}", which is not installed. Add it to its dependencies and install again.`
+  if (missing === manifest.entry) {
+    const problem = `${name(manifest)} names the entry ${missing}, which does not exist. Was the package built?`
+    return new PluginFailure('import', problem, error)
+  }
+  const advice =
+    isAbsolute(missing) || missing.startsWith('.')
+      ? `needs its file ${missing}, which does not exist. Was the package built, and published whole?`
+      : `needs "${missing}", which is not installed. Add it to its dependencies and install again.`
+  return new PluginFailure('dependency', `${name(manifest)} ${advice}`, error)
+}
+
+function isNotFound(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
+}
+
+/** What the message of Node's module loader says is missing: a package's name, or a path. */
+function missingModule(message: string): string | undefined {
+  const missing = /^Cannot find (?:package|module) '([^']+)'/.exec(message)?.[1]
+  return missing?.startsWith('file:') ? fileURLToPath(missing) : missing
 }
 
 function name(manifest: PluginManifest): string {

@@ -1,4 +1,4 @@
-import { type Plugin, tokenKey } from '@nodekeep/plugin-sdk'
+import type { Plugin } from '@nodekeep/plugin-sdk'
 import type { Configuration, PluginEntry } from '../configuration/index.ts'
 import { checkSectionClaims, type SectionClaim } from '../configuration/index.ts'
 import { runAs } from './attribution.ts'
@@ -6,6 +6,7 @@ import { PluginFailure } from './failure.ts'
 import { importPlugin, sdkVersion } from './import-plugin.ts'
 import { locatePlugin } from './locate.ts'
 import { PluginRecord } from './plugin-record.ts'
+import { checkDeclarations } from './plugin-shape.ts'
 
 export interface LoadOptions {
   readonly configuration: Configuration
@@ -52,8 +53,10 @@ async function load(record: PluginRecord, inline: Plugin | undefined, timeoutMs:
         id: inline.id,
         sdk: sdkVersion,
         section: inline.id,
+        folder: '',
         entry: '',
       }
+      checkDeclarations(inline)
       record.plugin = inline
       return
     }
@@ -62,24 +65,10 @@ async function load(record: PluginRecord, inline: Plugin | undefined, timeoutMs:
     // A plugin that was switched off at run time may be switched on again, so it is imported.
     if (!record.wish.enabled) return
     record.plugin = await runAs(record, () => importPlugin(manifest, timeoutMs))
-    refuseBadTokens(record.plugin)
   } catch (error) {
-    if (record.state !== 'disabled') record.failed(PluginFailure.from('locate', error))
-  }
-}
-
-/** Catches what a plugin without types could get wrong, before it is used. */
-function refuseBadTokens(plugin: Plugin): void {
-  const { requires, optional, contributes, provides } = plugin
-  for (const [name, token] of Object.entries({ ...requires, ...optional, ...contributes, ...provides })) {
-    if (typeof token?.id !== 'string' || typeof token.major !== 'number') {
-      throw new PluginFailure('shape', `It declares "${name}" without a service or registry.`)
-    }
-  }
-  for (const [name, token] of Object.entries(contributes)) {
-    if (token.kind !== 'registry') {
-      throw new PluginFailure('shape', `It contributes to "${name}", but ${tokenKey(token)} is no registry.`)
-    }
+    const failure = PluginFailure.from('locate', error)
+    if (record.state === 'disabled') record.notLoaded(failure)
+    else record.failed(failure)
   }
 }
 

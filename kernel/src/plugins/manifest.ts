@@ -13,6 +13,8 @@ export interface PluginManifest {
   readonly sdk: string
   /** The name of its configuration section, `nodekeep.section`; the id when nothing is said. */
   readonly section: string
+  /** Absolute path of the package; empty for a plugin that came without one. */
+  readonly folder: string
   /** Absolute path of the module whose default export is the plugin. */
   readonly entry: string
 }
@@ -54,6 +56,7 @@ export async function readManifest(path: string): Promise<PluginManifest> {
     id,
     sdk: text('sdk'),
     section: 'section' in fields ? text('section') : id,
+    folder,
     entry: resolve(folder, text(useSource ? 'source' : 'entry')),
   }
 }

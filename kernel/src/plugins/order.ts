@@ -1,6 +1,8 @@
 /** What ordering has to know of one plugin. Keys are those of services, `id@major`. */
 export interface OrderedPlugin {
   readonly id: string
+  /** Whether it works already: then its services are its own, whoever else would provide them. */
+  readonly isUp: boolean
   readonly provides: readonly string[]
   readonly requires: readonly string[]
   readonly optional: readonly string[]
@@ -85,7 +87,9 @@ class ServiceGraph {
   constructor(plugins: readonly OrderedPlugin[]) {
     this.#plugins = plugins
     this.#providers = new Map(
-      plugins.flatMap((plugin) => plugin.provides.map((key) => [key, plugin] as const)),
+      plugins
+        .toSorted((a, b) => Number(a.isUp) - Number(b.isUp))
+        .flatMap((plugin) => plugin.provides.map((key) => [key, plugin] as const)),
     )
   }
 
@@ -95,6 +99,7 @@ class ServiceGraph {
 
   /** Why a plugin can't be the one provider of a service, if somebody else provides it too. */
   whyNotSole(plugin: OrderedPlugin, available: ReadonlySet<string>): string | undefined {
+    if (plugin.isUp) return undefined
     for (const key of plugin.provides) {
       if (available.has(key)) return `It provides the service "${key}", which the kernel itself provides.`
       const others = this.#plugins.filter((other) => other !== plugin && other.provides.includes(key))

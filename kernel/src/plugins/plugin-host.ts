@@ -30,6 +30,7 @@ export class PluginHost {
   readonly #parts: PluginHostParts
   /** Plugins that are up, in the order in which they came. */
   readonly #up: PluginRecord[] = []
+  #stopping = false
 
   constructor(parts: PluginHostParts) {
     this.#parts = parts
@@ -39,22 +40,28 @@ export class PluginHost {
     return this.#parts.records()
   }
 
-  /** Sets up and starts every plugin that may and can be, and isn't yet. Failures are kept in the records. */
-  async bringUp(): Promise<void> {
+  /**
+   * Sets up and starts every plugin that may and can be, and isn't yet. Failures are kept in the records.
+   *
+   * @returns those that failed
+   */
+  async bringUp(): Promise<PluginRecord[]> {
     const { ids, blocked } = this.#parts.wiring.order()
     const byId = new Map(this.records.map((record) => [record.id, record]))
     for (const [id, reason] of blocked) byId.get(id)?.blocked(reason)
 
     const begun: PluginRecord[] = []
     for (const record of ids.map((id) => byId.get(id))) {
-      if (record === undefined || record.isUp) continue
+      if (record === undefined || record.isUp || this.#stopping) continue
+      begun.push(record)
       await this.#setUp(record)
-      if (record.isUp) begun.push(record)
     }
     for (const record of begun) if (record.isUp) await this.#start(record)
-    await this.#noticeFaults(begun)
+    // Errors that a plugin left unhandled surface a turn of the event loop later.
+    await setImmediate()
+    const failed = begun.filter(({ state }) => state === 'failed')
     // A failed start took its users down too. Those that only could have used it come up without it.
-    if (begun.some((record) => record.state === 'failed')) await this.bringUp()
+    return begun.some(({ state }) => state === 'stopped') ? [...failed, ...(await this.bringUp())] : failed
   }
 
   /**
@@ -70,20 +77,31 @@ export class PluginHost {
     return this.#parts.wiring.requirersOf(record, this.#up).filter((other) => other !== record)
   }
 
-  /** Brings a plugin up again, and with it those that waited for it or got along without it. */
-  async renew(record: PluginRecord): Promise<void> {
+  /**
+   * Brings a plugin up again, and with it those that waited for it or got along without it.
+   *
+   * @returns those that failed
+   */
+  async renew(record: PluginRecord): Promise<PluginRecord[]> {
     for (const other of this.records) if (other.state === 'blocked') other.stopped()
     await this.takeDown(record)
-    await this.bringUp()
+    return this.bringUp()
   }
 
   /** Tells all plugins that the node is stopping. */
   announceStop(): void {
-    for (const { activation } of this.#up) activation?.announceStop()
+    this.#stopping = true
+    for (const record of this.records) {
+      const { activation } = record
+      if (activation !== null) runAs(record, () => activation.announceStop())
+    }
   }
 
   async stopAll(): Promise<void> {
+    this.announceStop()
     for (const record of [...this.#up].reverse()) await this.#stop(record)
+    // Who was still being set up has nothing that others use.
+    for (const record of this.records) if (record.activation !== null) await this.#stop(record)
   }
 
   async #setUp(record: PluginRecord): Promise<void> {
@@ -100,12 +118,12 @@ export class PluginHost {
       plugin,
       wiring.offersOf(record),
     )
-    record.activation = activation
+    record.begins(activation)
     try {
       await runAs(record, () => activation.setUp(createContext()))
-      activation.publish()
-      record.active()
+      runAs(record, () => activation.publish())
       this.#up.push(record)
+      record.active()
     } catch (error) {
       await this.#fail(record, error)
     }
@@ -123,13 +141,8 @@ export class PluginHost {
   }
 
   async #fail(record: PluginRecord, thrown: unknown): Promise<void> {
-    const failure = PluginFailure.from('setup', thrown)
     await this.#release(record)
-    record.failed(failure)
-    this.#parts.log.error(
-      { plugin: record.id, phase: failure.phase, err: failure.cause ?? failure },
-      failure.message,
-    )
+    record.failed(PluginFailure.from('setup', thrown))
   }
 
   async #stop(record: PluginRecord): Promise<void> {
@@ -141,22 +154,13 @@ export class PluginHost {
 
   async #release(record: PluginRecord): Promise<void> {
     const { activation } = record
-    record.activation = null
     if (activation === null) return
+    record.ends()
     for (const failure of await runAs(record, () => activation.stop())) {
       this.#parts.log.error(
         { plugin: record.id, phase: 'stop', err: failure.cause ?? failure },
         failure.message,
       )
-    }
-  }
-
-  /** Errors that a plugin left unhandled while it was set up surface a turn of the event loop later. */
-  async #noticeFaults(records: readonly PluginRecord[]): Promise<void> {
-    await setImmediate()
-    for (const record of records) {
-      const fault = record.activation?.fault
-      if (record.state === 'active' && fault != null) record.degraded(fault)
     }
   }
 }

@@ -1,14 +1,16 @@
+import { sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Plugin } from '@nodekeep/plugin-sdk'
 import type { Activation } from './activation.ts'
 import type { Accountable } from './attribution.ts'
-import { messageOf, type PluginFailure, type PluginPhase } from './failure.ts'
+import { messageOf, PluginFailure, type PluginPhase, stackOf } from './failure.ts'
 import type { PluginManifest } from './manifest.ts'
 
 /**
  * - `disabled`: switched off, by configuration or at run time
  * - `blocked`: something that it needs is missing; the reason says what
  * - `active`: it works
- * - `degraded`: it works, but left something behind that shouldn't be; the reason says what
+ * - `degraded`: it works, but left an error unhandled; the reason says which
  * - `failed`: it threw or was late; phase and reason say where and why
  * - `stopped`: not started yet, or stopped with the node
  */
@@ -32,10 +34,13 @@ export class PluginRecord implements Accountable {
   readonly #onFault: (record: PluginRecord, thrown: unknown) => void
   manifest: PluginManifest | null = null
   plugin: Plugin | null = null
-  activation: Activation | null = null
+  #activation: Activation | null = null
   #state: PluginState = 'stopped'
-  #phase: PluginPhase | null = null
+  #failure: PluginFailure | null = null
   #reason: string | null = null
+  /** An error that nobody handled, left before it was up. */
+  #fault: PluginFailure | null = null
+  #hasLived = false
 
   constructor(wish: PluginWish, onFault: (record: PluginRecord, thrown: unknown) => void) {
     this.wish = wish
@@ -53,12 +58,22 @@ export class PluginRecord implements Accountable {
 
   /** Where it failed; `null` unless it did. */
   get phase(): PluginPhase | null {
-    return this.#phase
+    return this.#state === 'failed' || this.#state === 'degraded' ? (this.#failure?.phase ?? null) : null
   }
 
   /** Why it is not simply active, for people. */
   get reason(): string | null {
     return this.#reason
+  }
+
+  /** What went wrong, with its cause. A plugin that is disabled may have failed to load. */
+  get failure(): PluginFailure | null {
+    return this.#failure
+  }
+
+  /** The life that it has now, from the beginning of its setup to the end of its stop. */
+  get activation(): Activation | null {
+    return this.#activation
   }
 
   get isUp(): boolean {
@@ -70,40 +85,65 @@ export class PluginRecord implements Accountable {
     return this.plugin !== null && this.#state === 'stopped'
   }
 
-  active(): void {
-    this.#become('active', null, null)
+  /** Whether an error was made by code in the plugin's package. */
+  isOriginOf(thrown: unknown): boolean {
+    const folder = this.manifest?.folder
+    if (folder === undefined || folder === '') return false
+    const stack = stackOf(thrown)
+    return stack.includes(`${pathToFileURL(folder).href}/`) || stack.includes(`${folder}${sep}`)
   }
 
-  degraded(reason: string): void {
-    this.#become('degraded', 'run', reason)
+  begins(activation: Activation): void {
+    this.#activation = activation
+    // What an earlier life left behind is not this one's fault.
+    if (this.#hasLived) this.#fault = null
+    this.#hasLived = true
+  }
+
+  ends(): void {
+    this.#activation = null
+  }
+
+  active(): void {
+    if (this.#fault === null) this.#become('active', null)
+    else this.#degraded(this.#fault)
   }
 
   disabled(reason: string): void {
-    this.#become('disabled', null, reason)
+    this.#become('disabled', reason)
   }
 
   blocked(reason: string): void {
-    this.#become('blocked', null, reason)
+    this.#become('blocked', reason)
   }
 
   failed(failure: PluginFailure): void {
-    this.#become('failed', failure.phase, failure.message)
+    this.#become('failed', failure.message, failure)
+  }
+
+  /** It could not be loaded, but is switched off anyway. */
+  notLoaded(failure: PluginFailure): void {
+    this.#failure = failure
   }
 
   stopped(): void {
-    this.#become('stopped', null, null)
+    this.#become('stopped', null)
   }
 
   faulted(thrown: unknown): void {
     this.#onFault(this, thrown)
-    const fault = `It left an error unhandled: ${messageOf(thrown)}`
-    if (this.isUp) this.degraded(fault)
-    else this.activation?.faulted(fault)
+    const fault = new PluginFailure('run', `It left an error unhandled: ${messageOf(thrown)}`, thrown)
+    if (this.isUp) this.#degraded(fault)
+    else this.#fault ??= fault
   }
 
-  #become(state: PluginState, phase: PluginPhase | null, reason: string | null): void {
+  #degraded(fault: PluginFailure): void {
+    this.#become('degraded', fault.message, fault)
+  }
+
+  #become(state: PluginState, reason: string | null, failure: PluginFailure | null = null): void {
     this.#state = state
-    this.#phase = phase
     this.#reason = reason
+    this.#failure = failure
   }
 }

@@ -1,10 +1,18 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorSerializer, Routes, RoutesApp, RoutesOptions } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import type { FastifyInstance } from 'fastify'
+import { publicError } from '../errors/public-error.ts'
+import { announcesBody } from '../http/body-deadline.ts'
 import type { App } from '../http/create-app.ts'
 import type { RouteTable } from '../http/route-table.ts'
+import { pathOf, sendPublicError } from '../http/send-error.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
 import { type Accountable, runAs } from './attribution.ts'
+import { keepAccount } from './emitter-account.ts'
 import { PluginFailure } from './failure.ts'
+import { InFlight } from './in-flight.ts'
+import { connectionAccount, requestAccount } from './request-account.ts'
+import { reserveAppMethods } from './reserved-app-methods.ts'
 import { duration, withTimeLimit } from './time-limit.ts'
 
 interface Registration {
@@ -18,9 +26,11 @@ export class PluginRoutes {
   readonly #table: RouteTable
   readonly #createApp: () => Promise<App>
   readonly #registrations: Registration[] = []
+  readonly #inFlight = new InFlight()
   #app: App | null = null
   #webSockets: WebSockets | null = null
   #loaded = false
+  #settled = false
 
   constructor(accountable: Accountable, table: RouteTable, createApp: () => Promise<App>) {
     this.#accountable = accountable
@@ -35,20 +45,18 @@ export class PluginRoutes {
   }
 
   /** @throws PluginFailure in the phase `routes` */
-  async load(timeoutMs: number): Promise<void> {
+  async load(timeoutMs: number, signal: AbortSignal): Promise<void> {
     this.#loaded = true
     if (this.#registrations.length === 0) return
     try {
       const app = await this.#createApp()
       this.#app = app
-      if (this.#registrations.some(({ options }) => options.webSockets === true)) {
-        this.#webSockets = await createWebSockets(app.instance)
-      }
+      await this.#prepare(app.instance)
       for (const { register, options } of this.#registrations) {
         app.instance.register(scopeOf(register, options), { prefix: options.prefix ?? '' })
       }
       const late = `Its routes took longer than ${duration(timeoutMs)} to register (loader.setupTimeoutMs).`
-      await withTimeLimit(Promise.resolve(app.instance.ready()), timeoutMs, late)
+      await withTimeLimit(Promise.resolve(app.instance.ready()), timeoutMs, late, signal)
     } catch (error) {
       throw PluginFailure.from('routes', error)
     }
@@ -64,10 +72,13 @@ export class PluginRoutes {
       foreignErrors: this.#registrations.flatMap(({ options: { prefix, serializeError } }) =>
         prefix === undefined || serializeError === undefined ? [] : [{ prefix, serializeError }],
       ),
-      handle: (request: IncomingMessage, response: ServerResponse) =>
-        runAs(this.#accountable, () => instance.routing(request, response)),
+      handle: (request, response) => instance.routing(request, response),
       upgrade: (request, socket, head) =>
-        runAs(this.#accountable, () => instance.server.emit('upgrade', request, socket, head)),
+        runAs(connectionAccount(this.#accountable, socket), () => {
+          this.#inFlight.addSocket(socket)
+          keepAccount(socket)
+          return instance.server.emit('upgrade', request, socket, head)
+        }),
     })
   }
 
@@ -80,12 +91,52 @@ export class PluginRoutes {
     this.#webSockets?.dismiss()
   }
 
+  /** Lets the requests that are being answered come to their end, for so long. Later ones are refused. */
+  async settle(ms: number): Promise<void> {
+    await this.#inFlight.settle(ms)
+    this.#settled = true
+  }
+
   /** Ends WebSockets and runs the `onClose` hooks of Fastify plugins. */
   async close(): Promise<void> {
     const app = this.#app
     this.#app = null
     if (app !== null) await app.instance.close()
   }
+
+  async #prepare(instance: FastifyInstance): Promise<void> {
+    instance.addHook('onRequest', (request, reply, done) => {
+      if (this.#settled) {
+        done(stopped())
+        return
+      }
+      this.#inFlight.add(reply.raw, request.id)
+      runAs(requestAccount(this.#accountable, request, reply), () => {
+        if (announcesBody(request.raw)) keepAccount(request.raw)
+        done()
+      })
+    })
+    // Only a plugin that calls `reply.callNotFound()` comes here.
+    instance.setNotFoundHandler((request, reply) => {
+      const path = pathOf(request)
+      const serializeError = request.routeOptions.config?.serializeError ?? this.#table.foreignErrors(path)
+      return sendPublicError(publicError('NOT_FOUND', `There is nothing at ${path}.`), reply, serializeError)
+    })
+    if (this.#registrations.some(({ options }) => options.webSockets === true)) {
+      this.#webSockets = await createWebSockets(instance)
+    }
+    reserveAppMethods(instance)
+  }
+}
+
+function stopped(): NodekeepError {
+  return new NodekeepError(
+    'SERVICE_UNAVAILABLE',
+    'The plugin that answers this was stopped. Try again later.',
+    {
+      headers: { 'retry-after': '5' },
+    },
+  )
 }
 
 function scopeOf(register: Registration['register'], { serializeError }: RoutesOptions) {

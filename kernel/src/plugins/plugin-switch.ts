@@ -1,5 +1,6 @@
-import { LoginProviders, NodekeepError, type StateStore, tokenKey } from '@nodekeep/plugin-sdk'
+import { type Log, LoginProviders, NodekeepError, type StateStore, tokenKey } from '@nodekeep/plugin-sdk'
 import type { Registries } from '../services/registry.ts'
+import { logImpaired } from './log-impaired.ts'
 import type { PluginHost } from './plugin-host.ts'
 import type { PluginRecord } from './plugin-record.ts'
 
@@ -18,12 +19,14 @@ export class PluginSwitch {
   readonly #host: PluginHost
   readonly #registries: Registries
   readonly #state: StateStore
+  readonly #log: Log
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(host: PluginHost, registries: Registries, state: StateStore) {
+  constructor(host: PluginHost, registries: Registries, state: StateStore, log: Log) {
     this.#host = host
     this.#registries = registries
     this.#state = state
+    this.#log = log
   }
 
   /**
@@ -37,9 +40,9 @@ export class PluginSwitch {
       if (record.state === 'disabled') return record
       this.#refuseIndispensable(record)
       await this.#remember(id, true)
-      await this.#host.takeDown(record)
+      if (record.isUp) await this.#host.takeDown(record)
       record.disabled('switched off at run time')
-      await this.#host.bringUp()
+      logImpaired(this.#log, await this.#host.bringUp())
       return record
     })
   }
@@ -62,12 +65,12 @@ export class PluginSwitch {
       if (record.plugin === null) {
         throw new NodekeepError(
           'CONFLICT',
-          `"${id}" could not be loaded: ${record.reason ?? 'see the log'} Restart the node.`,
+          `"${id}" could not be loaded: ${record.failure?.message ?? 'see the log'} Mend that and restart the node.`,
         )
       }
       await this.#remember(id, false)
       record.stopped()
-      await this.#host.renew(record)
+      logImpaired(this.#log, await this.#host.renew(record))
       return record
     })
   }
@@ -90,7 +93,7 @@ export class PluginSwitch {
       throw new NodekeepError('CONFLICT', `"${bereft.id}" is required and needs "${record.id}".`)
     }
     const logins = this.#registries.entries(tokenKey(LoginProviders))
-    const own = logins.namesOf(record.id)
+    const own = [record, ...this.#host.requirersOf(record)].flatMap(({ id }) => logins.namesOf(id))
     if (own.length > 0 && own.length === logins.names().length) {
       throw new NodekeepError(
         'CONFLICT',

@@ -29,6 +29,7 @@ export class ServiceWiring {
       .flatMap((record) => (record.plugin === null ? [] : [{ record, plugin: record.plugin }]))
       .map(({ record, plugin }) => ({
         id: record.id,
+        isUp: record.isUp,
         provides: [...this.offersOf(record)],
         requires: serviceKeys(plugin.requires),
         optional: serviceKeys(plugin.optional),
@@ -54,6 +55,19 @@ export class ServiceWiring {
     return this.#dependents(record, among, ({ plugin }) => (plugin === null ? [] : requiredServices(plugin)))
   }
 
+  /** Every plugin that the node can't do without: the required ones, and whose services they need. */
+  indispensable(): PluginRecord[] {
+    const found = new Set(this.#records().filter(({ wish }) => wish.enabled && wish.required))
+    // A set's iteration comes to what is added meanwhile.
+    for (const { plugin } of found) {
+      const needed = plugin === null ? [] : requiredServices(plugin)
+      for (const record of this.#records()) {
+        if (needed.some((key) => this.offersOf(record).has(key))) found.add(record)
+      }
+    }
+    return [...found]
+  }
+
   /** The plugin that is to provide a service, for a message. */
   providerName(key: string): string {
     const provider = this.#records().find((record) => this.offersOf(record).has(key))
@@ -77,15 +91,36 @@ export class ServiceWiring {
   }
 
   #howToGet(key: string): string {
-    const owner = this.#records().find((record) =>
-      Object.values(record.plugin?.provides ?? {}).some((token) => tokenKey(token) === key),
-    )
-    if (owner === undefined) return 'Install a plugin that provides it and name it in "plugins".'
-    if (owner.state === 'disabled') {
-      return `"${owner.id}" would: enable it with "plugins": { "${owner.id}": true }.`
+    const able = this.#records().filter((record) => provides(record, key))
+    const [owner] = able
+    const service = key.split('@', 1)[0] ?? key
+    const choice = this.#choices[service]
+    if (owner === undefined) return this.#howToInstall()
+    if (choice !== undefined && !able.some(({ id }) => id === choice)) {
+      const names = able.map(({ id }) => `"${id}"`).join(' or ')
+      return `"services": { "${service}": "${choice}" } chooses a plugin that does not provide it. Choose ${names}.`
     }
-    return `"${owner.id}" would, but it is ${owner.state}${owner.reason === null ? '.' : `: ${owner.reason}`}`
+    const chosen = able.find(({ id }) => id === choice) ?? owner
+    if (chosen.state === 'disabled') return howToEnable(chosen)
+    return `"${chosen.id}" would, but it is ${chosen.state}${chosen.reason === null ? '.' : `: ${chosen.reason}`}`
   }
+
+  #howToInstall(): string {
+    const install = 'Install a plugin that provides it and name it in "plugins".'
+    const unknown = this.#records().filter(({ plugin, state }) => plugin === null && state === 'failed')
+    if (unknown.length === 0) return install
+    return `${install} What ${unknown.map(({ id }) => `"${id}"`).join(', ')} would provide is not known, since it could not be loaded.`
+  }
+}
+
+function provides({ plugin }: PluginRecord, key: string): boolean {
+  return Object.values(plugin?.provides ?? {}).some((token) => tokenKey(token) === key)
+}
+
+function howToEnable({ id, wish }: PluginRecord): string {
+  return wish.enabled
+    ? `"${id}" would, but it was switched off at run time: POST /api/system/plugins/${id}/enable switches it on.`
+    : `"${id}" would: enable it with "plugins": { "${id}": true }.`
 }
 
 /** The keys of the services that a plugin can't do without. */

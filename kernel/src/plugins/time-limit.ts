@@ -13,6 +13,7 @@ export async function withTimeLimit<T>(
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(late instanceof Error ? late : new Error(late)), ms)
   const giveUp = () => reject(signal?.reason)
+  if (signal?.aborted) giveUp()
   signal?.addEventListener('abort', giveUp, { once: true })
   try {
     return await Promise.race([work, promise])

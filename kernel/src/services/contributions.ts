@@ -1,10 +1,12 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Disposer, RegistryWriter } from '@nodekeep/plugin-sdk'
-import type { Registries, RegistryEntries } from './registry.ts'
+import type { OnAccount, Registries, RegistryEntries } from './registry.ts'
 
 interface Contribution {
   readonly registry: RegistryEntries
   readonly name: string
   readonly entry: unknown
+  readonly onAccount: OnAccount
 }
 
 /** What one plugin adds to registries: held back until it is active, taken back when it stops. */
@@ -13,6 +15,7 @@ export class Contributions {
   readonly #owner: string
   readonly #contributions = new Set<Contribution>()
   #published = false
+  #over = false
 
   constructor(registries: Registries, owner: string) {
     this.#registries = registries
@@ -21,18 +24,22 @@ export class Contributions {
 
   writer<T>(key: string): RegistryWriter<T> {
     const registry = this.#registries.entries(key)
-    return { add: (name, entry) => this.#add({ registry, name, entry }) }
+    return {
+      add: (name, entry) => this.#add({ registry, name, entry, onAccount: AsyncLocalStorage.snapshot() }),
+    }
   }
 
   /** Makes everything visible at once, or nothing when a name is taken. */
   publish(): void {
     for (const { registry, name } of this.#contributions) registry.refuseTaken(name, this.#owner)
     this.#published = true
-    for (const { registry, name, entry } of this.#contributions) registry.add(name, entry, this.#owner)
+    for (const contribution of this.#contributions) this.#show(contribution)
     this.#announce(this.#contributions)
   }
 
+  /** Takes everything back for good: what is added afterwards never becomes visible. */
   withdraw(): void {
+    this.#over = true
     const gone = [...this.#contributions]
     this.#contributions.clear()
     if (!this.#published) return
@@ -42,6 +49,7 @@ export class Contributions {
   }
 
   #add(contribution: Contribution): Disposer {
+    if (this.#over) return () => {}
     const { registry, name } = contribution
     registry.refuseTaken(name, this.#owner)
     for (const other of this.#contributions) {
@@ -51,7 +59,7 @@ export class Contributions {
     }
     this.#contributions.add(contribution)
     if (this.#published) {
-      registry.add(name, contribution.entry, this.#owner)
+      this.#show(contribution)
       registry.announce()
     }
     return () => {
@@ -59,6 +67,10 @@ export class Contributions {
       registry.remove(name, this.#owner)
       registry.announce()
     }
+  }
+
+  #show({ registry, name, entry, onAccount }: Contribution): void {
+    registry.add(name, entry, this.#owner, onAccount)
   }
 
   #announce(changed: Iterable<Contribution>): void {

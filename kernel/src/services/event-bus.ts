@@ -1,8 +1,12 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Disposer, EventBus, EventType, Log } from '@nodekeep/plugin-sdk'
 
 /** The event bus of one plugin. */
 export interface EventScope extends EventBus {
-  /** Takes all listeners of this scope back, also for what is emitted but not delivered yet. */
+  /**
+   * Takes all listeners of this scope back, also for what is emitted but not delivered yet. Whoever listens
+   * afterwards hears nothing.
+   */
   close(): void
 }
 
@@ -50,10 +54,14 @@ export function createEventBus(): KernelEventBus {
   return {
     scope(log) {
       const disposers = new Set<Disposer>()
+      let closed = false
       return {
         emit: (event, payload) => emit(event.name, payload),
         on<T>(event: EventType<T>, call: (payload: T) => void | Promise<void>): Disposer {
-          const listener: Listener = { log, call: call as Listener['call'], active: true }
+          if (closed) return () => {}
+          // What a listener leaves behind is on the account of who listens, not of who emits.
+          const bound = AsyncLocalStorage.bind(call as Listener['call'])
+          const listener: Listener = { log, call: bound, active: true }
           add(event.name, listener)
           const dispose = (): void => {
             remove(event.name, listener)
@@ -63,6 +71,7 @@ export function createEventBus(): KernelEventBus {
           return dispose
         },
         close() {
+          closed = true
           for (const dispose of disposers) dispose()
         },
       }

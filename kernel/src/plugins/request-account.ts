@@ -1,0 +1,44 @@
+import type { Duplex } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { toPublicError } from '../errors/public-error.ts'
+import { answerDirectly } from '../http/direct-answer.ts'
+import { pathOf } from '../http/send-error.ts'
+import type { Accountable } from './attribution.ts'
+
+/**
+ * The account of a plugin while it answers one request. An exception that breaks the answering off, where nobody
+ * could catch it, ends the request too: otherwise its client would wait for ever.
+ */
+export function requestAccount(
+  plugin: Accountable,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Accountable {
+  return {
+    id: plugin.id,
+    faulted(thrown, kind) {
+      plugin.faulted(thrown, kind)
+      const { raw } = reply
+      if (kind === 'rejection' || raw.writableEnded || raw.destroyed) return
+      const error = toPublicError(undefined, request.id)
+      request.log.error({ err: thrown, path: pathOf(request) }, error.message)
+      if (raw.headersSent) {
+        raw.destroy()
+        return
+      }
+      reply.hijack()
+      answerDirectly(raw, error, request.id)
+    },
+  }
+}
+
+/** The same for a connection that the plugin has taken over: an exception that nobody caught cuts it. */
+export function connectionAccount(plugin: Accountable, socket: Duplex): Accountable {
+  return {
+    id: plugin.id,
+    faulted(thrown, kind) {
+      plugin.faulted(thrown, kind)
+      if (kind === 'exception') socket.destroy()
+    },
+  }
+}

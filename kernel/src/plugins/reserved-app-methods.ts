@@ -1,0 +1,28 @@
+import type { FastifyInstance } from 'fastify'
+
+const oneForm =
+  'Errors have one form on the whole node. Throw a NodekeepError, or give routes() a "serializeError" to speak a foreign protocol.'
+
+const reserved = {
+  setErrorHandler: oneForm,
+  setNotFoundHandler: `It would never be called: the node answers what no route is there for. ${oneForm}`,
+  listen: 'The node listens and hands requests on. Only register routes.',
+} as const
+
+/**
+ * Refuses what a plugin must not do with its Fastify instance, where it would do it: what would take the node's
+ * error form away, and what would never work. Instances nested in this one inherit that.
+ */
+export function reserveAppMethods(instance: FastifyInstance): void {
+  for (const [method, instead] of Object.entries(reserved)) {
+    Object.defineProperty(instance, method, {
+      value: () => {
+        throw new Error(`A plugin must not call app.${method}(). ${instead}`)
+      },
+    })
+  }
+  instance.addHook('onRoute', ({ method, url, errorHandler }) => {
+    if (errorHandler === undefined) return
+    throw new Error(`The route ${[method].flat().join(', ')} ${url} has an "errorHandler". ${oneForm}`)
+  })
+}

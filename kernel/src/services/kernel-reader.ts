@@ -1,0 +1,38 @@
+import type { RegistryEntries } from './registry.ts'
+
+/** A registry as the kernel reads it. */
+export interface KernelReader<T extends object> extends Iterable<readonly [name: string, entry: T]> {
+  get(name: string): T | undefined
+  names(): string[]
+}
+
+/**
+ * The live view of a registry for the kernel itself. A method of an entry runs on the account of the plugin that
+ * added it, so that what it leaves unhandled is the plugin's fault and not the end of the process.
+ */
+export function createKernelReader<T extends object>(entries: RegistryEntries): KernelReader<T> {
+  const read = (name: string): T | undefined => {
+    const entry = entries.get(name)
+    return entry === undefined ? undefined : onOwnersAccount(entries, name, entry as T)
+  }
+  return {
+    get: read,
+    names: () => entries.names(),
+    *[Symbol.iterator]() {
+      for (const name of entries.names()) {
+        const entry = read(name)
+        if (entry !== undefined) yield [name, entry] as const
+      }
+    },
+  }
+}
+
+function onOwnersAccount<T extends object>(entries: RegistryEntries, name: string, entry: T): T {
+  return new Proxy(entry, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => entries.runAsOwner(name, () => value.apply(target, args))
+    },
+  })
+}
