@@ -1,6 +1,6 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import { healthRoutes } from '../health/health-routes.ts'
-import { createNotFoundHandler } from '../http/not-found.ts'
+import { answerNotFound } from '../http/not-found.ts'
 import type { RequestHandler } from '../http/route-table.ts'
 import { kernelVersion } from '../kernel-version.ts'
 import { openApiRoute } from '../system/openapi-route.ts'
@@ -18,7 +18,7 @@ export interface KernelApp {
 export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> {
   const { log, createApp, routeTable, health } = cradle
   const { instance, routes } = await createApp(log)
-  instance.setNotFoundHandler(createNotFoundHandler(routeTable))
+  answerNotFound(instance, routeTable)
   const app = instance as unknown as RoutesApp
   identityRoutes(app, cradle)
   healthRoutes(app, health)

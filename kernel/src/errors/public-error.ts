@@ -32,9 +32,9 @@ const codeByStatus = new Map<number, ErrorCode>(
  * @param requestId lets a person find the hidden cause of an internal error in the log
  */
 export function toPublicError(thrown: unknown, requestId: string): PublicError {
-  if (isNodekeepError(thrown)) {
-    const status = errorStatus[thrown.code] ?? 500
-    return publicError(thrown.code, thrown.message, thrown.headers, status >= 500)
+  // Another copy of the SDK may know codes that this one doesn't.
+  if (isNodekeepError(thrown) && Object.hasOwn(errorStatus, thrown.code)) {
+    return publicError(thrown.code, thrown.message, thrown.headers, errorStatus[thrown.code] >= 500)
   }
   if (typeof thrown === 'object' && thrown !== null) {
     const known = fromLibrary(thrown as LibraryError)

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** Whether a request announces a body. */
 export function announcesBody({ headers }: IncomingMessage): boolean {
@@ -8,26 +9,43 @@ export function announcesBody({ headers }: IncomingMessage): boolean {
 /**
  * Watches over a request whose body doesn't come. A buffered body has to be complete in time; a streamed one only
  * must not stall for that long. A stall that the reading side causes is not the client's and doesn't count.
+ * Who reads the body is told by an error; who then doesn't answer loses the connection.
  *
  * Node's own `requestTimeout` can't tell the two apart: it would cut every long upload.
  */
-export function watchBody(
-  request: IncomingMessage,
-  ms: number,
-  kind: 'buffered' | 'stream',
-  onLate: () => void,
-): void {
-  let seen = request.socket.bytesRead
+export function watchBody(request: IncomingMessage, ms: number, kind: 'buffered' | 'stream'): void {
+  const { socket } = request
+  let seen = socket.bytesRead
   const timer = setInterval(() => {
-    const { bytesRead } = request.socket
-    const unread = request.readableLength >= request.readableHighWaterMark
-    if (kind === 'stream' && (bytesRead > seen || unread)) {
+    const { bytesRead } = socket
+    if (kind === 'stream' && (bytesRead > seen || isUnread(request))) {
       seen = bytesRead
       return
     }
     clearInterval(timer)
-    onLate()
+    if (request.complete) return
+    const cut = setTimeout(() => socket.destroy(), ms)
+    socket.once('close', () => clearTimeout(cut))
+    failBody(request, tooLate(ms))
   }, ms)
   const stop = () => clearInterval(timer)
   request.once('end', stop).once('close', stop)
+}
+
+/** Makes reading a body fail with an error, without ending the connection: the error is still to be answered. */
+export function failBody(request: IncomingMessage, error: NodekeepError): void {
+  request._destroy = (cause, done) => done(request.listenerCount('error') > 0 ? cause : null)
+  request.destroy(error)
+}
+
+function isUnread({ readableLength, readableHighWaterMark }: IncomingMessage): boolean {
+  return readableLength >= readableHighWaterMark
+}
+
+function tooLate(ms: number): NodekeepError {
+  return new NodekeepError(
+    'REQUEST_TIMEOUT',
+    `The request body did not arrive in time: ${ms / 1000} seconds without it.`,
+    { headers: { connection: 'close' } },
+  )
 }

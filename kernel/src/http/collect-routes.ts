@@ -13,10 +13,10 @@ interface RouteConfig {
  */
 export function collectRoutes(app: FastifyInstance): MountedRoute[] {
   const routes: MountedRoute[] = []
-  app.addHook('onRoute', (route) => {
+  app.addHook('onRoute', function (this: FastifyInstance, route) {
     if (isPreflight(route)) return
-    const access = accessOf(route)
-    for (const method of [route.method].flat()) routes.push({ method, path: route.url, ...access })
+    const facts = { path: route.url, sharedSchemas: Object.values(this.getSchemas()), ...accessOf(route) }
+    for (const method of [route.method].flat()) routes.push({ method, ...facts })
   })
   return routes
 }
@@ -26,7 +26,11 @@ function isPreflight({ method, url }: RouteOptions): boolean {
   return url === '*' && [method].flat().join() === 'OPTIONS'
 }
 
-function accessOf(route: RouteOptions): Omit<MountedRoute, 'method' | 'path'> {
+function isWebSocket({ websocket, wsHandler }: RouteOptions & { websocket?: boolean; wsHandler?: unknown }) {
+  return websocket === true || wsHandler !== undefined
+}
+
+function accessOf(route: RouteOptions): Omit<MountedRoute, 'method' | 'path' | 'sharedSchemas'> {
   const { access = 'user', publicReason, scope } = (route.config ?? {}) as RouteConfig
   const where = `The route ${[route.method].flat().join(', ')} ${route.url}`
   if (access !== 'user' && access !== 'owner' && access !== 'public') {
@@ -42,7 +46,7 @@ function accessOf(route: RouteOptions): Omit<MountedRoute, 'method' | 'path'> {
     access,
     publicReason: access === 'public' ? String(publicReason) : null,
     scope: typeof scope === 'string' ? scope : null,
-    websocket: (route as { websocket?: boolean }).websocket === true,
+    websocket: isWebSocket(route),
     schema: route.schema ?? null,
   }
 }

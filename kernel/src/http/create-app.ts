@@ -1,11 +1,7 @@
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifySchemaCompiler,
-  LogController,
-} from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifySchemaCompiler } from 'fastify'
 import { collectRoutes } from './collect-routes.ts'
 import { type PlatformOptions, platform } from './platform.ts'
+import { RequestLog } from './request-log.ts'
 import { type MountedRoute, routerOptions } from './route-table.ts'
 import { sendError } from './send-error.ts'
 import { createValidatorCompiler } from './validator.ts'
@@ -30,7 +26,7 @@ export interface App {
 export async function createApp(options: AppOptions): Promise<App> {
   const instance = Fastify({
     loggerInstance: options.log,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new RequestLog(),
     genReqId: options.nextRequestId,
     requestIdHeader: false,
     bodyLimit: options.bodyLimit,

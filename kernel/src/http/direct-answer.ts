@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { errorBody, type PublicError } from '../errors/public-error.ts'
+import { closeLingering } from './closing.ts'
 
 /** Answers an error where no Fastify instance is concerned. */
 export function answerDirectly(response: ServerResponse, error: PublicError, requestId: string): void {
@@ -27,9 +28,12 @@ export function answerOnSocket(socket: Duplex, error: PublicError, requestId: st
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
     'x-request-id': requestId,
+    date: new Date().toUTCString(),
     connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  const head = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('')}\r\n`
-  socket.end(head + body, () => socket.destroy())
+  socket.write(
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`,
+  )
+  closeLingering(socket)
 }

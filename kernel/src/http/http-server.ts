@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { publicError } from '../errors/public-error.ts'
+import { type PublicError, publicError } from '../errors/public-error.ts'
 import { clientError } from './client-error.ts'
-import { answerOnSocket } from './direct-answer.ts'
+import { Connections } from './connections.ts'
+import { answerDirectly, answerOnSocket } from './direct-answer.ts'
 import type { RequestHandler, RouteTable } from './route-table.ts'
 
 export interface HttpServerOptions {
@@ -20,7 +21,7 @@ export interface HttpServerOptions {
 export class HttpServer {
   readonly #options: HttpServerOptions
   readonly #server: Server
-  readonly #sockets = new Set<Duplex>()
+  readonly #connections = new Connections()
 
   constructor(options: HttpServerOptions) {
     this.#options = options
@@ -30,15 +31,20 @@ export class HttpServer {
       // Each route limits the time of its body by itself: a single limit would cut long uploads.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
-      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
+      // Node would answer a request without "Host" by itself, in another form than the node's.
+      requireHostHeader: false,
+      shouldUpgradeCallback: ({ method, headers }) =>
+        method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket',
     })
     this.#server.maxConnections = options.maxConnections
+    this.#server.on('connection', (socket: Socket) => this.#connections.add(socket))
     this.#server.on('request', (request, response) => this.#handle(request, response))
+    // Whether the body is wanted at all is decided on the way to the route, which then asks for it.
+    this.#server.on('checkContinue', (request, response) => this.#handle(request, response))
+    this.#server.on('checkExpectation', (request, response) => this.#handle(request, response))
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
     this.#server.on('connect', (_request, socket) => this.#refuse(socket, noTunnels))
-    this.#server.on('checkExpectation', (request, response) => this.#handle(request, response))
-    this.#server.on('clientError', (error, socket) => this.#refuse(socket, clientError(error)))
-    this.#server.on('connection', (socket) => this.#track(socket))
+    this.#server.on('clientError', (error, socket) => this.#fail(error, socket))
   }
 
   /**
@@ -60,34 +66,39 @@ export class HttpServer {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#server.close(() => resolve())
     const sweep = setInterval(() => this.#server.closeIdleConnections(), 20)
-    const limit = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy()
-    }, drainMs)
+    const limit = setTimeout(() => this.#connections.destroyAll(), drainMs)
     await promise
     clearInterval(sweep)
     clearTimeout(limit)
-    for (const socket of this.#sockets) socket.destroy()
+    this.#connections.destroyAll()
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
-    const mount = this.#options.table.find(request.method ?? 'GET', request.url ?? '/')
-    if (mount === null) this.#options.unmatched(request, response)
-    else mount.handle(request, response)
+    this.#connections.began(request, response)
+    if (request.headers.host === undefined && request.httpVersion !== '1.0') {
+      answerDirectly(response, noHost, this.#options.nextRequestId())
+      return
+    }
+    const found = this.#options.table.find(request.method ?? 'GET', request.url ?? '/')
+    if (found === null) this.#options.unmatched(request, response)
+    else found.mount.handle(request, response)
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const mount = this.#options.table.find('GET', request.url ?? '/')
-    if (mount === null || !mount.upgrade(request, socket, head)) this.#refuse(socket, noWebSocket)
+    const found = this.#options.table.find('GET', request.url ?? '/')
+    if (found?.route.websocket !== true || !found.mount.upgrade(request, socket, head)) {
+      this.#refuse(socket, noWebSocket)
+    }
   }
 
-  #refuse(socket: Duplex, error: ReturnType<typeof clientError>): void {
+  #refuse(socket: Duplex, error: PublicError): void {
+    answerOnSocket(socket, error, this.#options.nextRequestId())
+  }
+
+  #fail(cause: NodeJS.ErrnoException, socket: Duplex): void {
+    const error = clientError(cause)
     if (error === null) socket.destroy()
-    else answerOnSocket(socket, error, this.#options.nextRequestId())
-  }
-
-  #track(socket: Socket): void {
-    this.#sockets.add(socket)
-    socket.once('close', () => this.#sockets.delete(socket))
+    else this.#connections.failed(socket, error, () => this.#refuse(socket, error))
   }
 }
 
@@ -95,3 +106,4 @@ const noTunnels = publicError('METHOD_NOT_ALLOWED', 'The node is no proxy: CONNE
   allow: '',
 })
 const noWebSocket = publicError('NOT_FOUND', 'There is no WebSocket at this path.')
+const noHost = publicError('VALIDATION_ERROR', 'The request has no "Host" header.', { connection: 'close' })

@@ -1,23 +1,28 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
+import { isStrayPreflight } from './cors.ts'
 import type { RouteTable } from './route-table.ts'
-import { sendPublicError } from './send-error.ts'
+import { pathOf, sendPublicError } from './send-error.ts'
 
-/** Answers what no route is there for: 405 where the path has other methods, otherwise 404. */
-export function createNotFoundHandler(table: RouteTable) {
-  return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const path = request.url.split('?', 1)[0] ?? ''
+/** Makes an instance answer what no route is there for: 405 where the path has other methods, otherwise 404. */
+export function answerNotFound(instance: FastifyInstance, table: RouteTable): void {
+  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const path = pathOf(request)
     const methods = table.methods(path)
-    const error =
-      methods.length === 0
-        ? publicError('NOT_FOUND', `There is nothing at ${path}.`)
-        : publicError(
-            'METHOD_NOT_ALLOWED',
-            `${path} does not take ${request.method}, only ${methods.join(', ')}.`,
-            {
-              allow: methods.join(', '),
-            },
-          )
+    const taken = methods.length > 0 && !methods.includes(request.method)
+    const error = taken
+      ? publicError(
+          'METHOD_NOT_ALLOWED',
+          `${path} does not take ${request.method}, only ${methods.join(', ')}.`,
+          { allow: methods.join(', ') },
+        )
+      : publicError('NOT_FOUND', `There is nothing at ${path}.`)
     return sendPublicError(error, reply, table.foreignErrors(path))
   }
+  instance.setNotFoundHandler(answer)
+  // Before the body is looked at: whatever it is, it has no business here.
+  instance.addHook('onRequest', (request, reply, done) => {
+    if (request.is404 || isStrayPreflight(request)) answer(request, reply)
+    else done()
+  })
 }

@@ -1,16 +1,15 @@
 import cookie from '@fastify/cookie'
-import cors from '@fastify/cors'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
 import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { publicError } from '../errors/public-error.ts'
 import { type AccessCheck, tooMany } from '../identity/access.ts'
 import { addressGroup } from '../identity/failed-attempts.ts'
 import { announcesBody, watchBody } from './body-deadline.ts'
-import { answerDirectly } from './direct-answer.ts'
+import { allowOrigins, isStrayPreflight } from './cors.ts'
 import { pathOf, sendError } from './send-error.ts'
+import { giveUpBody } from './unread-body.ts'
 
 export interface PlatformOptions {
   readonly checkAccess: AccessCheck
@@ -38,15 +37,13 @@ const noHeaders = {
  */
 export const platform = fastifyPlugin<PlatformOptions>(
   async (app, { checkAccess, bodyTimeoutMs, corsOrigins }) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      reply.header('x-request-id', request.id)
+      done()
+    })
     await app.register(cookie)
     await app.register(sensible)
-    if (corsOrigins.length > 0) {
-      await app.register(cors, {
-        origin: [...corsOrigins],
-        credentials: true,
-        exposedHeaders: ['x-request-id'],
-      })
-    }
+    if (corsOrigins.length > 0) await allowOrigins(app, corsOrigins)
     await app.register(rateLimit, {
       global: false,
       keyGenerator: ({ ip }) => addressGroup(ip),
@@ -56,20 +53,22 @@ export const platform = fastifyPlugin<PlatformOptions>(
       addHeaders: noHeaders,
     })
     app.decorateRequest('user', null)
+    // Plain text is what foreign pages can send without asking. A route that wants it says so.
+    app.removeContentTypeParser('text/plain')
 
-    app.addHook('onRequest', (request, reply, done) => {
-      reply.header('x-request-id', request.id)
-      if (request.is404) done()
+    app.addHook('onRequest', (request, _reply, done) => {
+      if (request.is404 || isStrayPreflight(request)) done()
       else checkAccess(request, done)
     })
     app.addHook('preParsing', (request, reply, _payload, done) => {
       if (announcesBody(request.raw)) {
-        const kind = request.routeOptions.config.body ?? 'buffered'
-        watchBody(request.raw, bodyTimeoutMs, kind, () => answerLate(request, reply, bodyTimeoutMs))
+        watchBody(request.raw, bodyTimeoutMs, request.routeOptions.config.body ?? 'buffered')
+        if (expectsContinue(request) && !isTooLarge(request)) reply.raw.writeContinue()
       }
       done()
     })
     app.addHook('onResponse', (request, reply, done) => {
+      if (!request.raw.complete) giveUpBody(request.raw, bodyTimeoutMs)
       request.log.debug(
         {
           method: request.method,
@@ -86,13 +85,10 @@ export const platform = fastifyPlugin<PlatformOptions>(
   { name: 'nodekeep-platform' },
 )
 
-function answerLate(request: FastifyRequest, reply: FastifyReply, ms: number): void {
-  if (reply.raw.headersSent) {
-    request.raw.destroy()
-    return
-  }
-  reply.hijack()
-  const message = `The request body did not arrive in time: ${ms / 1000} seconds without it.`
-  reply.raw.once('finish', () => request.raw.destroy())
-  answerDirectly(reply.raw, publicError('REQUEST_TIMEOUT', message, { connection: 'close' }), request.id)
+function expectsContinue({ headers, raw }: FastifyRequest): boolean {
+  return headers.expect?.toLowerCase() === '100-continue' && raw.httpVersion !== '1.0'
+}
+
+function isTooLarge({ headers, routeOptions }: FastifyRequest): boolean {
+  return routeOptions.config.body !== 'stream' && Number(headers['content-length']) > routeOptions.bodyLimit
 }

@@ -15,6 +15,8 @@ export interface MountedRoute {
   readonly websocket: boolean
   /** JSON Schemas of the route, for the OpenAPI document. */
   readonly schema: unknown
+  /** Schemas that `schema` may refer to by their `$id`. */
+  readonly sharedSchemas: readonly unknown[]
 }
 
 type Router = Instance<HTTPVersion.V1>
@@ -30,6 +32,12 @@ export interface RouteMount {
   readonly handle: RequestHandler
   /** Takes the upgrade of a connection for one of the mount's WebSocket routes. */
   readonly upgrade: UpgradeHandler
+}
+
+/** A route, and the mount that answers it. */
+export interface FoundRoute {
+  readonly route: MountedRoute
+  readonly mount: RouteMount
 }
 
 /** Takes over a connection that is to become a WebSocket; `false` when there is nobody to take it. */
@@ -76,9 +84,10 @@ export class RouteTable {
     this.#swap(new Map([...this.#mounts].filter(([name]) => name !== owner)))
   }
 
-  find(method: string, path: string): RouteMount | null {
-    const found = this.#router.find(method as HTTPMethod, path)
-    return found === null ? null : (found.store as RouteMount)
+  /** Finds the route of a request target, which may have a query. */
+  find(method: string, target: string): FoundRoute | null {
+    const found = this.#router.find(method as HTTPMethod, target)
+    return found === null ? null : (found.store as FoundRoute)
   }
 
   /** How errors below a path are to be written, when a plugin declared that for its prefix. */
@@ -114,7 +123,7 @@ function addRoute(router: Router, route: MountedRoute, mount: RouteMount, owners
     )
   }
   owners.set(key, mount.owner)
-  router.on(route.method as HTTPMethod, route.path, noop, mount)
+  router.on(route.method as HTTPMethod, route.path, noop, { route, mount } satisfies FoundRoute)
 }
 
 function noop(): void {}

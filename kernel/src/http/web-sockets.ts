@@ -1,4 +1,9 @@
-import type { FastifyInstance } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import type { FastifyInstance, preHandlerHookHandler, RouteOptions } from 'fastify'
+import { publicError } from '../errors/public-error.ts'
+import { answerOnSocket } from './direct-answer.ts'
 
 /** The WebSockets of one plugin. */
 export interface WebSockets {
@@ -14,6 +19,12 @@ const maxPayload = 1024 * 1024
 /** Makes an instance take WebSockets. The library is loaded for those that want them only. */
 export async function createWebSockets(instance: FastifyInstance): Promise<WebSockets> {
   const { default: websocket } = await import('@fastify/websocket')
+  instance.addHook('onRoute', requireUpgrade)
+  const ids = new WeakMap<IncomingMessage, string>()
+  instance.addHook('onRequest', (request, _reply, done) => {
+    if (request.ws) ids.set(request.raw, request.id)
+    done()
+  })
   await instance.register(websocket, {
     options: { maxPayload },
     preClose: (done) => {
@@ -21,9 +32,31 @@ export async function createWebSockets(instance: FastifyInstance): Promise<WebSo
       instance.websocketServer.close(() => done())
     },
   })
+  instance.websocketServer.on('wsClientError', (_error: Error, socket: Duplex, request: IncomingMessage) =>
+    answerOnSocket(socket, badHandshake, ids.get(request) ?? ''),
+  )
   return {
     dismiss() {
       for (const client of instance.websocketServer.clients) client.close(goingAway, 'The node is stopping.')
     },
   }
+}
+
+const badHandshake = publicError(
+  'VALIDATION_ERROR',
+  'This is not a valid WebSocket handshake of version 13.',
+  {
+    'sec-websocket-version': '13',
+  },
+)
+
+/** Lets an ordinary request to a WebSocket's path hear why it gets nothing. */
+function requireUpgrade(route: RouteOptions & { websocket?: boolean }): void {
+  if (route.websocket !== true) return
+  route.preHandler = [route.preHandler ?? [], refuseOrdinary].flat()
+}
+
+const refuseOrdinary: preHandlerHookHandler = (request, _reply, done) => {
+  if (request.ws) done()
+  else done(new NodekeepError('VALIDATION_ERROR', 'This path takes WebSocket connections only.'))
 }

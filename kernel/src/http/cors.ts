@@ -1,0 +1,40 @@
+import cors from '@fastify/cors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+/** Answer headers that pages of other sites may read, beside those that they always may. */
+const exposedHeaders = [
+  'accept-ranges',
+  'allow',
+  'content-disposition',
+  'content-range',
+  'etag',
+  'location',
+  'retry-after',
+  'x-request-id',
+]
+
+/**
+ * Lets pages of the given origins call the routes of an instance, with the user's cookie. Answers to other origins
+ * say nothing of it, and a browser then keeps them from the page.
+ */
+export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  const allowed = new Set(origins)
+  await app.register(cors, {
+    delegator: ({ headers }, done) => {
+      const { origin } = headers
+      done(null, {
+        origin: origin !== undefined && allowed.has(origin) ? origin : false,
+        credentials: true,
+        exposedHeaders,
+        methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+        maxAge: 600,
+        preflight: headers['access-control-request-method'] !== undefined,
+      })
+    },
+  })
+}
+
+/** Whether a request reached the route that @fastify/cors adds to every instance, and no other one. */
+export function isStrayPreflight({ method, routeOptions }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && routeOptions.url === '*'
+}
