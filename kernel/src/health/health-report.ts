@@ -35,17 +35,20 @@ const holdMs = 1000
 export class Health {
   readonly #options: HealthOptions
   readonly #startedAt = performance.now()
-  #latest: { readonly at: number; readonly status: Promise<HealthStatus> } | null = null
+  #latest: Promise<HealthStatus> | null = null
 
   constructor(options: HealthOptions) {
     this.#options = options
   }
 
+  /** What a look of at most a second ago found. While one is under way, everybody waits for the same. */
   status(): Promise<HealthStatus> {
-    const now = performance.now()
-    if (this.#latest === null || now - this.#latest.at > holdMs)
-      this.#latest = { at: now, status: this.#look() }
-    return this.#latest.status
+    this.#latest ??= this.#look().finally(() => {
+      setTimeout(() => {
+        this.#latest = null
+      }, holdMs).unref()
+    })
+    return this.#latest
   }
 
   async #look(): Promise<HealthStatus> {
@@ -53,15 +56,16 @@ export class Health {
     const looked = [...checks()].map(async ([name, check]) => [name, await ask(check, timeoutMs)] as const)
     const findings: Record<string, HealthFinding> = Object.fromEntries(await Promise.all(looked))
     const well = Object.values(findings).every(({ ok }) => ok)
+    const serving = required.every((name) => findings[name]?.ok === true)
     return {
       report: {
-        status: well && !pluginsImpaired() ? 'ok' : 'degraded',
+        status: well && serving && !pluginsImpaired() ? 'ok' : 'degraded',
         database: findings.database?.state ?? 'disabled',
         ipfs: findings.ipfs?.state ?? 'disabled',
         uptime: Math.floor((performance.now() - this.#startedAt) / 1000),
       },
       findings,
-      serving: required.every((name) => findings[name]?.ok === true),
+      serving,
     }
   }
 }

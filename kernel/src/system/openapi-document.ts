@@ -1,12 +1,18 @@
 import { errorStatus, Type } from '@nodekeep/plugin-sdk'
-import Fastify, { type FastifySchema, type HTTPMethods } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifySchema, type HTTPMethods } from 'fastify'
 import type { MountedRoute } from '../http/route-table.ts'
 
-const errorBody = Type.Object({
-  error: Type.Literal(true),
-  message: Type.String(),
-  code: Type.Union(Object.keys(errorStatus).map((code) => Type.Literal(code))),
-})
+/** The methods that OpenAPI 3.1 can describe, but for HEAD, which every GET route has. */
+const describable = new Set(['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])
+
+const errorSchema = Type.Object(
+  {
+    error: Type.Literal(true),
+    message: Type.String({ description: 'What went wrong and what to do, for people.' }),
+    code: Type.Enum(Object.keys(errorStatus), { description: 'For programs. It does not change.' }),
+  },
+  { $id: 'Error' },
+)
 
 /**
  * Writes an OpenAPI 3.1 document of routes. They are registered once more on an instance that never answers,
@@ -20,6 +26,7 @@ export async function createOpenApiDocument(
   const app = Fastify({ logger: false, exposeHeadRoutes: false })
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
+  app.addSchema(errorSchema)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -31,14 +38,13 @@ export async function createOpenApiDocument(
         },
       },
     },
+    refResolver: { buildLocalReference: ({ $id }, _uri, _fragment, i) => String($id ?? `schema-${i}`) },
   })
   for (const route of routes) {
-    if (route.method === 'HEAD') continue
-    app.route({
-      method: route.method as HTTPMethods,
-      url: route.path,
-      schema: described(route),
-      handler: () => undefined,
+    if (!describable.has(route.method) || route.websocket) continue
+    app.register((scope, _options, done) => {
+      describe(scope, route)
+      done()
     })
   }
   await app.ready()
@@ -47,12 +53,21 @@ export async function createOpenApiDocument(
   return document
 }
 
-function described({ schema, access }: MountedRoute): FastifySchema {
+function describe(
+  scope: FastifyInstance,
+  { method, path, schema, access, sharedSchemas }: MountedRoute,
+): void {
+  for (const shared of sharedSchemas) scope.addSchema(shared)
   const given = (schema ?? {}) as FastifySchema
   const response = (given.response ?? {}) as Record<string, unknown>
-  return {
-    ...given,
-    ...(access === 'public' ? {} : { security: [{ bearer: [] }, { cookie: [] }] }),
-    response: { ...response, default: { description: 'An error', ...errorBody } },
-  }
+  scope.route({
+    method: method as HTTPMethods,
+    url: path,
+    schema: {
+      ...given,
+      ...(access === 'public' ? {} : { security: [{ bearer: [] }, { cookie: [] }] }),
+      response: { ...response, default: { description: 'An error', $ref: 'Error#' } },
+    },
+    handler: () => undefined,
+  })
 }
