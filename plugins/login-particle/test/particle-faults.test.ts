@@ -28,7 +28,7 @@ test('garbage is an upstream error', async (t) => {
     'a type of nearly that name': answer(200, undefined, { 'content-type': 'application/jsonp' }),
     nothing: answer(200, ''),
     'half of it': answer(200, JSON.stringify(right).slice(0, 80)),
-    'not UTF-8': answer(200, Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff]), Buffer.from('"}')])),
+    'not UTF-8': answer(200, Buffer.from(JSON.stringify({ ...right, name: 'Zo\u00eb' }), 'latin1')),
     'not gzip': answer(200, undefined, { 'content-encoding': 'gzip' }),
     null: answer(200, 'null'),
     'a list': answer(200, JSON.stringify([right])),
@@ -131,7 +131,7 @@ test('what speaks no HTTP is an upstream error', async (t) => {
 })
 
 test('a slow server ends in time, before the headers and within the body', async (t) => {
-  const { provider, server } = await loginNode(t, { timeoutMs: 100 })
+  const { provider, server } = await loginNode(t, { timeoutMs: 500 })
   const late = { code: 'UPSTREAM_TIMEOUT', message: /took too long/ }
   const silent = server.next()
   server.answer = () => {}
@@ -170,7 +170,7 @@ test('when the client goes, the request to Particle Network ends', async (t) => 
 })
 
 test('when the plugin stops, what it waits for ends', async (t) => {
-  const { provider, server, node } = await loginNode(t)
+  const { provider, server, node } = await loginNode(t, { timeoutMs: 60000 })
   server.answer = () => {}
   const asked = server.next()
   const ended = t.rejects(verify(provider), { code: 'SERVICE_UNAVAILABLE' })
