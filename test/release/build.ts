@@ -1,16 +1,14 @@
 /** `npm run build`: builds `dist/` of every workspace: JavaScript with declarations and source maps. */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { root, runTool } from '../run/command.ts'
 import { type Package, readPackages } from '../walls/packages.ts'
 import { copyVendored, vendoredLibraries } from './vendor.ts'
 
-/** The workspaces, those first that others are compiled against. */
+/** The packages of the repository, without its root. */
 export function workspaces(): Package[] {
-  const order = ['sdk', 'kernel', 'plugin', 'example']
-  return readPackages(root)
-    .filter(({ kind }) => kind !== 'root')
-    .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
+  return readPackages(root).filter(({ kind }) => kind !== 'root')
 }
 
 /**
@@ -22,13 +20,31 @@ export function workspaces(): Package[] {
 export async function buildWorkspaces(into: string): Promise<void> {
   const packages = workspaces()
   const paths = Object.assign({}, ...packages.map((entry) => declarations(entry, into)))
-  for (const entry of packages) {
+  await inParallel(
+    packages.filter(({ kind }) => kind === 'sdk'),
+    build,
+  )
+  await inParallel(
+    packages.filter(({ kind }) => kind !== 'sdk'),
+    build,
+  )
+
+  async function build(entry: Package): Promise<void> {
     const dist = join(into, entry.folder, 'dist')
     await rm(dist, { recursive: true, force: true })
     await mkdir(dist, { recursive: true })
     await copyVendored(entry, join(into, entry.folder))
     await compile(entry, dist, paths)
   }
+}
+
+/** Does something with every value, with as many at once as there are processors. */
+async function inParallel<T>(values: readonly T[], work: (value: T) => Promise<void>): Promise<void> {
+  const queue = values.values()
+  const worker = async () => {
+    for (const value of queue) await work(value)
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, worker))
 }
 
 async function compile({ folder }: Package, dist: string, paths: Record<string, string[]>): Promise<void> {

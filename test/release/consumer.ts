@@ -42,7 +42,14 @@ export async function installConsumer(tarballs: ReadonlyMap<string, string>): Pr
       devDependencies: { '@types/node': '*' },
     }),
   )
-  await consumer.run('npm', 'install', '--ignore-scripts=false', '--no-audit', '--no-fund')
+  await consumer.run(
+    'npm',
+    'install',
+    '--ignore-scripts=false',
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+  )
   return consumer
 }
 

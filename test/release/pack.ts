@@ -21,12 +21,8 @@ export async function packWorkspaces(folder: string): Promise<Map<string, string
     await mkdir(folder, { recursive: true })
     for (const inner of ['', ...workspaces().map((entry) => entry.folder)]) await linkLibraries(inner, staged)
     await buildWorkspaces(staged)
-    const tarballs = new Map<string, string>()
-    for (const entry of workspaces()) {
-      await stage(entry, join(staged, entry.folder))
-      tarballs.set(entry.manifest.name, await pack(entry, join(staged, entry.folder), folder))
-    }
-    return tarballs
+    await Promise.all(workspaces().map((entry) => stage(entry, join(staged, entry.folder))))
+    return await pack(staged, folder)
   } finally {
     await rm(staged, { recursive: true, force: true })
   }
@@ -40,19 +36,27 @@ async function linkLibraries(folder: string, staged: string): Promise<void> {
   await symlink(libraries, join(staged, folder, 'node_modules'), 'junction')
 }
 
+/** Lays out what a package publishes beside its built files: its own, and of the repository the license and presets. */
 async function stage({ folder, manifest }: Package, staged: string): Promise<void> {
   await writeFile(join(staged, 'package.json'), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`)
-  await cp(join(root, 'LICENSE'), join(staged, 'LICENSE'))
-  for (const part of manifest.files ?? []) {
-    const from = join(root, folder, part)
+  for (const part of ['LICENSE', ...(manifest.files ?? [])]) {
+    const own = join(root, folder, part)
+    const shared = ['LICENSE', 'config'].includes(part) ? join(root, part) : own
+    const from = existsSync(own) ? own : shared
     if (part !== 'dist' && existsSync(from)) await cp(from, join(staged, part), { recursive: true })
   }
 }
 
-async function pack({ manifest }: Package, staged: string, folder: string): Promise<string> {
-  const { ok, output } = await runTool('npm', ['pack', staged, '--pack-destination', folder, '--silent'])
-  if (!ok) throw new Error(`${manifest.name} could not be packed:\n${output}`)
-  return join(folder, `${manifest.name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`)
+async function pack(staged: string, folder: string): Promise<Map<string, string>> {
+  const folders = workspaces().map((entry) => join(staged, entry.folder))
+  const { ok, output } = await runTool('npm', ['pack', ...folders, '--pack-destination', folder, '--silent'])
+  if (!ok) throw new Error(`The packages could not be packed:\n${output}`)
+  return new Map(
+    workspaces().map(({ manifest: { name, version } }) => [
+      name,
+      join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`),
+    ]),
+  )
 }
 
 if (import.meta.main) {

@@ -2,11 +2,10 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import t, { type Test } from 'tap'
-import { root, startProgram } from '../run/command.ts'
+import t from 'tap'
+import { type Program, root, startProgram } from '../run/command.ts'
 import { checkInstalls } from '../walls/installs.ts'
-import { type Consumer, installConsumer } from './consumer.ts'
+import { installConsumer } from './consumer.ts'
 import { packWorkspaces } from './pack.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'nodekeep-tarballs-'))
@@ -31,29 +30,31 @@ t.test('the command of the kernel is there and knows its version', async (t) => 
 })
 
 t.test('a node starts from the packages, answers, and stops', async (t) => {
-  const address = await startNode(t, consumer)
-  const health = await fetch(new URL('/health', address))
+  const node = startProgram(
+    join(consumer.folder, 'node_modules/.bin/nodekeep'),
+    ['start', '--port', '0', '--data', join(consumer.folder, 'data')],
+    { cwd: consumer.folder, env: consumer.env },
+  )
+  t.teardown(() => node.kill('SIGKILL'))
+  const ended = once(node, 'exit')
+  const health = await fetch(new URL('/health', await addressOf(node)))
   t.equal(health.status, 200)
   t.match(await health.json(), { status: 'ok' })
+  node.kill('SIGTERM')
+  t.strictSame(await ended, [0, null])
 })
 
-/** Starts a node on a free port; answers its address as it prints it. The node must end well with the test. */
-async function startNode(t: Test, { folder, env }: Consumer): Promise<string> {
-  const args = ['start', '--port', '0', '--data', join(folder, 'data')]
-  const node = startProgram(join(folder, 'node_modules/.bin/nodekeep'), args, { cwd: folder, env })
-  const ended = once(node, 'exit')
-  t.teardown(async () => {
-    node.kill('SIGTERM')
-    t.strictSame(await ended, [0, null], 'SIGTERM ends the node well')
-  })
+/** The address that a node prints when it listens. */
+function addressOf({ stdout, stderr }: Program): Promise<string> {
   let printed = ''
-  node.stderr.setEncoding('utf8').on('data', (text: string) => {
-    printed += text
+  return new Promise((resolve, reject) => {
+    for (const stream of [stdout, stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        printed += text
+        const address = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0]
+        if (address) resolve(address)
+      })
+    }
+    stdout.on('close', () => reject(new Error(`The node ended before it said where it listens:\n${printed}`)))
   })
-  for await (const line of createInterface(node.stdout)) {
-    const address = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0]
-    if (address) return address
-    printed += `${line}\n`
-  }
-  throw new Error(`The node ended before it said where it listens:\n${printed}`)
 }
