@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { errorStatus } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import manifest from '../package.json' with { type: 'json' }
+import { exportedNames } from './exported-names.ts'
+
+const page = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+
+test('the reference names every export, and nothing else', async (t) => {
+  const entries = Object.entries(manifest.exports).flatMap(([path, target]) =>
+    typeof target === 'string' ? [] : [{ path, source: target['nodekeep-source'].slice(2) }],
+  )
+  const exported = exportedNames(entries.map(({ source }) => source))
+  for (const { path, source } of entries) {
+    const described = firstColumn(referenceOf(path))
+    t.strictSame(described.toSorted(), exported.get(source)?.toSorted(), path)
+  }
+})
+
+test('the table of errors is the one in force', async (t) => {
+  const rows = [...section('Errors').matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm)]
+  const described = Object.fromEntries(rows.map(([, code, status]) => [code, Number(status)]))
+  t.strictSame(described, { ...errorStatus })
+})
+
+/** What the reference says of one entry of the package: `.`, or a path that has a heading of its own. */
+function referenceOf(entry: string): string {
+  const [main = '', ...others] = section('Reference').split(/^### `@nodekeep\/plugin-sdk\//m)
+  if (entry === '.') return main
+  return others.find((text) => text.startsWith(`${entry.slice(2)}\``)) ?? ''
+}
+
+function section(title: string): string {
+  return page.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
+}
+
+function firstColumn(text: string): string[] {
+  return [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name ?? '')
+}

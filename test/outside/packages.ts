@@ -1,0 +1,27 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { packWorkspaces } from '../release/pack.ts'
+
+/** A folder outside the repository, and our packages as they would be published. */
+export interface Outside {
+  readonly folder: string
+  /** Paths of the tarballs by the names of the packages. */
+  readonly tarballs: ReadonlyMap<string, string>
+}
+
+/** Packs all workspaces into a temporary folder, which goes with the test. */
+export async function packOutside(t: Test): Promise<Outside> {
+  const folder = await mkdtemp(join(tmpdir(), 'nodekeep-outside-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const packed = join(folder, 'packed')
+  return { folder, tarballs: await packWorkspaces(packed) }
+}
+
+/** What `npm install` has to be told instead of the name of a package that is not published yet. */
+export function tarball({ tarballs }: Outside, name: string): string {
+  const path = tarballs.get(name)
+  if (path === undefined) throw new Error(`There is no tarball of ${name}.`)
+  return path
+}

@@ -1,0 +1,45 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { test } from 'tap'
+import { root } from '../run/command.ts'
+import { type Outside, packOutside, tarball } from './packages.ts'
+import { run, type StartedNode, start } from './terminal.ts'
+import { readTutorial, type TutorialStep } from './tutorial-steps.ts'
+
+test('the tutorial of the SDK works as it is written', async (t) => {
+  const steps = readTutorial(await readFile(join(root, 'plugin-sdk/README.md'), 'utf8'))
+  t.strictSame(count(steps), { write: 5, run: 7, expect: 1 })
+
+  const outside = await packOutside(t)
+  const folder = join(outside.folder, 'visits')
+  await mkdir(folder)
+  let node: StartedNode | undefined
+  let printed = ''
+  for (const step of steps) {
+    if (step.kind === 'write') {
+      await mkdir(dirname(join(folder, step.path)), { recursive: true })
+      await writeFile(join(folder, step.path), step.content)
+    } else if (step.kind === 'expect') {
+      t.equal(printed.trim(), step.output)
+    } else if (step.command === 'npx nodekeep start') {
+      node = await start(t, folder, step.command, { PORT: '0' })
+    } else {
+      printed = await run(folder, here(step.command, outside, node))
+    }
+  }
+  t.match(await readFile(join(folder, 'dist/index.js'), 'utf8'), 'definePlugin')
+})
+
+/** The command with what is different here: our packages are tarballs, and the port is a free one. */
+function here(command: string, outside: Outside, node: StartedNode | undefined): string {
+  const local = command.replace('http://127.0.0.1:4200', node?.url.origin ?? '')
+  if (!command.startsWith('npm install ')) return local
+  const named = local.replaceAll(/@nodekeep\/[\w-]+/g, (name) => tarball(outside, name))
+  return `${named} --prefer-offline --no-audit --no-fund`
+}
+
+function count(steps: readonly TutorialStep[]) {
+  const kinds = { write: 0, run: 0, expect: 0 }
+  for (const { kind } of steps) kinds[kind] += 1
+  return kinds
+}
