@@ -48,6 +48,7 @@ export class PluginRoutes {
   async load(timeoutMs: number, signal: AbortSignal): Promise<void> {
     this.#loaded = true
     if (this.#registrations.length === 0) return
+    const late = `Its routes took longer than ${duration(timeoutMs)} to register (loader.setupTimeoutMs).`
     try {
       const app = await this.#createApp()
       this.#app = app
@@ -55,9 +56,9 @@ export class PluginRoutes {
       for (const { register, options } of this.#registrations) {
         app.instance.register(scopeOf(register, options), { prefix: options.prefix ?? '' })
       }
-      const late = `Its routes took longer than ${duration(timeoutMs)} to register (loader.setupTimeoutMs).`
       await withTimeLimit(Promise.resolve(app.instance.ready()), timeoutMs, late, signal)
     } catch (error) {
+      if (isLoadTimeout(error)) throw new PluginFailure('routes', late, error)
       throw PluginFailure.from('routes', error)
     }
   }
@@ -127,6 +128,12 @@ export class PluginRoutes {
     }
     reserveAppMethods(instance)
   }
+}
+
+/** Fastify watches over each nested plugin with the same limit, and may be first to see that it is over. */
+function isLoadTimeout(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return code === 'AVV_ERR_PLUGIN_EXEC_TIMEOUT' || code === 'FST_ERR_PLUGIN_TIMEOUT'
 }
 
 function stopped(): NodekeepError {

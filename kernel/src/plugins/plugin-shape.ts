@@ -9,7 +9,7 @@ import type { PluginManifest } from './manifest.ts'
  * @throws PluginFailure in the phase `shape`
  */
 export function checkPlugin(exported: unknown, manifest: PluginManifest, source: string): Plugin {
-  if (!isPlugin(exported)) {
+  if (!isPlugin(exported) || !isComplete(exported)) {
     throw new PluginFailure(
       'shape',
       `The default export of ${source} is not a plugin. Export what definePlugin returns, as default.`,
@@ -25,11 +25,17 @@ export function checkPlugin(exported: unknown, manifest: PluginManifest, source:
   return exported
 }
 
+/** Whether it has what `definePlugin` gives: a brand can be forged. */
+function isComplete({ setup, ...lists }: Plugin): boolean {
+  const maps = [lists.requires, lists.optional, lists.contributes, lists.provides]
+  return typeof setup === 'function' && maps.every((map) => typeof map === 'object' && map !== null)
+}
+
 /** @throws PluginFailure in the phase `shape` */
 export function checkDeclarations(plugin: Plugin): void {
   const { requires, optional, contributes, provides } = plugin
   for (const [list, declared] of Object.entries({ requires, optional, contributes, provides })) {
-    for (const [name, token] of Object.entries(declared ?? {})) checkToken(list, name, token)
+    for (const [name, token] of Object.entries(declared)) checkToken(list, name, token)
   }
   for (const name of Object.keys(requires)) {
     if (name in optional) {

@@ -1,0 +1,161 @@
+import { fileURLToPath } from 'node:url'
+
+/** A fixture that can't come up, and what the node is to say of it. */
+export interface FailingPlugin {
+  /** The folder below `fixtures`. */
+  readonly folder: string
+  readonly state: 'failed' | 'blocked'
+  readonly phase: string | null
+  readonly reason: RegExp
+  /** The id in the configuration, when it is not the folder. */
+  readonly id?: string
+  /** Fixtures that have to be there too. */
+  readonly beside?: readonly string[]
+  /** What its section of the configuration says. */
+  readonly section?: unknown
+}
+
+/** Where the fixtures lie. */
+export const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
+
+/** Limits that let a test wait for a plugin that hangs. */
+export const shortLimits = {
+  importTimeoutMs: 1500,
+  setupTimeoutMs: 400,
+  startTimeoutMs: 300,
+  stopTimeoutMs: 300,
+}
+
+const failed = (phase: string, folder: string, reason: RegExp, more: Partial<FailingPlugin> = {}) =>
+  ({ folder, state: 'failed', phase, reason, ...more }) as const
+
+const blocked = (folder: string, reason: RegExp, more: Partial<FailingPlugin> = {}) =>
+  ({ folder, state: 'blocked', phase: null, reason, ...more }) as const
+
+/** Every fixture that fails before the node listens. */
+export const failingPlugins: readonly FailingPlugin[] = [
+  failed('locate', 'not-there', /no package\.json in .*not-there\. "from" must name the folder/),
+  failed('manifest', 'broken/manifest', /package\.json can't be read/, { id: 'broken-manifest' }),
+  failed('manifest', 'no-manifest-field', /has no "nodekeep" field, so it is no Nodekeep plugin/),
+  failed('manifest', 'no-id', /"nodekeep\.id" must be a text that is not empty/),
+  failed('sdk', 'wrong-sdk', /works with SDK \^7\.1\.0, and this node has SDK 0\.1\.0\. Install/),
+  failed('sdk', 'bad-sdk-range', /"newest please", which is no version range/),
+  failed(
+    'import',
+    'lacks-entry',
+    /names the entry .*dist\/index\.js, which does not exist\. Was the package built/,
+  ),
+  failed(
+    'import',
+    'throws-at-import',
+    /^nodekeep-throws-at-import@1\.2\.3 threw while it was imported: the import broke/,
+  ),
+  failed('import', 'throws-nothing-at-import', /threw while it was imported: undefined/),
+  failed('import', 'hangs-at-import', /took longer than 1\.5 s \(loader\.importTimeoutMs\)/),
+  failed('import', 'broken/syntax', /threw while it was imported: Unexpected/, { id: 'broken-syntax' }),
+  failed(
+    'dependency',
+    'lacks-dependency',
+    /needs "nodekeep-no-such-library", which is not installed\. Add it/,
+  ),
+  failed(
+    'dependency',
+    'lacks-dependency-commonjs',
+    /needs "nodekeep-no-such-library", which is not installed/,
+  ),
+  failed('dependency', 'lacks-own-file', /needs its file .*gone\.js, which does not exist/),
+  failed('shape', 'exports-nothing', /is not a plugin\. Export what definePlugin returns, as default/),
+  failed('shape', 'exports-a-function', /is not a plugin\. Export what definePlugin returns/),
+  failed('shape', 'forged-brand', /is not a plugin\. Export what definePlugin returns/),
+  failed('shape', 'other-id', /"other-id" in its manifest and "another-id" in definePlugin/),
+  failed('shape', 'bad-tokens', /names "files" in "requires" without a service or registry/),
+  failed('shape', 'provides-registry', /provides "checks", but health-checks@1 is no service/),
+  failed('shape', 'takes-context-name', /declares the name "log" twice, or one that every setup context has/),
+  failed('configuration', 'bad-configuration', /bad-configuration\.size .*must be a whole number/, {
+    section: { size: 'large' },
+  }),
+  failed('configuration', 'broken-config-schema', /can't be checked, since its plugin's schema is wrong/),
+  blocked(
+    'misses-provider',
+    /needs the service "test-nowhere@1", which no enabled plugin provides\. Install/,
+  ),
+  blocked('chicken', /wait for each other: "egg" → "chicken" → "egg"\. Disable one/, { beside: ['egg'] }),
+  blocked(
+    'needs-broken',
+    /needs the service "test-greeter@1".*"throws-in-start" would, but it is failed: onStart broke/,
+    {
+      beside: ['throws-in-start'],
+    },
+  ),
+  failed('setup', 'throws-in-setup', /^the setup broke$/),
+  failed('setup', 'throws-nothing-in-setup', /^undefined$/),
+  failed('setup', 'rejects-in-setup', /^the setup broke later$/),
+  failed('setup', 'hangs-in-setup', /^Its setup took longer than 400 ms \(loader\.setupTimeoutMs\)\.$/),
+  failed(
+    'setup',
+    'returns-no-service',
+    /provides "test-unmade@1" as "unmade", but its setup returned nothing/,
+  ),
+  failed(
+    'setup',
+    'takes-check-of-kernel',
+    /adds "database" to the registry "health-checks@1", where "kernel" has/,
+  ),
+  failed('routes', 'route-twice', /Method 'GET' already declared for route '\/route-twice'/),
+  failed('publish', 'collides', /route GET \/healthy belongs to "healthy" already\. Disable one/, {
+    beside: ['healthy'],
+  }),
+  failed('publish', 'collides-parametric', /route GET \/healthy\/:id belongs to "healthy" already/, {
+    beside: ['healthy'],
+  }),
+  failed('publish', 'collides-optional-parameter', /route GET \/healthy\/:id\? .*"healthy" already/, {
+    beside: ['healthy'],
+  }),
+  failed('publish', 'collides-with-kernel', /route GET \/health belongs to "kernel" already/),
+  failed('routes', 'broken-schema', /validation schema for POST: \/broken-schema, due to error schema is invalid/),
+  failed('routes', 'broken-response-schema', /nowhere/),
+  failed('routes', 'throws-in-nested', /^the nested plugin broke$/),
+  failed('routes', 'throws-in-nested-later', /^the nested plugin broke later$/),
+  failed('routes', 'hangs-in-nested', /took longer than 400 ms to register \(loader\.setupTimeoutMs\)/),
+  failed('routes', 'hangs-in-routes', /took longer than 400 ms to register \(loader\.setupTimeoutMs\)/),
+  failed('routes', 'throws-in-ready', /^onReady broke$/),
+  failed(
+    'routes',
+    'public-without-reason',
+    /GET \/public-without-reason is public\. Say why in "publicReason"/,
+  ),
+  failed('routes', 'unknown-access', /has the access "friends"\. Use "user", "owner" or "public"/),
+  failed('routes', 'sets-error-handler', /must not call app\.setErrorHandler\(\).*"serializeError"/),
+  failed('routes', 'sets-error-handler-nested', /must not call app\.setErrorHandler\(\)/),
+  failed(
+    'routes',
+    'sets-error-handler-of-route',
+    /route GET \/sets-error-handler-of-route has an "errorHandler"/,
+  ),
+  failed('routes', 'sets-not-found-handler', /must not call app\.setNotFoundHandler\(\)/),
+  failed('routes', 'listens-itself', /must not call app\.listen\(\)/),
+  failed('start', 'throws-in-start', /^onStart broke$/),
+  failed('start', 'rejects-in-start', /^onStart broke later$/),
+  failed('start', 'hangs-in-start', /^Its onStart took longer than 300 ms \(loader\.startTimeoutMs\)\.$/),
+]
+
+export function idOf({ id, folder }: FailingPlugin): string {
+  return id ?? folder
+}
+
+/** The configuration of a node with some of the fixtures. */
+export function configurationOf(
+  plugins: readonly FailingPlugin[],
+  required: boolean,
+  beside: readonly string[] = [],
+): Record<string, unknown> {
+  const optional = new Set([...beside, ...plugins.flatMap((plugin) => plugin.beside ?? [])])
+  const entries = [
+    ...[...optional].map((folder) => [folder, { from: `./${folder}`, required: false }] as const),
+    ...plugins.map((plugin) => [idOf(plugin), { from: `./${plugin.folder}`, required }] as const),
+  ]
+  const sections = plugins.flatMap((plugin) =>
+    plugin.section === undefined ? [] : [[idOf(plugin), plugin.section] as const],
+  )
+  return { plugins: Object.fromEntries(entries), loader: shortLimits, ...Object.fromEntries(sections) }
+}
