@@ -112,7 +112,11 @@ export const failingPlugins: readonly FailingPlugin[] = [
     beside: ['healthy'],
   }),
   failed('publish', 'collides-with-kernel', /route GET \/health belongs to "kernel" already/),
-  failed('routes', 'broken-schema', /validation schema for POST: \/broken-schema, due to error schema is invalid/),
+  failed(
+    'routes',
+    'broken-schema',
+    /validation schema for POST: \/broken-schema, due to error schema is invalid/,
+  ),
   failed('routes', 'broken-response-schema', /nowhere/),
   failed('routes', 'throws-in-nested', /^the nested plugin broke$/),
   failed('routes', 'throws-in-nested-later', /^the nested plugin broke later$/),

@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { PluginDescription } from '@nodekeep/kernel/testing'
+import { fixtures, shortLimits } from '../loader/failing-plugins.ts'
+
+const cli = fileURLToPath(new URL('../../kernel/src/cli/nodekeep.ts', import.meta.url))
+const wallet = '0x1111111111111111111111111111111111111111'
+
+/** The presets that Nodekeep comes with. */
+export const presets = ['minimal', 'default'].map((name) =>
+  fileURLToPath(new URL(`../../config/${name}.json`, import.meta.url)),
+)
+
+/** How a node ended. */
+export interface End {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A node in a process of its own, started by the command line with a configuration file. */
+export interface NodeProcess {
+  readonly child: ChildProcess
+  readonly file: string
+  /** Resolves with the address when the node listens; rejects when it ends before. */
+  readonly ready: Promise<URL>
+  readonly end: Promise<End>
+  /** The log so far. */
+  log(): readonly Record<string, unknown>[]
+  /** Resolves with the first line of the log that fits, also a later one. */
+  logged(fits: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>
+  /** Ends the process if need be, and removes its folder. */
+  remove(): Promise<void>
+}
+
+/** The entries of fixtures in a map of plugins. */
+export function fromFixtures(folders: readonly string[], required: boolean): Record<string, unknown> {
+  return Object.fromEntries(folders.map((folder) => [folder, { from: join(fixtures, folder), required }]))
+}
+
+/** Starts a node. The configuration says the rest: a preset, plugins, the owner. */
+export async function startNodeProcess(
+  configuration: Readonly<Record<string, unknown>>,
+  args: readonly string[] = [],
+): Promise<NodeProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'nodekeep-boot-'))
+  const file = join(folder, 'nodekeep.json')
+  const whole = { data: './data', auth: { owner: wallet }, loader: shortLimits, ...configuration }
+  await writeFile(file, JSON.stringify(whole, null, 2))
+  const child = spawn(
+    process.execPath,
+    ['--conditions=nodekeep-source', cli, 'start', '--config', 'nodekeep.json', '--port', '0', ...args],
+    { cwd: folder, env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  const output = { stdout: '', stderr: '' }
+  const watchers = new Set<() => void>()
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text
+      for (const watcher of watchers) watcher()
+    })
+  }
+  const end = once(child, 'close').then(([code, signal]) => ({ code, signal, ...output }) as End)
+  const log = () => linesOf(output.stdout)
+  const logged = (fits: (line: Record<string, unknown>) => boolean) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>>()
+    const look = () => {
+      const line = log().find(fits)
+      if (line !== undefined) resolve(line)
+    }
+    watchers.add(look)
+    look()
+    end.then(({ stderr }) => reject(new Error(`The node ended before: ${stderr}`)))
+    return promise.finally(() => watchers.delete(look))
+  }
+  const ready = logged(({ msg }) => msg === 'The node is ready.').then(({ url }) => new URL(String(url)))
+  ready.catch(() => {})
+  return {
+    child,
+    file,
+    ready,
+    end,
+    log,
+    logged,
+    async remove() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      await end
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function linesOf(stdout: string): Record<string, unknown>[] {
+  const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1)
+  return whole.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
+}
+
+/** Signs the owner in, at a node with the fixture `trusting-login`. */
+export async function signInOwner(
+  url: URL,
+): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
+  const answer = await fetch(new URL('/auth/trusting', url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ uuid: wallet, address: wallet, token: 'trust me' }),
+  })
+  const { sessionToken } = (await answer.json()) as { sessionToken: string }
+  return (path, init = {}) => {
+    const headers = new Headers(init.headers)
+    headers.set('authorization', `Bearer ${sessionToken}`)
+    return fetch(new URL(path, url), { ...init, headers })
+  }
+}
+
+/** What the owner sees of all plugins, by id. */
+export async function listPlugins(
+  ask: (path: string) => Promise<Response>,
+): Promise<ReadonlyMap<string, PluginDescription>> {
+  const { plugins } = (await (await ask('/api/system/plugins')).json()) as { plugins: PluginDescription[] }
+  return new Map(plugins.map((plugin) => [plugin.id, plugin]))
+}

@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { test } from 'tap'
+import { configurationOf, type FailingPlugin, failingPlugins, fixtures, idOf } from './failing-plugins.ts'
+
+/** The error with which a node ends that is not to do without the plugin. */
+async function bootError(failing: FailingPlugin, dataFolder: string): Promise<Error> {
+  const config = configurationOf([failing], true)
+  try {
+    const node = await createTestNode({ folder: fixtures, dataFolder, config })
+    await node.stop()
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error('the node started')
+}
+
+test('a required plugin that fails ends the start with one error', async (t) => {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-required-'))
+  t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
+  for (const failing of failingPlugins) {
+    const id = idOf(failing)
+    t.test(id, async (t) => {
+      // The same data folder each time: a start that fails leaves no lock behind.
+      const error = await bootError(failing, dataFolder)
+      const [first, line = '', hint, ...rest] = error.message.split('\n')
+      t.equal(error.name, 'BootFailure')
+      t.equal(first, "The node can't start, since a required plugin is not up:")
+      const state = failing.phase === null ? failing.state : `${failing.state} (${failing.phase})`
+      const head = `  "${id}" (the given configuration) is ${state}: `
+      t.equal(line.slice(0, head.length), head, 'it names the plugin, its place and its state')
+      t.match(line.slice(head.length), failing.reason, 'it says why')
+      t.match(hint, `say "plugins": { "${id}": { "required": false } }`, 'it says what to do')
+      t.same(rest, [], 'that is all')
+    })
+  }
+})
+
+test('several of them are listed in one error', async (t) => {
+  const several = failingPlugins.filter(({ state }) => state === 'failed').slice(0, 6)
+  const config = configurationOf(several, true)
+  const error = await createTestNode({ folder: fixtures, config }).catch((error: Error) => error)
+  t.type(error, Error)
+  const { message } = error as Error
+  t.match(message, /6 required plugins are not up:/)
+  for (const failing of several) t.match(message, `"${idOf(failing)}" (the given configuration) is failed`)
+})
