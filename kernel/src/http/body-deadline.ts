@@ -23,11 +23,13 @@ export function watchBody(request: IncomingMessage, ms: number, kind: 'buffered'
       return
     }
     clearInterval(timer)
-    if (request.complete) return
-    const cut = setTimeout(() => socket.destroy(), ms)
+    if (request.complete || socket.destroyed) return
+    const cut = setTimeout(() => socket.destroy(), ms).unref()
     socket.once('close', () => clearTimeout(cut))
     failBody(request, tooLate(ms))
   }, ms)
+  // A body that was refused and never read has no end, and no close when its connection goes.
+  timer.unref()
   const stop = () => clearInterval(timer)
   request.once('end', stop).once('close', stop)
 }
