@@ -1,0 +1,63 @@
+import { checksumAddress } from './checksum-address.ts'
+import { siweMessage } from './message.ts'
+
+/** The answer to `GET /auth/siwe/nonce`. */
+export interface NonceAnswer {
+  readonly nonce: string
+  /** ISO 8601 */
+  readonly expires: string
+  readonly domain: string
+  readonly uri: string
+  readonly chainId: number
+  readonly statement: string
+}
+
+/** The body of `POST /auth/siwe`, to which an owner-to-be adds the claim code as `claim`. */
+export interface SiweCredentials {
+  /** The account in the form of CAIP-10. */
+  readonly uuid: string
+  /** In EIP-55 form. */
+  readonly address: string
+  readonly token: string
+}
+
+/** What may differ from the nonce's answer. */
+export interface SiweOptions {
+  /** The chain of a smart-contract wallet, when the node knows several chains. */
+  readonly chainId?: number
+  /** The time of the node, for devices whose clock is wrong. Now, when not given. */
+  readonly issuedAt?: Date
+}
+
+/**
+ * Has a wallet sign, and makes the body of the sign-in.
+ *
+ * @param address the wallet's address, `0x` and 40 hexadecimal digits in any case
+ * @param sign asks the wallet to sign the text (EIP-191, `personal_sign`); resolves to `0x` and hexadecimal digits
+ * @example
+ * const answer = await (await fetch(`${node}/auth/siwe/nonce`)).json()
+ * const [address] = await ethereum.request({ method: 'eth_requestAccounts' })
+ * const sign = (message) => ethereum.request({ method: 'personal_sign', params: [message, address] })
+ * const body = JSON.stringify(await siweCredentials(answer, address, sign))
+ * await fetch(`${node}/auth/siwe`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+ */
+export async function siweCredentials(
+  answer: NonceAnswer,
+  address: string,
+  sign: (message: string) => string | Promise<string>,
+  { chainId = answer.chainId, issuedAt = new Date() }: SiweOptions = {},
+): Promise<SiweCredentials> {
+  const message = siweMessage({ ...answer, chainId, address, issuedAt })
+  const signature = (await sign(message)).toLowerCase()
+  const checksummed = checksumAddress(address)
+  return {
+    uuid: `eip155:${chainId}:${checksummed}`,
+    address: checksummed,
+    token: base64url(JSON.stringify({ message, signature })),
+  }
+}
+
+function base64url(text: string): string {
+  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte))
+  return btoa(bytes.join('')).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}

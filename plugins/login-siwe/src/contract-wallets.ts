@@ -1,0 +1,97 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import type { Ethereum } from './ethereum.ts'
+import type { JsonRpc } from './json-rpc.ts'
+
+/** A signature to be checked by the contract that an address belongs to. */
+export interface ContractSignature {
+  readonly address: string
+  /** Hash of the signed message (EIP-191). */
+  readonly hash: string
+  /** `0x` and hexadecimal digits in lower case. */
+  readonly signature: string
+}
+
+/** `isValidSignature(bytes32,bytes)` and what it answers to a valid signature, padded to a word (ERC-1271). */
+const selector = '0x1626ba7e'
+const valid = selector.padEnd(66, '0')
+
+/** The last 32 bytes of a signature for a wallet that need not be deployed yet (ERC-6492). */
+const predeploySuffix = '6492'.repeat(16)
+
+/** Asks the contracts of one chain whether a signature is theirs. */
+export class ContractWallets {
+  readonly #chainId: number
+  readonly #rpc: JsonRpc
+  #isRightChain = false
+
+  constructor(chainId: number, rpc: JsonRpc) {
+    this.#chainId = chainId
+    this.#rpc = rpc
+  }
+
+  /**
+   * Whether the contract at the address says that it signed. An address without code never does.
+   *
+   * @throws NodekeepError UPSTREAM_ERROR or UPSTREAM_TIMEOUT when the chain can't be asked
+   */
+  async hasSigned(signed: ContractSignature, ethereum: Ethereum, signal: AbortSignal): Promise<boolean> {
+    await this.#checkChain(signal)
+    if (signed.signature.endsWith(predeploySuffix)) {
+      const data = await validatorCall(signed, ethereum)
+      const answer = await this.#call({ data }, signal)
+      return answer !== null && /^0x0*1$/.test(answer)
+    }
+    const parameters = encode(ethereum, ['bytes32', 'bytes'], [signed.hash, signed.signature])
+    const answer = await this.#call({ to: signed.address, data: selector + parameters }, signal)
+    return answer?.slice(0, valid.length).toLowerCase() === valid
+  }
+
+  /** What the call returns, or `null` when the contract refused it. */
+  async #call(transaction: object, signal: AbortSignal): Promise<string | null> {
+    const answer = await this.#rpc('eth_call', [transaction, 'latest'], signal)
+    if ('result' in answer) return answer.result
+    if (isRevert(answer.error)) return null
+    throw unusable(`eth_call failed with ${answer.error.code}: ${answer.error.message}`)
+  }
+
+  /** An endpoint of another chain would vouch for contracts that others put at the same addresses there. */
+  async #checkChain(signal: AbortSignal): Promise<void> {
+    if (this.#isRightChain) return
+    const answer = await this.#rpc('eth_chainId', [], signal)
+    if (!('result' in answer)) throw unusable(`eth_chainId failed with ${answer.error.code}`)
+    if (Number(answer.result) !== this.#chainId) {
+      throw unusable(
+        `the endpoint of chain ${this.#chainId} in "rpcUrls" serves chain ${Number(answer.result)}`,
+      )
+    }
+    this.#isRightChain = true
+  }
+}
+
+/** The call without destination that runs the universal validator of ERC-6492 and leaves nothing behind. */
+async function validatorCall(
+  { address, hash, signature }: ContractSignature,
+  ethereum: Ethereum,
+): Promise<string> {
+  const { universalSignatureValidatorBytecode } = await import('ox/erc6492/SignatureErc6492')
+  return (
+    universalSignatureValidatorBytecode +
+    encode(ethereum, ['address', 'bytes32', 'bytes'], [address, hash, signature])
+  )
+}
+
+/** ABI encoding without the leading `0x`. */
+function encode({ ethers }: Ethereum, types: readonly string[], values: readonly string[]): string {
+  return ethers.AbiCoder.defaultAbiCoder().encode(types, values).slice(2)
+}
+
+/** Servers agree on neither code nor words for a call that the contract ended. */
+function isRevert({ code, message }: { code: number; message: string }): boolean {
+  return code === 3 || code === -32015 || /revert|invalid opcode|stack underflow|invalid jump/i.test(message)
+}
+
+function unusable(why: string): NodekeepError {
+  return new NodekeepError('UPSTREAM_ERROR', 'The chain can not be asked now. Try again later.', {
+    cause: new Error(why),
+  })
+}

@@ -1,0 +1,20 @@
+import { Address, definePlugin, LoginProviders } from '@nodekeep/plugin-sdk'
+import { configSchema } from './config.ts'
+import { nonceRoute } from './nonce-route.ts'
+import { Nonces } from './nonces.ts'
+import { SiweProvider } from './siwe-provider.ts'
+
+/** Sign-in with Ethereum: contributes the login provider `siwe` and serves its nonces. */
+export default definePlugin({
+  id: 'login-siwe',
+  description: 'Sign-in with an Ethereum wallet (EIP-4361).',
+  config: configSchema,
+  requires: { address: Address },
+  contributes: { providers: LoginProviders },
+  async setup({ config, state, address, providers, routes }) {
+    const nonces = new Nonces(state, config.nonceTtlSeconds * 1000, config.maxOutstandingNonces)
+    await nonces.load()
+    providers.add('siwe', new SiweProvider(config, nonces))
+    routes((app) => nonceRoute(app, config, nonces, address))
+  },
+})

@@ -1,0 +1,18 @@
+import { loginConformance } from '@nodekeep/plugin-sdk/conformance/login'
+import { test } from 'tap'
+import { startLoginNode } from './fixtures/login-node.ts'
+import { credentials, Wallet } from './fixtures/wallet.ts'
+
+loginConformance(test, {
+  singleUse: true,
+  async setUp() {
+    const { node, provider, origin, nonce } = await startLoginNode()
+    const wallet = Wallet.createRandom()
+    return {
+      provider,
+      origin,
+      credentials: async () => credentials(await nonce(), wallet),
+      close: () => node.stop(),
+    }
+  },
+})
