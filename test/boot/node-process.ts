@@ -100,27 +100,33 @@ function linesOf(stdout: string): Record<string, unknown>[] {
   return whole.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
 }
 
+/** The owner of a node, signed in. */
+export interface Owner {
+  readonly token: string
+  /** Like the global `fetch`, with a path of the node and the owner's session. */
+  ask(path: string, init?: RequestInit): Promise<Response>
+}
+
 /** Signs the owner in, at a node with the fixture `trusting-login`. */
-export async function signInOwner(
-  url: URL,
-): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
+export async function signInOwner(url: URL): Promise<Owner> {
   const answer = await fetch(new URL('/auth/trusting', url), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ uuid: wallet, address: wallet, token: 'trust me' }),
   })
-  const { sessionToken } = (await answer.json()) as { sessionToken: string }
-  return (path, init = {}) => {
-    const headers = new Headers(init.headers)
-    headers.set('authorization', `Bearer ${sessionToken}`)
-    return fetch(new URL(path, url), { ...init, headers })
+  const { sessionToken: token } = (await answer.json()) as { sessionToken: string }
+  return {
+    token,
+    ask(path, init = {}) {
+      const headers = new Headers(init.headers)
+      headers.set('authorization', `Bearer ${token}`)
+      return fetch(new URL(path, url), { ...init, headers })
+    },
   }
 }
 
 /** What the owner sees of all plugins, by id. */
-export async function listPlugins(
-  ask: (path: string) => Promise<Response>,
-): Promise<ReadonlyMap<string, PluginDescription>> {
+export async function listPlugins({ ask }: Owner): Promise<ReadonlyMap<string, PluginDescription>> {
   const { plugins } = (await (await ask('/api/system/plugins')).json()) as { plugins: PluginDescription[] }
   return new Map(plugins.map((plugin) => [plugin.id, plugin]))
 }

@@ -6,19 +6,15 @@ import { presets, startNodeProcess } from './node-process.ts'
 /** One of each way to fail: the whole list runs in test/loader. */
 const chosen = [
   'not-there',
-  'no-manifest-field',
   'wrong-sdk',
   'throws-at-import',
   'hangs-at-import',
   'lacks-dependency',
-  'exports-nothing',
   'bad-configuration',
   'misses-provider',
   'throws-in-setup',
   'hangs-in-setup',
   'route-twice',
-  'collides-with-kernel',
-  'throws-in-nested-later',
   'throws-in-start',
 ]
 

@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import { test } from 'tap'
+import { configurationOf, failingPlugins, fixtures, idOf } from '../loader/failing-plugins.ts'
+import { fromFixtures, listPlugins, presets, signInOwner, startNodeProcess } from './node-process.ts'
+
+/** Fixtures that work, but leave an error unhandled, and what is said of it. */
+const faulty = {
+  'leaves-rejection-in-import': /left in import/,
+  'leaves-rejection-in-setup': /left in setup/,
+  'leaves-rejection-in-start': /left in onStart/,
+  'throws-in-timer': /the timer broke/,
+  'rejects-in-timer': /a text that was thrown/,
+  'routes-too-late': /Register routes before setup ends/,
+}
+
+for (const preset of presets) {
+  test(`${preset.split('/').at(-1)} serves with every broken plugin beside it`, async (t) => {
+    const broken = configurationOf(failingPlugins, false, ['healthy', 'probe'])
+    const plugins = Object.fromEntries(
+      Object.entries(broken.plugins as Record<string, { from: string }>).map(([id, entry]) => [
+        id,
+        { ...entry, from: join(fixtures, entry.from) },
+      ]),
+    )
+    const node = await startNodeProcess({
+      ...broken,
+      extends: preset,
+      plugins: { ...plugins, ...fromFixtures([...Object.keys(faulty), 'trusting-login'], false) },
+    })
+    t.teardown(() => node.remove())
+    const url = await node.ready
+    const owner = await signInOwner(url)
+    const { ask } = owner
+    const late = [/the timer broke/, /a text that was thrown/, /Register routes before/]
+    for (const fault of late) await node.logged(({ err }) => fault.test(JSON.stringify(err ?? '')))
+
+    const listed = await listPlugins(owner)
+    for (const failing of failingPlugins) {
+      const { state, phase } = failing
+      t.match(listed.get(idOf(failing)), { state, phase, configuredAt: /^nodekeep\.json:\d+$/ })
+    }
+    for (const [id, reason] of Object.entries(faulty)) {
+      t.match(listed.get(id), { state: 'degraded', phase: 'run', reason })
+      t.equal((await ask(`/${id}/trace`)).status, 200, `${id} still answers`)
+    }
+    t.same(await (await ask('/healthy')).json(), { well: true })
+    const checks = ['database', ...Object.keys(faulty).map((id) => `check-of-${id}`)].sort()
+    const probe = (await (await ask('/probe')).json()) as {
+      checks: string[]
+      heard: string[]
+      greeting: null
+    }
+    t.same(probe.checks.sort(), checks, 'of the broken ones no health check is left')
+    t.same(probe.heard.sort(), Object.keys(faulty).sort(), 'nor a listener')
+
+    node.child.kill('SIGTERM')
+    t.match(await node.end, { code: 0, signal: null }, 'and it stops as any other')
+  })
+}
