@@ -27,7 +27,7 @@ export function orderPlugins(
   available: ReadonlySet<string>,
   explain: (service: string) => string,
 ): Order {
-  const graph = new ServiceGraph(plugins)
+  const graph = new ServiceGraph(plugins, available)
   const blocked = new Map<string, string>()
   const ids: string[] = []
   const visited = new Set<string>()
@@ -84,12 +84,14 @@ class ServiceGraph {
   readonly #plugins: readonly OrderedPlugin[]
   readonly #providers: ReadonlyMap<string, OrderedPlugin>
 
-  constructor(plugins: readonly OrderedPlugin[]) {
+  /** What is available already has no provider among the plugins, whatever they declare. */
+  constructor(plugins: readonly OrderedPlugin[], available: ReadonlySet<string>) {
     this.#plugins = plugins
     this.#providers = new Map(
       plugins
         .toSorted((a, b) => Number(a.isUp) - Number(b.isUp))
-        .flatMap((plugin) => plugin.provides.map((key) => [key, plugin] as const)),
+        .flatMap((plugin) => plugin.provides.map((key) => [key, plugin] as const))
+        .filter(([key]) => !available.has(key)),
     )
   }
 
