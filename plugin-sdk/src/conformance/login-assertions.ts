@@ -38,15 +38,6 @@ export async function assertAborts(
   )
 }
 
-/** Waits for what should come at once. Only who never answers makes it wait to the end. */
-export async function soon(awaited: Promise<void>, otherwise: string): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new assert.AssertionError({ message: otherwise })), 2000)
-  })
-  await Promise.race([awaited, late]).finally(() => clearTimeout(timer))
-}
-
 async function rejection(verifying: Promise<VerifiedLogin>, { token }: LoginCredentials): Promise<unknown> {
   const outcome = await verifying.then(
     () => null,

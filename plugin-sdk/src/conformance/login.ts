@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
 import type { LoginCredentials, LoginProvider } from '../contracts/login.ts'
 import type { ConformanceTest } from './conformance-test.ts'
-import {
-  assertAborts,
-  assertErrorCode,
-  assertRefused,
-  assertVouched,
-  soon,
-  verify,
-} from './login-assertions.ts'
+import { assertAborts, assertErrorCode, assertRefused, assertVouched, verify } from './login-assertions.ts'
 import { changedAt, unreadableTokens } from './login-tokens.ts'
+import { soon } from './soon.ts'
 
 export type { ConformanceTest }
 

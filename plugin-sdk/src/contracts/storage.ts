@@ -9,7 +9,7 @@ export interface StorageEntry {
   readonly size: number
   readonly modified: Date
   readonly created: Date
-  /** Changes whenever the content of a file does; compared for equality only. Printable ASCII without `"`. */
+  /** Changes whenever the content of a file does; compared for equality only. Visible ASCII without `"`. */
   readonly revision: string
 }
 
@@ -24,7 +24,7 @@ export interface StorageConditions {
 export interface StorageReadOptions {
   /** First byte, counted from 0. */
   readonly start?: number
-  /** Last byte, inclusive. Both are within the file. */
+  /** Last byte, inclusive. RANGE_NOT_SATISFIABLE when one of the two is not within the file. */
   readonly end?: number
   /**
    * Lets the backend reuse the memory of a chunk once the next one is asked for. It saves most of the cost of large
@@ -43,11 +43,14 @@ export interface StorageStaged {
 }
 
 export interface StorageWriteOptions extends StorageConditions {
-  /** Bytes that will come, where known. A backend may refuse early what can't fit. */
+  /**
+   * Bytes that will come, where known. A backend may refuse early what can't fit. VALIDATION_ERROR when the content
+   * turns out to have fewer or more: nothing is stored then.
+   */
   readonly size?: number
   /**
    * Called once, when all bytes are there and only the last, atomic step is left. When it rejects, the write is given
-   * up. A journal notes here what is about to happen.
+   * up and rejects with the same. A journal notes here what is about to happen.
    */
   readonly beforeCommit?: (staged: StorageStaged) => Promise<void>
   readonly signal?: AbortSignal
@@ -62,7 +65,7 @@ export interface StorageReading {
 
 /** What a backend can do beyond the minimum. */
 export interface StorageCapabilities {
-  /** `move` is atomic: nobody ever sees both places or none. */
+  /** `move` is atomic: nobody ever sees both places or none. Revisions stay what they are. */
   readonly atomicMove: boolean
   /** A resolved write survives the loss of power. */
   readonly durable: boolean
@@ -85,7 +88,8 @@ export interface StorageSnapshot {
  * A write appears whole or not at all, to everybody at the same moment; of several at once, the last one wins whole.
  *
  * Every method throws NodekeepError NOT_FOUND for what is missing, CONFLICT where a file stands in the place of
- * a folder or the other way round, INSUFFICIENT_STORAGE when full, SERVICE_UNAVAILABLE when out of reach.
+ * a folder or the other way round, INSUFFICIENT_STORAGE when full, SERVICE_UNAVAILABLE when out of reach. A call whose
+ * signal is aborted ends soon, with the reason of the signal. `@nodekeep/plugin-sdk/conformance/storage` tests all of it.
  */
 export interface StorageBackend {
   readonly supports: StorageCapabilities
@@ -95,7 +99,11 @@ export interface StorageBackend {
   /** The entries of a folder, sorted by name in the order of UTF-16 code units. */
   list(path: string): AsyncIterable<StorageEntry>
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
-  /** Stores the whole stream or nothing: a failed or aborted write leaves what was there. */
+  /**
+   * Stores the whole content or nothing: a failed or aborted write leaves what was there. An error of the content
+   * comes through as it is. Its chunks are the backend's to keep: nobody changes them afterwards. Conditions hold at
+   * the last step, whatever happened while the content came.
+   */
   write(
     path: string,
     content: AsyncIterable<Uint8Array>,
@@ -103,11 +111,16 @@ export interface StorageBackend {
   ): Promise<StorageEntry>
   /** Makes a folder and its parents. One that exists is fine. */
   makeDirectory(path: string): Promise<void>
-  /** Removes a file, or a folder with all that is in it. */
+  /** Removes a file, or a folder with all that is in it. CONFLICT for the root. */
   remove(path: string, conditions?: Pick<StorageConditions, 'ifRevision'>): Promise<void>
-  /** Moves a file or folder. CONFLICT when the destination exists, unless `overwrite`. */
+  /**
+   * Moves a file or folder. Missing parents of the destination are made. CONFLICT when something is there, unless
+   * `overwrite`: then it is replaced whole, be it file or folder. CONFLICT always for the root, and for what would move
+   * onto itself, into itself or over a folder that it is in.
+   */
   move(source: string, destination: string, options?: { readonly overwrite?: boolean }): Promise<void>
   snapshot?(signal: AbortSignal): Promise<StorageSnapshot>
+  /** Gives up what is running. Every later call throws SERVICE_UNAVAILABLE; closing again is fine. */
   close(): Promise<void>
 }
 

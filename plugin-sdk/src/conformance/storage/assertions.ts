@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import type { StorageEntry } from '../../contracts/storage.ts'
+import { type ErrorCode, isNodekeepError } from '../../errors.ts'
+import { collect, stream } from './bytes.ts'
+import type { StorageView } from './subject.ts'
+
+/** Stores a short text. */
+export function put(storage: StorageView, path: string, text: string): Promise<StorageEntry> {
+  return storage.write(path, stream(text))
+}
+
+export async function text(storage: Pick<StorageView, 'read'>, path: string): Promise<string> {
+  const { content } = await storage.read(path)
+  return (await collect(content)).toString()
+}
+
+export async function entries(storage: Pick<StorageView, 'list'>, path: string): Promise<StorageEntry[]> {
+  const found: StorageEntry[] = []
+  for await (const entry of storage.list(path)) found.push(entry)
+  return found
+}
+
+export async function names(storage: Pick<StorageView, 'list'>, path: string): Promise<string[]> {
+  return (await entries(storage, path)).map(({ name }) => name)
+}
+
+export async function isAbsent(storage: StorageView, path: string): Promise<boolean> {
+  return storage.stat(path).then(
+    () => false,
+    (thrown: unknown) => {
+      assertCode(thrown, ['NOT_FOUND'], `stat ${path}`)
+      return true
+    },
+  )
+}
+
+export async function assertAbsent(storage: StorageView, path: string): Promise<void> {
+  assert.ok(await isAbsent(storage, path), `nothing is at ${path}`)
+  await assertFails(storage.read(path), ['NOT_FOUND'], `reading ${path}`)
+}
+
+export async function assertContent(
+  storage: Pick<StorageView, 'read'>,
+  path: string,
+  bytes: Uint8Array,
+): Promise<void> {
+  const { entry, content } = await storage.read(path)
+  assert.equal(entry.size, bytes.length, `${path} has the size that was written`)
+  assertSame(await collect(content), bytes, path)
+}
+
+/** Compares bytes without printing megabytes of them. */
+export function assertSame(actual: Uint8Array, expected: Uint8Array, what: string): void {
+  assert.equal(actual.length, expected.length, `${what}: as many bytes as expected`)
+  if (Buffer.compare(actual, expected) === 0) return
+  const first = actual.findIndex((byte, index) => byte !== expected[index])
+  assert.fail(`${what}: byte ${first} is another one`)
+}
+
+export function assertEntry(
+  entry: StorageEntry,
+  expected: Pick<StorageEntry, 'name' | 'type' | 'size'>,
+): void {
+  assert.deepEqual({ name: entry.name, type: entry.type, size: entry.size }, { ...expected })
+  for (const date of [entry.modified, entry.created]) {
+    assert.ok(date instanceof Date && !Number.isNaN(date.getTime()), `${entry.name} has dates`)
+  }
+  assert.match(entry.revision, /^[\x21\x23-\x7e]+$/, 'a revision is visible ASCII without quotes')
+}
+
+/** Waits for a failure with one of the codes. */
+export async function assertFails(
+  attempt: Promise<unknown>,
+  codes: readonly ErrorCode[],
+  what: string,
+): Promise<void> {
+  const outcome = await attempt.then(
+    () => null,
+    (thrown: unknown) => ({ thrown }),
+  )
+  if (outcome === null) assert.fail(`${what} succeeded instead of failing with ${codes.join(' or ')}`)
+  assertCode(outcome.thrown, codes, what)
+}
+
+export function assertCode(thrown: unknown, codes: readonly ErrorCode[], what: string): void {
+  if (!isNodekeepError(thrown)) {
+    assert.fail(`${what} failed with ${String(thrown)}, which is no NodekeepError`)
+  }
+  assert.ok(
+    codes.includes(thrown.code),
+    `${what}: ${thrown.code} (${thrown.message}) is no ${codes.join(', ')}`,
+  )
+  assert.notEqual(thrown.message, '', 'an error tells a person what to do')
+}
+
+/** Waits for an aborted call to end, with the reason of the signal or an error of the table. */
+export async function assertAborted(attempt: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const thrown = await attempt.then(
+    () => assert.fail('what was aborted succeeded'),
+    (reason: unknown) => reason,
+  )
+  assert.ok(
+    thrown === signal.reason || isNodekeepError(thrown),
+    `an aborted call ends with the signal's reason or a NodekeepError, not with ${String(thrown)}`,
+  )
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { assertContent, assertSame, names } from './assertions.ts'
+import { collect, pattern, stream } from './bytes.ts'
+import type { StorageCheck } from './subject.ts'
+
+export function concurrencyChecks(check: StorageCheck): void {
+  check(
+    'of many writers of one file the last wins whole, and readers see whole versions only',
+    async (storage) => {
+      const size = 300_000
+      const versions = Array.from({ length: 12 }, (_, version) => pattern(size, version + 1))
+      await storage.write('/file', stream(pattern(size, 99)))
+      const known = [...versions, pattern(size, 99)].map((bytes) => Buffer.from(bytes))
+      let writing = true
+      const readers = Array.from({ length: 3 }, async () => {
+        while (writing) {
+          const seen = await collect((await storage.read('/file')).content)
+          assert.ok(
+            known.some((bytes) => bytes.equals(seen)),
+            'a reader saw what nobody wrote',
+          )
+        }
+      })
+      const writers = versions.map((bytes, version) =>
+        storage.write('/file', stream(bytes, 1000 + 7001 * version)),
+      )
+      const written = await Promise.all(writers).finally(() => {
+        writing = false
+      })
+      await Promise.all(readers)
+      const { revision } = await storage.stat('/file')
+      const winner = written.findIndex((entry) => entry.revision === revision)
+      assert.notEqual(winner, -1, 'the file has the revision of one of the writes')
+      assertSame(
+        await collect((await storage.read('/file')).content),
+        versions[winner] ?? Buffer.alloc(0),
+        'the winner',
+      )
+    },
+  )
+
+  check('many files may be written at once into folders that nobody made yet', async (storage) => {
+    const files = Array.from({ length: 64 }, (_, index) => ({
+      path: `/new/${index % 4}/inner/${index}`,
+      bytes: pattern(20_000 + index, index + 1),
+    }))
+    await Promise.all(files.map(({ path, bytes }) => storage.write(path, stream(bytes, 4096))))
+    for (const { path, bytes } of files) await assertContent(storage, path, bytes)
+    assert.deepEqual(await names(storage, '/new'), ['0', '1', '2', '3'])
+  })
+
+  check('writes into a folder that is removed leave the tree whole', async (storage) => {
+    for (let round = 0; round < 10; round += 1) {
+      await storage.makeDirectory('/folder/inner')
+      const writes = Array.from({ length: 6 }, (_, index) =>
+        storage.write(`/folder/inner/${index}`, stream(`${index}`)),
+      )
+      const outcomes = await Promise.allSettled([storage.remove('/folder'), ...writes])
+      assert.equal(outcomes[0]?.status, 'fulfilled')
+      const left = await names(storage, '/folder/inner').catch(() => [])
+      for (const name of left) await assertContent(storage, `/folder/inner/${name}`, Buffer.from(name))
+      for (const root of await names(storage, '/')) await storage.remove(`/${root}`)
+    }
+  })
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { assertAbsent, assertCode, assertFails, names, put, text } from './assertions.ts'
+import { stream } from './bytes.ts'
+import type { StorageCheck, StorageView } from './subject.ts'
+
+export function conditionChecks(check: StorageCheck): void {
+  check('a write with a revision happens on that revision only', async (storage) => {
+    const { revision: first } = await put(storage, '/file', 'first')
+    const { revision: second } = await storage.write('/file', stream('second'), { ifRevision: first })
+    for (const ifRevision of [first, 'none-of-ours']) {
+      const attempt = storage.write('/file', stream('third'), { ifRevision })
+      await assertFails(attempt, ['PRECONDITION_FAILED'], 'a write on another revision')
+    }
+    assert.equal(await text(storage, '/file'), 'second')
+    assert.equal((await storage.stat('/file')).revision, second)
+    const missing = storage.write('/missing', stream('x'), { ifRevision: second })
+    await assertFails(missing, ['PRECONDITION_FAILED'], 'a write on a revision of nothing')
+    await assertAbsent(storage, '/missing')
+  })
+
+  check('a write where nothing may be happens where nothing is only', async (storage) => {
+    await storage.write('/folder/file', stream('first'), { ifAbsent: true })
+    const again = storage.write('/folder/file', stream('second'), { ifAbsent: true })
+    await assertFails(again, ['PRECONDITION_FAILED'], 'a write where a file is')
+    const folder = storage.write('/folder', stream('second'), { ifAbsent: true })
+    await assertFails(folder, ['PRECONDITION_FAILED', 'CONFLICT'], 'a write where a folder is')
+    assert.equal(await text(storage, '/folder/file'), 'first')
+    await storage.remove('/folder/file')
+    await storage.write('/folder/file', stream('third'), { ifAbsent: true })
+    assert.equal(await text(storage, '/folder/file'), 'third')
+  })
+
+  check('of many who write where nothing may be, exactly one succeeds', async (storage) => {
+    for (let round = 0; round < 5; round += 1) {
+      const path = `/race-${round}/file`
+      await assertOneWins(storage, path, () => ({ ifAbsent: true }))
+    }
+  })
+
+  check('of many who write on one revision, exactly one succeeds', async (storage) => {
+    for (let round = 0; round < 5; round += 1) {
+      const { revision } = await put(storage, '/file', `before round ${round}`)
+      await assertOneWins(storage, '/file', () => ({ ifRevision: revision }))
+    }
+  })
+
+  check('a removal with a revision removes that revision only', async (storage) => {
+    const { revision: first } = await put(storage, '/file', 'first')
+    const { revision: second } = await put(storage, '/file', 'second')
+    const stale = storage.remove('/file', { ifRevision: first })
+    await assertFails(stale, ['PRECONDITION_FAILED'], 'a removal of another revision')
+    assert.equal(await text(storage, '/file'), 'second')
+    await storage.remove('/file', { ifRevision: second })
+    assert.deepEqual(await names(storage, '/'), [])
+    const gone = storage.remove('/file', { ifRevision: second })
+    await assertFails(gone, ['NOT_FOUND', 'PRECONDITION_FAILED'], 'a removal of what is gone')
+  })
+}
+
+async function assertOneWins(
+  storage: StorageView,
+  path: string,
+  condition: () => { ifAbsent: true } | { ifRevision: string },
+): Promise<void> {
+  const attempts = Array.from({ length: 12 }, (_, writer) =>
+    storage.write(path, stream(`writer ${writer}`, 3), condition()),
+  )
+  const outcomes = await Promise.allSettled(attempts)
+  const winners = outcomes.flatMap(({ status }, writer) => (status === 'fulfilled' ? [writer] : []))
+  assert.equal(winners.length, 1, `${winners.length} of 12 writers succeeded`)
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') assertCode(outcome.reason, ['PRECONDITION_FAILED'], 'a late writer')
+  }
+  assert.equal(await text(storage, path), `writer ${winners[0]}`)
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import type { StorageBackend } from '../../contracts/storage.ts'
+import { soon } from '../soon.ts'
+import { assertAborted, assertContent, assertFails, entries, names, put, text } from './assertions.ts'
+import { pattern, silentStream, stream } from './bytes.ts'
+import type { BackendCheck } from './subject.ts'
+
+export function lifecycleChecks(check: BackendCheck): void {
+  check('a backend that works says so', async (backend) => {
+    await backend.probe(new AbortController().signal)
+    const signal = AbortSignal.abort()
+    await assertAborted(backend.probe(signal), signal)
+    assert.deepEqual(await names(backend, '/'), [], 'and leaves nothing behind')
+  })
+
+  check('after its close a backend is out of reach, and says so', async (backend) => {
+    await put(backend, '/file', 'x')
+    await backend.close()
+    await backend.close()
+    const signal = new AbortController().signal
+    const calls: [name: string, call: () => Promise<unknown>][] = [
+      ['probe', () => backend.probe(signal)],
+      ['stat', () => backend.stat('/file')],
+      ['list', () => entries(backend, '/')],
+      ['read', () => backend.read('/file')],
+      ['write', () => put(backend, '/file', 'y')],
+      ['makeDirectory', () => backend.makeDirectory('/folder')],
+      ['remove', () => backend.remove('/file')],
+      ['move', () => backend.move('/file', '/other')],
+    ]
+    for (const [name, call] of calls)
+      await assertFails(call(), ['SERVICE_UNAVAILABLE'], `${name} after the close`)
+  })
+
+  check('a close does not wait for those who never end', async (backend) => {
+    const { content, silent } = silentStream(pattern(10))
+    const writing = backend.write('/file', content).then(
+      () => 'written',
+      () => 'given up',
+    )
+    await silent
+    await soon(backend.close(), 'the close waits for a write that has no end')
+    assert.equal(await soon(writing, 'the write goes on after the close'), 'given up')
+  })
+}
+
+export function snapshotChecks(check: BackendCheck): void {
+  check('a backend has snapshots when it says so, and only then', async (backend) => {
+    assert.equal(backend.supports.snapshot, backend.snapshot !== undefined)
+  })
+
+  check('a snapshot stays as it was, whatever happens to the files', async (backend) => {
+    if (backend.snapshot === undefined) return
+    const bytes = pattern(1_500_000)
+    await backend.write('/folder/file', stream(bytes))
+    await put(backend, '/overwritten', 'old')
+    await put(backend, '/removed', 'old')
+    const snapshot = await backend.snapshot(new AbortController().signal)
+    await backend.move('/folder', '/moved')
+    await put(backend, '/overwritten', 'new')
+    await put(backend, '/added', 'new')
+    await backend.remove('/removed')
+    assert.deepEqual(await names(snapshot, '/'), ['folder', 'overwritten', 'removed'])
+    await assertContent(snapshot, '/folder/file', bytes)
+    assert.equal(await text(snapshot, '/overwritten'), 'old')
+    assert.equal(await text(snapshot, '/removed'), 'old')
+    await assertFails(snapshot.read('/added'), ['NOT_FOUND'], 'what came later')
+    await snapshot.release()
+    assert.deepEqual(await names(backend, '/'), ['added', 'moved', 'overwritten'])
+  })
+}
+
+/** For backends that keep files beyond their own life. */
+export function reopeningChecks(
+  check: BackendCheck,
+  reopen: (closed: StorageBackend) => Promise<StorageBackend>,
+): void {
+  check('what was written is there after a close and a new start', async (backend) => {
+    const bytes = pattern(1_500_000)
+    const written = await backend.write('/folder/file', stream(bytes))
+    await backend.makeDirectory('/empty')
+    await put(backend, '/removed', 'x')
+    await backend.remove('/removed')
+    const { silent, content } = silentStream(pattern(10))
+    const unfinished = backend.write('/unfinished', content).catch(() => {})
+    await silent
+    await backend.close()
+    await unfinished
+    const again = await reopen(backend)
+    try {
+      assert.deepEqual(await names(again, '/'), ['empty', 'folder'])
+      assert.deepEqual(await again.stat('/folder/file'), written)
+      await assertContent(again, '/folder/file', bytes)
+      await put(again, '/folder/file', 'later')
+    } finally {
+      await again.close()
+    }
+  })
+}
+
+/** For backends that can be made with little room: 1 MiB. */
+export function roomChecks(check: BackendCheck): void {
+  check('what does not fit is refused, leaves nothing, and room comes back', async (backend) => {
+    const half = pattern(600_000)
+    await backend.write('/first', stream(half))
+    await assertFails(
+      backend.write('/second', stream(half)),
+      ['INSUFFICIENT_STORAGE'],
+      'a write that does not fit',
+    )
+    const announced = backend.write('/second', stream(pattern(2_000_000)), { size: 2_000_000 })
+    await assertFails(announced, ['INSUFFICIENT_STORAGE'], 'an announced write that can not fit')
+    assert.deepEqual(await names(backend, '/'), ['first'])
+    await assertContent(backend, '/first', half)
+    await backend.remove('/first')
+    await backend.write('/second', stream(half))
+    await assertContent(backend, '/second', half)
+  })
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { assertEntry, assertFails, entries, names, put, text } from './assertions.ts'
+import { stream } from './bytes.ts'
+import { oddNames, unorderedNames } from './odd-names.ts'
+import type { StorageCheck } from './subject.ts'
+
+export function listingChecks(check: StorageCheck): void {
+  check('the root exists from the start, and is empty', async (storage) => {
+    assertEntry(await storage.stat('/'), { name: '/', type: 'directory', size: 0 })
+    assert.deepEqual(await entries(storage, '/'), [])
+    await storage.makeDirectory('/')
+  })
+
+  check('a listing has the entries of its folder only, as stat gives them', async (storage) => {
+    await put(storage, '/folder/inner/deep', 'x')
+    await put(storage, '/folder/file', 'five!')
+    await put(storage, '/folders', 'x')
+    await storage.makeDirectory('/folder/empty')
+    const listed = await entries(storage, '/folder')
+    assert.deepEqual(
+      listed.map(({ name, type, size }) => [name, type, size]),
+      [
+        ['empty', 'directory', 0],
+        ['file', 'file', 5],
+        ['inner', 'directory', 0],
+      ],
+    )
+    assert.deepEqual(listed[1], await storage.stat('/folder/file'))
+    assert.deepEqual(await names(storage, '/'), ['folder', 'folders'])
+    assert.deepEqual(await names(storage, '/folder/empty'), [])
+  })
+
+  check('a listing is sorted by UTF-16 code units', async (storage) => {
+    for (const name of unorderedNames) await put(storage, `/sorted/${name}`, name)
+    assert.deepEqual(await names(storage, '/sorted'), [...unorderedNames].sort())
+  })
+
+  check('names are kept as they are, whatever is in them', async (storage) => {
+    for (const name of oddNames) await put(storage, `/odd/${name}/${name}`, name)
+    assert.deepEqual(await names(storage, '/odd'), [...oddNames].sort())
+    for (const name of oddNames) {
+      assert.deepEqual(await names(storage, `/odd/${name}`), [name])
+      assert.equal((await storage.stat(`/odd/${name}/${name}`)).name, name)
+      assert.equal(await text(storage, `/odd/${name}/${name}`), name)
+    }
+    for (const name of oddNames) {
+      await storage.move(`/odd/${name}/${name}`, `/moved/${name}`)
+      await storage.remove(`/odd/${name}`)
+    }
+    assert.deepEqual(await names(storage, '/odd'), [])
+    assert.deepEqual(await names(storage, '/moved'), [...oddNames].sort())
+  })
+
+  check('folders may be nested deeply', async (storage) => {
+    const deep = `/${Array.from({ length: 64 }, (_, level) => `a-folder-of-level-${level}`).join('/')}`
+    await put(storage, `${deep}/file`, 'deep')
+    assert.deepEqual(await names(storage, deep), ['file'])
+    await storage.remove('/a-folder-of-level-0')
+    assert.deepEqual(await names(storage, '/'), [])
+  })
+
+  check('a folder may have thousands of entries, and a listing may be left early', async (storage) => {
+    const expected = Array.from({ length: 2000 }, (_, index) => `file-${index}`)
+    const queue = expected.values()
+    const worker = async () => {
+      for (const name of queue) await storage.write(`/large/${name}`, stream(name))
+    }
+    await Promise.all(Array.from({ length: 32 }, worker))
+    for await (const { name } of storage.list('/large')) {
+      assert.equal(name, 'file-0')
+      break
+    }
+    assert.deepEqual(await names(storage, '/large'), expected.sort())
+    await storage.remove('/large')
+    assert.deepEqual(await names(storage, '/'), [])
+  })
+
+  check('what stays is in a listing once, whatever comes and goes meanwhile', async (storage) => {
+    const stays = Array.from({ length: 200 }, (_, index) => `stays-${index}`)
+    await Promise.all(stays.map((name) => put(storage, `/busy/${name}`, 'x')))
+    let stop = false
+    const churn = async (id: number) => {
+      for (let round = 0; !stop; round += 1) {
+        await put(storage, `/busy/comes-${id}-${round}`, 'x')
+        await put(storage, `/busy/stays-${id}`, `${round}`)
+        await storage.remove(`/busy/comes-${id}-${round}`)
+      }
+    }
+    const churning = Promise.all([0, 1, 2].map(churn))
+    try {
+      for (let round = 0; round < 10; round += 1) {
+        const seen = await names(storage, '/busy')
+        assert.deepEqual(
+          seen.filter((name) => name.startsWith('stays')),
+          stays.toSorted(),
+        )
+      }
+    } finally {
+      stop = true
+      await churning
+    }
+  })
+
+  check('listing what is missing or a file is an error', async (storage) => {
+    await put(storage, '/file', 'x')
+    await assertFails(names(storage, '/none'), ['NOT_FOUND'], 'a missing folder')
+    await assertFails(names(storage, '/file'), ['CONFLICT', 'VALIDATION_ERROR'], 'a file')
+    await assertFails(storage.stat('/none'), ['NOT_FOUND'], 'stat of something missing')
+    await assertFails(storage.stat('/none/file'), ['NOT_FOUND'], 'stat in a missing folder')
+    await assertFails(storage.stat('/file/below'), ['NOT_FOUND', 'CONFLICT'], 'stat below a file')
+  })
+
+  check('making a folder that exists is fine and changes nothing in it', async (storage) => {
+    await put(storage, '/folder/file', 'kept')
+    await Promise.all(
+      ['/folder', '/folder', '/new/inner', '/new/inner'].map((path) => storage.makeDirectory(path)),
+    )
+    assert.equal(await text(storage, '/folder/file'), 'kept')
+    assert.deepEqual(await names(storage, '/new'), ['inner'])
+    assertEntry(await storage.stat('/new/inner'), { name: 'inner', type: 'directory', size: 0 })
+  })
+}

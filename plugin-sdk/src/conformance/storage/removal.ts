@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { assertAbsent, assertFails, names, put, text } from './assertions.ts'
+import type { StorageCheck } from './subject.ts'
+
+export function removalChecks(check: StorageCheck): void {
+  check('a removed file is gone, and its folder stays', async (storage) => {
+    await put(storage, '/folder/file', 'x')
+    await storage.remove('/folder/file')
+    await assertAbsent(storage, '/folder/file')
+    assert.deepEqual(await names(storage, '/folder'), [])
+    await assertFails(storage.remove('/folder/file'), ['NOT_FOUND'], 'removing it again')
+    await put(storage, '/folder/file', 'again')
+    assert.equal(await text(storage, '/folder/file'), 'again')
+  })
+
+  check('a folder goes with all that is in it, and nothing else', async (storage) => {
+    const neighbours = ['/a', '/folder ', '/folder-2', '/folder.txt', '/folder0', '/folders/file', '/Folder']
+    const inside = ['/folder/file', '/folder/a/b/c', '/folder/a/b/d', '/folder/%', '/folder/_']
+    for (const path of [...neighbours, ...inside]) await put(storage, path, path)
+    await storage.makeDirectory('/folder/empty')
+    await storage.remove('/folder')
+    for (const path of ['/folder', '/folder/empty', '/folder/a', ...inside]) await assertAbsent(storage, path)
+    for (const path of neighbours) assert.equal(await text(storage, path), path)
+  })
+
+  check('names that are patterns elsewhere remove only themselves', async (storage) => {
+    for (const name of ['%', '_', '*', '?', 'a', 'b']) await put(storage, `/${name}/file`, name)
+    for (const name of ['%', '_', '*', '?']) await storage.remove(`/${name}`)
+    assert.deepEqual(await names(storage, '/'), ['a', 'b'])
+    assert.equal(await text(storage, '/a/file'), 'a')
+  })
+
+  check('what is missing can not be removed', async (storage) => {
+    await put(storage, '/file', 'kept')
+    await assertFails(storage.remove('/none'), ['NOT_FOUND'], 'a missing file')
+    await assertFails(storage.remove('/none/file'), ['NOT_FOUND'], 'a file in a missing folder')
+    await assertFails(storage.remove('/file/below'), ['NOT_FOUND', 'CONFLICT'], 'something below a file')
+    assert.equal(await text(storage, '/file'), 'kept')
+  })
+
+  check('the root can not be removed', async (storage) => {
+    await put(storage, '/file', 'kept')
+    await assertFails(storage.remove('/'), ['CONFLICT', 'VALIDATION_ERROR'], 'the root')
+    assert.equal(await text(storage, '/file'), 'kept')
+  })
+
+  check('of many who remove one file, exactly one does', async (storage) => {
+    await put(storage, '/file', 'x')
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => storage.remove('/file')))
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') {
+        await assertFails(Promise.reject(outcome.reason), ['NOT_FOUND'], 'a late removal')
+      }
+    }
+  })
+}

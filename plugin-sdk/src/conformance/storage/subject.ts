@@ -1,0 +1,31 @@
+import type {
+  StorageBackend,
+  StorageConditions,
+  StorageEntry,
+  StorageReading,
+  StorageReadOptions,
+} from '../../contracts/storage.ts'
+
+/** What a backend and the view of a user's files have in common. */
+export interface StorageView {
+  stat(path: string): Promise<StorageEntry>
+  list(path: string): AsyncIterable<StorageEntry>
+  read(path: string, options?: StorageReadOptions): Promise<StorageReading>
+  write(
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    options?: StorageConditions & { readonly size?: number; readonly signal?: AbortSignal },
+  ): Promise<StorageEntry>
+  makeDirectory(path: string): Promise<unknown>
+  remove(path: string, conditions?: Pick<StorageConditions, 'ifRevision'>): Promise<void>
+  move(source: string, destination: string, options?: { readonly overwrite?: boolean }): Promise<unknown>
+}
+
+/** Registers one test that gets storage of its own, empty. */
+export type StorageCheck<Subject extends StorageView = StorageView> = (
+  name: string,
+  run: (storage: Subject) => Promise<void>,
+) => void
+
+/** Registers one test of what only a backend has. */
+export type BackendCheck = StorageCheck<StorageBackend>
