@@ -16,10 +16,14 @@ export interface IdentityAccess {
   readonly sessions: SessionStore
   readonly administration: UserAdministration
   readonly expiryDays: number
+  /** `auth.owner` as it is written. */
+  readonly configuredOwner: string | undefined
+  /** The owner, whom `auth.owner` may just have made; `null` when the node is unclaimed. */
+  owner(): Promise<UserAccount | null>
   /** Finds by username, uuid or wallet; the owner when nothing is given. */
   find(name: string | undefined): Promise<UserAccount>
-  /** Makes a wallet's user the owner of a node that has none. */
-  claim(wallet: string): Promise<UserAccount>
+  /** @throws NodekeepError CONFLICT when a token of the user would open nothing */
+  refuseLockedOut(user: UserAccount): void
 }
 
 /**
@@ -35,11 +39,15 @@ export async function withIdentity<T>(
   try {
     const accounts = new UserAccounts(database)
     const sessions = createSessionTable(database)
-    const authenticator = new Authenticator(sessions, accounts, new Admission(kernel.auth), { idleMs: 0 })
+    const admission = new Admission(kernel.auth)
+    const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: 0 })
     const events = createEventBus().scope(createLogger({ level: 'silent' }))
-    const { deletionGraceDays, owner } = kernel.auth
-    const ownership = await Ownership.establish(database, accounts, owner)
-    await ownership.welcomeConfiguredOwner()
+    const { deletionGraceDays, owner: configuredOwner } = kernel.auth
+    const owner = async () => {
+      const ownership = await Ownership.establish(database, accounts, configuredOwner)
+      await ownership.welcomeConfiguredOwner()
+      return accounts.owner()
+    }
     return await work({
       accounts,
       sessions,
@@ -52,20 +60,33 @@ export async function withIdentity<T>(
         deletionGraceDays,
       }),
       expiryDays: kernel.session.expiryDays,
-      find: (name) => (name === undefined ? ownerOf(accounts) : findUser(accounts, name)),
-      claim: (wallet) => ownership.claim(wallet),
+      configuredOwner,
+      owner,
+      find: async (name) => (name === undefined ? existing(await owner()) : findUser(accounts, name)),
+      refuseLockedOut: (user) => refuseLockedOut(user, admission),
     })
   } finally {
     await database.close()
   }
 }
 
-async function ownerOf(accounts: UserAccounts): Promise<UserAccount> {
-  const owner = await accounts.owner()
+function existing(owner: UserAccount | null): UserAccount {
   if (owner !== null) return owner
   throw new NodekeepError(
     'NOT_FOUND',
     'The node has no owner yet. Give your wallet address with --wallet, set "auth.owner", or sign in with the claim code.',
+  )
+}
+
+function refuseLockedOut(user: UserAccount, admission: Admission): void {
+  if (user.disabledAt !== null) {
+    const mend = `"nodekeep user enable ${user.username}" lets them in again.`
+    throw new NodekeepError('CONFLICT', `The user ${user.username} is disabled. ${mend}`)
+  }
+  if (admission.admits(user)) return
+  throw new NodekeepError(
+    'CONFLICT',
+    `The wallet ${user.wallet} may not sign in: "auth.admission" of the configuration does not admit it.`,
   )
 }
 

@@ -13,7 +13,7 @@ import { Health } from '../health/health-report.ts'
 import { createApp } from '../http/create-app.ts'
 import { createRequestIds } from '../http/request-id.ts'
 import { RouteTable } from '../http/route-table.ts'
-import { createAccessCheck } from '../identity/access.ts'
+import { type AccessCheck, createAccessCheck } from '../identity/access.ts'
 import { Admission } from '../identity/admission.ts'
 import { Authenticator } from '../identity/authenticator.ts'
 import { createNodeAddress } from '../identity/node-address.ts'
@@ -71,9 +71,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     administration: single(createAdministration),
     signIn: single(createSignIn),
     nodeAddress: single(({ configuration }) => createNodeAddress(configuration.kernel.server)),
-    checkAccess: single(({ authenticator, configuration }) =>
-      createAccessCheck(authenticator, new Set(configuration.kernel.server.cors.origins)),
-    ),
+    checkAccess: single(createAccess),
     createApp: single(createAppFactory),
     health: single(createHealth),
 
@@ -122,8 +120,16 @@ function createAdministration(cradle: KernelCradle): UserAdministration {
   return new UserAdministration({ database, accounts, sessions, authenticator, events, deletionGraceDays })
 }
 
+function createAccess({ authenticator, configuration }: KernelCradle): AccessCheck {
+  const { cors, publicUrl } = configuration.kernel.server
+  // A proxy in front of the node may hand on another Host than the one in the browser's address bar.
+  const own = publicUrl === undefined ? [] : [publicUrl]
+  const origins = [...cors.origins, ...own].map((url) => new URL(url).origin)
+  return createAccessCheck(authenticator, new Set(origins))
+}
+
 function createSignIn(cradle: KernelCradle): SignIn {
-  const { registries, accounts, sessions, ownership, admission, configuration } = cradle
+  const { registries, accounts, sessions, ownership, admission, administration, configuration } = cradle
   const { auth, session } = configuration.kernel
   return new SignIn({
     providers: createKernelReader<LoginProvider>(registries.entries(tokenKey(LoginProviders))),
@@ -131,6 +137,7 @@ function createSignIn(cradle: KernelCradle): SignIn {
     sessions,
     ownership,
     admission,
+    administration,
     timeoutMs: auth.signInTimeoutMs,
     expiryDays: session.expiryDays,
   })

@@ -81,7 +81,7 @@ export function accountRoutes(app: RoutesApp, { sessions, administration }: Acco
       const others = (await sessions.listByUser(uuid)).filter(
         ({ kind, id }) => kind === 'session' && id !== sessionId,
       )
-      for (const { id } of others) await administration.endSession(uuid, id)
+      for (const { id } of others) await administration.endIfThere(uuid, id)
       return { success: true as const, ended: others.length }
     },
   )

@@ -1,4 +1,10 @@
-import { NodekeepError, type RoutesApp, type SessionStore, Type } from '@nodekeep/plugin-sdk'
+import {
+  NodekeepError,
+  type RoutesApp,
+  type SessionRecord,
+  type SessionStore,
+  Type,
+} from '@nodekeep/plugin-sdk'
 import { callerOf } from './account-routes.ts'
 import { issueApiToken } from './issue-session.ts'
 import { apiTokenView, viewApiToken } from './session-view.ts'
@@ -59,21 +65,15 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
     },
     async (request, reply) => {
       const { name, scopes, expiryDays } = request.body
-      const { uuid } = callerOf(request)
+      const { uuid, sessionId } = callerOf(request)
       refuseUnknownScopes(scopes, knownScopes())
-      if ((await tokensOf(sessions, uuid)).length >= tokensPerUser) {
-        throw new NodekeepError(
-          'CONFLICT',
-          `You have ${tokensPerUser} API tokens. Revoke one that you don't need.`,
-        )
+      const wish = { userUuid: uuid, name, scopes: [...new Set(scopes)], expiryDays }
+      const { token, record } = await issueApiToken(sessions, wish)
+      const objection = objectionTo(await sessions.listByUser(uuid), sessionId)
+      if (objection !== null) {
+        await administration.endIfThere(uuid, record.id)
+        throw objection
       }
-      const unique = [...new Set(scopes)]
-      const { token, record } = await issueApiToken(sessions, {
-        userUuid: uuid,
-        name,
-        scopes: unique,
-        expiryDays,
-      })
       reply.header('cache-control', 'no-store')
       return { token, details: viewApiToken(record) }
     },
@@ -97,6 +97,22 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
 
 async function tokensOf(sessions: SessionStore, userUuid: string) {
   return (await sessions.listByUser(userUuid)).filter(({ kind }) => kind === 'api-token')
+}
+
+/**
+ * Looked for when the token is stored, so that nothing comes in between: it must not be one too many, and must not
+ * outlive a session that another process revoked and that this one still believes.
+ */
+function objectionTo(records: readonly SessionRecord[], sessionId: string): NodekeepError | null {
+  if (!records.some(({ id }) => id === sessionId)) {
+    return new NodekeepError('UNAUTHORIZED', 'Your session has ended. Sign in again.')
+  }
+  const tokens = records.filter(({ kind }) => kind === 'api-token')
+  if (tokens.length <= tokensPerUser) return null
+  return new NodekeepError(
+    'CONFLICT',
+    `You have ${tokensPerUser} API tokens. Revoke one that you don't need.`,
+  )
 }
 
 /** A misspelt scope would make a token that looks right and opens nothing. */

@@ -62,7 +62,7 @@ export class Authenticator {
     if (session === null || this.#isOver(session, now)) return null
     const account = await this.#accounts.get(session.userUuid)
     if (account === null || account.disabledAt !== null || !this.#admission.admits(account)) return null
-    if (now - session.lastUsedAt.getTime() >= touchEveryMs) await this.#sessions.touch(hash, new Date(now))
+    if (now - session.lastUsedAt.getTime() >= touchEveryMs) await this.#touch(hash, now)
     const { uuid, username, wallet, owner } = account
     const { id: sessionId, scopes } = session
     const authenticated = Object.freeze({ uuid, username, wallet, owner, sessionId, scopes })
@@ -77,6 +77,11 @@ export class Authenticator {
     for (const [token, { user }] of this.#remembered) {
       if (user.uuid === userUuid) this.#remembered.delete(token)
     }
+  }
+
+  /** A full disk must not keep people out: they may be about to make room. The next request tries again. */
+  async #touch(hash: Uint8Array, now: number): Promise<void> {
+    await this.#sessions.touch(hash, new Date(now)).catch(() => {})
   }
 
   #isOver(session: SessionRecord, now: number): boolean {

@@ -1,5 +1,9 @@
 import type { Log, UserDataHolder } from '@nodekeep/plugin-sdk'
+import { withTimeLimit } from '../plugins/time-limit.ts'
 import type { StateDatabase } from '../state/database.ts'
+
+/** How long one holder may take for one user. Who never ends must not keep the others' data from being removed. */
+const longestMs = 60 * 60 * 1000
 
 export interface ErasureParts {
   readonly database: StateDatabase
@@ -22,12 +26,16 @@ export async function eraseDueUsers(
   for (const uuid of due.map((row) => String(row.uuid))) {
     if (signal.aborted) return
     try {
-      for (const [, holder] of holders) await holder.erase(uuid, signal)
+      for (const [name, holder] of holders) {
+        const late = `"${name}" took longer than an hour to remove the data of a user.`
+        await withTimeLimit(holder.erase(uuid, signal), longestMs, late, signal)
+      }
       await database.use((sql) =>
         sql.run('DELETE FROM users WHERE uuid = ? AND deletion_due <= ?', uuid, Date.now()),
       )
       log.info({ user: uuid }, 'A deleted user and their data were removed.')
     } catch (error) {
+      if (signal.aborted) return
       log.error(
         { user: uuid, err: error },
         'The data of a deleted user could not be removed; it is tried again later.',

@@ -1,13 +1,17 @@
-import { isIPv6 } from 'node:net'
+import { isIP, isIPv6, SocketAddress } from 'node:net'
 
 /**
  * Groups client addresses for limits. Whoever has one IPv6 address usually has the whole /64 around it.
+ *
+ * @param address as the socket or a trusted proxy tells it; what is no IP address is one group
  */
-export function addressGroup(address: string): string {
+export function addressGroup(address: string | undefined): string {
+  if (address === undefined || !isIP(address)) return 'unknown'
   if (!isIPv6(address)) return address
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  const canonical = new SocketAddress({ address, family: 'ipv6' }).address
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(canonical)?.[1]
   if (mapped !== undefined) return mapped
-  const [head = '', tail] = address.split('::')
+  const [head = '', tail] = canonical.split('::')
   const before = head === '' ? [] : head.split(':')
   const after = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
@@ -41,7 +45,7 @@ export class FailedAttempts {
    *
    * @returns seconds to wait when there were too many, otherwise 0
    */
-  count(address: string): number {
+  count(address: string | undefined): number {
     const { limit, windowMs, capacity } = this.#options
     const group = addressGroup(address)
     const now = Date.now()

@@ -28,17 +28,22 @@ export interface IssuedToken {
   readonly record: SessionRecord
 }
 
-/** Makes a session of a user and stores it. */
-export async function issueSession(sessions: SessionStore, wish: SessionWish): Promise<string> {
-  await endOldest(sessions, wish.userUuid)
-  const { token } = await issue(sessions, {
-    kind: 'session',
-    userUuid: wish.userUuid,
-    label: wish.label,
-    scopes: null,
-    expiryDays: wish.expiryDays,
-  })
-  return token
+/**
+ * Makes a session of a user and stores it.
+ *
+ * @param end how the sessions that are too many are ended
+ */
+export async function issueSession(
+  sessions: SessionStore,
+  wish: SessionWish,
+  end: (userUuid: string, id: string) => Promise<unknown> = (...which) => sessions.revoke(...which),
+): Promise<IssuedToken> {
+  const issued = await issue(sessions, { ...wish, kind: 'session', scopes: null })
+  // Only now, so that of several sign-ins at once the last one finds them all.
+  const own = (await sessions.listByUser(wish.userUuid)).filter(({ kind }) => kind === 'session')
+  const byUse = own.sort((a, b) => b.lastUsedAt.getTime() - a.lastUsedAt.getTime())
+  for (const { id } of byUse.slice(sessionsPerUser)) await end(wish.userUuid, id)
+  return issued
 }
 
 /** Makes a named token with scopes for a program of a user. */
@@ -66,10 +71,4 @@ async function issue(
   }
   await sessions.create(record)
   return { token, record }
-}
-
-async function endOldest(sessions: SessionStore, userUuid: string): Promise<void> {
-  const own = (await sessions.listByUser(userUuid)).filter(({ kind }) => kind === 'session')
-  const byUse = own.sort((a, b) => b.lastUsedAt.getTime() - a.lastUsedAt.getTime())
-  for (const { id } of byUse.slice(sessionsPerUser - 1)) await sessions.revoke(userUuid, id)
 }

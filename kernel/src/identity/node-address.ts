@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 import { type NodeAddress, NodekeepError } from '@nodekeep/plugin-sdk'
 
 const loopback = new BlockList()
@@ -13,23 +13,28 @@ export interface AddressConfiguration {
 
 /** Tells under which origin a client reaches the node, and refuses names that are none of the node's. */
 export function createNodeAddress({ host, hostnames, publicUrl }: AddressConfiguration): NodeAddress {
-  const names = new Set([host, ...hostnames].map((name) => name.toLowerCase()))
+  const names = new Set([host, ...hostnames].map(asInUrl))
   return {
     originOf(request) {
       if (publicUrl !== undefined) return new URL(publicUrl)
       const url = URL.parse(`${request.protocol}://${request.host}`)
       if (url === null || url.host !== request.host.toLowerCase()) throw unknownName(request.host)
-      const name = url.hostname.replace(/^\[|\]$/g, '')
-      if (!isLoopback(name) && !names.has(name)) throw unknownName(name)
+      if (!isLoopback(url.hostname) && !names.has(url.hostname)) throw unknownName(url.hostname)
       return url
     },
   }
 }
 
-function isLoopback(name: string): boolean {
-  if (name === 'localhost' || name.endsWith('.localhost')) return true
-  const version = isIP(name)
-  return version !== 0 && loopback.check(name, version === 4 ? 'ipv4' : 'ipv6')
+/** One host has many spellings; a URL knows one of each. */
+function asInUrl(name: string): string {
+  return URL.parse(`http://${isIPv6(name) ? `[${name}]` : name}`)?.hostname ?? name.toLowerCase()
+}
+
+function isLoopback(hostname: string): boolean {
+  if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
+  const address = hostname.replace(/^\[|\]$/g, '')
+  const version = isIP(address)
+  return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
 function unknownName(name: string): NodekeepError {

@@ -1,6 +1,6 @@
 import type { StateDatabase } from '../state/database.ts'
 import { ClaimCode } from './claim-code.ts'
-import type { UserAccount, UserAccounts } from './user-accounts.ts'
+import { makeOwner, type UserAccount, type UserAccounts } from './user-accounts.ts'
 import { parseWallet } from './wallet-address.ts'
 
 /** Who the owner is, and how an unclaimed node gets one. */
@@ -33,7 +33,7 @@ export class Ownership {
       }
       await database.transaction((sql) => {
         sql.run('UPDATE users SET owner = NULL WHERE owner = 1 AND wallet <> ?', wallet)
-        sql.run('UPDATE users SET owner = 1 WHERE wallet = ?', wallet)
+        makeOwner(sql, wallet)
       })
       return new Ownership(accounts, wallet, null)
     }

@@ -1,4 +1,4 @@
-import { type NodeAddress, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { type NodeAddress, NodekeepError, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SessionCookies } from './session-cookie.ts'
 import type { SignIn } from './sign-in.ts'
@@ -56,7 +56,7 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
         credentials: { uuid, address: wallet, token },
         claim,
         origin: address.originOf(request),
-        signal: clientGone(request, reply),
+        signal: clientGone(reply),
         label: labelOf(request),
       })
       cookies.set(reply, sessionToken)
@@ -74,19 +74,21 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
       },
     },
     async ({ user }, reply) => {
-      if (user !== null) await administration.endSession(user.uuid, user.sessionId)
+      if (user !== null) await administration.endIfThere(user.uuid, user.sessionId)
       cookies.clear(reply)
       return { success: true as const }
     },
   )
 }
 
-/** Aborts when the client leaves before it was answered. */
-function clientGone(_request: FastifyRequest, reply: FastifyReply): AbortSignal {
+/** Aborts when the client leaves before it was answered. The reason is nobody's fault, so the log is spared it. */
+function clientGone({ raw }: FastifyReply): AbortSignal {
   const abort = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) abort.abort(new Error('The client is gone.'))
-  })
+  const leave = () => {
+    if (!raw.writableFinished) abort.abort(new NodekeepError('REQUEST_TIMEOUT', 'The client is gone.'))
+  }
+  if (raw.destroyed) leave()
+  else raw.once('close', leave)
   return abort.signal
 }
 

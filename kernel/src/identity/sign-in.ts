@@ -10,6 +10,7 @@ import type { Admission } from './admission.ts'
 import { issueSession } from './issue-session.ts'
 import type { Ownership } from './ownership.ts'
 import type { UserAccount, UserAccounts } from './user-accounts.ts'
+import type { UserAdministration } from './user-administration.ts'
 import { parseWallet } from './wallet-address.ts'
 
 /** What a client wants at `POST /auth/:provider`. */
@@ -35,6 +36,7 @@ export interface SignInParts {
   readonly sessions: SessionStore
   readonly ownership: Ownership
   readonly admission: Admission
+  readonly administration: UserAdministration
   readonly timeoutMs: number
   readonly expiryDays: number
 }
@@ -58,13 +60,10 @@ export class SignIn {
     if (parseWallet(verified.address) !== wallet) {
       throw new NodekeepError('UNAUTHORIZED', 'The proof belongs to another wallet than "address" names.')
     }
+    request.signal.throwIfAborted()
     const user = await this.#admit(wallet, request.claim)
     await this.#parts.accounts.recordLogin(user.uuid, request.provider, verified.uuid)
-    const { sessions, expiryDays } = this.#parts
-    return {
-      user,
-      token: await issueSession(sessions, { userUuid: user.uuid, label: request.label, expiryDays }),
-    }
+    return { user, token: await this.#openSession(user, request.label) }
   }
 
   #provider(name: string): LoginProvider {
@@ -88,7 +87,9 @@ export class SignIn {
     const both = AbortSignal.any([signal, abort.signal])
     try {
       const work = provider.verify(credentials, { origin, signal: both })
-      return await withTimeLimit(work, this.#parts.timeoutMs, late)
+      const verified: unknown = await withTimeLimit(work, this.#parts.timeoutMs, late, signal)
+      if (!isVerifiedLogin(verified)) throw new Error('The login provider vouched for no uuid and address.')
+      return verified
     } finally {
       abort.abort()
     }
@@ -108,13 +109,43 @@ export class SignIn {
       if (claimed.owner) return claimed
     }
     const known = await accounts.findByWallet(wallet)
-    const owner = known?.owner ?? ownership.isConfiguredOwner(wallet)
-    if (!owner && !admission.admits({ owner, wallet })) {
-      throw new NodekeepError('FORBIDDEN', 'This wallet may not sign in here. Ask the owner of the node.')
-    }
+    const owner = known?.owner === true || ownership.isConfiguredOwner(wallet)
+    if (!admission.admits({ owner, wallet })) throw notAdmitted()
     const user = await accounts.ensure(wallet, owner)
-    if (user.disabledAt !== null)
-      throw new NodekeepError('FORBIDDEN', 'This user is disabled. Ask the owner of the node.')
+    // Somebody else may be the owner since.
+    if (!admission.admits(user)) throw notAdmitted()
+    if (user.disabledAt !== null) throw isDisabled()
     return user
   }
+
+  /**
+   * A user may be disabled or get another wallet while they sign in. What ended their sessions then has missed this
+   * one, if it wasn't stored yet; so look once more when it is.
+   */
+  async #openSession({ uuid, wallet }: UserAccount, label: string): Promise<string> {
+    const { sessions, accounts, administration, expiryDays } = this.#parts
+    const wish = { userUuid: uuid, label, expiryDays }
+    const { token, record } = await issueSession(sessions, wish, (...which) =>
+      administration.endIfThere(...which),
+    )
+    const now = await accounts.get(uuid)
+    if (now?.wallet === wallet && now.disabledAt === null) return token
+    await administration.endIfThere(uuid, record.id)
+    throw now?.wallet === wallet ? isDisabled() : notAdmitted()
+  }
+}
+
+/** Providers are plugins: what they answer is not what their types say until it was looked at. */
+function isVerifiedLogin(value: unknown): value is VerifiedLogin {
+  if (typeof value !== 'object' || value === null) return false
+  const { uuid, address } = value as Partial<Record<keyof VerifiedLogin, unknown>>
+  return typeof uuid === 'string' && uuid !== '' && typeof address === 'string'
+}
+
+function notAdmitted(): NodekeepError {
+  return new NodekeepError('FORBIDDEN', 'This wallet may not sign in here. Ask the owner of the node.')
+}
+
+function isDisabled(): NodekeepError {
+  return new NodekeepError('FORBIDDEN', 'This user is disabled. Ask the owner of the node.')
 }

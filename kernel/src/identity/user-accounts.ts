@@ -62,7 +62,8 @@ export class UserAccounts implements UserDirectory {
    * Finds the user of a wallet, or makes one.
    *
    * @param wallet EIP-55 address
-   * @param owner makes the user the owner, unless there is one: then the answer says `owner: false`
+   * @param owner makes the user the owner, unless there is one: then the answer says `owner: false`. Who becomes the
+   * owner is no longer disabled or to be deleted.
    */
   ensure(wallet: string, owner = false): Promise<UserAccount> {
     return this.#database.transaction((sql) => {
@@ -75,9 +76,7 @@ export class UserAccounts implements UserDirectory {
           Date.now(),
         )
       }
-      if (owner && sql.get('SELECT 1 FROM users WHERE owner = 1') === undefined) {
-        sql.run('UPDATE users SET owner = 1 WHERE wallet = ?', wallet)
-      }
+      if (owner) makeOwner(sql, wallet)
       const row = sql.get(`SELECT ${columns} FROM users WHERE wallet = ?`, wallet)
       if (row === undefined) throw new Error('A user vanished within one transaction.')
       return toAccount(row)
@@ -105,6 +104,14 @@ export class UserAccounts implements UserDirectory {
     )
     return row === undefined ? null : toAccount(row)
   }
+}
+
+/** Makes the user of a wallet the owner, unless there is one. An owner can't be disabled, so who was isn't any more. */
+export function makeOwner(sql: Sql, wallet: string): void {
+  sql.run(
+    'UPDATE users SET owner = 1, disabled_at = NULL, deletion_due = NULL WHERE wallet = ? AND NOT EXISTS (SELECT 1 FROM users WHERE owner = 1)',
+    wallet,
+  )
 }
 
 /** A short form of the address that nobody has yet: its first digits, as many as it takes. */

@@ -18,6 +18,18 @@ export interface UserAdministrationParts {
   readonly deletionGraceDays: number
 }
 
+/** One change of one user, in one statement, so that nothing comes in between. */
+interface Change {
+  /** Assignments, with a `?` for each value. */
+  readonly set: string
+  readonly values: readonly (string | number)[]
+  /** What must hold of the user, and the conflict to report where it doesn't. */
+  readonly where?: string
+  readonly otherwise?: string
+  /** The conflict to report when another user has the value. */
+  readonly taken?: string
+}
+
 /**
  * Changes users. Whatever ends a right takes effect at once: sessions are gone and the memory of them too.
  *
@@ -37,45 +49,59 @@ export class UserAdministration {
         'A username has 3 to 30 lower case letters, digits, dashes and underscores, and begins with a letter or digit.',
       )
     }
-    return this.#change(uuid, 'username = ?', [username], `The username "${username}" is taken.`)
+    return this.#change(uuid, {
+      set: 'username = ?',
+      values: [username],
+      taken: `The username "${username}" is taken.`,
+    })
   }
 
   /** Gives a user another wallet. The uuid, and with it all data, stays. */
   async setWallet(uuid: string, address: string): Promise<UserAccount> {
     const wallet = parseWallet(address)
     if (wallet === null) throw new NodekeepError('VALIDATION_ERROR', `"${address}" is no wallet address.`)
-    const user = await this.#change(
-      uuid,
-      'wallet = ?',
-      [wallet],
-      `The wallet ${wallet} belongs to another user.`,
-    )
+    const user = await this.#change(uuid, {
+      set: 'wallet = ?',
+      values: [wallet],
+      taken: `The wallet ${wallet} belongs to another user.`,
+    })
     await this.endSessions(uuid)
     return user
   }
 
   async disable(uuid: string): Promise<UserAccount> {
-    await this.#refuseOwner(uuid, 'disabled')
-    const user = await this.#change(uuid, 'disabled_at = coalesce(disabled_at, ?)', [Date.now()])
+    const user = await this.#change(uuid, {
+      set: 'disabled_at = coalesce(disabled_at, ?)',
+      values: [Date.now()],
+      where: 'owner IS NULL',
+      otherwise: "The owner can't be disabled.",
+    })
     await this.endSessions(uuid)
     return user
   }
 
-  /** Lets a user sign in again, also one who is to be deleted and isn't yet. */
+  /**
+   * Lets a user sign in again, also one who is to be deleted. When the time of grace is over, their data may be half
+   * gone, and there is no way back.
+   */
   enable(uuid: string): Promise<UserAccount> {
-    return this.#change(uuid, 'disabled_at = NULL, deletion_due = NULL', [])
+    return this.#change(uuid, {
+      set: 'disabled_at = NULL, deletion_due = NULL',
+      values: [],
+      where: "coalesce(deletion_due > unixepoch('subsec') * 1000, TRUE)",
+      otherwise: "The removal of this user's data has begun; it can't be taken back any more.",
+    })
   }
 
   /** Disables a user now, and has their data removed when the time for second thoughts is over. */
   async delete(uuid: string): Promise<UserAccount> {
-    await this.#refuseOwner(uuid, 'deleted')
     const now = Date.now()
-    const due = now + this.#parts.deletionGraceDays * dayMs
-    const user = await this.#change(
-      uuid,
-      'disabled_at = coalesce(disabled_at, ?), deletion_due = coalesce(deletion_due, ?)',
-      [now, due],
-    )
+    const user = await this.#change(uuid, {
+      set: 'disabled_at = coalesce(disabled_at, ?), deletion_due = coalesce(deletion_due, ?)',
+      values: [now, now + this.#parts.deletionGraceDays * dayMs],
+      where: 'owner IS NULL',
+      otherwise: "The owner can't be deleted.",
+    })
     await this.endSessions(uuid)
     return user
   }
@@ -89,10 +115,19 @@ export class UserAdministration {
 
   /** Ends one session or API token of a user. */
   async endSession(uuid: string, id: string): Promise<void> {
-    if (!(await this.#parts.sessions.revoke(uuid, id))) {
+    if (!(await this.endIfThere(uuid, id)))
       throw new NodekeepError('NOT_FOUND', 'There is no session with that id.')
-    }
+  }
+
+  /**
+   * The same for who doesn't mind that it has ended already. Then it may still be remembered here, and is forgotten.
+   *
+   * @returns whether it was there
+   */
+  async endIfThere(uuid: string, id: string): Promise<boolean> {
+    const ended = await this.#parts.sessions.revoke(uuid, id)
     this.#announceEnd(uuid)
+    return ended
   }
 
   #announceEnd(userUuid: string): void {
@@ -100,28 +135,22 @@ export class UserAdministration {
     this.#parts.events.emit(SessionsEnded, { userUuid })
   }
 
-  async #change(
-    uuid: string,
-    assignment: string,
-    values: readonly (string | number)[],
-    conflict = 'The user could not be changed.',
-  ): Promise<UserAccount> {
+  async #change(uuid: string, change: Change): Promise<UserAccount> {
+    const { set, values, where = 'TRUE', otherwise, taken } = change
     const { database, accounts, authenticator } = this.#parts
+    const statement = `UPDATE users SET ${set} WHERE uuid = ? AND ${where}`
+    let changed: number
     try {
-      await database.use((sql) => sql.run(`UPDATE users SET ${assignment} WHERE uuid = ?`, ...values, uuid))
+      changed = await database.use((sql) => sql.run(statement, ...values, uuid))
     } catch (error) {
-      if (isUniqueViolation(error)) throw new NodekeepError('CONFLICT', conflict, { cause: error })
+      if (isUniqueViolation(error)) throw new NodekeepError('CONFLICT', taken ?? 'Taken.', { cause: error })
       throw error
     }
     authenticator.forget(uuid)
     const user = await accounts.get(uuid)
     if (user === null) throw new NodekeepError('NOT_FOUND', 'There is no user with that uuid.')
+    if (changed === 0) throw new NodekeepError('CONFLICT', otherwise ?? 'The user could not be changed.')
     return user
-  }
-
-  async #refuseOwner(uuid: string, what: string): Promise<void> {
-    const user = await this.#parts.accounts.get(uuid)
-    if (user?.owner === true) throw new NodekeepError('CONFLICT', `The owner can't be ${what}.`)
   }
 }
 

@@ -104,7 +104,8 @@ function testNode(node: RunningNode, removeData: () => Promise<void>): TestNode 
     fetch: fetchFrom,
     async signIn(role = 'user') {
       const user = await node.accounts.ensure(randomWallet(), role === 'owner')
-      const token = await issueSession(node.sessions, { userUuid: user.uuid, label: 'test', expiryDays: 1 })
+      const wish = { userUuid: user.uuid, label: 'test', expiryDays: 1 }
+      const { token } = await issueSession(node.sessions, wish)
       const withSession = (init: RequestInit = {}) => {
         const headers = new Headers(init.headers)
         headers.set('authorization', `Bearer ${token}`)

@@ -1,9 +1,10 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { issueSession } from '../../identity/issue-session.ts'
+import type { UserAccount } from '../../identity/user-accounts.ts'
 import { parseWallet } from '../../identity/wallet-address.ts'
 import { type ConfigurationOptions, parseDays, withConfigurationOptions } from '../configuration-options.ts'
-import { withIdentity } from '../identity-access.ts'
+import { type IdentityAccess, withIdentity } from '../identity-access.ts'
 
 interface CreateOptions extends ConfigurationOptions {
   readonly user?: string
@@ -16,7 +17,11 @@ export function sessionCommand(): Command {
   const create = new Command('create')
     .description('make a session of the owner and print its token, for curl and scripts on this machine')
     .option('-u, --user <user>', 'username, uuid or wallet of another user')
-    .option('--wallet <address>', 'claim a node that has no owner yet for this wallet')
+    .addOption(
+      new Option('--wallet <address>', 'claim a node that has no owner yet for this wallet').conflicts(
+        'user',
+      ),
+    )
     .option('--days <number>', 'days until the session ends (default: session.expiryDays)', parseDays)
   return new Command('session')
     .description('make sessions')
@@ -24,17 +29,14 @@ export function sessionCommand(): Command {
 }
 
 async function createSession(options: CreateOptions): Promise<void> {
-  await withIdentity(options, async ({ accounts, sessions, find, claim, expiryDays }) => {
-    if (options.wallet !== undefined && (await accounts.owner()) === null)
-      await claim(checked(options.wallet))
-    const user = await find(options.user)
-    if (options.wallet !== undefined && parseWallet(options.wallet) !== user.wallet) {
-      throw new NodekeepError(
-        'CONFLICT',
-        `The node belongs to the wallet ${user.wallet}, not to ${options.wallet}.`,
-      )
-    }
-    const token = await issueSession(sessions, {
+  await withIdentity(options, async (identity) => {
+    const { sessions, expiryDays } = identity
+    const user =
+      options.wallet === undefined
+        ? await identity.find(options.user)
+        : await claim(identity, checked(options.wallet))
+    identity.refuseLockedOut(user)
+    const { token } = await issueSession(sessions, {
       userUuid: user.uuid,
       label: 'nodekeep session create',
       expiryDays: options.days ?? expiryDays,
@@ -44,6 +46,14 @@ async function createSession(options: CreateOptions): Promise<void> {
       `A session of ${user.username}. Use it as: curl -H "Authorization: Bearer <token>" …\n`,
     )
   })
+}
+
+/** The owner, who has this wallet, or has it from now on when there was none. */
+async function claim({ accounts, owner }: IdentityAccess, wallet: string): Promise<UserAccount> {
+  if ((await owner()) === null) await accounts.ensure(wallet, true)
+  const user = await owner()
+  if (user?.wallet === wallet) return user
+  throw new NodekeepError('CONFLICT', `The node belongs to the wallet ${user?.wallet}, not to ${wallet}.`)
 }
 
 function checked(address: string): string {

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { issueApiToken } from '../../identity/issue-session.ts'
 import { type ConfigurationOptions, parseDays, withConfigurationOptions } from '../configuration-options.ts'
 import { withIdentity } from '../identity-access.ts'
@@ -22,7 +22,7 @@ export function tokenCommand(): Command {
     )
   const create = new Command('create')
     .description('make an API token for a program and print it')
-    .requiredOption('-n, --name <name>', 'what it is for')
+    .requiredOption('-n, --name <name>', 'what it is for', parseName)
     .requiredOption(
       '-s, --scope <scope...>',
       'what it may do, such as files:read; the plugins say which there are',
@@ -38,13 +38,15 @@ export function tokenCommand(): Command {
 }
 
 async function createToken({ name, scope, days, ...options }: CreateOptions): Promise<void> {
-  await withIdentity(options, async ({ sessions, find }) => {
-    const { uuid, username } = await find(options.user)
+  await withIdentity(options, async ({ sessions, find, refuseLockedOut }) => {
+    const user = await find(options.user)
+    refuseLockedOut(user)
+    const { uuid, username } = user
     const expiryDays = days === 'never' ? null : days
     const { token, record } = await issueApiToken(sessions, {
       userUuid: uuid,
       name,
-      scopes: scope,
+      scopes: [...new Set(scope)],
       expiryDays,
     })
     process.stdout.write(`${token}\n`)
@@ -69,6 +71,11 @@ async function revokeToken(id: string, options: UserOptions): Promise<void> {
     await administration.endSession(uuid, id)
     process.stdout.write('Revoked. A running node refuses it within 5 seconds.\n')
   })
+}
+
+function parseName(text: string): string {
+  if (text.length >= 1 && text.length <= 100) return text
+  throw new InvalidArgumentError('A name has 1 to 100 characters.')
 }
 
 function parseDaysOrNever(text: string): number | 'never' {

@@ -1,10 +1,11 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { Command } from 'commander'
 import type { UserAccount } from '../../identity/user-accounts.ts'
-import type { UserAdministration } from '../../identity/user-administration.ts'
+import { parseWallet } from '../../identity/wallet-address.ts'
 import { type ConfigurationOptions, withConfigurationOptions } from '../configuration-options.ts'
-import { withIdentity } from '../identity-access.ts'
+import { type IdentityAccess, withIdentity } from '../identity-access.ts'
 
-type Change = (administration: UserAdministration, uuid: string) => Promise<UserAccount>
+type Change = (identity: IdentityAccess, user: UserAccount) => Promise<UserAccount>
 
 const userArgument = 'username, uuid or wallet'
 
@@ -14,15 +15,10 @@ export function userCommand(): Command {
   const list = new Command('list').description('list all users').option('--json', 'print JSON')
   command.addCommand(withConfigurationOptions(list).action(printUsers))
   command.addCommand(
-    withValue(
-      'set-wallet',
-      'give a user another wallet, after one was lost',
-      'address',
-      (administration, uuid, value) => administration.setWallet(uuid, value),
-    ),
+    withValue('set-wallet', 'give a user another wallet, after one was lost', 'address', setWallet),
   )
   command.addCommand(
-    withValue('rename', 'change the name of a user', 'username', (administration, uuid, value) =>
+    withValue('rename', 'change the name of a user', 'username', ({ administration }, { uuid }, value) =>
       administration.rename(uuid, value),
     ),
   )
@@ -37,7 +33,7 @@ export function userCommand(): Command {
 function plain(name: string, description: string, method: 'disable' | 'enable' | 'delete'): Command {
   const command = new Command(name).description(description).argument('<user>', userArgument)
   return withConfigurationOptions(command).action((user: string, options: ConfigurationOptions) =>
-    change(options, user, (administration, uuid) => administration[method](uuid)),
+    change(options, user, ({ administration }, { uuid }) => administration[method](uuid)),
   )
 }
 
@@ -45,7 +41,7 @@ function withValue(
   name: string,
   description: string,
   value: string,
-  apply: (administration: UserAdministration, uuid: string, value: string) => Promise<UserAccount>,
+  apply: (identity: IdentityAccess, user: UserAccount, value: string) => Promise<UserAccount>,
 ): Command {
   const command = new Command(name)
     .description(description)
@@ -53,15 +49,27 @@ function withValue(
     .argument(`<${value}>`, `the new ${value}`)
   return withConfigurationOptions(command).action(
     (user: string, given: string, options: ConfigurationOptions) =>
-      change(options, user, (administration, uuid) => apply(administration, uuid, given)),
+      change(options, user, (identity, account) => apply(identity, account, given)),
   )
 }
 
 async function change(options: ConfigurationOptions, name: string, apply: Change): Promise<void> {
-  await withIdentity(options, async ({ administration, find }) => {
-    const { uuid } = await find(name)
-    process.stdout.write(`${describe(await apply(administration, uuid))}\n`)
+  await withIdentity(options, async (identity) => {
+    const user = await identity.find(name)
+    process.stdout.write(`${describe(await apply(identity, user))}\n`)
   })
+}
+
+/** The next start would make the old wallet's user the owner again, so the configuration has to change first. */
+function setWallet(identity: IdentityAccess, user: UserAccount, address: string): Promise<UserAccount> {
+  const { administration, configuredOwner = '' } = identity
+  if (user.wallet === parseWallet(configuredOwner) && user.wallet !== parseWallet(address)) {
+    throw new NodekeepError(
+      'CONFLICT',
+      `"auth.owner" in the configuration names ${user.wallet}. Write the new wallet there, run this again, and restart the node.`,
+    )
+  }
+  return administration.setWallet(user.uuid, address)
 }
 
 async function printUsers(options: ConfigurationOptions & { readonly json?: boolean }): Promise<void> {
