@@ -1,12 +1,16 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { test } from 'tap'
+import t from 'tap'
 import { root } from '../run/command.ts'
 import { type Outside, packOutside, tarball } from './packages.ts'
 import { run, type StartedNode, start } from './terminal.ts'
 import { readTutorial, type TutorialStep } from './tutorial-steps.ts'
 
-test('the tutorial of the SDK works as it is written', async (t) => {
+// Installing takes as long as the disk and the registry do.
+const timeout = 120_000
+t.setTimeout(timeout)
+
+t.test('the tutorial of the SDK works as it is written', { timeout }, async (t) => {
   const steps = readTutorial(await readFile(join(root, 'plugin-sdk/README.md'), 'utf8'))
   t.strictSame(count(steps), { write: 5, run: 7, expect: 1 })
 
