@@ -87,7 +87,11 @@ function encode({ ethers }: Ethereum, types: readonly string[], values: readonly
 
 /** Servers agree on neither code nor words for a call that the contract ended. */
 function isRevert({ code, message }: { code: number; message: string }): boolean {
-  return code === 3 || code === -32015 || /revert|invalid opcode|stack underflow|invalid jump/i.test(message)
+  return (
+    code === 3 ||
+    code === -32015 ||
+    /revert|out of gas|invalid opcode|invalid jump|stack underflow/i.test(message)
+  )
 }
 
 function unusable(why: string): NodekeepError {

@@ -23,6 +23,8 @@ export class Nonces {
   readonly #max: number
   /** The end of each by its value, the oldest first: what bounds the number of rows in the state. */
   readonly #outstanding = new Map<string, number>()
+  /** Ends with the nonce that is being given out: one after the other, or the bound would not hold. */
+  #turn: Promise<unknown> = Promise.resolve()
 
   /**
    * @param ttlMs milliseconds for which a nonce can be used
@@ -43,13 +45,10 @@ export class Nonces {
     await this.#makeRoom(0)
   }
 
-  async issue(): Promise<Nonce> {
-    await this.#makeRoom(1)
-    const value = randomBytes(16).toString('hex')
-    const expires = Date.now() + this.#ttlMs
-    this.#outstanding.set(value, expires)
-    await this.#state.set(value, { expires } satisfies Stored, this.#ttlMs)
-    return { value, expires: new Date(expires) }
+  issue(): Promise<Nonce> {
+    const issuing = this.#turn.then(() => this.#issue())
+    this.#turn = issuing.catch(() => {})
+    return issuing
   }
 
   /** Uses a nonce up. Of several that try at once, `true` is the answer to one. */
@@ -58,6 +57,15 @@ export class Nonces {
     this.#outstanding.delete(value)
     if (stored === undefined || stored.expires <= Date.now()) return false
     return await this.#state.delete(value)
+  }
+
+  async #issue(): Promise<Nonce> {
+    await this.#makeRoom(1)
+    const value = randomBytes(16).toString('hex')
+    const expires = Date.now() + this.#ttlMs
+    this.#outstanding.set(value, expires)
+    await this.#state.set(value, { expires } satisfies Stored, this.#ttlMs)
+    return { value, expires: new Date(expires) }
   }
 
   /** Forgets expired nonces, whose rows the state removes itself, and ends the oldest where there are too many. */

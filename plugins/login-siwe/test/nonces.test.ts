@@ -1,0 +1,92 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin, type StateStore } from '@nodekeep/plugin-sdk'
+import { type Test, test } from 'tap'
+import { Nonces } from '../src/nonces.ts'
+import { startLoginNode } from './fixtures/login-node.ts'
+import { credentials, Wallet } from './fixtures/wallet.ts'
+
+/** The state of a plugin in a real node. */
+async function state(t: Test): Promise<StateStore> {
+  let store: StateStore | undefined
+  const plugin = definePlugin({
+    id: 'holder',
+    setup(context) {
+      store = context.state
+    },
+  })
+  const node = await createTestNode({ plugins: [plugin] })
+  t.after(() => node.stop())
+  if (store === undefined) throw new Error('The plugin was not set up.')
+  return store
+}
+
+async function kept(store: StateStore): Promise<string[]> {
+  const keys: string[] = []
+  for await (const [key] of store.entries()) keys.push(key)
+  return keys.sort()
+}
+
+test('a nonce is used once, also when many try at the same time', async (t) => {
+  const nonces = new Nonces(await state(t), 60_000, 100)
+  const { value, expires } = await nonces.issue()
+  t.match(value, /^[0-9a-f]{32}$/)
+  t.ok(expires.getTime() > Date.now())
+  const outcomes = await Promise.all(Array.from({ length: 20 }, () => nonces.consume(value)))
+  t.equal(outcomes.filter(Boolean).length, 1)
+  t.notOk(await nonces.consume('0'.repeat(32)), 'one that was never given out')
+})
+
+test('a flood of requests fills no disk, and the newest stay good', async (t) => {
+  const store = await state(t)
+  const nonces = new Nonces(store, 60_000, 10)
+  const issued = await Promise.all(Array.from({ length: 50 }, () => nonces.issue()))
+  t.strictSame(
+    await kept(store),
+    issued
+      .slice(-10)
+      .map(({ value }) => value)
+      .sort(),
+  )
+  t.notOk(await nonces.consume(issued[39]?.value ?? ''))
+  t.ok(await nonces.consume(issued[40]?.value ?? ''))
+  t.ok(await nonces.consume(issued[49]?.value ?? ''))
+})
+
+test('what an earlier run gave out counts, and is good', async (t) => {
+  const store = await state(t)
+  const before = new Nonces(store, 60_000, 10)
+  const first = await before.issue()
+  const second = await before.issue()
+  await before.consume(second.value)
+  const after = new Nonces(store, 60_000, 3)
+  await after.load()
+  for (let more = 0; more < 3; more += 1) await after.issue()
+  t.equal((await kept(store)).length, 3)
+  t.notOk(await after.consume(first.value), 'the oldest had to go')
+  t.notOk(await after.consume(second.value), 'used is used')
+
+  const smaller = new Nonces(store, 60_000, 1)
+  await smaller.load()
+  t.equal((await kept(store)).length, 1, 'a smaller limit holds from the start')
+})
+
+test('a sign-in may span a restart of the node; a used nonce stays used', async (t) => {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-siwe-'))
+  t.after(() => rm(dataFolder, { recursive: true, force: true }))
+  const wallet = Wallet.createRandom()
+  const config = { server: { publicUrl: 'https://node.example.org' } }
+
+  const before = await startLoginNode({}, { dataFolder, config })
+  const open = await credentials(await before.nonce(), wallet)
+  const used = await credentials(await before.nonce(), wallet)
+  t.equal((await before.signIn(used)).status, 200)
+  await before.node.stop()
+
+  const after = await startLoginNode({}, { dataFolder, config })
+  t.after(() => after.node.stop())
+  t.match(await after.signIn(used), { status: 401, message: /nonce/ })
+  t.equal((await after.signIn(open)).status, 200)
+})
