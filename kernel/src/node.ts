@@ -16,6 +16,7 @@ import { createKernelReader } from './services/kernel-reader.ts'
 import { openStateDatabase } from './state/database.ts'
 import { lockDataFolder } from './state/lock.ts'
 
+/** What a node is started with. */
 export interface NodeOptions {
   readonly configuration: Configuration
   readonly log: Logger

@@ -35,6 +35,7 @@ export type ErrorSerializer = (error: ErrorBody & { readonly status: number }) =
   readonly body: string
 }
 
+/** What holds for all routes of one call of `routes`. */
 export interface RoutesOptions {
   /** A path before every route of the call, such as `/api/notes`. */
   readonly prefix?: string

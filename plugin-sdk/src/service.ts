@@ -55,7 +55,9 @@ export type Requirement = Service<unknown> | Registry<unknown>
 
 /** Names of a plugin's own choice, each for a token. */
 export type RequirementMap = Readonly<Record<string, Requirement>>
+/** Services under names of a plugin's own choice: what it may name in `provides`. */
 export type ServiceMap = Readonly<Record<string, Service<unknown>>>
+/** Registries under names of a plugin's own choice: what it may name in `contributes`. */
 export type RegistryMap = Readonly<Record<string, Registry<unknown>>>
 
 /** What a requirement gives: the service itself, or the reading side of the registry. */

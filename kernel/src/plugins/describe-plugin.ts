@@ -31,6 +31,7 @@ export const pluginDescription = Type.Object({
   ),
 })
 
+/** A plugin as the owner sees it: its state and what it declares. */
 export type PluginDescription = Static<typeof pluginDescription>
 
 export function describePlugin(record: PluginRecord, table: RouteTable): PluginDescription {

@@ -11,6 +11,7 @@ import { createSecrets } from '../log/secrets.ts'
 import { type RunningNode, startNode } from '../node.ts'
 import type { PluginDescription } from '../plugins/describe-plugin.ts'
 
+/** What a test node is started with. Everything may be left out. */
 export interface TestNodeOptions {
   /** Plugins to load, each under the id that it defines. */
   readonly plugins?: readonly Plugin[]

@@ -13,6 +13,7 @@ export interface ChatToolCall {
   readonly arguments: string
 }
 
+/** One message of a conversation, by who speaks: the operator, the person, the model, or a tool that was called. */
 export type ChatMessage =
   | { readonly role: 'system' | 'user'; readonly content: string | readonly ChatPart[] }
   | {

@@ -21,12 +21,14 @@ export interface FileChangeOptions {
   readonly by?: string
 }
 
+/** What goes with a write of a file. */
 export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
   /** Bytes that will come, where known: what can't fit is refused at once. */
   readonly size?: number
   readonly signal?: AbortSignal
 }
 
+/** What goes with a move. */
 export interface FileMoveOptions extends FileChangeOptions {
   /** Replaces what is at the destination. Without it, that is a CONFLICT. */
   readonly overwrite?: boolean

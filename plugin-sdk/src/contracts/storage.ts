@@ -21,6 +21,7 @@ export interface StorageConditions {
   readonly ifAbsent?: boolean
 }
 
+/** Which bytes to read; all of them when nothing is said. */
 export interface StorageReadOptions {
   /** First byte, counted from 0. */
   readonly start?: number
@@ -42,6 +43,7 @@ export interface StorageStaged {
   readonly size: number
 }
 
+/** What goes with a write. */
 export interface StorageWriteOptions extends StorageConditions {
   /**
    * Bytes that will come, where known. A backend may refuse early what can't fit. VALIDATION_ERROR when the content

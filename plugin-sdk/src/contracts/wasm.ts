@@ -3,6 +3,7 @@ import { defineRegistry } from '../service.ts'
 /** A number as it crosses the interface: an `i64` outside the safe integers is a bigint. */
 export type WasmNumber = number | bigint
 
+/** The types that cross the interface. A function with any other type can't be called. */
 export type WasmValueType = 'i32' | 'i64' | 'f32' | 'f64'
 
 /** An exported function of a module. */
@@ -29,6 +30,7 @@ export interface WasmPreopen {
   readonly writable: boolean
 }
 
+/** What a WASI program is started with. */
 export interface WasmProgramRun {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -36,6 +38,7 @@ export interface WasmProgramRun {
   readonly preopens: readonly WasmPreopen[]
 }
 
+/** What a WASI program left when it ended. */
 export interface WasmProgramResult {
   readonly exitCode: number
   readonly stdout: Uint8Array
