@@ -1,0 +1,23 @@
+import { definePlugin, StorageBackends, Type } from '@nodekeep/plugin-sdk'
+import { MemoryBackend } from './memory-backend.ts'
+
+const defaultLimit = 256 * 1024 * 1024
+
+/** Contributes the storage backend `memory`. What it keeps is gone when the node stops. */
+export default definePlugin({
+  id: 'storage-memory',
+  description: 'Keeps files in memory, as the storage backend "memory". They are gone when the node stops.',
+  config: Type.Object({
+    maxBytes: Type.Integer({
+      default: defaultLimit,
+      minimum: 0,
+      description: 'Room for the content of all files together, in bytes.',
+    }),
+  }),
+  contributes: { backends: StorageBackends },
+  setup({ config, backends, onStop }) {
+    const backend = new MemoryBackend(config)
+    onStop(() => backend.close())
+    backends.add('memory', backend)
+  },
+})
