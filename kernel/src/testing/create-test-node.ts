@@ -43,7 +43,7 @@ export interface TestNode {
   readonly dataFolder: string
   /** Like the global `fetch`, with a path of the node and nobody signed in. */
   fetch(path: string, init?: RequestInit): Promise<Response>
-  /** Makes a user and signs them in. `owner` makes the node's owner, once. */
+  /** Makes a user and signs them in. The `owner` is made once, and is the same user at each further call. */
   signIn(role?: 'user' | 'owner'): Promise<TestUser>
   plugins(): PluginDescription[]
   stop(): Promise<void>
@@ -87,8 +87,16 @@ async function boot(options: TestNodeOptions, data: string): Promise<RunningNode
     secrets,
     destination: { write: (line) => onLog?.(line) },
   })
-  const plugins = Object.fromEntries((options.plugins ?? []).map((plugin) => [plugin.id, plugin]))
-  return startNode({ configuration, log, secrets, plugins })
+  return startNode({ configuration, log, secrets, plugins: byId(options.plugins ?? []) })
+}
+
+function byId(plugins: readonly Plugin[]): Record<string, Plugin> {
+  const found: Record<string, Plugin> = {}
+  for (const plugin of plugins) {
+    if (Object.hasOwn(found, plugin.id)) throw new TypeError(`Two of the plugins have the id "${plugin.id}".`)
+    found[plugin.id] = plugin
+  }
+  return found
 }
 
 function randomWallet(): string {
@@ -104,7 +112,9 @@ function testNode(node: RunningNode, removeData: () => Promise<void>): TestNode 
     dataFolder: node.dataFolder,
     fetch: fetchFrom,
     async signIn(role = 'user') {
-      const user = await node.accounts.ensure(randomWallet(), role === 'owner')
+      const owner = role === 'owner'
+      const known = owner ? await node.accounts.owner() : null
+      const user = known ?? (await node.accounts.ensure(randomWallet(), owner))
       const wish = { userUuid: user.uuid, label: 'test', expiryDays: 1 }
       const { token } = await issueSession(node.sessions, wish)
       const withSession = (init: RequestInit = {}) => {
