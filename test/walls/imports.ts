@@ -13,11 +13,13 @@ const sources: Record<PackageKind, readonly string[]> = {
   kernel: [sdk],
   plugin: [sdk],
   example: [sdk],
+  client: [],
 }
 
 /**
  * The wall between the packages. A package imports its own files and the libraries that its package.json
  * declares; of this repository, the kernel, plugins and examples import the SDK, and the SDK imports nothing.
+ * Clients import what a plugin made for them, its entry `/client`.
  * Tests may also use `@nodekeep/kernel/testing` and development dependencies, the root's included. The tests
  * of the whole, under `test/`, import any package by its name.
  *
@@ -54,7 +56,10 @@ function checkImport(
   const inTest = owner.kind === 'root' || file.startsWith(`${owner.folder}/test/`)
   if (packages.some(({ manifest }) => manifest.name === name)) {
     if (owner.kind === 'root') return undefined
-    const allowed = inTest ? [...sources[owner.kind], sdk, testing] : sources[owner.kind]
+    const offered = owner.kind === 'client' ? [`${name}/client`] : []
+    const allowed = inTest
+      ? [...offered, ...sources[owner.kind], sdk, testing]
+      : [...offered, ...sources[owner.kind]]
     if (!allowed.some((entry) => specifier === entry || (entry === sdk && name === sdk))) {
       return `"${specifier}" is out of bounds: ${inTest ? 'a test' : 'a source'} of ${kindName(owner)} must not import it`
     }

@@ -13,7 +13,7 @@ export function checkManifests(root: string, packages: readonly Package[]): stri
   return packages
     .filter(({ kind }) => kind !== 'root')
     .flatMap((entry) =>
-      [...checkPlugin(root, entry), ...checkExports(entry)].map(
+      [...checkPlugin(root, entry), ...checkClient(root, entry), ...checkExports(entry)].map(
         (breach) => `${entry.folder}/package.json: ${breach}`,
       ),
     )
@@ -31,6 +31,13 @@ function* checkPlugin(root: string, { kind, folder, manifest }: Package): Iterab
   if (manifest.dependencies?.['@nodekeep/plugin-sdk'])
     yield '@nodekeep/plugin-sdk must not be a dependency of its own'
   for (const part of ['README.md', 'src', 'test']) {
+    if (!existsSync(join(root, folder, part))) yield `${part} is missing beside it`
+  }
+}
+
+function* checkClient(root: string, { kind, folder }: Package): Iterable<string> {
+  if (kind !== 'client') return
+  for (const part of ['README.md', 'test']) {
     if (!existsSync(join(root, folder, part))) yield `${part} is missing beside it`
   }
 }

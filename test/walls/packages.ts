@@ -1,8 +1,11 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a package is in this repository; each kind may import something else. */
-export type PackageKind = 'root' | 'sdk' | 'kernel' | 'plugin' | 'example'
+/**
+ * What a package is in this repository; each kind may import something else. Of the examples, those that are no
+ * plugins are clients: programs that call a node.
+ */
+export type PackageKind = 'root' | 'sdk' | 'kernel' | 'plugin' | 'example' | 'client'
 
 /** The parts of a package.json that the walls look at. */
 export interface Manifest {
@@ -35,7 +38,10 @@ export function readPackages(root: string): Package[] {
   const workspaces = folders
     .map((folder) => folder.replaceAll('\\', '/'))
     .sort()
-    .map((folder) => ({ kind: kindOf(folder), folder, manifest: readManifest(join(root, folder)) }))
+    .map((folder) => {
+      const manifest = readManifest(join(root, folder))
+      return { kind: kindOf(folder, manifest), folder, manifest }
+    })
   return [...workspaces, { kind: 'root', folder: '', manifest: rootManifest }]
 }
 
@@ -43,8 +49,9 @@ function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 }
 
-function kindOf(folder: string): PackageKind {
+function kindOf(folder: string, { nodekeep }: Manifest): PackageKind {
   if (folder === 'plugin-sdk') return 'sdk'
   if (folder === 'kernel') return 'kernel'
-  return folder.startsWith('plugins/') ? 'plugin' : 'example'
+  if (folder.startsWith('plugins/')) return 'plugin'
+  return nodekeep === undefined ? 'client' : 'example'
 }

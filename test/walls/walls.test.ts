@@ -61,6 +61,33 @@ test('the kernel imports no plugin, the SDK nothing of the repository', async (t
   )
 })
 
+test('a client is no plugin, and imports of plugins what they made for clients', async (t) => {
+  const declared = { dependencies: { '@nodekeep/notes': '1.0.0' } }
+  const client = {
+    'package.json': json({
+      name: 'house',
+      private: true,
+      workspaces: ['plugin-sdk', 'kernel', 'plugins/*', 'examples/*'],
+      devDependencies: { tap: '1.0.0' },
+    }),
+    'examples/caller/package.json': json({ name: 'caller', private: true, ...declared }),
+    'examples/caller/README.md': '',
+    'examples/caller/test/caller.test.ts': "import 'tap'\n",
+    'examples/caller/caller.ts': "import '@nodekeep/notes/client'\n",
+    'tsconfig.json': json({
+      compilerOptions: { module: 'nodenext', allowImportingTsExtensions: true, noEmit: true, types: [] },
+      include: ['plugin-sdk', 'kernel', 'plugins', 'examples', 'test'],
+    }),
+  }
+  t.strictSame(checkWalls(house(t, client)).breaches, [])
+  const caller = 'examples/caller/caller.ts'
+  bites(
+    t,
+    { ...client, [caller]: "import '@nodekeep/notes'\n" },
+    /a source of the client examples\/caller must not/,
+  )
+})
+
 test('libraries are declared where they are imported', async (t) => {
   bites(
     t,
