@@ -1,0 +1,139 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { definePlugin } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { startSwitchNode } from './switch-node.ts'
+
+/** A plugin whose requests wait, and what happened to it. */
+function createSlow() {
+  const happened: string[] = []
+  const gate = Promise.withResolvers<void>()
+  const told = Promise.withResolvers<void>()
+  let arrived = Promise.withResolvers<void>()
+  const arrive = () => {
+    arrived.resolve()
+    arrived = Promise.withResolvers()
+  }
+  const plugin = definePlugin({
+    id: 'slow',
+    setup({ routes, onStop, signal }) {
+      signal.addEventListener('abort', () => {
+        happened.push('told')
+        told.resolve()
+      })
+      onStop(() => void happened.push('stopped'))
+      routes((app) => {
+        app.get('/slow', async () => {
+          arrive()
+          await gate.promise
+          happened.push('answered')
+          return 'done'
+        })
+        app.get('/never', () => {
+          arrive()
+          return new Promise(() => {})
+        })
+        app.get('/drip', (_request, reply) => {
+          reply.hijack()
+          reply.raw.writeHead(200, { 'content-type': 'text/plain' })
+          reply.raw.write('drip')
+          arrive()
+        })
+        app.get('/events', (_request, reply) => {
+          reply.hijack()
+          reply.raw.writeHead(200, { 'content-type': 'text/event-stream' })
+          reply.raw.write(': hello\n\n')
+          signal.addEventListener('abort', () => reply.raw.end('event: bye\ndata: 1\n\n'))
+          arrive()
+        })
+      })
+    },
+  })
+  return { plugin, happened, gate, told: told.promise, nextArrival: () => arrived.promise }
+}
+
+test('a request that is being answered comes to its end before the plugin stops', async (t) => {
+  const slow = createSlow()
+  const { ask, turn } = await startSwitchNode(t, [slow.plugin])
+  const arrival = slow.nextArrival()
+  const answer = ask('/slow')
+  await arrival
+  const off = turn('slow', 'disable')
+  await slow.told
+  t.equal((await ask('/slow')).status, 404, 'it takes no more')
+  t.same(slow.happened, ['told'], 'it knows, but goes on')
+  slow.gate.resolve()
+  t.equal(await (await answer).text(), 'done')
+  t.equal((await off).status, 200)
+  t.same(slow.happened, ['told', 'answered', 'stopped'])
+})
+
+test('a request that takes longer than the node waits is answered with an error', async (t) => {
+  const slow = createSlow()
+  const config = { plugins: { slow: { required: false } }, server: { drainSeconds: 0.2 } }
+  const { ask, turn, state } = await startSwitchNode(t, [slow.plugin], { config })
+  const arrival = slow.nextArrival()
+  const never = ask('/never')
+  await arrival
+  const drip = await ask('/drip')
+  await turn('slow', 'disable')
+  const refused = await never
+  t.equal(refused.status, 503)
+  t.equal(refused.headers.get('retry-after'), '5')
+  t.ok(refused.headers.get('x-request-id'))
+  t.match(await refused.json(), { error: true, code: 'SERVICE_UNAVAILABLE', message: /was stopped/ })
+  await t.rejects(drip.text(), 'what had begun is cut')
+  t.match(state('slow'), { state: 'disabled' })
+  await turn('slow', 'enable')
+  t.match(state('slow'), { state: 'active' })
+})
+
+test('long answers that watch the signal end by themselves', async (t) => {
+  const slow = createSlow()
+  const { ask, turn } = await startSwitchNode(t, [slow.plugin])
+  const events = await ask('/events')
+  const [text, off] = await Promise.all([events.text(), turn('slow', 'disable')])
+  t.match(text, /event: bye/)
+  t.equal(off.status, 200)
+})
+
+test('nobody waits for a client that has left', async (t) => {
+  const slow = createSlow()
+  const { ask, turn } = await startSwitchNode(t, [slow.plugin])
+  const leaving = new AbortController()
+  const arrival = slow.nextArrival()
+  const left = ask('/never', { signal: leaving.signal })
+  await arrival
+  leaving.abort()
+  await t.rejects(left)
+  t.equal((await turn('slow', 'disable')).status, 200)
+})
+
+test('a WebSocket whose client stays is cut when the time is over', async (t) => {
+  const sticky = definePlugin({
+    id: 'sticky',
+    setup({ routes }) {
+      routes(
+        (app) => {
+          const config = { access: 'public', publicReason: 'a test' } as const
+          app.get('/stick', { websocket: true, config }, (socket) => socket.send('welcome'))
+        },
+        { webSockets: true },
+      )
+    },
+  })
+  const config = { plugins: { sticky: { required: false } }, server: { drainSeconds: 0.2 } }
+  const { node, turn, state } = await startSwitchNode(t, [sticky], { config })
+  const socket = connect(Number(node.url.port), node.url.hostname)
+  t.teardown(() => socket.destroy())
+  const key = Buffer.alloc(16).toString('base64')
+  socket.write(
+    `GET /stick HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+  )
+  await once(socket, 'data')
+  socket.resume()
+  const closed = once(socket, 'close')
+  await turn('sticky', 'disable')
+  await closed
+  t.match(state('sticky'), { state: 'disabled' })
+})

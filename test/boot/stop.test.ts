@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { type Test, test } from 'tap'
+import { fixtures } from '../loader/failing-plugins.ts'
+import { fromFixtures, signInOwner, startNodeProcess } from './node-process.ts'
+
+async function start(t: Test, server: Record<string, unknown> = {}) {
+  const from = join(fixtures, 'stopping')
+  const plugins = {
+    ...fromFixtures(['trusting-login', 'throws-in-stop', 'hangs-in-stop'], true),
+    first: { from },
+    second: { from },
+  }
+  const node = await startNodeProcess({ plugins, server })
+  t.teardown(() => node.remove())
+  const url = await node.ready
+  return { node, url, owner: await signInOwner(url) }
+}
+
+test('SIGTERM lets answers finish, tells long ones to end, and stops the plugins in reverse', async (t) => {
+  const { node, url, owner } = await start(t)
+  const slow = owner.ask('/first/slow')
+  const events = await owner.ask('/second/events')
+  const headers = { authorization: `Bearer ${owner.token}` }
+  const socket = new WebSocket(new URL('/first/socket', url), { headers } as never)
+  await Promise.all([once(socket, 'message'), node.logged(({ msg }) => msg === 'slow begins')])
+  const closed = once(socket, 'close') as Promise<[CloseEvent]>
+
+  node.child.kill('SIGTERM')
+  t.match(await events.text(), /event: bye/, 'a stream is told first')
+  t.match((await closed)[0], { code: 1001 }, 'so is a WebSocket')
+  await t.rejects(fetch(new URL('/health', url)), 'no more connections')
+  t.equal(await (await slow).text(), 'done', 'a request finishes')
+
+  t.match(await node.end, { code: 0, signal: null }, 'timers that plugins left keep nothing alive')
+  const hooks = node.log().filter(({ msg }) => msg === 'stopping')
+  t.same(
+    hooks.map(({ plugin, hook }) => `${plugin} ${hook}`),
+    ['second second', 'second first', 'first second', 'first first'],
+  )
+  const problems = node.log().filter(({ phase }) => phase === 'stop')
+  t.match(problems, [
+    { plugin: 'hangs-in-stop', msg: 'Its onStop took longer than 300 ms (loader.stopTimeoutMs).' },
+    { plugin: 'throws-in-stop', msg: 'onStop broke' },
+  ])
+})
+
+test('what does not end in time is cut', async (t) => {
+  const { node, owner } = await start(t, { drainSeconds: 0.3 })
+  const never = owner.ask('/first/never')
+  const failed = t.rejects(never)
+  await node.logged(({ msg }) => msg === 'never begins')
+  node.child.kill('SIGINT')
+  await failed
+  t.match(await node.end, { code: 0, signal: null })
+})
+
+test('a second signal ends the node at once', async (t) => {
+  const { node, url, owner } = await start(t, { drainSeconds: 3600 })
+  const never = owner.ask('/first/never')
+  const failed = t.rejects(never)
+  await node.logged(({ msg }) => msg === 'never begins')
+  node.child.kill('SIGTERM')
+  await t.rejects(untilRefused(url))
+  node.child.kill('SIGTERM')
+  t.match(await node.end, { code: 1, signal: null })
+  await failed
+})
+
+/** Rejects when the node takes no more connections. */
+async function untilRefused(url: URL): Promise<never> {
+  for (;;) await (await fetch(new URL('/health', url), { headers: { connection: 'close' } })).text()
+}
