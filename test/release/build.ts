@@ -6,9 +6,9 @@ import { root, runTool } from '../run/command.ts'
 import { type Package, readPackages } from '../walls/packages.ts'
 import { copyVendored, vendoredLibraries } from './vendor.ts'
 
-/** The packages of the repository, without its root. */
+/** The packages of the repository that are built: not its root, and not the clients, which are run as they are. */
 export function workspaces(): Package[] {
-  return readPackages(root).filter(({ kind }) => kind !== 'root')
+  return readPackages(root).filter(({ kind }) => kind !== 'root' && kind !== 'client')
 }
 
 /**
