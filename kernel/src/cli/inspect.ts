@@ -1,6 +1,6 @@
 import type { TObject } from 'typebox'
 import { type Configuration, ConfigurationError } from '../configuration/index.ts'
-import { loadPlugins, sectionName } from '../plugins/load-plugins.ts'
+import { loadPlugins, movedSections, sectionName } from '../plugins/load-plugins.ts'
 import type { PluginRecord } from '../plugins/plugin-record.ts'
 import { readSwitchedOff } from '../plugins/plugin-switch.ts'
 import { withStoredState } from '../state/stored-state.ts'
@@ -53,6 +53,6 @@ export function checkAll({ configuration, records }: Inspection): void {
       attempt(() => configuration.section(sectionName(record), record.plugin?.config ?? null))
     if (record.state === 'failed') problems.push(`"${record.id}" (${record.wish.where}): ${record.reason}`)
   }
-  attempt(() => configuration.refuseUnknownSections(records.map(sectionName)))
+  attempt(() => configuration.refuseUnknownSections(records.map(sectionName), movedSections(records)))
   if (problems.length > 0) throw new ConfigurationError(problems)
 }

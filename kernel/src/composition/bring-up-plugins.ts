@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../configuration/index.ts'
 import { BootFailure } from '../plugins/boot-failure.ts'
 import { PluginFailure } from '../plugins/failure.ts'
-import { loadPlugins, sectionName } from '../plugins/load-plugins.ts'
+import { loadPlugins, movedSections, sectionName } from '../plugins/load-plugins.ts'
 import { logImpaired } from '../plugins/log-impaired.ts'
 import { readSwitchedOff } from '../plugins/plugin-switch.ts'
 import type { KernelCradle } from './cradle.ts'
@@ -57,9 +57,7 @@ function checkSections(cradle: KernelCradle): void {
 /** A plugin that was not found may own a section of any name, so then an unknown section stops nothing. */
 function refuseUnknownSections({ configuration, records: { list }, log }: KernelCradle): void {
   try {
-    configuration.refuseUnknownSections(
-      list.flatMap((record) => [record.id, sectionName(record), record.manifest?.section ?? record.id]),
-    )
+    configuration.refuseUnknownSections(list.map(sectionName), movedSections(list))
   } catch (error) {
     const lost = list.filter(({ manifest }) => manifest === null).map(({ id }) => `"${id}"`)
     if (!(error instanceof ConfigurationError) || lost.length === 0) throw error

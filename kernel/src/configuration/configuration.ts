@@ -95,12 +95,14 @@ export class Configuration {
    * Refuses sections and variables that belong to nothing. Call it when every section was asked for.
    *
    * @param known sections of plugins; the ids of all named plugins are known without
+   * @param moved plugins whose section is not called like them: their ids, each with its section
    * @throws ConfigurationError with one line for each
    */
-  refuseUnknownSections(known: Iterable<string>): void {
-    const sections = [...known, ...this.#schemas.keys(), ...this.plugins.map(({ id }) => id)]
+  refuseUnknownSections(known: Iterable<string>, moved: ReadonlyMap<string, string> = new Map()): void {
+    const ids = this.plugins.map(({ id }) => id).filter((id) => !moved.has(id))
+    const sections = [...known, ...this.#schemas.keys(), ...ids]
     const tree = merge(this.#layers.files, this.#layers.flags)
-    refuse(unknownSections(tree, this.#sources.environment, sections, this.#schemas))
+    refuse(unknownSections(tree, this.#sources.environment, sections, this.#schemas, moved))
   }
 
   /**

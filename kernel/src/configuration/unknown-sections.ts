@@ -17,12 +17,14 @@ import type { Tree } from './tree.ts'
  *
  * @param sections names of the plugins' sections
  * @param schemas the schemas of those that are loaded
+ * @param moved ids of plugins whose section has another name, each with that name
  */
 export function unknownSections(
   tree: Tree,
   environment: Environment,
   sections: readonly string[],
   schemas: ReadonlyMap<string, JsonSchema>,
+  moved: ReadonlyMap<string, string>,
 ): string[] {
   const own = Object.keys(kernelSchema.properties)
   const known = [...new Set([...own, ...sections])]
@@ -30,7 +32,12 @@ export function unknownSections(
   for (const [name, { origin }] of tree.kind === 'branch' ? tree.entries : []) {
     if (known.includes(name) || name === 'extends' || name === '$schema') continue
     const where = `${formatKey([name])} (${describeOrigin(origin)})`
-    problems.push(`${where} is not a known section. ${suggest(name, known)} ${hint(name)}`.trimEnd())
+    const section = moved.get(name)
+    const advice =
+      section === undefined
+        ? `${suggest(name, known)} ${hint(name)}`.trimEnd()
+        : `The plugin "${name}" reads the section "${section}".`
+    problems.push(`${where} is not a known section. ${advice}`)
   }
   const words = new Set(known.map(variableWord))
   const variables = [

@@ -44,6 +44,14 @@ export function sectionName({ id, manifest }: PluginRecord): string {
   return manifest !== null && manifest.id === id ? manifest.section : id
 }
 
+/** The plugins whose section is not called like them: their ids, each with its section. */
+export function movedSections(records: readonly PluginRecord[]): ReadonlyMap<string, string> {
+  const sections = new Set(records.map(sectionName))
+  return new Map(
+    records.filter(({ id }) => !sections.has(id)).map((record) => [record.id, sectionName(record)] as const),
+  )
+}
+
 async function load(record: PluginRecord, inline: Plugin | undefined, timeoutMs: number): Promise<void> {
   try {
     if (inline !== undefined) {

@@ -1,0 +1,86 @@
+import { test } from 'tap'
+import { Contributions } from '../../src/services/contributions.ts'
+import { Registries } from '../../src/services/registry.ts'
+
+const tools = 'tools@1'
+
+function setUp() {
+  const registries = new Registries()
+  const entries = registries.entries(tools)
+  let changes = 0
+  entries.listen(() => {
+    changes += 1
+  })
+  const of = (owner: string) => {
+    const contributions = new Contributions(registries, owner)
+    return { contributions, writer: contributions.writer<number>(tools) }
+  }
+  return { entries, of, changes: () => changes }
+}
+
+test('what is added is held back until it is published, then comes at once', async (t) => {
+  const { entries, of, changes } = setUp()
+  const { contributions, writer } = of('smith')
+  writer.add('hammer', 1)
+  writer.add('tongs', 2)
+  t.same(entries.names(), [])
+  contributions.publish()
+  t.same(entries.names(), ['hammer', 'tongs'])
+  t.equal(changes(), 1, 'one change for both')
+})
+
+test('what is added later is there at once, and a disposer takes it back once', async (t) => {
+  const { entries, of, changes } = setUp()
+  const { contributions, writer } = of('smith')
+  contributions.publish()
+  const dispose = writer.add('hammer', 1)
+  t.same(entries.names(), ['hammer'])
+  dispose()
+  dispose()
+  t.same(entries.names(), [])
+  t.equal(changes(), 2)
+})
+
+test('what is taken back before it is published never appears', async (t) => {
+  const { entries, of } = setUp()
+  const { contributions, writer } = of('smith')
+  writer.add('hammer', 1)()
+  contributions.publish()
+  t.same(entries.names(), [])
+})
+
+test('a taken name is refused when it is added, and nothing appears when it was taken meanwhile', async (t) => {
+  const { entries, of } = setUp()
+  const smith = of('smith')
+  const carpenter = of('carpenter')
+  smith.writer.add('hammer', 1)
+  t.throws(() => smith.writer.add('hammer', 2), /"smith" adds "hammer" twice/)
+  carpenter.writer.add('saw', 3)
+  carpenter.writer.add('hammer', 4)
+  smith.contributions.publish()
+  t.throws(() => of('mason').writer.add('hammer', 5), { code: 'CONFLICT' })
+  t.throws(() => carpenter.contributions.publish(), {
+    code: 'CONFLICT',
+    message: /where "smith" has that name/,
+  })
+  t.same(entries.names(), ['hammer'])
+})
+
+test('nothing of a plugin is left after it is withdrawn, whatever it does afterwards', async (t) => {
+  const { entries, of } = setUp()
+  const first = of('smith')
+  const dispose = first.writer.add('hammer', 1)
+  first.contributions.publish()
+  first.contributions.withdraw()
+  t.same(entries.names(), [])
+
+  const second = of('smith')
+  second.writer.add('hammer', 2)
+  second.contributions.publish()
+  dispose()
+  first.writer.add('tongs', 3)()
+  first.writer.add('hammer', 4)
+  first.contributions.withdraw()
+  t.equal(entries.get('hammer'), 2, 'the next life of the plugin has what it added')
+  t.same(entries.names(), ['hammer'])
+})
