@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** Whether a request announces a body. */
@@ -13,25 +13,31 @@ export function announcesBody({ headers }: IncomingMessage): boolean {
  *
  * Node's own `requestTimeout` can't tell the two apart: it would cut every long upload.
  */
-export function watchBody(request: IncomingMessage, ms: number, kind: 'buffered' | 'stream'): void {
+export function watchBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  ms: number,
+  kind: 'buffered' | 'stream',
+): void {
   const { socket } = request
   let seen = socket.bytesRead
+  let waited = false
   const timer = setInterval(() => {
     const { bytesRead } = socket
-    if (kind === 'stream' && (bytesRead > seen || isUnread(request))) {
-      seen = bytesRead
-      return
-    }
+    const isFed = waited || bytesRead > seen || isUnread(request)
+    seen = bytesRead
+    // Who waited for the reader a moment ago has had no time to send more.
+    waited = isUnread(request)
+    if (kind === 'stream' && isFed) return
     clearInterval(timer)
-    if (request.complete || socket.destroyed) return
-    const cut = setTimeout(() => socket.destroy(), ms).unref()
+    if (request.complete) return
+    const cut = setTimeout(() => socket.destroy(), ms)
     socket.once('close', () => clearTimeout(cut))
     failBody(request, tooLate(ms))
   }, ms)
-  // A body that was refused and never read has no end, and no close when its connection goes.
-  timer.unref()
   const stop = () => clearInterval(timer)
-  request.once('end', stop).once('close', stop)
+  request.once('end', stop)
+  response.once('close', stop)
 }
 
 /** Makes reading a body fail with an error, without ending the connection: the error is still to be answered. */

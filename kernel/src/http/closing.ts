@@ -14,7 +14,7 @@ const lingering = new WeakSet<Duplex>()
  * of the input is read within bounds and ignored, and then the connection goes.
  */
 export function closeLingering(socket: Duplex): void {
-  if (lingering.has(socket)) return
+  if (lingering.has(socket) || socket.destroyed) return
   lingering.add(socket)
   const timer = setTimeout(() => socket.destroy(), lingerMs)
   socket.once('close', () => clearTimeout(timer))

@@ -62,7 +62,7 @@ export const platform = fastifyPlugin<PlatformOptions>(
     })
     app.addHook('preParsing', (request, reply, _payload, done) => {
       if (announcesBody(request.raw)) {
-        watchBody(request.raw, bodyTimeoutMs, request.routeOptions.config.body ?? 'buffered')
+        watchBody(request.raw, reply.raw, bodyTimeoutMs, request.routeOptions.config.body ?? 'buffered')
         if (expectsContinue(request) && !isTooLarge(request)) reply.raw.writeContinue()
       }
       done()

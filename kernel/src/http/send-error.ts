@@ -3,6 +3,7 @@ import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, type PublicError, toPublicError } from '../errors/public-error.ts'
 import { leavesMuch } from './unread-body.ts'
+import { isUpgrade } from './web-sockets.ts'
 
 /** Headers of the answer that a route had begun and that an error now stands for. */
 const headersOfTheOther = [
@@ -37,7 +38,8 @@ export function sendPublicError(
     if (!isSendable(name, value)) reply.removeHeader(name)
   }
   // Fastify closes the connection after every bad body. That is needed only where a part of it is still to come.
-  if (leavesMuch(reply.request.raw)) reply.header('connection', 'close')
+  const { raw } = reply.request
+  if (leavesMuch(raw) || isUpgrade(raw)) reply.header('connection', 'close')
   else if (reply.hasHeader('connection')) reply.removeHeader('connection')
   for (const [name, value] of Object.entries(error.headers)) {
     if (isSendable(name, value)) reply.header(name, value)

@@ -24,6 +24,10 @@ export function giveUpBody(request: IncomingMessage, ms: number): void {
   const timer = setTimeout(() => {
     if (!request.complete) socket.destroy()
   }, ms)
-  const stop = () => clearTimeout(timer)
-  request.once('end', stop).once('close', stop)
+  const stop = () => {
+    clearTimeout(timer)
+    socket.off('close', stop)
+  }
+  request.once('end', stop)
+  socket.once('close', stop)
 }

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, preHandlerHookHandler, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
+import { closeLingering } from './closing.ts'
 import { answerOnSocket } from './direct-answer.ts'
 
 /** The WebSockets of one plugin. */
@@ -16,13 +17,23 @@ const goingAway = 1001
 /** Bytes of one message. Bulk data belongs into HTTP bodies, which are streamed. */
 const maxPayload = 1024 * 1024
 
+/** Whether a request took its connection away from HTTP: whatever it is answered, no other request can follow. */
+export function isUpgrade(request: IncomingMessage & { upgrade?: boolean }): boolean {
+  return request.upgrade === true
+}
+
 /** Makes an instance take WebSockets. The library is loaded for those that want them only. */
 export async function createWebSockets(instance: FastifyInstance): Promise<WebSockets> {
   const { default: websocket } = await import('@fastify/websocket')
   instance.addHook('onRoute', requireUpgrade)
   const ids = new WeakMap<IncomingMessage, string>()
   instance.addHook('onRequest', (request, _reply, done) => {
-    if (request.ws) ids.set(request.raw, request.id)
+    if (isUpgrade(request.raw)) ids.set(request.raw, request.id)
+    done()
+  })
+  // The library ends the connection of what it has refused itself, not of what was refused before it.
+  instance.addHook('onResponse', (request, _reply, done) => {
+    if (isUpgrade(request.raw)) closeLingering(request.raw.socket)
     done()
   })
   await instance.register(websocket, {
@@ -42,13 +53,9 @@ export async function createWebSockets(instance: FastifyInstance): Promise<WebSo
   }
 }
 
-const badHandshake = publicError(
-  'VALIDATION_ERROR',
-  'This is not a valid WebSocket handshake of version 13.',
-  {
-    'sec-websocket-version': '13',
-  },
-)
+const badHandshake = publicError('VALIDATION_ERROR', 'This is not a WebSocket handshake of version 13.', {
+  'sec-websocket-version': '13',
+})
 
 /** Lets an ordinary request to a WebSocket's path hear why it gets nothing. */
 function requireUpgrade(route: RouteOptions & { websocket?: boolean }): void {

@@ -1,0 +1,61 @@
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { test } from 'tap'
+import { until } from '../state/fixtures/until.ts'
+import { probe } from './fixtures/probe-plugin.ts'
+import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
+
+const forged = {
+  'x-forwarded-for': '198.51.100.7',
+  'x-forwarded-proto': 'https',
+  'x-forwarded-host': 'forged.test',
+}
+
+test('forwarded addresses are believed from trusted proxies only', async (t) => {
+  const cases = [
+    [[], forged['x-forwarded-for'], { ip: '127.0.0.1', protocol: 'http' }],
+    [['10.0.0.0/8'], forged['x-forwarded-for'], { ip: '127.0.0.1', protocol: 'http' }],
+    [['127.0.0.1'], forged['x-forwarded-for'], { ip: '198.51.100.7', protocol: 'https' }],
+    [['127.0.0.0/8', '10.0.0.0/8'], '203.0.113.9, 198.51.100.7, 10.1.2.3', { ip: '198.51.100.7' }],
+    [['127.0.0.1'], '203.0.113.9, 198.51.100.7', { ip: '198.51.100.7' }],
+  ] as const
+  for (const [trustedProxies, chain, expected] of cases) {
+    const node = await createTestNode({ plugins: [probe], config: { server: { trustedProxies } } })
+    const answer = await node.fetch('/caller', { headers: { ...forged, 'x-forwarded-for': chain } })
+    t.match(await answer.json(), expected, `${trustedProxies.join()} for ${chain}`)
+    await node.stop()
+  }
+})
+
+test('connections beyond the limit are closed at once, and later ones are served', async (t) => {
+  const node = await createTestNode({ plugins: [probe], config: { server: { maxConnections: 3 } } })
+  t.teardown(() => node.stop())
+  const ask = async () => {
+    const connection = rawConnection(node.url)
+    connection.send(rawRequest('GET', '/open'))
+    return { connection, answer: await connection.answer().catch(() => null) }
+  }
+  const held = [await ask(), await ask(), await ask()]
+  for (const { answer } of held) t.equal(answer?.status, 200)
+  t.equal((await ask()).answer, null, 'the fourth')
+  for (const { connection } of held) connection.close()
+  const later = await until(async () => {
+    const { connection, answer } = await ask()
+    connection.close()
+    return answer
+  })
+  t.equal(later.status, 200)
+})
+
+test('an idle connection is closed after its time, and not while it is in use', async (t) => {
+  const node = await createTestNode({
+    plugins: [probe],
+    config: { server: { keepAliveTimeoutSeconds: 0.2 } },
+  })
+  t.teardown(() => node.stop())
+  const connection = rawConnection(node.url)
+  for (let i = 0; i < 3; i++) {
+    connection.send(rawRequest('GET', '/slow'))
+    t.equal((await connection.answer()).status, 200)
+  }
+  t.equal(await connection.ended(), '')
+})

@@ -1,0 +1,121 @@
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { test } from 'tap'
+import { checkError, checkErrorResponse } from './fixtures/error-answer.ts'
+import { probe } from './fixtures/probe-plugin.ts'
+import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
+
+const app = 'https://app.test'
+const preflight = {
+  'access-control-request-method': 'DELETE',
+  'access-control-request-headers': 'authorization, content-type',
+}
+
+function corsHeaders(answer: { headers: Headers }): string[] {
+  return [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))
+}
+
+test('by default no answer speaks of other origins', async (t) => {
+  const node = await createTestNode({ plugins: [probe] })
+  t.teardown(() => node.stop())
+  const connection = rawConnection(node.url)
+  t.teardown(() => connection.close())
+  for (const [method, path] of [
+    ['GET', '/open'],
+    ['GET', '/mine'],
+    ['OPTIONS', '/open'],
+    ['OPTIONS', '/nothing'],
+  ] as const) {
+    connection.send(rawRequest(method, path, { origin: app, ...preflight }))
+    const { headers } = await connection.answer()
+    t.same(
+      Object.keys(headers).filter((name) => name.startsWith('access-control-')),
+      [],
+      `${method} ${path}`,
+    )
+  }
+})
+
+test('pages of a configured origin may call, and read errors too', async (t) => {
+  const node = await createTestNode({ plugins: [probe], config: { server: { cors: { origins: [app] } } } })
+  t.teardown(() => node.stop())
+  const ask = (path: string, init: RequestInit = {}) =>
+    node.fetch(path, { ...init, headers: { origin: app, ...init.headers } })
+
+  for (const path of ['/open', '/mine', '/nothing', '/whoami']) {
+    const answer = await ask(path)
+    t.equal(answer.headers.get('access-control-allow-origin'), app, path)
+    t.equal(answer.headers.get('access-control-allow-credentials'), 'true')
+    t.match(answer.headers.get('access-control-expose-headers'), /x-request-id/)
+    t.match(answer.headers.get('vary'), /Origin/)
+  }
+  await checkErrorResponse(t, await ask('/open', { method: 'POST' }), 'METHOD_NOT_ALLOWED')
+
+  const asked = await ask('/mine', { method: 'OPTIONS', headers: preflight })
+  t.equal(asked.status, 204)
+  t.equal(asked.headers.get('access-control-allow-origin'), app)
+  t.match(asked.headers.get('access-control-allow-methods'), /DELETE/)
+  t.equal(asked.headers.get('access-control-allow-headers'), preflight['access-control-request-headers'])
+  t.match(asked.headers.get('x-request-id'), /-/)
+  t.match(asked.headers.get('vary'), /Origin/)
+
+  const stray = await ask('/open', { method: 'OPTIONS' })
+  t.equal(stray.headers.get('access-control-allow-origin'), app)
+  await checkErrorResponse(t, stray, 'METHOD_NOT_ALLOWED', 'OPTIONS that is no preflight')
+})
+
+test('a late body and a broken one are told to such pages as well', async (t) => {
+  const node = await createTestNode({
+    plugins: [probe],
+    config: { server: { cors: { origins: [app] }, bodyTimeoutSeconds: 0.2 } },
+  })
+  t.teardown(() => node.stop())
+  const headers = { origin: app, 'content-type': 'application/json' }
+  for (const [name, bytes, code] of [
+    ['late', rawRequest('POST', '/json', { ...headers, 'content-length': '9' }, '{'), 'REQUEST_TIMEOUT'],
+    [
+      'broken',
+      `${rawRequest('POST', '/json', { ...headers, 'transfer-encoding': 'chunked' })}zz`,
+      'VALIDATION_ERROR',
+    ],
+  ] as const) {
+    const connection = rawConnection(node.url)
+    connection.send(bytes)
+    const answer = await connection.answer()
+    checkError(t, answer, code, name)
+    t.equal(answer.headers['access-control-allow-origin'], app)
+    connection.close()
+  }
+})
+
+test('other origins hear nothing of it', async (t) => {
+  const node = await createTestNode({ plugins: [probe], config: { server: { cors: { origins: [app] } } } })
+  t.teardown(() => node.stop())
+  const origins = [
+    'https://evil.test',
+    'https://app.test.evil.test',
+    'http://app.test',
+    'https://APP.test',
+    'null',
+  ]
+  for (const origin of origins) {
+    const answer = await node.fetch('/open', { headers: { origin } })
+    t.same([answer.status, corsHeaders(answer)], [200, []], origin)
+    t.match(answer.headers.get('vary'), /Origin/, 'a cache must not mix them up')
+    const asked = await node.fetch('/open', { method: 'OPTIONS', headers: { origin, ...preflight } })
+    t.same(corsHeaders(asked), [], `${origin}: preflight`)
+    await checkErrorResponse(t, asked, 'METHOD_NOT_ALLOWED')
+  }
+  const own = await node.fetch('/open')
+  t.same([own.status, corsHeaders(own)], [200, []], 'no origin at all')
+})
+
+test('with a cookie, pages of the configured origin may change something, others may not', async (t) => {
+  const node = await createTestNode({ plugins: [probe], config: { server: { cors: { origins: [app] } } } })
+  t.teardown(() => node.stop())
+  const { token } = await node.signIn()
+  const change = (headers: Record<string, string>) =>
+    node.fetch('/mine', { method: 'POST', headers: { cookie: `session=${token}`, ...headers } })
+  t.equal((await change({ origin: app, 'sec-fetch-site': 'cross-site' })).status, 200)
+  const foreign = await change({ origin: 'https://evil.test', 'sec-fetch-site': 'cross-site' })
+  await checkErrorResponse(t, foreign, 'FORBIDDEN')
+})
