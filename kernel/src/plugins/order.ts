@@ -27,6 +27,18 @@ export function orderPlugins(
   available: ReadonlySet<string>,
   explain: (service: string) => string,
 ): Order {
+  const { ids, blocked } = walk(plugins, available, explain)
+  if (blocked.size === 0) return { ids, blocked }
+  // Who is blocked must not come between the others by what it would have used.
+  const rest = plugins.filter(({ id }) => !blocked.has(id))
+  return { ids: walk(rest, available, explain).ids, blocked }
+}
+
+function walk(
+  plugins: readonly OrderedPlugin[],
+  available: ReadonlySet<string>,
+  explain: (service: string) => string,
+): Order {
   const graph = new ServiceGraph(plugins, available)
   const blocked = new Map<string, string>()
   const ids: string[] = []

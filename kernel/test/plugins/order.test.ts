@@ -54,7 +54,7 @@ test('exactly those are blocked that lack a provider, wait in a circle, or depen
         [...blocked.values()].every((reason) => reason.endsWith('.'))
       )
     }),
-    { numRuns: 2000 },
+    { numRuns: 3000 },
   )
 })
 
@@ -70,7 +70,7 @@ test('who provides comes before who requires', async () => {
           .every((provider) => Number(place.get(provider.id)) < Number(place.get(id))),
       )
     }),
-    { numRuns: 2000 },
+    { numRuns: 3000 },
   )
 })
 
@@ -90,7 +90,7 @@ test('optional services block nobody, and come first where all wishes can be met
           .every((provider) => ids.indexOf(provider.id) < ids.indexOf(id)),
       )
     }),
-    { numRuns: 2000 },
+    { numRuns: 3000 },
   )
 })
 

@@ -1,0 +1,124 @@
+import { setImmediate } from 'node:timers/promises'
+import type { RegistryReader, RegistryWriter } from '@nodekeep/plugin-sdk'
+import {
+  type BaseContext,
+  defineEvent,
+  definePlugin,
+  type HealthCheck,
+  HealthChecks,
+} from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { startSwitchNode } from './switch-node.ts'
+
+const rang = defineEvent<void>('test.rang')
+const well: HealthCheck = { check: () => ({ ok: true, state: 'here' }) }
+
+const bell = definePlugin({
+  id: 'bell',
+  contributes: { checks: HealthChecks },
+  setup({ checks, events, routes }) {
+    routes((app) => {
+      app.post('/ring', async () => {
+        events.emit(rang, undefined)
+        checks.add('bell', well)()
+      })
+    })
+  },
+})
+
+interface Kept extends BaseContext<unknown> {
+  readonly all: RegistryReader<HealthCheck>
+  readonly checks: RegistryWriter<HealthCheck>
+}
+
+/** Does everything that a plugin can do with its context, and says what came of it. */
+function useAll({ all, checks, events, onStop }: Kept) {
+  const heard: string[] = []
+  checks.add('late', well)
+  events.on(rang, () => void heard.push('event'))
+  all.onChange(() => heard.push('change'))
+  onStop(() => void heard.push('stop hook'))
+  return heard
+}
+
+async function namesOfChecks(ask: (path: string) => Promise<Response>): Promise<string[]> {
+  const { checks } = (await (await ask('/api/system/health')).json()) as { checks: object }
+  return Object.keys(checks)
+}
+
+test('what a setup does after its time is over has no effect, and is cleaned up at once', async (t) => {
+  const done = Promise.withResolvers<string[]>()
+  const gate = Promise.withResolvers<void>()
+  const late = definePlugin({
+    id: 'late',
+    requires: { all: HealthChecks },
+    contributes: { checks: HealthChecks },
+    async setup(context) {
+      await gate.promise
+      t.ok(context.signal.aborted, 'it was told')
+      context.routes((app) => {
+        app.get('/late', async () => 1)
+      })
+      done.resolve(useAll(context))
+    },
+  })
+  const config = { plugins: { late: { required: false } }, loader: { setupTimeoutMs: 100 } }
+  const { ask, state } = await startSwitchNode(t, [late, bell], { config })
+  t.match(state('late'), { state: 'failed', phase: 'setup' })
+  gate.resolve()
+  const heard = await done.promise
+  await ask('/ring', { method: 'POST' })
+  await setImmediate()
+  t.same(heard, ['stop hook'])
+  t.same(await namesOfChecks(ask), ['database'])
+  t.equal((await ask('/late')).status, 404)
+  t.match(state('late'), { state: 'failed', phase: 'setup' })
+})
+
+test('a plugin that was stopped can bring nothing more', async (t) => {
+  const lives: Kept[] = []
+  const sticky = definePlugin({
+    id: 'sticky',
+    requires: { all: HealthChecks },
+    contributes: { checks: HealthChecks },
+    setup(context) {
+      lives.push(context)
+    },
+  })
+  const { ask, turn } = await startSwitchNode(t, [sticky, bell])
+  await turn('sticky', 'disable')
+  const [first] = lives
+  if (first === undefined) throw new Error('it was never set up')
+  t.ok(first.signal.aborted)
+  t.throws(() => first.routes(() => {}), /Register routes before setup ends/)
+  const heard = useAll(first)
+  await ask('/ring', { method: 'POST' })
+  await setImmediate()
+  t.same(heard, ['stop hook'])
+  t.same(await namesOfChecks(ask), ['database'])
+
+  await turn('sticky', 'enable')
+  first.checks.add('late', well)
+  t.same(await namesOfChecks(ask), ['database'], 'not in its next life either')
+})
+
+test('a node that stops does not wait for a setup that takes its time', async (t) => {
+  let attempts = 0
+  const begun = Promise.withResolvers<AbortSignal>()
+  const slow = definePlugin({
+    id: 'slow',
+    setup({ signal }) {
+      attempts += 1
+      if (attempts === 1) throw new Error('not yet')
+      begun.resolve(signal)
+      return new Promise<void>(() => {})
+    },
+  })
+  const config = { plugins: { slow: { required: false } } }
+  const { node, turn } = await startSwitchNode(t, [slow, bell], { config })
+  const answer = turn('slow', 'enable')
+  const signal = await begun.promise
+  await node.stop()
+  t.match(await (await answer).json(), { plugin: { state: 'failed', reason: 'The plugin is stopping.' } })
+  t.ok(signal.aborted)
+})
