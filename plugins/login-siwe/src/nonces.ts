@@ -53,9 +53,10 @@ export class Nonces {
 
   /** Uses a nonce up. Of several that try at once, `true` is the answer to one. */
   async consume(value: string): Promise<boolean> {
-    const stored = await this.#state.get<Stored>(value)
+    // Another process may have given it out. The state's delete alone would count an expired row, too.
+    const expires = this.#outstanding.get(value) ?? (await this.#state.get<Stored>(value))?.expires
     this.#outstanding.delete(value)
-    if (stored === undefined || stored.expires <= Date.now()) return false
+    if (expires === undefined || expires <= Date.now()) return false
     return await this.#state.delete(value)
   }
 
