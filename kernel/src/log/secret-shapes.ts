@@ -10,8 +10,8 @@ const STRING = '"(?:[^"\\\\]|\\\\.)*"'
 
 /** Each alternative but the last captures what stays. */
 const SHAPES = [
-  // "name": and a string, a number or a list of strings.
-  `("${NAMES}":)(?:${STRING}|-?\\d[\\d.e+-]*|\\[(?:${STRING}|[^"\\]])*\\])`,
+  // "name": and a string, a number or a list of strings; in a list of raw headers, a comma parts the two.
+  `("${NAMES}":|"(?:(?:proxy-)?authorization|(?:set-)?cookie)",)(?:${STRING}|-?\\d[\\d.e+-]*|\\[(?:${STRING}|[^"\\]])*\\])`,
   // The same within a JSON string, as when a message quotes JSON. The end of the value stays where it is.
   `(\\\\"${NAMES}\\\\"\\s{0,8}:\\s{0,8}\\\\")(?:[^"\\\\]|\\\\\\\\(?:\\\\["\\\\]|[^"\\\\]))+`,
   // ?name=value and &name=value
