@@ -29,7 +29,10 @@ export interface BaseContext<Config> {
   readonly migrations: Migrate
   /** Runs after every plugin is set up and before the node listens. A failure counts as the plugin's. */
   onStart(hook: () => void | Promise<void>): void
-  /** Runs when the plugin stops, last registered first, each within `loader.stopTimeoutMs`. */
+  /**
+   * Runs when the plugin stops, last registered first, each within `loader.stopTimeoutMs`; at once when the plugin
+   * has stopped already, as after a setup that took too long.
+   */
   onStop(hook: () => void | Promise<void>): void
 }
 

@@ -19,7 +19,9 @@ export interface SchemaTypes extends FastifyTypeProvider {
 
 /**
  * The Fastify instance that a plugin registers its routes on. It is the plugin's own: hooks, decorators and
- * nested plugins stay inside. It never listens; the kernel hands requests to it.
+ * nested plugins stay inside. It never listens; the kernel hands requests to it and answers what no route is there
+ * for. `setErrorHandler`, `setNotFoundHandler`, `listen` and a route's `errorHandler` are refused: errors have one
+ * form on the whole node, unless `serializeError` writes them for a foreign protocol.
  */
 export type RoutesApp = FastifyInstance<
   RawServerDefault,

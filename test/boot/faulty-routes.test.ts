@@ -54,6 +54,12 @@ test('what a route leaves unhandled is noticed, and a request that it broke is a
   t.equal((await ask('/faulty/after-body', json)).status, 500)
   t.equal((await ask('/faulty/foreign-listener')).status, 200)
   await node.logged(({ err }) => /a listener broke/.test(JSON.stringify(err ?? '')))
+  const bytes = {
+    method: 'POST',
+    headers: { 'content-type': 'application/octet-stream' },
+    body: 'some bytes',
+  }
+  t.equal((await ask('/faulty/raw-body', bytes)).status, 500)
   t.equal((await fetch(new URL('/health', url))).status, 200)
   await node.logged(({ err }) => /left in a health check/.test(JSON.stringify(err ?? '')))
   await stillServes(t, node, url)

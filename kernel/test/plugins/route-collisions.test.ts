@@ -1,0 +1,69 @@
+import { test } from 'tap'
+import { type RouteMount, RouteTable } from '../../src/http/route-table.ts'
+
+const mountOf = (owner: string, ...paths: readonly string[]): RouteMount => ({
+  owner,
+  routes: paths.map((path) => ({
+    method: 'GET',
+    path,
+    access: 'user',
+    publicReason: null,
+    scope: null,
+    websocket: false,
+    schema: null,
+    sharedSchemas: [],
+  })),
+  foreignErrors: [],
+  handle: () => {},
+  upgrade: () => false,
+})
+
+const colliding = [
+  ['/a', '/a'],
+  ['/a/:x', '/a/:y'],
+  ['/a/:x/b', '/a/:longer/b'],
+  ['/a/:x?', '/a'],
+  ['/a', '/a/:x?'],
+  ['/a/:x?', '/a/:y'],
+  ['/:x?', '/'],
+  ['/a/:x-:y', '/a/:p-:q'],
+  ['/a/:x.json', '/a/:y.json'],
+  [String.raw`/a/:x(\d+)`, String.raw`/a/:y(\d+)`],
+  ['/a/*', '/a/*'],
+  ['*', '/*'],
+] as const
+
+const different = [
+  ['/a', '/A'],
+  ['/a', '/a/'],
+  ['/a/:x', '/a/b'],
+  ['/a/:x', '/a/*'],
+  ['/a/:x.json', '/a/:x'],
+  [String.raw`/a/:x(\d+)`, '/a/:x'],
+] as const
+
+test('of two plugins with one route, the second is refused and the first told by name', async (t) => {
+  for (const [first, second] of colliding) {
+    const table = new RouteTable()
+    table.mount(mountOf('one', first))
+    const { version } = table
+    const message = `The route GET ${second} belongs to "one" already. Disable one of the two plugins.`
+    t.throws(
+      () => table.mount(mountOf('two', '/own', second)),
+      { code: 'CONFLICT', message },
+      `${first} ${second}`,
+    )
+    t.equal(table.version, version, 'the table is as it was')
+    t.same(table.routesOf('two'), [])
+    t.not(table.find('GET', '/own')?.mount.owner, 'two')
+  }
+})
+
+test('routes that differ live beside each other', async (t) => {
+  for (const [first, second] of different) {
+    const table = new RouteTable()
+    table.mount(mountOf('one', first))
+    table.mount(mountOf('two', second))
+    t.equal(table.routes.length, 2, `${first} ${second}`)
+  }
+})
