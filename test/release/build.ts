@@ -38,13 +38,14 @@ export async function buildWorkspaces(into: string): Promise<void> {
   }
 }
 
-/** Does something with every value, with as many at once as there are processors. */
+/** Does something with every value, with as many at once as there are processors. Nothing runs on when it rejects. */
 async function inParallel<T>(values: readonly T[], work: (value: T) => Promise<void>): Promise<void> {
   const queue = values.values()
   const worker = async () => {
     for (const value of queue) await work(value)
   }
-  await Promise.all(Array.from({ length: availableParallelism() }, worker))
+  const ends = await Promise.allSettled(Array.from({ length: availableParallelism() }, worker))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
 async function compile({ folder }: Package, dist: string, paths: Record<string, string[]>): Promise<void> {

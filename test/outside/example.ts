@@ -1,20 +1,17 @@
-import { cp, writeFile } from 'node:fs/promises'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import t from 'tap'
+import type { Test } from 'tap'
 import { root } from '../run/command.ts'
-import { packOutside, tarball } from './packages.ts'
+import { type Outside, tarball } from './packages.ts'
 import { run, start } from './terminal.ts'
-
-// Installing takes as long as the disk and the registry do.
-const timeout = 120_000
-t.setTimeout(timeout)
 
 const environment = { HELLO_LINK_KEY: 'a key of at least 32 characters, for tests' }
 const nodekeep = 'node_modules/.bin/nodekeep'
 
-t.test('the example is tested, compiled and used outside the repository', { timeout }, async (t) => {
-  const outside = await packOutside(t)
-  const { folder } = outside
+/** Installs the example beside a node, tests and compiles a copy of it there, and calls it on a node that runs. */
+export async function useExample(t: Test, outside: Outside): Promise<void> {
+  const folder = join(outside.folder, 'place')
+  await mkdir(folder)
   const packages = ['@nodekeep/kernel', '@nodekeep/plugin-sdk', 'nodekeep-hello-plugin']
   const tarballs = packages.map((name) => tarball(outside, name)).join(' ')
   await writeFile(join(folder, 'package.json'), '{ "private": true }')
@@ -59,4 +56,4 @@ t.test('the example is tested, compiled and used outside the repository', { time
   t.match(await (await call(path)).json(), card)
   t.match(await (await call('/health')).json(), { status: 'ok' })
   t.equal(await node.stop(), 0)
-})
+}

@@ -1,20 +1,16 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import t from 'tap'
+import type { Test } from 'tap'
 import { root } from '../run/command.ts'
-import { type Outside, packOutside, tarball } from './packages.ts'
+import { type Outside, tarball } from './packages.ts'
 import { run, type StartedNode, start } from './terminal.ts'
 import { readTutorial, type TutorialStep } from './tutorial-steps.ts'
 
-// Installing takes as long as the disk and the registry do.
-const timeout = 120_000
-t.setTimeout(timeout)
-
-t.test('the tutorial of the SDK works as it is written', { timeout }, async (t) => {
+/** Does what the tutorial of the SDK says, in an empty folder. */
+export async function followTutorial(t: Test, outside: Outside): Promise<void> {
   const steps = readTutorial(await readFile(join(root, 'plugin-sdk/README.md'), 'utf8'))
   t.strictSame(count(steps), { write: 5, run: 7, expect: 1 })
 
-  const outside = await packOutside(t)
   const folder = join(outside.folder, 'visits')
   await mkdir(folder)
   let node: StartedNode | undefined
@@ -32,7 +28,7 @@ t.test('the tutorial of the SDK works as it is written', { timeout }, async (t) 
     }
   }
   t.match(await readFile(join(folder, 'dist/index.js'), 'utf8'), 'definePlugin')
-})
+}
 
 /** The command with what is different here: our packages are tarballs, and the port is a free one. */
 function here(command: string, outside: Outside, node: StartedNode | undefined): string {

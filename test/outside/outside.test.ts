@@ -1,0 +1,17 @@
+import t from 'tap'
+import { useExample } from './example.ts'
+import { packOutside } from './packages.ts'
+import { followTutorial } from './tutorial.ts'
+
+// Installing takes as long as the disk and the registry do.
+const timeout = 120_000
+t.setTimeout(timeout)
+const outside = await packOutside(t)
+
+t.test('the example is tested, compiled and used outside the repository', { timeout }, async (t) => {
+  await useExample(t, outside)
+})
+
+t.test('the tutorial of the SDK works as it is written', { timeout }, async (t) => {
+  await followTutorial(t, outside)
+})
