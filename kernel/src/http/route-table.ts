@@ -114,16 +114,25 @@ export class RouteTable {
 }
 
 function addRoute(router: Router, route: MountedRoute, mount: RouteMount, owners: Map<string, string>): void {
-  const key = `${route.method} ${route.path.replaceAll(/:[^/(-]+/g, ':')}`
-  const owner = owners.get(key)
-  if (owner !== undefined) {
-    throw new NodekeepError(
-      'CONFLICT',
-      `The route ${route.method} ${route.path} belongs to "${owner}" already. Disable one of the two plugins.`,
-    )
+  for (const pattern of patternsOf(route.path)) {
+    const key = `${route.method} ${pattern}`
+    const owner = owners.get(key)
+    if (owner !== undefined) {
+      throw new NodekeepError(
+        'CONFLICT',
+        `The route ${route.method} ${route.path} belongs to "${owner}" already. Disable one of the two plugins.`,
+      )
+    }
+    owners.set(key, mount.owner)
   }
-  owners.set(key, mount.owner)
   router.on(route.method as HTTPMethod, route.path, noop, { route, mount } satisfies FoundRoute)
+}
+
+/** What a path matches, whatever its parameters are called. One with an optional parameter matches two forms. */
+function patternsOf(path: string): string[] {
+  const pattern = path === '*' ? '/*' : path.replaceAll(/:[^/(.?-]+/g, ':')
+  if (!pattern.endsWith('?')) return [pattern]
+  return [pattern.slice(0, -1), pattern.slice(0, pattern.lastIndexOf('/')) || '/']
 }
 
 function noop(): void {}
