@@ -43,14 +43,21 @@ async function boot(options: ConfigurationOptions): Promise<RunningNode> {
   return node
 }
 
+/**
+ * Ctrl+C reaches every process of a terminal, and `npm start` passes it on once more: what comes so soon after the
+ * first is no second wish.
+ */
+const echoMs = 300
+
 /** Resolves with the first signal that asks the process to end. A second one ends it at once. */
 function firstSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  let count = 0
+  let first: number | null = null
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      count += 1
-      if (count > 1) process.exit(1)
+      const isEcho = signal === 'SIGINT' && first !== null && performance.now() - first < echoMs
+      if (first !== null && !isEcho) process.exit(1)
+      first ??= performance.now()
       resolve()
     })
   }

@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { root } from '../run/command.ts'
+import type { Bench } from './bench.ts'
+import { firstAnswer, freePort } from './first-answer.ts'
+import { loadHttp } from './http-load.ts'
+import { residentMB, startServer } from './process.ts'
+
+const fixture = (name: string) => join(root, 'test/bench/fixtures', name)
+
+/** Starts `nodekeep` with a preset on an empty data folder, and measures something once it has answered. */
+async function withNode(
+  preset: string,
+  use: (figures: { startMs: number; pid: number }) => Promise<number>,
+): Promise<number> {
+  const data = await mkdtemp(join(tmpdir(), 'nodekeep-bench-'))
+  const port = await freePort()
+  const config = join(root, 'config', preset)
+  const options = ['--config', config, '--data', data, '--port', String(port), '--log-level', 'error']
+  const began = performance.now()
+  const cli = join(root, 'kernel/src/cli/nodekeep.ts')
+  const node = spawn(process.execPath, ['--conditions=nodekeep-source', cli, ...options], { stdio: 'ignore' })
+  try {
+    await firstAnswer(new URL(`http://127.0.0.1:${port}/health`))
+    return await use({ startMs: performance.now() - began, pid: node.pid ?? 0 })
+  } finally {
+    await end(node)
+    await rm(data, { recursive: true, force: true })
+  }
+}
+
+async function end(node: ChildProcess): Promise<void> {
+  if (node.exitCode !== null || node.signalCode !== null) return
+  const ended = once(node, 'exit')
+  node.kill('SIGTERM')
+  await ended
+}
+
+function start(preset: string, goalMs: number): Bench {
+  return {
+    name: `kernel: start to first answer, ${preset}`,
+    unit: 'ms',
+    better: 'less',
+    goal: { ours: goalMs },
+    setUp: async () => ({ ours: () => withNode(preset, async ({ startMs }) => startMs) }),
+  }
+}
+
+/** Seconds after which what the start needed has been given back. */
+const settleSeconds = 3
+
+const idleMemory: Bench = {
+  name: 'kernel: idle memory, minimal.json',
+  unit: 'MB',
+  better: 'less',
+  goal: { ours: 140 },
+  rounds: 3,
+  setUp: async () => ({
+    ours: () =>
+      withNode('minimal.json', async ({ pid }) => {
+        await delay(settleSeconds * 1000)
+        return residentMB(pid)
+      }),
+  }),
+}
+
+const pluginRoute: Bench = {
+  name: 'kernel: route of a plugin, against a bare Fastify',
+  unit: 'requests/s',
+  better: 'more',
+  goal: { ratio: 0.9 },
+  setUp: async () => {
+    const ours = await startServer(fixture('plugin-route.ts'))
+    const bare = await startServer(fixture('bare-fastify.ts'))
+    const rate = async (url: URL) => (await loadHttp({ url: new URL('/greeting', url) })).requestsPerSecond
+    return {
+      ours: () => rate(ours.url),
+      baseline: () => rate(bare.url),
+      tearDown: async () => {
+        await ours.stop()
+        await bare.stop()
+      },
+    }
+  },
+}
+
+export default [
+  start('minimal.json', 700),
+  start('default.json', 1200),
+  idleMemory,
+  pluginRoute,
+] satisfies Bench[]
