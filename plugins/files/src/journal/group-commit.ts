@@ -1,0 +1,89 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Ledger } from './ledger.ts'
+import type { NumberedRequest, WriteAnswer, WriteFailure, WriteRequest } from './protocol.ts'
+
+/** SQLite's primary result code for a full disk: https://www.sqlite.org/rescode.html */
+const FULL = 13
+
+type Resolution = Extract<WriteRequest, { kind: 'resolve' }>
+
+/** Writes the requests that came together in one transaction, with one sync of the disk. */
+export class GroupCommit {
+  readonly #connection: DatabaseSync
+  readonly #ledger: Ledger
+  /** Ends of changes that could not be written yet. Their intents are on the disk, so that nothing is lost. */
+  #owed: Resolution[] = []
+
+  constructor(connection: DatabaseSync, ledger: Ledger) {
+    this.#connection = connection
+    this.#ledger = ledger
+  }
+
+  /** Whether ends of changes wait for the disk to take them. */
+  get owes(): boolean {
+    return this.#owed.length > 0
+  }
+
+  write(batch: readonly NumberedRequest[]): WriteAnswer[] {
+    try {
+      const answers = this.#transaction(batch)
+      if (batch.some(isErasure)) this.#emptyLog()
+      return answers
+    } catch (error) {
+      // One of them may be at fault: alone, the others succeed.
+      if (batch.length > 1) return batch.flatMap((request) => this.write([request]))
+      return batch.map(({ id, request }) => this.#failed(id, request, error))
+    }
+  }
+
+  #transaction(batch: readonly NumberedRequest[]): WriteAnswer[] {
+    // The end of a change may get lost in a power cut: the backend tells it again at the next start.
+    const durable = batch.some(({ request }) => request.kind !== 'resolve')
+    this.#connection.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
+    this.#connection.exec(`PRAGMA secure_delete = ${batch.some(isErasure) ? 'ON' : 'OFF'}`)
+    this.#connection.exec('BEGIN IMMEDIATE')
+    try {
+      for (const { seq, outcome } of this.#owed) this.#ledger.resolve(seq, outcome)
+      const answers = batch.map(({ id, request }) => ({ id, seq: this.#apply(request) }))
+      this.#connection.exec('COMMIT')
+      this.#owed = []
+      return answers
+    } catch (error) {
+      // SQLite has rolled back by itself after some failures, such as a full disk.
+      if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  /** What was erased is in the write-ahead log still. When that can't be emptied now, it is with time. */
+  #emptyLog(): void {
+    try {
+      this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {}
+  }
+
+  #apply(request: WriteRequest): number {
+    if (request.kind === 'begin') return this.#ledger.begin(request.intent)
+    if (request.kind === 'resolve') this.#ledger.resolve(request.seq, request.outcome)
+    if (request.kind === 'erase') this.#ledger.erase(request.userUuid)
+    return 0
+  }
+
+  /** The end of a change never fails: it happened, and its intent is kept. */
+  #failed(id: number, request: WriteRequest, error: unknown): WriteAnswer {
+    if (request.kind !== 'resolve') return { id, seq: 0, failure: failureOf(error) }
+    this.#owed.push(request)
+    return { id, seq: 0 }
+  }
+}
+
+function isErasure({ request }: NumberedRequest): boolean {
+  return request.kind === 'erase'
+}
+
+function failureOf(error: unknown): WriteFailure {
+  const { errcode } = error as { errcode?: unknown }
+  // Extended codes carry the primary one in their lowest byte.
+  const full = typeof errcode === 'number' && (errcode & 0xff) === FULL
+  return { code: full ? 'INSUFFICIENT_STORAGE' : 'SERVICE_UNAVAILABLE', reason: String(error) }
+}

@@ -1,0 +1,100 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { type FileChange, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type ChangeRow, changeOf, intentOf } from './change-row.ts'
+import type { ChangeIntent, CreatedDate } from './journal.ts'
+import { splitPath } from './split-path.ts'
+
+/** A user's changes before the first one that is still pending: all of them have an end, and none comes later. */
+const settled = `user = :user AND seq < ifnull(
+  (SELECT min(seq) FROM changes WHERE user = :user AND pending = 1), 9223372036854775807)`
+
+/** Reads the journal by a connection of its own, which never waits for the disk's syncs. */
+export class JournalReader {
+  readonly #connection: DatabaseSync
+  readonly #head: StatementSync
+  readonly #read: StatementSync
+  readonly #pruned: StatementSync
+  readonly #pending: StatementSync
+  readonly #created: StatementSync
+  readonly #createdIn: StatementSync
+
+  constructor(file: string) {
+    const connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+    this.#connection = connection
+    this.#head = connection.prepare(`SELECT seq FROM changes WHERE ${settled} ORDER BY seq DESC LIMIT 1`)
+    this.#read = connection.prepare(
+      `SELECT * FROM changes WHERE ${settled} AND seq > :after ORDER BY seq LIMIT :limit`,
+    )
+    this.#pruned = connection.prepare('SELECT through FROM pruned WHERE user = ?')
+    this.#pending = connection.prepare('SELECT * FROM changes WHERE pending = 1 ORDER BY seq')
+    this.#created = connection.prepare(
+      'SELECT created FROM created WHERE user = ? AND folder = ? AND name = ? AND revision = ?',
+    )
+    this.#createdIn = connection.prepare(
+      'SELECT name, revision, created FROM created WHERE user = ? AND folder = ?',
+    )
+  }
+
+  epoch(): string {
+    this.#checkOpen()
+    return String(this.#connection.prepare('SELECT epoch FROM journal').get()?.epoch)
+  }
+
+  head(user: string): number {
+    this.#checkOpen()
+    return Number(this.#head.get({ user })?.seq ?? 0)
+  }
+
+  read(user: string, after: number, limit: number): FileChange[] {
+    this.#checkOpen()
+    checkNumber('after', after, 0)
+    checkNumber('limit', limit, 1)
+    // The rows first: what is forgotten between the two is noticed then.
+    const rows = this.#read.all({ user, after, limit }) as unknown as ChangeRow[]
+    const through = Number(this.#pruned.get(user)?.through ?? 0)
+    if (after < through) {
+      throw new NodekeepError(
+        'CONFLICT',
+        `The changes after number ${after} are no longer kept. List the files anew and go on from the newest number.`,
+      )
+    }
+    return rows.map(changeOf)
+  }
+
+  pending(): (ChangeIntent & { readonly seq: number })[] {
+    this.#checkOpen()
+    return (this.#pending.all() as unknown as ChangeRow[]).map(intentOf)
+  }
+
+  createdOf(user: string, path: string, revision: string): Date | null {
+    this.#checkOpen()
+    const { folder, name } = splitPath(path)
+    const row = this.#created.get(user, folder, name, revision)
+    return row === undefined ? null : new Date(Number(row.created))
+  }
+
+  createdIn(user: string, folder: string): ReadonlyMap<string, CreatedDate> {
+    this.#checkOpen()
+    const rows = this.#createdIn.all(user, folder)
+    return new Map(
+      rows.map(({ name, revision, created }) => [
+        String(name),
+        { revision: String(revision), created: new Date(Number(created)) },
+      ]),
+    )
+  }
+
+  close(): void {
+    if (this.#connection.isOpen) this.#connection.close()
+  }
+
+  #checkOpen(): void {
+    if (this.#connection.isOpen) return
+    throw new NodekeepError('SERVICE_UNAVAILABLE', 'The journal of files is closed. Start the node again.')
+  }
+}
+
+function checkNumber(name: string, value: number, least: number): void {
+  if (Number.isSafeInteger(value) && value >= least) return
+  throw new NodekeepError('VALIDATION_ERROR', `"${name}" must be a whole number, at least ${least}.`)
+}

@@ -1,0 +1,56 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+const dayMs = 24 * 60 * 60 * 1000
+/** Rows that one step removes at most, so that writers wait for milliseconds only. */
+const stepRows = 5000
+
+/** Forgets old changes, of each user all up to a number. */
+export class Retention {
+  readonly #connection: DatabaseSync
+  readonly #keepMs: number
+  readonly #bound: StatementSync
+  readonly #users: StatementSync
+
+  constructor(connection: DatabaseSync, options: { readonly keepDays: number; readonly keepNewest: number }) {
+    this.#connection = connection
+    this.#keepMs = options.keepDays * dayMs
+    this.#users = connection.prepare('SELECT DISTINCT user FROM changes')
+    const keepNewest = Math.floor(options.keepNewest)
+    // The last change of the prefix that is neither among the newest, nor young, nor behind a pending one.
+    this.#bound = connection.prepare(`
+      SELECT max(seq) AS through FROM (
+        SELECT seq FROM changes WHERE user = :user
+          AND seq <= (SELECT seq FROM changes WHERE user = :user ORDER BY seq DESC LIMIT 1 OFFSET ${keepNewest})
+          AND seq < ifnull((SELECT seq FROM changes WHERE user = :user AND at > :oldest ORDER BY seq LIMIT 1), seq + 1)
+          AND seq < ifnull((SELECT min(seq) FROM changes WHERE user = :user AND pending = 1), seq + 1)
+        ORDER BY seq LIMIT ${stepRows}
+      )`)
+  }
+
+  /** The users who have changes. */
+  users(): string[] {
+    return this.#users.all().map(({ user }) => String(user))
+  }
+
+  /**
+   * Forgets some of a user's old changes. What can't be forgotten now, for want of room on the disk, is so later.
+   *
+   * @returns whether there is more to do at once
+   */
+  step(user: string): boolean {
+    const through = this.#bound.get({ user, oldest: Date.now() - this.#keepMs })?.through
+    if (typeof through !== 'number') return false
+    this.#connection.exec('BEGIN IMMEDIATE')
+    try {
+      this.#connection.prepare('DELETE FROM changes WHERE user = ? AND seq <= ?').run(user, through)
+      this.#connection
+        .prepare('INSERT OR REPLACE INTO pruned (user, through) VALUES (?, ?)')
+        .run(user, through)
+      this.#connection.exec('COMMIT')
+      return true
+    } catch {
+      if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK')
+      return false
+    }
+  }
+}
