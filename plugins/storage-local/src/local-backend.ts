@@ -1,0 +1,198 @@
+import type {
+  StorageBackend,
+  StorageCapabilities,
+  StorageConditions,
+  StorageEntry,
+  StorageReading,
+  StorageReadOptions,
+  StorageSnapshot,
+  StorageWriteOptions,
+} from '@nodekeep/plugin-sdk'
+import { type ChangeGate, createChangeGate } from './change-gate.ts'
+import { storageError } from './disk-errors.ts'
+import { move } from './move.ts'
+import { rootStays } from './obstacles.ts'
+import { persist, placeFolders } from './placing.ts'
+import { probe } from './probe.ts'
+import { readingOf } from './reading.ts'
+import { closed, createReadings } from './readings.ts'
+import { remove } from './remove.ts'
+import { isSettled, readWhole, SMALL, SmallFiles, smallReading } from './small-files.ts'
+import { takeSnapshot } from './snapshot.ts'
+import type { Store } from './store.ts'
+import { listIn, openIn, statIn, type Tree } from './tree.ts'
+import { namesOf, walk } from './walk.ts'
+import { writeFile } from './write.ts'
+
+/** The storage backend on a local disk. */
+export class LocalBackend implements StorageBackend {
+  readonly supports: StorageCapabilities
+  readonly snapshot?: (signal: AbortSignal) => Promise<StorageSnapshot>
+  readonly #store: Store
+  readonly #rootPath: string
+  readonly #tree: Tree
+  readonly #smallFiles: SmallFiles
+  readonly #readings = createReadings()
+  readonly #gate: ChangeGate = createChangeGate()
+  readonly #closing = new AbortController()
+  readonly #calls = new Set<Promise<unknown>>()
+  readonly #release: () => Promise<void>
+  #closed: Promise<void> | undefined
+
+  /** @param release gives back what the store holds, after everything has ended */
+  constructor(
+    store: Store,
+    settings: { rootPath: string; durable: boolean; cacheBytes: number },
+    release: () => Promise<void>,
+  ) {
+    this.#store = store
+    this.#rootPath = settings.rootPath
+    this.#tree = { disk: store.disk, root: store.root, readings: this.#readings }
+    this.#smallFiles = new SmallFiles(store.disk, settings.cacheBytes)
+    this.#release = release
+    this.supports = { atomicMove: true, durable: settings.durable, snapshot: store.hasLinks }
+    if (store.hasLinks) this.snapshot = (signal) => this.#call(() => this.#takeSnapshot(signal))
+  }
+
+  probe(signal: AbortSignal): Promise<void> {
+    return this.#call(() => probe(this.#store, this.#rootPath, signal))
+  }
+
+  stat(path: string): Promise<StorageEntry> {
+    return this.#call(() => statIn(this.#tree, path))
+  }
+
+  list(path: string): AsyncIterable<StorageEntry> {
+    return this.#guarded(listIn(this.#tree, path))
+  }
+
+  read(path: string, options: StorageReadOptions = {}): Promise<StorageReading> {
+    return this.#call(() => this.#read(path, options))
+  }
+
+  write(
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    options: StorageWriteOptions = {},
+  ): Promise<StorageEntry> {
+    return this.#call(async () => {
+      const { signal } = options
+      signal?.throwIfAborted()
+      const signals = signal === undefined ? [this.#closing.signal] : [this.#closing.signal, signal]
+      const names = changeable(path)
+      const change = this.#gate.change
+      const entry = await writeFile(this.#store, { names, content, options, signals, change })
+      this.#smallFiles.forget(this.#onDisk(path))
+      return entry
+    })
+  }
+
+  makeDirectory(path: string): Promise<void> {
+    return this.#call(async () => {
+      const { disk, root, syncs } = this.#store
+      const names = namesOf(path)
+      const make = async () => {
+        const reached = await walk(disk, root, names)
+        try {
+          if (reached.missing.length === 0) await syncs.settle(names.slice(0, -1), reached.folder)
+        } finally {
+          reached.folder.close()
+        }
+        return placeFolders(this.#store, reached)
+      }
+      await this.#gate.change(() => persist(make))
+    })
+  }
+
+  remove(path: string, conditions: Pick<StorageConditions, 'ifRevision'> = {}): Promise<void> {
+    return this.#call(async () => {
+      const names = changeable(path)
+      const change = () => this.#gate.change(() => remove(this.#store, names, conditions))
+      await this.#store.locks.hold([names.join('/')], change)
+      this.#smallFiles.forget(this.#onDisk(path))
+    })
+  }
+
+  move(source: string, destination: string, options: { readonly overwrite?: boolean } = {}): Promise<void> {
+    return this.#call(async () => {
+      const [from, to] = [changeable(source), changeable(destination)]
+      const change = () => this.#gate.change(() => move(this.#store, from, to, options.overwrite ?? false))
+      await this.#store.locks.hold([from.join('/'), to.join('/')], change)
+      this.#smallFiles.forget(this.#onDisk(source))
+    })
+  }
+
+  /** Gives up what is still being received or read, and waits for everything else. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(closed())
+    await this.#readings.end()
+    while (this.#calls.size > 0) await Promise.allSettled(this.#calls)
+    await this.#release()
+  }
+
+  async #read(path: string, options: StorageReadOptions): Promise<StorageReading> {
+    options.signal?.throwIfAborted()
+    const onDisk = this.#onDisk(path)
+    const kept = this.#smallFiles.read(onDisk, options)
+    if (kept !== undefined) return kept
+    const file = await openIn(this.#tree, path)
+    if (file.entry.size > SMALL) return readingOf(file, options, this.#readings)
+    try {
+      const settled = isSettled(file.stats)
+      const bytes = await readWhole(file)
+      if (settled && file.stored === file.entry.name) this.#smallFiles.keep(onDisk, file, bytes)
+      return smallReading(file.entry, bytes, options)
+    } finally {
+      file.disk.closeSync(file.fd)
+    }
+  }
+
+  async #takeSnapshot(signal: AbortSignal): Promise<StorageSnapshot> {
+    const raw = await this.#gate.still(() => takeSnapshot(this.#store, this.#readings, signal))
+    return {
+      list: (path) => this.#guarded(raw.list(path)),
+      read: (path, options) => this.#call(() => raw.read(path, options)),
+      release: () => this.#call(() => raw.release()),
+    }
+  }
+
+  async *#guarded(entries: AsyncIterable<StorageEntry>): AsyncGenerator<StorageEntry> {
+    try {
+      this.#closing.signal.throwIfAborted()
+      for await (const entry of entries) {
+        yield entry
+        this.#closing.signal.throwIfAborted()
+      }
+    } catch (error) {
+      throw storageError(error)
+    }
+  }
+
+  async #call<T>(run: () => Promise<T>): Promise<T> {
+    this.#closing.signal.throwIfAborted()
+    const call = run()
+    this.#calls.add(call)
+    try {
+      return await call
+    } catch (error) {
+      throw storageError(error)
+    } finally {
+      this.#calls.delete(call)
+    }
+  }
+
+  #onDisk(path: string): string {
+    return this.#rootPath + path
+  }
+}
+
+function changeable(path: string): string[] {
+  const names = namesOf(path)
+  if (names.length === 0) throw rootStays()
+  return names
+}

@@ -1,0 +1,27 @@
+import { constants } from 'node:fs'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import type { Store } from './store.ts'
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
+
+/** Throws when files can't be stored now: the root was replaced, is full, or can't be written. */
+export async function probe(
+  { disk, root, side }: Store,
+  rootPath: string,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted()
+  const [there, opened] = [await disk.stat(rootPath), disk.fstatSync(root.fd)]
+  if (there.ino !== opened.ino || there.dev !== opened.dev) {
+    throw new NodekeepError(
+      'SERVICE_UNAVAILABLE',
+      'The storage folder was replaced while the node ran. Start it again.',
+    )
+  }
+  const name = side.freshName('probe')
+  disk.closeSync(await disk.open(side.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600))
+  await disk.unlink(side.at(name))
+  if ((await disk.available(side.at('.'))) === 0n) {
+    throw new NodekeepError('INSUFFICIENT_STORAGE', 'The disk is full. Remove what is not needed.')
+  }
+}

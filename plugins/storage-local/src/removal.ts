@@ -1,0 +1,60 @@
+import type { Disk } from './disk.ts'
+import { isDiskError } from './disk-errors.ts'
+import { type Folder, openChild } from './folder.ts'
+import { openFolder, type Reached } from './walk.ts'
+
+/**
+ * Removes something from a folder, and everything in it. Symbolic links are removed, never followed, also when
+ * somebody puts them there meanwhile: each folder is emptied through its own descriptor.
+ */
+export async function removeTree(disk: Disk, parent: Folder, name: string): Promise<void> {
+  if (await removed(disk.unlink(parent.at(name)), 'EISDIR', 'EPERM')) return
+  let folder: Folder
+  try {
+    folder = await openChild(disk, parent, name)
+  } catch (error) {
+    if (isDiskError(error, 'ENOENT')) return
+    throw error
+  }
+  try {
+    // What appears while the folder is emptied makes the removal of the folder fail; then it is emptied again.
+    do await empty(disk, folder)
+    while (!(await removed(disk.rmdir(parent.at(name)), 'ENOTEMPTY', 'EEXIST')))
+  } finally {
+    folder.close()
+  }
+}
+
+async function empty(disk: Disk, folder: Folder): Promise<void> {
+  for await (const portion of disk.names(folder.at('.'))) {
+    for (const name of portion) await removeTree(disk, folder, name)
+  }
+}
+
+/** Removes folders that were made one within the other, as far as they are still empty. */
+export async function removeEmpty(
+  disk: Disk,
+  root: Folder,
+  { names, missing: made }: Pick<Reached, 'names' | 'missing'>,
+): Promise<void> {
+  for (let depth = made.length - 1; depth >= 0; depth -= 1) {
+    const parent = await openFolder(disk, root, [...names, ...made.slice(0, depth)])
+    try {
+      await disk.rmdir(parent.at(made[depth] ?? ''))
+    } finally {
+      parent.close()
+    }
+  }
+}
+
+/** True when it is gone, false when it failed with one of the codes. */
+async function removed(attempt: Promise<void>, ...codes: string[]): Promise<boolean> {
+  try {
+    await attempt
+    return true
+  } catch (error) {
+    if (isDiskError(error, 'ENOENT')) return true
+    if (isDiskError(error, ...codes)) return false
+    throw error
+  }
+}

@@ -1,0 +1,42 @@
+import type { Disk } from './disk.ts'
+import { isDiskError } from './disk-errors.ts'
+import { type Folder, openChild } from './folder.ts'
+import { removeTree } from './removal.ts'
+import { putBack } from './replacement.ts'
+import { SIDE_FOLDER } from './stored-names.ts'
+
+/** The folder beside the users' ones, on the same file system, where things are made ready and taken apart. */
+export interface SideFolder extends Folder {
+  /** A name that was not there before. */
+  freshName(purpose: 'write' | 'folders' | 'removed' | 'replaced' | 'snapshot' | 'probe'): string
+}
+
+/** Opens the side folder of a root, and makes it when there is none. */
+export async function openSideFolder(disk: Disk, root: Folder): Promise<SideFolder> {
+  await disk.mkdir(root.at(SIDE_FOLDER)).catch((error: unknown) => {
+    if (!isDiskError(error, 'EEXIST')) throw error
+  })
+  const folder = await openChild(disk, root, SIDE_FOLDER)
+  let count = 0
+  return {
+    ...folder,
+    freshName(purpose) {
+      count += 1
+      return `${purpose}-${count}`
+    },
+  }
+}
+
+/**
+ * Tidies up after a process that ended too soon: puts back what it had only put aside, removes everything else.
+ *
+ * Names begin anew with each start, so nothing may be left when others use the side folder.
+ */
+export async function sweep(disk: Disk, root: Folder, side: SideFolder): Promise<void> {
+  const leftovers: string[] = []
+  for await (const portion of disk.names(side.at('.'))) leftovers.push(...portion)
+  for (const name of leftovers) {
+    await putBack(disk, root, side, name)
+    await removeTree(disk, side, name)
+  }
+}

@@ -1,0 +1,120 @@
+import type { BigIntStats } from 'node:fs'
+import type { StorageEntry, StorageReading, StorageReadOptions } from '@nodekeep/plugin-sdk'
+import type { Disk } from './disk.ts'
+import { changed, fill, sameContent } from './file-chunks.ts'
+import { type OpenFile, rangeOf } from './reading.ts'
+
+/** Largest file that is read at once and kept, in bytes. */
+export const SMALL = 64 * 1024
+
+/**
+ * A file whose time of change lies this far back has no second change in the same tick of the clock. The coarsest
+ * file systems have ticks of two seconds. In nanoseconds.
+ */
+const SETTLED = 2_100_000_000n
+
+/** What an entry costs beside its bytes, about. */
+const OVERHEAD = 1024
+
+interface Kept {
+  readonly stats: BigIntStats
+  readonly entry: StorageEntry
+  readonly bytes: Buffer
+}
+
+/**
+ * The bytes of small files, by their path on the disk. Each use asks the system first whether the file there is still
+ * the very same, unchanged: device, inode, size and both times. The time of change (`ctime`) can't be set by programs
+ * as that of modification can.
+ */
+export class SmallFiles {
+  readonly #disk: Disk
+  readonly #limit: number
+  readonly #kept = new Map<string, Kept>()
+  #bytes = 0
+
+  /** @param limit bytes to hold altogether */
+  constructor(disk: Disk, limit: number) {
+    this.#disk = disk
+    this.#limit = limit
+  }
+
+  /** Reads from memory what is still true; undefined when the disk has to be read. */
+  read(path: string, options: StorageReadOptions): StorageReading | undefined {
+    const kept = this.#kept.get(path)
+    if (kept === undefined) return undefined
+    this.#kept.delete(path)
+    if (!unchanged(kept.stats, this.#disk.lstatSync(path))) {
+      this.#bytes -= cost(path, kept)
+      return undefined
+    }
+    this.#kept.set(path, kept)
+    return smallReading(kept.entry, kept.bytes, options)
+  }
+
+  /** Keeps what was read from a path. The file must have been settled before it was read. */
+  keep(path: string, { stats, entry }: OpenFile, bytes: Buffer): void {
+    const kept = { stats, entry, bytes }
+    this.forget(path)
+    if (cost(path, kept) > this.#limit) return
+    this.#kept.set(path, kept)
+    this.#bytes += cost(path, kept)
+    for (const [oldest] of this.#kept) {
+      if (this.#bytes <= this.#limit) break
+      this.forget(oldest)
+    }
+  }
+
+  /** Frees the memory of a path's file. */
+  forget(path: string): void {
+    const kept = this.#kept.get(path)
+    if (kept === undefined) return
+    this.#kept.delete(path)
+    this.#bytes -= cost(path, kept)
+  }
+}
+
+/** Reads a small file that is open as a whole. Bytes and entry belong together. */
+export async function readWhole(file: OpenFile): Promise<Buffer> {
+  const bytes = await fill(file, Buffer.allocUnsafeSlow(file.entry.size), 0)
+  if (!sameContent(file.stats, file.disk.fstatSync(file.fd))) throw changed()
+  return bytes
+}
+
+/** The reading of bytes that are in memory. They are lent to those who lend memory themselves, copied for others. */
+export function smallReading(
+  entry: StorageEntry,
+  bytes: Buffer,
+  options: StorageReadOptions,
+): StorageReading {
+  const { start, end } = rangeOf(bytes.length, options)
+  const part = bytes.subarray(start, end)
+  const chunk = options.reuseBuffers ? part : Buffer.from(part)
+  return { entry, content: once(chunk, options.signal) }
+}
+
+async function* once(chunk: Uint8Array, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
+  signal?.throwIfAborted()
+  if (chunk.length > 0) yield chunk
+  signal?.throwIfAborted()
+}
+
+function unchanged(kept: BigIntStats, now: BigIntStats | undefined): boolean {
+  return (
+    now !== undefined &&
+    now.ino === kept.ino &&
+    now.ctimeNs === kept.ctimeNs &&
+    now.mtimeNs === kept.mtimeNs &&
+    now.size === kept.size &&
+    now.dev === kept.dev
+  )
+}
+
+/** Whether the next change of a file will show in its times. */
+export function isSettled({ ctimeNs }: BigIntStats): boolean {
+  return BigInt(Date.now()) * 1_000_000n - ctimeNs > SETTLED
+}
+
+function cost(path: string, { bytes }: Kept): number {
+  return OVERHEAD + path.length * 2 + bytes.length
+}

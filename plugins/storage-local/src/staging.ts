@@ -1,0 +1,113 @@
+import { type BigIntStats, constants } from 'node:fs'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import type { Disk } from './disk.ts'
+import { interruptible } from './interruptible.ts'
+import type { SideFolder } from './side-folder.ts'
+import { nextTime } from './write-times.ts'
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
+
+/** So many bytes are written at once. Two such batches are what a writer costs, however large the file. */
+const BATCH = 512 * 1024
+const BATCH_CHUNKS = 1024
+
+/** From this size on it pays to ask first whether the disk has room, in bytes. */
+const ASK_FIRST = 1024 * 1024
+
+export interface Incoming {
+  readonly content: AsyncIterable<Uint8Array>
+  /** Bytes that were announced. */
+  readonly size: number | undefined
+  readonly signals: readonly AbortSignal[]
+}
+
+/** A new file in the side folder: whole, and on the disk. */
+export interface StagedFile {
+  readonly name: string
+  readonly stats: BigIntStats
+}
+
+/** Receives a stream into the side folder. When that fails, nothing stays. */
+export async function stage(disk: Disk, side: SideFolder, incoming: Incoming): Promise<StagedFile> {
+  const { size } = incoming
+  if (size !== undefined && size >= ASK_FIRST && (await disk.available(side.at('.'))) < size) {
+    throw new NodekeepError(
+      'INSUFFICIENT_STORAGE',
+      `The disk has no room for ${size} bytes. Remove what is not needed.`,
+    )
+  }
+  const name = side.freshName('write')
+  const fd = await disk.open(side.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
+  try {
+    await receive(disk, fd, incoming)
+    disk.touchSync(fd, nextTime())
+    await disk.fdatasync(fd)
+    const stats = disk.fstatSync(fd)
+    disk.closeSync(fd)
+    return { name, stats }
+  } catch (error) {
+    disk.closeSync(fd)
+    await disk.unlink(side.at(name)).catch(() => {})
+    throw error
+  }
+}
+
+/** Writes one batch while the next one arrives. */
+async function receive(disk: Disk, fd: number, { content, size, signals }: Incoming): Promise<void> {
+  let batch: Uint8Array[] = []
+  let batched = 0
+  let written = 0
+  let writing: Promise<void> | null = null
+  const flush = async () => {
+    await writing
+    writing = writeAll(disk, fd, batch, written)
+    // Its failure counts when it is waited for.
+    writing.catch(() => {})
+    written += batched
+    batch = []
+    batched = 0
+  }
+  try {
+    for await (const chunk of interruptible(content, signals)) {
+      if (chunk.length === 0) continue
+      batch.push(chunk)
+      batched += chunk.length
+      if (size !== undefined && written + batched > size) throw wrongSize(size, 'more')
+      if (batched >= BATCH || batch.length === BATCH_CHUNKS) await flush()
+    }
+    if (size !== undefined && written + batched < size) throw wrongSize(size, 'fewer')
+    if (batched > 0) await flush()
+    await writing
+  } finally {
+    // The file must not be closed under a write that is under way.
+    await (writing as Promise<void> | null)?.catch(() => {})
+  }
+}
+
+async function writeAll(disk: Disk, fd: number, batch: readonly Uint8Array[], start: number): Promise<void> {
+  let left = batch
+  for (let position = start; left.length > 0; ) {
+    const count = await disk.writev(fd, left, position)
+    position += count
+    left = after(left, count)
+  }
+}
+
+/** What is left of buffers after their first bytes. */
+function after(buffers: readonly Uint8Array[], count: number): readonly Uint8Array[] {
+  let skipped = 0
+  for (const [index, buffer] of buffers.entries()) {
+    if (skipped + buffer.length > count) {
+      return [buffer.subarray(count - skipped), ...buffers.slice(index + 1)]
+    }
+    skipped += buffer.length
+  }
+  return []
+}
+
+function wrongSize(size: number, which: 'more' | 'fewer'): NodekeepError {
+  return new NodekeepError(
+    'VALIDATION_ERROR',
+    `There were ${which} bytes than the ${size} that were announced.`,
+  )
+}

@@ -1,0 +1,18 @@
+import type { Disk } from './disk.ts'
+import type { Folder } from './folder.ts'
+import type { FolderSync } from './folder-sync.ts'
+import type { KeyedLocks } from './keyed-locks.ts'
+import type { SideFolder } from './side-folder.ts'
+
+/** What the changes of one backend share. */
+export interface Store {
+  readonly disk: Disk
+  readonly root: Folder
+  readonly side: SideFolder
+  readonly locks: KeyedLocks
+  readonly syncs: FolderSync
+  /** Whether the file system knows hard links. */
+  readonly hasLinks: boolean
+  /** Removes something from the side folder, some time. */
+  discard(name: string): void
+}
