@@ -8,7 +8,7 @@ import { credentials } from './fixtures/wallet.ts'
 test('a chain that can not be asked is told from a wrong signature', async (t) => {
   const { nonce, signIn, chain } = await chainAndNode(t, ({ url }) => ({
     rpcUrls: { 1: url },
-    rpcTimeoutMs: 300,
+    rpcTimeoutMs: 2000,
   }))
   const address = await chain.deploy(walletCode())
   let followed = false
