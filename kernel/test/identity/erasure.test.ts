@@ -66,7 +66,7 @@ test('nobody is removed before their time, nor who is not deleted', async (t) =>
   changeState(folder, 'UPDATE users SET deletion_due = ? WHERE uuid = ?', Date.now() + 60_000, uuid)
   const node = await loginNode(t, {
     dataFolder: folder,
-    plugins: [keeper({ files: async () => t.fail('nobody is due') })],
+    plugins: [keeper({ files: async () => void t.fail('nobody is due') })],
   })
   await node.stop()
   t.same(wallets(folder), [owner, ada])

@@ -135,7 +135,7 @@ test('one client is one group, however its address is written', async (t) => {
     ['64:ff9b:0:0::/64', '64:ff9b::1.2.3.4'],
     ['unknown', '', 'localhost', '1.2.3', '<script>', 'x'.repeat(10_000), undefined],
   ] as const) {
-    for (const form of forms) t.equal(addressGroup(form), group, form)
+    for (const form of forms) t.equal(addressGroup(form), group, String(form))
   }
   fc.assert(
     fc.property(fc.ipV6(), (address) => {

@@ -1,0 +1,93 @@
+import { test } from 'tap'
+import { loginNode, wallet } from '../identity/fixtures/login-node.ts'
+import { changeState } from '../identity/fixtures/state-file.ts'
+import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
+
+const [ada, bob] = [wallet(1), wallet(2)]
+const dayMs = 86_400_000
+
+/** The text of a refusal. */
+const refusal = (text: string | RegExp) => ({ code: 1, stdout: '', stderr: text })
+
+test('a node is claimed for a wallet, and the session works at once, beside the running node', async (t) => {
+  const folder = await commandFolder(t)
+  const { node, as } = await loginNode(t, { unclaimed: true, dataFolder: folder.data })
+  const nobody = await folder.run('session', 'create')
+  t.match(nobody, refusal(/has no owner yet.*--wallet.*"auth\.owner".*claim code/))
+  t.ok(isRefusal(nobody))
+
+  const { code, stdout, stderr } = await folder.run('session', 'create', '--wallet', ada.toLowerCase())
+  t.equal(code, 0)
+  t.match(stdout, /^nks_[\w-]{43}\n$/, 'the token alone, so that a script may take it')
+  t.match(stderr, /Authorization: Bearer <token>/)
+  t.notMatch(stderr, stdout.trim())
+  const response = await as(stdout.trim(), '/api/users')
+  t.equal(response.status, 200, 'it is the owner’s')
+  t.match(await (await as(stdout.trim(), '/whoami')).json(), { user: { wallet: ada, authenticated: true } })
+  t.equal((await node.accounts.owner())?.wallet, ada)
+
+  const again = await folder.run('session', 'create')
+  t.equal(again.code, 0, 'from now on the wallet need not be said')
+  t.not(again.stdout, stdout)
+  t.equal((await as(again.stdout.trim(), '/api/users')).status, 200)
+  const other = await folder.run('session', 'create', '--wallet', bob)
+  t.match(other, refusal(`nodekeep: The node belongs to the wallet ${ada}, not to ${bob}.\n`))
+  t.equal(await node.accounts.findByWallet(bob), null)
+})
+
+test('the configured owner needs no claiming', async (t) => {
+  const folder = await commandFolder(t, { auth: { owner: ada } })
+  const other = await folder.run('session', 'create', '--wallet', bob)
+  t.match(other, refusal(new RegExp(`belongs to the wallet ${ada}`)))
+  t.equal((await folder.run('session', 'create')).code, 0, 'before the first start')
+  const { node } = await loginNode(t, { dataFolder: folder.data, config: { auth: { owner: ada } } })
+  const user = await node.accounts.owner()
+  t.equal(user?.wallet, ada)
+  t.equal((await node.sessions.listByUser(user?.uuid ?? '')).length, 1)
+})
+
+test('a session is made for another user, for some days', async (t) => {
+  const folder = await commandFolder(t, { auth: { admission: 'open' } })
+  const { node, as, enter } = await loginNode(t, { dataFolder: folder.data })
+  const { user } = await enter(ada)
+  const { code, stdout } = await folder.run('session', 'create', '--user', ada.toLowerCase(), '--days', '2')
+  t.equal(code, 0)
+  t.match(await (await as(stdout.trim(), '/whoami')).json(), { user: { uuid: user.uuid } })
+  const newest = (await node.sessions.listByUser(user.uuid)).find(({ label }) => label !== 'node')
+  t.equal(newest?.label, 'nodekeep session create')
+  t.equal((newest?.expiresAt?.getTime() ?? 0) - (newest?.createdAt.getTime() ?? 0), 2 * dayMs)
+  const create = (...args: string[]) => folder.run('session', 'create', ...args)
+  const [days, nobody, both] = await Promise.all([
+    create('--user', ada, '--days', '3651'),
+    create('--user', 'nobody'),
+    create('--user', ada, '--wallet', ada),
+  ])
+  t.match(days, refusal(/Days are a number from 1 to 3650/))
+  t.match(nobody, refusal(/^nodekeep: There is no user "nobody"/))
+  t.match(both, refusal(/cannot be used with/))
+})
+
+test('no session is made that would open nothing', async (t) => {
+  const folder = await commandFolder(t, { auth: { admission: 'allowlist', allowlist: [ada] } })
+  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
+  const [adas, bobs] = [await enter(ada), await enter(bob)]
+  const excluded = await folder.run('session', 'create', '--user', bob)
+  t.match(excluded, refusal(/"auth\.admission" of the configuration does not admit it/))
+  t.ok(isRefusal(excluded))
+  changeState(folder.data, 'UPDATE users SET disabled_at = 1 WHERE wallet = ?', ada)
+  const disabled = await folder.run('session', 'create', '--user', ada)
+  t.match(disabled, refusal(/is disabled\. "nodekeep user enable 0x[0-9a-f]{8}"/))
+  t.equal((await node.sessions.listByUser(adas.user.uuid)).length, 1)
+  t.equal((await node.sessions.listByUser(bobs.user.uuid)).length, 1)
+})
+
+test('what is wrong is said in one line', async (t) => {
+  const folder = await commandFolder(t)
+  const address = await folder.run('session', 'create', '--wallet', ada.slice(0, -1))
+  t.match(address, refusal(/^nodekeep: "0x[^"]*" is no wallet address: [^\n]+\n$/))
+  const missing = await folder.run('session', 'create', '--config', 'nowhere.json')
+  t.ok(isRefusal(missing), missing.stderr)
+  await folder.configure({ auth: { admision: 'open' } })
+  const misspelt = await folder.run('session', 'create')
+  t.match(misspelt, refusal(/auth\.admision/))
+})

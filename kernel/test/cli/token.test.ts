@@ -1,0 +1,74 @@
+import { definePlugin } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { loginNode, owner, wallet } from '../identity/fixtures/login-node.ts'
+import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
+
+const ada = wallet(1)
+
+const notes = definePlugin({
+  id: 'notes',
+  setup({ routes }) {
+    routes((app) => {
+      app.get('/notes', { config: { scope: 'notes:read' } }, async () => ({ ok: true }))
+    })
+  },
+})
+
+test('a token is made, listed and revoked beside the running node', async (t) => {
+  const folder = await commandFolder(t)
+  const { as, enter } = await loginNode(t, { dataFolder: folder.data, plugins: [notes] })
+  await enter(owner)
+  t.match(await folder.run('token', 'list'), { code: 0, stdout: 'There are no API tokens.\n' })
+  const made = await folder.run('token', 'create', '--name', 'backup', '--scope', 'notes:read', 'ai', 'ai')
+  t.equal(made.code, 0)
+  const token = made.stdout.trim()
+  t.match(token, /^nkt_[\w-]{43}$/)
+  const id = /id ([0-9a-f-]{36})\. It is not shown again/.exec(made.stderr)?.[1] ?? ''
+  t.equal((await as(token, '/notes')).status, 200)
+  t.equal((await as(token, '/api/account/sessions')).status, 403)
+
+  const { stdout } = await folder.run('token', 'list')
+  t.match(stdout, new RegExp(`^${id}  backup  notes:read,ai  \\d{4}-.*Z\n$`))
+  t.notMatch(stdout, /nkt_/)
+  t.match(await folder.run('token', 'revoke', id), { code: 0, stdout: /within 5 seconds/ })
+  t.match(await folder.run('token', 'list'), { stdout: 'There are no API tokens.\n' })
+  t.ok(isRefusal(await folder.run('token', 'revoke', id)))
+})
+
+test('a token is made for another user, with another end or none', async (t) => {
+  const folder = await commandFolder(t, { auth: { admission: 'open' } })
+  const { node, enter } = await loginNode(t, { dataFolder: folder.data, plugins: [notes] })
+  const { user } = await enter(ada)
+  const create = (...args: string[]) =>
+    folder.run('token', 'create', '-n', 'x', '-s', 'notes:read', '--user', ada, ...args)
+  const outcomes = await Promise.all([create('--days', '7'), create('--days', 'never')])
+  t.same(
+    outcomes.map(({ code }) => code),
+    [0, 0],
+  )
+  const tokens = (await node.sessions.listByUser(user.uuid)).filter(({ kind }) => kind === 'api-token')
+  const days = tokens.map(({ expiresAt, createdAt }) =>
+    expiresAt === null ? 'never' : (expiresAt.getTime() - createdAt.getTime()) / 86_400_000,
+  )
+  t.same(days.toSorted(), [7, 'never'])
+  const { stdout } = await folder.run('token', 'list', '--user', user.username)
+  t.match(stdout, /never expires\n/)
+})
+
+test('what can not be is said in one line', async (t) => {
+  const folder = await commandFolder(t)
+  const unclaimed = await folder.run('token', 'create', '-n', 'x', '-s', 'ai')
+  t.ok(isRefusal(unclaimed))
+  t.match(unclaimed.stderr, /The node has no owner yet/)
+  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
+  const { user } = await enter(ada)
+  for (const [args, reason] of [
+    [['create', '-n', 'x', '-s', 'ai', '--user', ada], /"auth\.admission" .* does not admit it/],
+    [['create', '-n', '', '-s', 'ai'], /A name has 1 to 100 characters/],
+    [['create', '-n', 'x'], /required option '-s, --scope/],
+  ] as const) {
+    const { code, stdout, stderr } = await folder.run('token', ...args)
+    t.match({ code, stdout, stderr }, { code: 1, stdout: '', stderr: reason })
+  }
+  t.equal((await node.sessions.listByUser(user.uuid)).length, 1)
+})

@@ -1,0 +1,91 @@
+import { test } from 'tap'
+import { expectError } from '../identity/fixtures/expect-error.ts'
+import { loginNode, owner, wallet } from '../identity/fixtures/login-node.ts'
+import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
+
+const [ada, bob] = [wallet(1), wallet(2)]
+
+test('users are listed, for people and for programs', async (t) => {
+  const folder = await commandFolder(t)
+  t.match(await folder.run('user', 'list'), { code: 0, stdout: 'There are no users yet.\n', stderr: '' })
+  t.match(await folder.run('user', 'list', '--json'), { code: 0, stdout: '[]\n' })
+  const { enter } = await loginNode(t, { dataFolder: folder.data })
+  const [boss, adas] = [await enter(owner), await enter(ada)]
+  const { stdout } = await folder.run('user', 'list')
+  const lines = stdout.trimEnd().split('\n')
+  t.equal(lines.length, 2)
+  t.match(lines[0], new RegExp(`^${boss.user.username} +${boss.user.uuid}  ${owner}  owner$`))
+  t.match(lines[1], new RegExp(`^${adas.user.username} +${adas.user.uuid}  ${ada}$`))
+  const users = JSON.parse((await folder.run('user', 'list', '--json')).stdout)
+  t.match(users, [
+    { wallet: owner, owner: true },
+    { wallet: ada, owner: false, disabledAt: null },
+  ])
+})
+
+test('users are changed beside the running node', async (t) => {
+  const folder = await commandFolder(t)
+  const { node, enter, signIn } = await loginNode(t, { dataFolder: folder.data })
+  const { user } = await enter(ada)
+  const run = async (...args: string[]) => {
+    const outcome = await folder.run('user', ...args)
+    t.match(outcome, { code: 0, stderr: '' })
+    return outcome.stdout
+  }
+  t.match(await run('rename', user.username, 'countess'), /^countess +[0-9a-f-]{36} {2}0x/)
+  t.match(await run('disable', 'countess'), /disabled since \d{4}-/)
+  t.same(await node.sessions.listByUser(user.uuid), [])
+  await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
+  t.match(await run('delete', user.uuid), /disabled since .*, data goes on \d{4}-/)
+  t.notMatch(await run('enable', ada), /disabled|data goes/)
+  t.equal((await enter(ada)).user.username, 'countess')
+
+  t.match(await run('set-wallet', 'countess', bob.toLowerCase()), new RegExp(`${user.uuid}  ${bob}\n$`))
+  t.equal((await enter(bob)).user.uuid, user.uuid, 'the data stays theirs')
+  t.not((await enter(ada)).user.uuid, user.uuid)
+})
+
+test('a lost wallet of the owner is mended, and it takes the configuration along', async (t) => {
+  const folder = await commandFolder(t, { auth: { owner: ada } })
+  const config = (wallet: string) => ({ auth: { owner: wallet, admission: 'owner' } })
+  const first = await loginNode(t, { dataFolder: folder.data, config: config(ada) })
+  const { user } = await first.enter(ada)
+  const refused = await folder.run('user', 'set-wallet', ada, bob)
+  t.ok(isRefusal(refused))
+  t.match(refused.stderr, /"auth\.owner" in the configuration names 0x.*Write the new wallet there/)
+  t.equal((await first.node.accounts.get(user.uuid))?.wallet, ada)
+
+  await folder.configure({ auth: { owner: bob } })
+  t.equal((await folder.run('user', 'list')).code, 0, 'looking moves no ownership')
+  t.equal((await folder.run('user', 'set-wallet', ada, bob)).code, 0)
+  await first.stop()
+  const second = await loginNode(t, { dataFolder: folder.data, config: config(bob) })
+  t.match(await second.node.accounts.owner(), { uuid: user.uuid, wallet: bob })
+  t.equal((await second.enter(bob)).user.uuid, user.uuid)
+  await expectError(t, await second.signIn(ada), 403, 'FORBIDDEN')
+})
+
+test('the wallet of an owner by claim code is mended at once', async (t) => {
+  const folder = await commandFolder(t)
+  const { node, enter } = await loginNode(t, { dataFolder: folder.data, unclaimed: true })
+  const { user } = await enter(ada, { claim: node.claimCode() })
+  t.equal((await folder.run('user', 'set-wallet', ada, bob)).code, 0)
+  t.match(await node.accounts.owner(), { uuid: user.uuid, wallet: bob })
+})
+
+test('what can not be is said in one line', async (t) => {
+  const folder = await commandFolder(t)
+  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
+  await enter(owner)
+  const { user } = await enter(ada)
+  for (const [args, reason] of [
+    [['disable', owner], /The owner can't be disabled\./],
+    [['delete', 'nobody'], /There is no user "nobody"\. "nodekeep user list" shows them\./],
+    [['rename', ada, owner.slice(0, 10).toLowerCase()], /The username "0x[0-9a-f]+" is taken\./],
+  ] as const) {
+    const outcome = await folder.run('user', ...args)
+    t.ok(isRefusal(outcome), outcome.stderr)
+    t.match(outcome.stderr, reason)
+  }
+  t.match(await node.accounts.get(user.uuid), { ...user, disabledAt: null, authenticated: undefined })
+})
