@@ -1,0 +1,133 @@
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin, type HealthCheck, HealthChecks } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { checkErrorResponse } from '../http/fixtures/error-answer.ts'
+
+/** A plugin with one health check, named like the plugin. */
+function checked(id: string, check: HealthCheck['check']) {
+  return definePlugin({
+    id,
+    contributes: { checks: HealthChecks },
+    setup({ checks }) {
+      checks.add(id, { check })
+    },
+  })
+}
+
+test('a node that is well: exactly the fields of the interface', async (t) => {
+  const node = await createTestNode()
+  t.teardown(() => node.stop())
+  const answer = await node.fetch('/health')
+  t.equal(answer.status, 200)
+  t.equal(answer.headers.get('cache-control'), 'no-store')
+  const { uptime, ...rest } = (await answer.json()) as Record<string, unknown>
+  t.same(rest, { status: 'ok', database: 'connected', ipfs: 'disabled' })
+  t.ok(Number.isInteger(uptime), 'whole seconds')
+})
+
+test('checks that are not well, throw, answer nonsense or come too late degrade the node', async (t) => {
+  const checks: Record<string, HealthCheck['check']> = {
+    unwell: () => ({ ok: false, state: 'full' }),
+    throws: () => {
+      throw new Error('/root/secret')
+    },
+    rejects: () => Promise.reject(null),
+    nonsense: () => undefined as never,
+    never: () => new Promise(() => {}),
+    ipfs: async () => ({ ok: false, state: 'unreachable' }),
+  }
+  for (const [id, check] of Object.entries(checks)) {
+    const node = await createTestNode({
+      plugins: [checked(id, check)],
+      config: { health: { timeoutMs: 50 } },
+    })
+    const answer = await node.fetch('/health')
+    t.equal(answer.status, 200, `${id}: it serves`)
+    const { uptime, ...rest } = (await answer.json()) as Record<string, unknown>
+    const ipfs = id === 'ipfs' ? 'unreachable' : 'disabled'
+    t.same(rest, { status: 'degraded', database: 'connected', ipfs }, id)
+    await node.stop()
+  }
+})
+
+test('a check is told when its time is over', async (t) => {
+  const told = Promise.withResolvers<void>()
+  const patient = checked('patient', async (signal) => {
+    signal.addEventListener('abort', () => told.resolve())
+    return new Promise(() => {})
+  })
+  const node = await createTestNode({ plugins: [patient], config: { health: { timeoutMs: 50 } } })
+  t.teardown(() => node.stop())
+  await node.fetch('/health')
+  await told.promise
+})
+
+test('503 only when a check fails that the configuration requires', async (t) => {
+  let well = true
+  const disk = checked('disk', () => ({ ok: well, state: well ? 'available' : 'full' }))
+  const config = { health: { required: ['disk'] } }
+  for (const [now, status, word] of [
+    [true, 200, 'ok'],
+    [false, 503, 'degraded'],
+  ] as const) {
+    well = now
+    const node = await createTestNode({ plugins: [disk], config })
+    const answer = await node.fetch('/health')
+    t.equal(answer.status, status)
+    t.match(await answer.json(), { status: word, database: 'connected', ipfs: 'disabled' })
+    await node.stop()
+  }
+  const node = await createTestNode({ config })
+  t.teardown(() => node.stop())
+  const answer = await node.fetch('/health')
+  t.match(
+    [answer.status, await answer.json()],
+    [503, { status: 'degraded' }],
+    'a required check that nobody makes',
+  )
+})
+
+test('however often it is asked, each check looks at most once a second', async (t) => {
+  let looks = 0
+  const open = Promise.withResolvers<void>()
+  const slow = checked('slow', async () => {
+    looks += 1
+    await open.promise
+    return { ok: true, state: 'available' }
+  })
+  const node = await createTestNode({ plugins: [slow] })
+  t.teardown(() => node.stop())
+  const since = performance.now()
+  const asked = Array.from({ length: 50 }, () => node.fetch('/health'))
+  open.resolve()
+  for (const answer of await Promise.all(asked)) t.equal(answer.status, 200)
+  t.equal((await node.fetch('/health')).status, 200)
+  const seconds = (performance.now() - since) / 1000
+  t.ok(looks <= 1 + seconds, `${looks} looks in ${seconds} seconds`)
+})
+
+test('a plugin that should be there and is not degrades the node', async (t) => {
+  const broken = definePlugin({
+    id: 'broken',
+    setup() {
+      throw new Error('no')
+    },
+  })
+  const config = { plugins: { broken: { required: false } } }
+  const node = await createTestNode({ plugins: [broken], config })
+  t.teardown(() => node.stop())
+  t.match(await (await node.fetch('/health')).json(), { status: 'degraded', database: 'connected' })
+})
+
+test('the owner, and nobody else, reads what every check found', async (t) => {
+  const disk = checked('disk', () => ({ ok: false, state: 'full' }))
+  const node = await createTestNode({ plugins: [disk] })
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  const answer = await owner.fetch('/api/system/health')
+  const { checks } = (await answer.json()) as { checks: unknown }
+  t.same(checks, { database: { ok: true, state: 'connected' }, disk: { ok: false, state: 'full' } })
+  const user = await node.signIn()
+  await checkErrorResponse(t, await user.fetch('/api/system/health'), 'FORBIDDEN')
+  await checkErrorResponse(t, await node.fetch('/api/system/health'), 'UNAUTHORIZED')
+})

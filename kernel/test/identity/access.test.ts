@@ -1,0 +1,119 @@
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin, type RouteAccess } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { checkErrorResponse } from '../http/fixtures/error-answer.ts'
+
+const rooms = definePlugin({
+  id: 'rooms',
+  setup({ routes }) {
+    routes((app) => {
+      const publicReason = 'It is there for a test.'
+      app.get('/lobby', { config: { access: 'public', publicReason } }, async ({ user }) => ({ user }))
+      app.post('/lobby', { config: { access: 'public', publicReason } }, async ({ user }) => ({ user }))
+      app.get('/room', async ({ user }) => ({ user }))
+      app.get('/explicit', { config: { access: 'user' } }, async ({ user }) => ({ user }))
+      app.get('/vault', { config: { access: 'owner' } }, async ({ user }) => ({ user }))
+      app.get('/nested/*', async ({ user }) => ({ user }))
+    })
+  },
+})
+
+test('a route is for signed-in users unless it says otherwise', async (t) => {
+  const node = await createTestNode({ plugins: [rooms] })
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const owner = await node.signIn('owner')
+  const callers = { nobody: node, user, owner }
+  const expected = {
+    '/lobby': { nobody: 200, user: 200, owner: 200 },
+    '/room': { nobody: 401, user: 200, owner: 200 },
+    '/explicit': { nobody: 401, user: 200, owner: 200 },
+    '/vault': { nobody: 401, user: 403, owner: 200 },
+    '/nested/a/b': { nobody: 401, user: 200, owner: 200 },
+    '/nothing': { nobody: 404, user: 404, owner: 404 },
+  }
+  for (const [path, statuses] of Object.entries(expected)) {
+    for (const name of ['nobody', 'user', 'owner'] as const) {
+      const answer = await callers[name].fetch(path)
+      t.equal(answer.status, statuses[name], `${name} at ${path}`)
+      if (answer.status === 401) await checkErrorResponse(t, answer, 'UNAUTHORIZED')
+      if (answer.status === 403) await checkErrorResponse(t, answer, 'FORBIDDEN')
+      if (answer.status === 200) {
+        const { user: seen } = (await answer.json()) as { user: unknown }
+        if (name === 'nobody') t.equal(seen, null)
+        else {
+          const { uuid, username, wallet, owner: isOwner } = callers[name].user
+          t.match(seen, { uuid, username, wallet, owner: isOwner, scopes: null })
+        }
+      }
+    }
+  }
+  const refused = await node.fetch('/room')
+  t.equal(refused.headers.get('www-authenticate'), 'Bearer')
+})
+
+test('a public route is public for a wrong token, too', async (t) => {
+  const node = await createTestNode({ plugins: [rooms] })
+  t.teardown(() => node.stop())
+  for (const token of ['wrong', `nks_${'A'.repeat(43)}`, `nkt_${'A'.repeat(43)}`]) {
+    const headers = { authorization: `Bearer ${token}` }
+    t.same(await (await node.fetch('/lobby', { headers })).json(), { user: null })
+    t.equal((await node.fetch('/room', { headers })).status, 401)
+  }
+})
+
+test('a cookie does not let pages of other sites change anything', async (t) => {
+  const node = await createTestNode({ plugins: [rooms] })
+  t.teardown(() => node.stop())
+  const { token } = await node.signIn()
+  const send = (method: string, headers: Record<string, string>) =>
+    node.fetch('/lobby', { method, headers: { cookie: `session=${token}`, ...headers } })
+  const own = `http://${node.url.host}`
+  const cases: readonly (readonly [Record<string, string>, boolean])[] = [
+    [{}, true],
+    [{ origin: own }, true],
+    [{ origin: own, 'sec-fetch-site': 'same-origin' }, true],
+    [{ 'sec-fetch-site': 'none' }, true],
+    [{ origin: 'https://evil.test' }, false],
+    [{ origin: `${own}.evil.test` }, false],
+    [{ origin: 'null' }, false],
+    [{ origin: own, 'sec-fetch-site': 'cross-site' }, false],
+    [{ 'sec-fetch-site': 'same-site' }, false],
+    [{ 'sec-fetch-site': 'cross-site' }, false],
+  ]
+  for (const [headers, allowed] of cases) {
+    const answer = await send('POST', headers)
+    t.equal(answer.status, allowed ? 200 : 403, `POST with ${JSON.stringify(headers)}`)
+    if (!allowed) await checkErrorResponse(t, answer, 'FORBIDDEN')
+    t.equal((await send('GET', headers)).status, 200, 'reading is up to the browser')
+  }
+  const bearer = {
+    authorization: `Bearer ${token}`,
+    origin: 'https://evil.test',
+    'sec-fetch-site': 'cross-site',
+  }
+  t.equal(
+    (await node.fetch('/lobby', { method: 'POST', headers: bearer })).status,
+    200,
+    'no browser adds a header by itself',
+  )
+})
+
+test('a route that says something else about its access is refused at the start', async (t) => {
+  for (const [config, message] of [
+    [{ access: 'everyone' as RouteAccess }, /has the access "everyone"\. Use "user", "owner" or "public"/],
+    [{ access: 'public' as const }, /is public\. Say why in "publicReason"/],
+    [{ access: 'public' as const, publicReason: '' }, /is public\. Say why in "publicReason"/],
+  ] as const) {
+    const wrong = definePlugin({
+      id: 'wrong',
+      setup({ routes }) {
+        routes((app) => {
+          app.get('/fine', async () => '')
+          app.get('/wrong', { config }, async () => '')
+        })
+      },
+    })
+    await t.rejects(createTestNode({ plugins: [wrong] }), { message })
+  }
+})

@@ -1,0 +1,118 @@
+import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { definePlugin, errorStatus, Type } from '@nodekeep/plugin-sdk'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { test } from 'tap'
+import { checkErrorResponse } from '../http/fixtures/error-answer.ts'
+
+const open = { access: 'public', publicReason: 'It is there for a test.' } as const
+
+const notes = definePlugin({
+  id: 'notes',
+  setup({ routes }) {
+    routes(
+      (app) => {
+        app.addSchema({ $id: 'Note', type: 'object', properties: { text: { type: 'string' } } })
+        app.get('/notes', { config: open, schema: { summary: 'All notes' } }, async () => [])
+        app.post(
+          '/notes/:id',
+          {
+            schema: {
+              params: Type.Object({ id: Type.Integer() }),
+              querystring: Type.Object({ draft: Type.Boolean({ default: false }) }),
+              body: Type.Ref('Note'),
+              response: { 201: Type.Object({ note: Type.Ref('Note') }, { description: 'The note' }) },
+            },
+          },
+          async () => ({ note: {} }) as never,
+        )
+        app.addHttpMethod('PROPFIND')
+        app.route({ method: 'PROPFIND', url: '/notes', handler: async () => '' })
+        app.get('/notes/live', { websocket: true }, () => {})
+        app.get('/notes/secret', { schema: { hide: true } }, async () => '')
+        app.all('/notes/any/*', async () => '')
+      },
+      { webSockets: true },
+    )
+  },
+})
+
+interface Operation {
+  readonly security?: unknown
+  readonly responses: Record<string, unknown>
+  readonly parameters?: { readonly name: string }[]
+  readonly requestBody?: unknown
+}
+
+interface Document {
+  readonly openapi: string
+  readonly paths: Record<string, Record<string, Operation>>
+  readonly components: { readonly schemas: Record<string, unknown> }
+}
+
+async function read(user: TestUser): Promise<Document> {
+  const answer = await user.fetch('/openapi.json')
+  if (!answer.ok) throw new Error(await answer.text())
+  return (await answer.json()) as Document
+}
+
+test('the document is valid OpenAPI 3.1 and has the routes of all plugins', async (t) => {
+  const node = await createTestNode({ plugins: [notes] })
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const document = await read(user)
+  const { valid, errors } = await new Validator().validate(JSON.stringify(document))
+  t.ok(valid, JSON.stringify(errors))
+  t.match(document.openapi, /^3\.1\./)
+
+  const { paths, components } = document
+  for (const path of ['/whoami', '/health', '/api/system/plugins', '/notes', '/notes/{id}'])
+    t.ok(path in paths, path)
+  for (const path of ['/notes/live', '/notes/secret'])
+    t.notOk(path in paths, `${path} can't or won't be described`)
+  t.same(Object.keys(paths['/notes'] ?? {}), ['get'], 'methods that OpenAPI does not know are left out')
+  t.same(components.schemas.Note, { type: 'object', properties: { text: { type: 'string' } } })
+  const post = paths['/notes/{id}']?.post
+  t.match(
+    post?.parameters?.map(({ name }) => name),
+    ['draft', 'id'],
+  )
+  t.match(post?.requestBody, {
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Note' } } },
+  })
+  t.match(post?.responses[201], { description: 'The note' })
+})
+
+test('every operation says who may call and how errors look', async (t) => {
+  const node = await createTestNode({ plugins: [notes] })
+  t.teardown(() => node.stop())
+  const { paths, components } = await read(await node.signIn())
+  const error = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, { responses }] of Object.entries(operations))
+      t.match(responses.default, error, `${method} ${path}`)
+  }
+  t.match(components.schemas.Error, {
+    required: ['error', 'message', 'code'],
+    properties: { code: { enum: Object.keys(errorStatus) } },
+  })
+  t.notOk('security' in (paths['/notes']?.get ?? {}), 'a public route')
+  t.same(paths['/notes/{id}']?.post?.security, [{ bearer: [] }, { cookie: [] }])
+})
+
+test('it follows the plugins that are there', async (t) => {
+  const node = await createTestNode({ plugins: [notes], config: { plugins: { notes: { required: false } } } })
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  const has = async () => '/notes' in (await read(owner)).paths
+  t.equal(await has(), true)
+  await owner.fetch('/api/system/plugins/notes/disable', { method: 'POST' })
+  t.equal(await has(), false)
+  await owner.fetch('/api/system/plugins/notes/enable', { method: 'POST' })
+  t.equal(await has(), true)
+})
+
+test('it is for those who are signed in', async (t) => {
+  const node = await createTestNode()
+  t.teardown(() => node.stop())
+  await checkErrorResponse(t, await node.fetch('/openapi.json'), 'UNAUTHORIZED')
+})
