@@ -14,9 +14,15 @@ export interface Outside {
 /** Packs all workspaces into a temporary folder, which goes with the test. */
 export async function packOutside(t: Test): Promise<Outside> {
   const folder = await mkdtemp(join(tmpdir(), 'nodekeep-outside-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const packed = join(folder, 'packed')
-  return { folder, tarballs: await packWorkspaces(packed) }
+  const remove = () => rm(folder, { recursive: true, force: true })
+  t.teardown(remove)
+  try {
+    return { folder, tarballs: await packWorkspaces(join(folder, 'packed')) }
+  } catch (error) {
+    // A test file that ends before its first test is not torn down.
+    await remove()
+    throw error
+  }
 }
 
 /** What `npm install` has to be told instead of the name of a package that is not published yet. */
