@@ -24,6 +24,8 @@ export interface NodeOptions {
   readonly secrets: Secrets
   /** Plugins that are at hand and need no package, by id. */
   readonly plugins?: Readonly<Record<string, Plugin>>
+  /** Ends a start that is under way, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal
 }
 
 /** A node that listens. */
@@ -55,7 +57,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     return await boot(options, undo)
   } catch (error) {
     await unwind(undo, options.log)
-    throw error
+    throw options.signal?.aborted === true ? options.signal.reason : error
   }
 }
 
@@ -86,7 +88,7 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
   undo.push(() => kernelApp.close())
 
   undo.push(() => cradle.pluginHost.stopAll())
-  await bringUpPlugins(cradle)
+  await withSignal(options.signal, () => cradle.pluginHost.announceStop(), bringUpPlugins(cradle))
 
   const httpServer = new HttpServer({
     table: cradle.routeTable,
@@ -123,6 +125,17 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
       return stopping
     },
   }
+}
+
+/** Waits for work that `giveUp` cuts short when the signal is aborted meanwhile. */
+async function withSignal(signal: AbortSignal | undefined, giveUp: Step, work: Promise<void>): Promise<void> {
+  signal?.addEventListener('abort', giveUp)
+  try {
+    await work
+  } finally {
+    signal?.removeEventListener('abort', giveUp)
+  }
+  signal?.throwIfAborted()
 }
 
 async function listen(server: HttpServer, host: string, port: number): Promise<AddressInfo> {

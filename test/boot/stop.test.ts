@@ -7,7 +7,7 @@ import { fromFixtures, signInOwner, startNodeProcess } from './node-process.ts'
 async function start(t: Test, server: Record<string, unknown> = {}) {
   const from = join(fixtures, 'stopping')
   const plugins = {
-    ...fromFixtures(['trusting-login', 'throws-in-stop', 'hangs-in-stop'], true),
+    ...fromFixtures(['trusting-login', 'throws-in-stop', 'hangs-in-stop', 'hangs-in-close'], true),
     first: { from },
     second: { from },
   }
@@ -40,6 +40,7 @@ test('SIGTERM lets answers finish, tells long ones to end, and stops the plugins
   )
   const problems = node.log().filter(({ phase }) => phase === 'stop')
   t.match(problems, [
+    { plugin: 'hangs-in-close', msg: 'Closing its routes took longer than 300 ms (loader.stopTimeoutMs).' },
     { plugin: 'hangs-in-stop', msg: 'Its onStop took longer than 300 ms (loader.stopTimeoutMs).' },
     { plugin: 'throws-in-stop', msg: 'onStop broke' },
   ])
@@ -65,6 +66,16 @@ test('a second signal ends the node at once', async (t) => {
   node.child.kill('SIGTERM')
   t.match(await node.end, { code: 1, signal: null })
   await failed
+})
+
+test('a signal ends a start that hangs', async (t) => {
+  const loader = { setupTimeoutMs: 3_600_000 }
+  const plugins = fromFixtures(['healthy', 'hangs-in-setup'], true)
+  const node = await startNodeProcess({ plugins, loader })
+  t.teardown(() => node.remove())
+  await node.logged(({ msg }) => msg === 'hanging')
+  node.child.kill('SIGTERM')
+  t.match(await node.end, { code: 0, signal: null, stderr: '' })
 })
 
 /** Rejects when the node takes no more connections. */

@@ -43,6 +43,16 @@ test('a node with every plugin that can fail serves the others', async (t) => {
     )
   })
 
+  t.test('what could not be loaded can not be switched on', async (t) => {
+    const answer = await owner.fetch('/api/system/plugins/throws-at-import/enable', { method: 'POST' })
+    t.equal(answer.status, 409)
+    t.match(await answer.json(), {
+      code: 'CONFLICT',
+      message:
+        /"throws-at-import" could not be loaded \(.*the import broke\)\. Mend that and restart the node\./,
+    })
+  })
+
   t.test('the others work', async (t) => {
     t.same(await (await node.fetch('/healthy')).json(), { well: true })
     t.same(await json(owner, '/healthy/ada'), { name: 'ada' })

@@ -65,7 +65,7 @@ export class PluginSwitch {
       if (record.plugin === null) {
         throw new NodekeepError(
           'CONFLICT',
-          `"${id}" could not be loaded: ${record.failure?.message ?? 'see the log'} Mend that and restart the node.`,
+          `"${id}" could not be loaded (${record.failure?.message ?? 'see the log'}). Mend that and restart the node.`,
         )
       }
       await this.#remember(id, false)

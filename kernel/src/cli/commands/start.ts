@@ -19,24 +19,28 @@ export function startCommand(): Command {
 
 async function start(options: ConfigurationOptions): Promise<void> {
   const interrupted = firstSignal()
+  const giveUp = new AbortController()
+  interrupted.then(() => giveUp.abort())
   try {
-    const node = await boot(options)
+    const node = await boot(options, giveUp.signal)
     await interrupted
     await node.stop()
-    process.exit(0)
   } catch (error) {
-    fail(error, options.verbose === true)
-    // What a plugin left running must not keep a node alive that did not start.
-    process.exit(1)
+    if (!giveUp.signal.aborted) {
+      fail(error, options.verbose === true)
+      process.exit(1)
+    }
   }
+  // What a plugin left running must not keep the process alive.
+  process.exit(0)
 }
 
-async function boot(options: ConfigurationOptions): Promise<RunningNode> {
+async function boot(options: ConfigurationOptions, signal: AbortSignal): Promise<RunningNode> {
   const configuration = await readConfiguration(options)
   const { level, format } = configuration.kernel.log
   const secrets = createSecrets()
   const log = createLogger({ level, format, secrets })
-  const node = await startNode({ configuration, log, secrets })
+  const node = await startNode({ configuration, log, secrets, signal })
   log.info({ url: node.url.href, data: node.dataFolder, plugins: states(node) }, 'The node is ready.')
   // The claim code is shown here and nowhere else, so an unclaimed node always prints it.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
