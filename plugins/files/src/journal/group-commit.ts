@@ -27,8 +27,7 @@ export class GroupCommit {
   write(batch: readonly NumberedRequest[]): WriteAnswer[] {
     try {
       const answers = this.#transaction(batch)
-      if (batch.some(isErasure)) this.#emptyLog()
-      return answers
+      return batch.some(isErasure) ? this.#compact(batch, answers) : answers
     } catch (error) {
       // One of them may be at fault: alone, the others succeed.
       if (batch.length > 1) return batch.flatMap((request) => this.write([request]))
@@ -40,7 +39,6 @@ export class GroupCommit {
     // The end of a change may get lost in a power cut: the backend tells it again at the next start.
     const durable = batch.some(({ request }) => request.kind !== 'resolve')
     this.#connection.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
-    this.#connection.exec(`PRAGMA secure_delete = ${batch.some(isErasure) ? 'ON' : 'OFF'}`)
     this.#connection.exec('BEGIN IMMEDIATE')
     try {
       for (const { seq, outcome } of this.#owed) this.#ledger.resolve(seq, outcome)
@@ -55,11 +53,19 @@ export class GroupCommit {
     }
   }
 
-  /** What was erased is in the write-ahead log still. When that can't be emptied now, it is with time. */
-  #emptyLog(): void {
+  /**
+   * Rows that were deleted are still to be read in free pages and in the write-ahead log. An erasure is only done
+   * when the file was written anew; one that failed here can be asked for again.
+   */
+  #compact(batch: readonly NumberedRequest[], answers: WriteAnswer[]): WriteAnswer[] {
     try {
-      this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    } catch {}
+      this.#connection.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
+      return answers
+    } catch (error) {
+      const erasures = new Set(batch.filter(isErasure).map(({ id }) => id))
+      const failure = failureOf(error)
+      return answers.map((answer) => (erasures.has(answer.id) ? { ...answer, failure } : answer))
+    }
   }
 
   #apply(request: WriteRequest): number {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
 import { JournalReader } from './journal-reader.ts'
 import { JournalWriter } from './journal-writer.ts'
@@ -86,7 +87,12 @@ export async function openJournal(file: string, options: JournalOptions = {}): P
   return {
     epoch: reader.epoch(),
     head: async (userUuid) => reader.head(userUuid),
-    read: async (userUuid, after, limit = 1000) => reader.read(userUuid, after, limit),
+    async read(userUuid, after, limit = 1000) {
+      const changes = reader.read(userUuid, after, limit)
+      // Reading is synchronous: who goes through many pages lets others have their turn in between.
+      await setImmediate()
+      return changes
+    },
     pending: async () => reader.pending(),
     createdOf: async (userUuid, path, revision) => reader.createdOf(userUuid, path, revision),
     createdIn: async (userUuid, folder) => reader.createdIn(userUuid, folder),

@@ -1,0 +1,116 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { test } from 'tap'
+import { type Journal, openJournal } from '../../src/journal/journal.ts'
+import { journalFile, temporaryJournal } from './fixtures/temporary-journal.ts'
+
+async function write(journal: Journal, userUuid: string, count: number): Promise<number[]> {
+  const changes = Array.from({ length: count }, async (_, index) => {
+    const path = `/a-name-to-be-forgotten-${index}`
+    const { seq, commit } = await journal.begin({
+      userUuid,
+      op: 'write',
+      path,
+      revision: 'r',
+      created: new Date(1),
+    })
+    await commit()
+    return seq
+  })
+  return Promise.all(changes)
+}
+
+/** Waits until the changes after a number are no longer kept. */
+async function forgotten(journal: Journal, userUuid: string, after: number): Promise<unknown> {
+  while (true) {
+    const error: unknown = await journal.read(userUuid, after, 1).then(
+      () => null,
+      (reason) => reason,
+    )
+    if (error !== null) return error
+    await journal.probe()
+  }
+}
+
+test('old changes are forgotten at the start, but not the newest of each user', async (t) => {
+  const file = await journalFile(t)
+  const first = await openJournal(file)
+  const ada = await write(first, 'ada', 30)
+  const bob = await write(first, 'bob', 5)
+  await first.close()
+
+  const journal = await temporaryJournal(t, { file, keepDays: 0, keepNewest: 10 })
+  const last = ada.at(-11) ?? 0
+  t.match(await forgotten(journal, 'ada', last - 1), { code: 'CONFLICT', message: /no longer kept/ })
+  await t.rejects(journal.read('ada', 0), { code: 'CONFLICT' })
+  t.strictSame(
+    (await journal.read('ada', last)).map(({ seq }) => seq),
+    ada.slice(-10),
+  )
+  t.strictSame(
+    (await journal.read('bob', 0)).map(({ seq }) => seq),
+    bob,
+  )
+  t.equal(await journal.head('ada'), ada.at(-1))
+})
+
+test('more than one step of old changes is forgotten in full', async (t) => {
+  const file = await journalFile(t)
+  const first = await openJournal(file)
+  const seqs = await write(first, 'ada', 12_000)
+  await first.close()
+  const journal = await temporaryJournal(t, { file, keepDays: 0, keepNewest: 1 })
+  await forgotten(journal, 'ada', (seqs.at(-2) ?? 0) - 1)
+  t.strictSame(
+    (await journal.read('ada', seqs.at(-2) ?? 0)).map(({ seq }) => seq),
+    seqs.slice(-1),
+  )
+})
+
+test('young changes are kept, and so is what is not ended and all after it', async (t) => {
+  const file = await journalFile(t)
+  const first = await openJournal(file)
+  const before = await write(first, 'ada', 5)
+  const pending = await first.begin({ userUuid: 'ada', op: 'mkdir', path: '/pending' })
+  await write(first, 'ada', 5)
+  await first.close()
+
+  const young = await openJournal(file, { keepDays: 1, keepNewest: 1 })
+  await young.probe()
+  t.equal((await young.read('ada', 0)).length, 5)
+  await young.close()
+
+  const journal = await temporaryJournal(t, { file, keepDays: 0, keepNewest: 1 })
+  await forgotten(journal, 'ada', (before.at(-1) ?? 0) - 1)
+  await journal.resolve(pending.seq, 'commit')
+  t.equal((await journal.read('ada', before.at(-1) ?? 0)).length, 6)
+})
+
+test('of an erased user nothing is left, not even in the free pages of the files', async (t) => {
+  const file = await journalFile(t)
+  const journal = await temporaryJournal(t, { file })
+  await write(journal, 'ada', 500)
+  const pending = await journal.begin({
+    userUuid: 'ada',
+    op: 'write',
+    path: '/a-name-to-be-forgotten',
+    revision: 'r',
+    created: new Date(1),
+  })
+  const bob = await write(journal, 'bob', 1)
+  await journal.erase('ada')
+  await pending.commit()
+  t.strictSame(await journal.read('ada', 0), [])
+  t.equal(await journal.head('ada'), 0)
+  t.strictSame(await journal.pending(), [])
+  t.equal(await journal.createdOf('ada', '/a-name-to-be-forgotten-1', 'r'), null)
+  t.strictSame(
+    (await journal.read('bob', 0)).map(({ seq }) => seq),
+    bob,
+  )
+  await journal.erase('bob')
+  await journal.close()
+  for (const name of await readdir(dirname(file))) {
+    t.notOk((await readFile(join(dirname(file), name))).includes('a-name-to-be-forgotten'), name)
+  }
+})
