@@ -1,0 +1,70 @@
+import type { ChangeIntent, Journal, PendingChange } from '../journal/journal.ts'
+
+export interface RecorderParts {
+  readonly journal: Journal
+  /** Tells from the storage whether a change took place. */
+  readonly hasHappened: (intent: ChangeIntent) => Promise<boolean>
+  /** Called for each change that is in the journal for good. */
+  readonly announce: (userUuid: string, seq: number) => void
+  /** Takes a change whose outcome could not be found out or noted, to try that again later. */
+  readonly postpone: (change: ChangeIntent & { readonly seq: number }, cause: unknown) => void
+}
+
+/** A change that the journal has as begun. */
+export interface BegunChange {
+  /** It took place. */
+  commit(): Promise<void>
+  /** Its step failed. That may have been after it took effect, so the storage is asked. */
+  settle(): Promise<void>
+}
+
+/** Notes changes in the journal: what is about to happen, then that it did. */
+export class ChangeRecorder {
+  readonly #parts: RecorderParts
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts
+  }
+
+  /** Notes durably what is about to happen. */
+  async begin(intent: ChangeIntent): Promise<BegunChange> {
+    const change = await this.#parts.journal.begin(intent)
+    return {
+      commit: () => this.#commit(intent, change),
+      settle: () => this.#settle(intent, change),
+    }
+  }
+
+  /** Makes a change in one step of the storage, with its note before and after. */
+  async record<T>(intent: ChangeIntent, step: () => Promise<T>): Promise<T> {
+    const change = await this.begin(intent)
+    let result: T
+    try {
+      result = await step()
+    } catch (error) {
+      await change.settle()
+      throw error
+    }
+    await change.commit()
+    return result
+  }
+
+  async #commit(intent: ChangeIntent, change: PendingChange): Promise<void> {
+    try {
+      await change.commit()
+    } catch (error) {
+      this.#parts.postpone({ ...intent, seq: change.seq }, error)
+      throw error
+    }
+    this.#parts.announce(intent.userUuid, change.seq)
+  }
+
+  async #settle(intent: ChangeIntent, change: PendingChange): Promise<void> {
+    try {
+      if (await this.#parts.hasHappened(intent)) await this.#commit(intent, change)
+      else await change.discard()
+    } catch (error) {
+      this.#parts.postpone({ ...intent, seq: change.seq }, error)
+    }
+  }
+}

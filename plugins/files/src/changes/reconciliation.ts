@@ -1,0 +1,78 @@
+import type { Log } from '@nodekeep/plugin-sdk'
+import type { ChangeIntent, Journal } from '../journal/journal.ts'
+
+/** After so long a change is looked at again whose storage was out of reach. */
+const retryMs = 30_000
+
+/** A change that has a number and no end. */
+export type PendingRow = ChangeIntent & { readonly seq: number }
+
+export interface ReconciliationParts {
+  readonly journal: Journal
+  readonly hasHappened: (intent: ChangeIntent) => Promise<boolean>
+  readonly announce: (userUuid: string, seq: number) => void
+  readonly log: Log
+}
+
+/**
+ * Decides on changes that were begun and never came to an end, by what the storage shows: after a crash, and
+ * when the storage went out of reach in the middle of one. Until then the journal hides all later changes of the user.
+ */
+export class Reconciliation {
+  readonly #parts: ReconciliationParts
+  readonly #open = new Map<number, PendingRow>()
+  #timer: NodeJS.Timeout | null = null
+  #stopped = false
+
+  constructor(parts: ReconciliationParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Decides on what the last run left open.
+   *
+   * @param left what was pending before anything of this run
+   */
+  async start(left: readonly PendingRow[]): Promise<void> {
+    for (const row of left) this.#open.set(row.seq, row)
+    if (this.#open.size > 0)
+      this.#parts.log.info({ changes: this.#open.size }, 'Changes are open since the last run.')
+    await this.#decideAll()
+  }
+
+  /** Takes a change to decide on later. */
+  readonly postpone = (row: PendingRow, cause: unknown): void => {
+    this.#parts.log.warn({ err: cause, user: row.userUuid }, 'A change of files stays open in the journal.')
+    this.#open.set(row.seq, row)
+    this.#tryLater()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+  }
+
+  async #decideAll(): Promise<void> {
+    const { journal, hasHappened, announce, log } = this.#parts
+    for (const row of this.#open.values()) {
+      if (this.#stopped) return
+      try {
+        const happened = await hasHappened(row)
+        await journal.resolve(row.seq, happened ? 'commit' : 'discard')
+        this.#open.delete(row.seq)
+        if (happened) announce(row.userUuid, row.seq)
+      } catch (error) {
+        log.debug({ err: error, user: row.userUuid }, 'A change of files is still open.')
+      }
+    }
+    this.#tryLater()
+  }
+
+  #tryLater(): void {
+    if (this.#open.size === 0 || this.#timer !== null || this.#stopped) return
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      this.#decideAll()
+    }, retryMs).unref()
+  }
+}

@@ -1,0 +1,26 @@
+import { Type } from '@nodekeep/plugin-sdk'
+
+/** The section `storage` of the configuration. */
+export const configuration = Type.Object({
+  maxFileSize: Type.Integer({
+    default: 209715200,
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Largest file that may be uploaded, in bytes.',
+  }),
+  mounts: Type.Record(Type.String(), Type.String(), {
+    default: { '/': 'local' },
+    description: 'Which storage backend keeps which folder: paths of folders to names of backends.',
+  }),
+  journal: Type.Object(
+    {
+      keepDays: Type.Integer({
+        default: 90,
+        minimum: 1,
+        maximum: 36500,
+        description: 'Days for which the journal keeps changes. The newest 10,000 of each user stay longer.',
+      }),
+    },
+    { default: {} },
+  ),
+})

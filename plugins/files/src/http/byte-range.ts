@@ -1,0 +1,25 @@
+/** A part of a file: first and last byte, both inclusive. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * Reads a `range` header (RFC 9110, section 14.1.2) against a file. One range of bytes is served; several, other
+ * units and what is malformed ask for nothing, so the whole file is the answer, as the RFC allows.
+ *
+ * @returns `null` for the whole file, `unsatisfiable` when no byte of the range is within the file
+ */
+export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
+  const match = /^bytes=[ \t]*(?:(\d+)-(\d*)|-(\d+))[ \t]*$/i.exec(header ?? '')
+  if (match === null) return null
+  const [, first, last, suffix] = match
+  if (suffix !== undefined) {
+    const length = Math.min(Number(suffix), size)
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 }
+  }
+  const start = Number(first)
+  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1)
+  if (last !== '' && Number(last) < start) return null
+  return start >= size ? 'unsatisfiable' : { start, end }
+}

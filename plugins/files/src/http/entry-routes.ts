@@ -1,0 +1,46 @@
+import type { FileEntry, FilesService, RoutesApp } from '@nodekeep/plugin-sdk'
+import { clientGone } from './client-gone.ts'
+import { changedPath, fileMetadata, moveBody, pathBody, pathQuery, success } from './schemas.ts'
+import { makerOf, userFilesOf } from './user-files-of.ts'
+import { removeConditions } from './write-conditions.ts'
+
+const reading = { scope: 'files:read' }
+const writing = { scope: 'files:write' }
+
+/** Registers `GET /stat`, `POST /mkdir`, `POST /delete` and `POST /move`. */
+export function entryRoutes(app: RoutesApp, files: FilesService): void {
+  const stat = {
+    summary: 'Look at a file or folder',
+    querystring: pathQuery,
+    response: { 200: fileMetadata },
+  }
+  app.get('/stat', { schema: stat, config: reading }, async (request) =>
+    metadataOf(await userFilesOf(files, request).stat(request.query.path)),
+  )
+
+  const mkdir = { summary: 'Make a folder', body: pathBody, response: { 200: changedPath } }
+  app.post('/mkdir', { schema: mkdir, config: writing }, async (request) => {
+    const { path } = await userFilesOf(files, request).makeDirectory(request.body.path, makerOf(request))
+    return { success: true, path }
+  })
+
+  const remove = { summary: 'Delete a file or folder', body: pathBody, response: { 200: success } }
+  app.post('/delete', { schema: remove, config: writing }, async (request) => {
+    const view = userFilesOf(files, request)
+    const { path } = request.body
+    await view.remove(path, { ...makerOf(request), ...(await removeConditions(view, path, request.headers)) })
+    return { success: true }
+  })
+
+  const move = { summary: 'Move or rename a file or folder', body: moveBody, response: { 200: changedPath } }
+  app.post('/move', { schema: move, config: writing }, async (request, reply) => {
+    const { source, destination, overwrite = false } = request.body
+    const options = { ...makerOf(request), overwrite, signal: clientGone(reply) }
+    const { path } = await userFilesOf(files, request).move(source, destination, options)
+    return { success: true, path }
+  })
+}
+
+function metadataOf({ name, path, type, size, modified, created }: FileEntry) {
+  return { name, path, type, size, modified: modified.toISOString(), created: created.toISOString() }
+}

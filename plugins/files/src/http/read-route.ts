@@ -1,0 +1,113 @@
+import {
+  type FileEntry,
+  type FileReading,
+  type FilesService,
+  NodekeepError,
+  type RoutesApp,
+  type UserFiles,
+} from '@nodekeep/plugin-sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type ByteRange, byteRange } from './byte-range.ts'
+import { fileHeaders, versionHeaders } from './file-headers.ts'
+import { pathQuery } from './schemas.ts'
+import { sendContent } from './send-content.ts'
+import { userFilesOf } from './user-files-of.ts'
+import { allowsRange, weighConditions } from './validators.ts'
+
+type ReadRequest = FastifyRequest<{ Querystring: { path: string } }>
+
+/** How often a range is tried on a file that changes between the look at it and its opening. */
+const attempts = 5
+
+/** Registers `GET` and `HEAD /read`. */
+export function readRoutes(app: RoutesApp, files: FilesService): void {
+  const options = {
+    schema: { summary: 'Read a file', querystring: pathQuery },
+    config: { scope: 'files:read' },
+  }
+  app.head('/read', options, (request, reply) => head(userFilesOf(files, request), request, reply))
+  app.get('/read', { ...options, exposeHeadRoute: false }, (request, reply) =>
+    get(userFilesOf(files, request), request, reply),
+  )
+}
+
+/** RFC 9110, section 14.2: ranges are for GET only. */
+async function head(files: UserFiles, request: ReadRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const file = await fileAt(files, request.query.path)
+  if (isNotModified(request, file)) return notModified(reply, file)
+  return reply.headers({ ...fileHeaders(file), 'content-length': file.size }).send()
+}
+
+async function get(files: UserFiles, request: ReadRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { path } = request.query
+  if (!isConditional(request)) return send(reply, await files.read(path, { reuseBuffers: true }), null)
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const file = await fileAt(files, path)
+    if (isNotModified(request, file)) return notModified(reply, file)
+    const range = rangeOf(request, file)
+    const reading = await files.read(path, { reuseBuffers: true, ...range })
+    if (reading.entry.revision === file.revision) return send(reply, reading, range)
+    for await (const _chunk of reading.content) break
+  }
+  throw new NodekeepError('SERVICE_UNAVAILABLE', 'The file changes all the time. Try again.', {
+    headers: { 'retry-after': '1' },
+  })
+}
+
+async function send(
+  reply: FastifyReply,
+  { entry, content }: FileReading,
+  range: ByteRange | null,
+): Promise<FastifyReply> {
+  const headers = fileHeaders(entry)
+  if (range === null) {
+    await sendContent(reply, { status: 200, headers, length: entry.size, content })
+    return reply
+  }
+  const { start, end } = range
+  headers['content-range'] = `bytes ${start}-${end}/${entry.size}`
+  await sendContent(reply, { status: 206, headers, length: end - start + 1, content })
+  return reply
+}
+
+async function fileAt(files: UserFiles, path: string): Promise<FileEntry> {
+  const entry = await files.stat(path)
+  if (entry.type === 'file') return entry
+  throw new NodekeepError('VALIDATION_ERROR', `"${entry.path}" is a folder.`)
+}
+
+/** Whether the answer depends on which version the file is in, or how large it is. */
+function isConditional({ headers }: ReadRequest): boolean {
+  return (
+    headers.range !== undefined ||
+    headers['if-none-match'] !== undefined ||
+    headers['if-modified-since'] !== undefined ||
+    headers['if-match'] !== undefined ||
+    headers['if-unmodified-since'] !== undefined
+  )
+}
+
+/** @throws NodekeepError PRECONDITION_FAILED */
+function isNotModified({ headers }: ReadRequest, file: FileEntry): boolean {
+  const verdict = weighConditions(headers, file)
+  if (verdict !== 'failed') return verdict === 'not-modified'
+  throw new NodekeepError('PRECONDITION_FAILED', 'The file is not in the version that the request names.')
+}
+
+function notModified(reply: FastifyReply, file: FileEntry): FastifyReply {
+  return reply.code(304).headers(versionHeaders(file)).send()
+}
+
+/** @throws NodekeepError RANGE_NOT_SATISFIABLE */
+function rangeOf({ headers }: ReadRequest, file: FileEntry): ByteRange | null {
+  if (!allowsRange([headers['if-range']].flat()[0], file)) return null
+  const range = byteRange(headers.range, file.size)
+  if (range !== 'unsatisfiable') return range
+  throw new NodekeepError(
+    'RANGE_NOT_SATISFIABLE',
+    `The range is not within the file, which has ${file.size} bytes.`,
+    {
+      headers: { 'content-range': `bytes */${file.size}` },
+    },
+  )
+}

@@ -1,0 +1,43 @@
+import { Type } from '@nodekeep/plugin-sdk'
+
+const path = Type.String({ description: 'Absolute path, such as "/photos/cat.jpg".' })
+
+/** `?path=…` */
+export const pathQuery = Type.Object({ path })
+
+/** `{ "path": … }` */
+export const pathBody = Type.Object({ path }, { additionalProperties: false })
+
+/** The body of `POST /move`. */
+export const moveBody = Type.Object(
+  {
+    source: path,
+    destination: path,
+    overwrite: Type.Optional(Type.Boolean({ description: 'Replaces what is at the destination.' })),
+  },
+  { additionalProperties: false },
+)
+
+const type = Type.Union([Type.Literal('file'), Type.Literal('directory')])
+const time = Type.String({ format: 'date-time' })
+
+/** File metadata (interface, "File metadata"). */
+export const fileMetadata = Type.Object({
+  name: Type.String(),
+  path,
+  type,
+  size: Type.Integer(),
+  modified: time,
+  created: time,
+})
+
+/** A listing (interface, "Directory entry"). */
+export const directoryEntries = Type.Array(
+  Type.Object({ name: Type.String(), type, size: Type.Optional(Type.Integer()), modified: time }),
+)
+
+/** What a change answers that has a path. */
+export const changedPath = Type.Object({ success: Type.Boolean(), path })
+
+/** What a removal answers. */
+export const success = Type.Object({ success: Type.Boolean() })

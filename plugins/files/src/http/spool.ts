@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+
+/** Content that waits in a file of its own until it is known where it belongs. */
+export interface Spooled {
+  /** Bytes. */
+  readonly size: number
+  /** The bytes, once. */
+  content(): AsyncIterable<Uint8Array>
+  /** Removes the file. */
+  discard(): Promise<void>
+}
+
+/** Takes content in. When that fails, nothing stays. */
+export type Spool = (content: AsyncIterable<Uint8Array>) => Promise<Spooled>
+
+/** Makes the folder for waiting content, empty: what the last run left there is of no use. */
+export async function openSpool(dataDir: string): Promise<Spool> {
+  const folder = join(dataDir, 'incoming')
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  return (content) => spool(join(folder, randomUUID()), content)
+}
+
+async function spool(path: string, content: AsyncIterable<Uint8Array>): Promise<Spooled> {
+  const file = await open(path, 'wx')
+  try {
+    await file.writeFile(content)
+    const { size } = await file.stat()
+    await file.close()
+    const discard = () => rm(path, { force: true })
+    return { size, discard, content: () => createReadStream(path, { highWaterMark: 256 * 1024 }) }
+  } catch (error) {
+    await file.close()
+    await rm(path, { force: true })
+    throw isFull(error) ? noRoom(error) : error
+  }
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
+function noRoom(cause: unknown): NodekeepError {
+  return new NodekeepError(
+    'INSUFFICIENT_STORAGE',
+    'The disk of the node is full. Remove what is not needed.',
+    {
+      cause,
+    },
+  )
+}

@@ -1,0 +1,102 @@
+import {
+  type FileEntry,
+  type FilesService,
+  type FileWriteOptions,
+  NodekeepError,
+  type RoutesApp,
+} from '@nodekeep/plugin-sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { fileTooLarge } from '../view/incoming.ts'
+import { clientGone } from './client-gone.ts'
+import type { FileRoutesParts } from './routes.ts'
+import { changedPath, pathQuery } from './schemas.ts'
+import { formOverhead, receiveForm } from './upload-form.ts'
+import { makerOf, userFilesOf } from './user-files-of.ts'
+import { entityTag } from './validators.ts'
+import { writeConditions } from './write-conditions.ts'
+
+/** Registers `POST /write` and `PUT /write`. */
+export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: FileRoutesParts): void {
+  const config = { scope: 'files:write', body: 'stream' } as const
+  const response = { 200: changedPath }
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('multipart/form-data', (_request, _body, done) => done(null))
+  app.post(
+    '/write',
+    {
+      schema: { summary: 'Store a file, sent as the parts "path" and "file" of a form', response },
+      config,
+      onRequest: refuseLarger(maxFileSize + formOverhead, maxFileSize),
+    },
+    async (request, reply) => {
+      const form = await receiveForm(request.raw, { spool, maxFileSize })
+      try {
+        return await store(files, form.path, form.content, request, reply)
+      } finally {
+        await form.close()
+      }
+    },
+  )
+
+  app.register(async (raw: RoutesApp) => {
+    raw.addContentTypeParser('*', (_request, _body, done) => done(null))
+    raw.put(
+      '/write',
+      {
+        schema: { summary: 'Store a file, sent as the body', querystring: pathQuery, response },
+        config,
+        onRequest: refuseLarger(maxFileSize, maxFileSize),
+      },
+      async (request, reply) => {
+        refuseParts(request)
+        const size = announcedSize(request)
+        // Leaving the loop must not end the connection, on which the error is still to be answered.
+        const content = request.raw.iterator({ destroyOnReturn: false })
+        return store(files, request.query.path, content, request, reply, size === null ? {} : { size })
+      },
+    )
+  })
+}
+
+async function store(
+  files: FilesService,
+  path: string,
+  content: AsyncIterable<Uint8Array>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  known: Pick<FileWriteOptions, 'size'> = {},
+): Promise<{ success: boolean; path: string }> {
+  const view = userFilesOf(files, request)
+  const entry: FileEntry = await view.write(path, content, {
+    ...makerOf(request),
+    ...(await writeConditions(view, path, request.headers)),
+    ...known,
+    signal: clientGone(reply),
+  })
+  reply.header('etag', entityTag(entry))
+  return { success: true, path: entry.path }
+}
+
+/** Refuses a body that is too large before any of it is asked for. */
+function refuseLarger(most: number, limit: number) {
+  return async (request: FastifyRequest): Promise<void> => {
+    if ((announcedSize(request) ?? 0) > most) throw fileTooLarge(limit)
+  }
+}
+
+/** Bytes of the body, `null` where the request doesn't say. */
+function announcedSize({ headers }: FastifyRequest): number | null {
+  if (headers['transfer-encoding'] !== undefined) return null
+  return Number(headers['content-length'] ?? 0)
+}
+
+/** A part of a file or a packed one would be stored as if it were the file (RFC 9110, section 14.4). */
+function refuseParts({ headers }: FastifyRequest): void {
+  if (headers['content-range'] !== undefined) {
+    throw new NodekeepError('VALIDATION_ERROR', 'A file is stored whole: "content-range" is not supported.')
+  }
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+    throw new NodekeepError('UNSUPPORTED_MEDIA_TYPE', 'Send the file as it is, without "content-encoding".')
+  }
+}

@@ -1,0 +1,74 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+
+declare const clean: unique symbol
+
+/**
+ * An absolute path within a user's files that was checked: `/`, or `/`-separated segments in NFC, none of them empty,
+ * `.` or `..`, each at most 255 bytes of UTF-8, the whole at most 4,096, without NUL or backslash.
+ */
+export type UserPath = string & { readonly [clean]: true }
+
+export const root = '/' as UserPath
+
+/** Bytes of UTF-8 in one segment: what common file systems take. */
+const longestSegment = 255
+
+/** Bytes of UTF-8 in a path: `PATH_MAX` of Linux. */
+const longestPath = 4096
+
+/**
+ * Checks and normalises a path that came from outside. Names that are equal under Unicode's NFC are one name. Nothing
+ * is decoded or resolved: what could be understood in two ways is refused.
+ *
+ * @param what how an error calls the path
+ * @throws NodekeepError VALIDATION_ERROR that says what is wrong with it
+ */
+export function userPath(path: string, what = 'The path'): UserPath {
+  if (path === root) return root
+  // Longer ones are not worth normalising: that takes the square of their length in the worst case.
+  if (path.length > longestPath) throw tooLong(what)
+  const normal = path.normalize('NFC')
+  const problem = findProblem(normal)
+  if (problem !== undefined) throw new NodekeepError('VALIDATION_ERROR', `${what} ${problem}.`)
+  if (Buffer.byteLength(normal) > longestPath) throw tooLong(what)
+  return normal as UserPath
+}
+
+function findProblem(path: string): string | undefined {
+  if (!path.startsWith('/')) return 'must begin with "/"'
+  if (path.includes('\0')) return 'must not contain the character NUL'
+  if (path.includes('\\')) return 'must not contain a backslash; folders are separated by "/"'
+  if (!path.isWellFormed()) return 'is not valid Unicode text'
+  if (path.endsWith('/')) return 'must not end with "/"'
+  for (const segment of path.slice(1).split('/')) {
+    if (segment === '') return 'must not contain "//"'
+    if (segment === '.' || segment === '..') return 'must not contain "." or ".." as a name'
+    if (Buffer.byteLength(segment) > longestSegment)
+      return `has a name that is longer than ${longestSegment} bytes`
+  }
+  return undefined
+}
+
+function tooLong(what: string): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', `${what} is longer than ${longestPath} bytes.`)
+}
+
+/** The last segment, `/` for the root. */
+export function nameOf(path: UserPath): string {
+  return path === root ? '/' : path.slice(path.lastIndexOf('/') + 1)
+}
+
+/** The path of an entry in a folder. */
+export function childOf(folder: UserPath, name: string): UserPath {
+  return (folder === root ? `/${name}` : `${folder}/${name}`) as UserPath
+}
+
+/** Whether a path is a folder's own or lies in it, at any depth. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || isBelow(path, folder)
+}
+
+/** Whether a path lies in a folder, at any depth. */
+export function isBelow(path: string, folder: string): boolean {
+  return folder === '/' ? path !== '/' : path.startsWith(folder) && path[folder.length] === '/'
+}

@@ -1,0 +1,93 @@
+import { type FileEntry, type FileMoveOptions, NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
+import { entryAt } from '../changes/happened.ts'
+import { isBelow, isWithin, root, type UserPath } from '../paths/user-path.ts'
+import { copyTo, stopoverFor } from './crossing.ts'
+import { definedOnly } from './defined-only.ts'
+import { stat } from './entries.ts'
+import { changing, isMount, nothingAt } from './explain.ts'
+import { removeLocked } from './removal.ts'
+import type { Scope } from './scope.ts'
+
+/** Moves or renames a file or folder. */
+export async function move(
+  scope: Scope,
+  source: UserPath,
+  destination: UserPath,
+  options: FileMoveOptions = {},
+): Promise<FileEntry> {
+  refuseImpossible(source, destination)
+  const crosses = scope.mountOf(source) !== scope.mountOf(destination)
+  const stopover = crosses ? stopoverFor(destination) : null
+  const paths = stopover === null ? [source, destination] : [source, destination, stopover]
+  const release = await scope.lock(paths, options.signal)
+  try {
+    const entry = await movable(scope, source)
+    await checkDestination(scope, source, destination, options)
+    if (stopover === null) {
+      await moveWithin(scope, source, destination, entry, options)
+    } else {
+      await copyTo(scope, source, stopover, entry, options)
+      await moveWithin(scope, stopover, destination, entry, options)
+      const { by } = options
+      const ifRevision = entry.type === 'file' ? entry.revision : undefined
+      await removeLocked(scope, source, definedOnly({ by, ifRevision }))
+    }
+    return await stat(scope, destination)
+  } finally {
+    release()
+  }
+}
+
+function refuseImpossible(source: UserPath, destination: UserPath): void {
+  if (source === root) throw new NodekeepError('VALIDATION_ERROR', 'The root folder can not be moved.')
+  if (!isWithin(destination, source)) return
+  const where = destination === source ? 'to where it is already' : 'into itself'
+  throw new NodekeepError('VALIDATION_ERROR', `"${source}" can not be moved ${where}.`)
+}
+
+async function movable({ mounts, userUuid }: Scope, source: UserPath): Promise<StorageEntry> {
+  if (mounts.holdsMount(source)) throw isMount(source)
+  const entry = await entryAt(mounts, userUuid, source)
+  if (entry === null) throw nothingAt(source)
+  return entry
+}
+
+async function checkDestination(
+  { mounts, userUuid }: Scope,
+  source: UserPath,
+  destination: UserPath,
+  { overwrite }: FileMoveOptions,
+): Promise<void> {
+  if (mounts.holdsMount(destination)) throw isMount(destination)
+  if ((await entryAt(mounts, userUuid, destination)) === null) return
+  if (isBelow(source, destination)) {
+    throw new NodekeepError('CONFLICT', `"${destination}" can not be replaced by something that is in it.`)
+  }
+  if (overwrite === true) return
+  throw new NodekeepError(
+    'CONFLICT',
+    `There is something at "${destination}" already. Say "overwrite" to replace it.`,
+  )
+}
+
+async function moveWithin(
+  scope: Scope,
+  source: UserPath,
+  destination: UserPath,
+  { type, revision }: StorageEntry,
+  { by, overwrite = false }: FileMoveOptions,
+): Promise<void> {
+  const from = scope.place(source)
+  const to = scope.place(destination)
+  const keepsRevision = type === 'file' && from.backend.supports.atomicMove
+  const intent = {
+    userUuid: scope.userUuid,
+    op: 'move' as const,
+    path: destination,
+    source,
+    ...definedOnly({ by, revision: keepsRevision ? revision : undefined }),
+  }
+  await changing(destination, () =>
+    scope.recorder.record(intent, () => from.backend.move(from.backendPath, to.backendPath, { overwrite })),
+  )
+}

@@ -1,0 +1,34 @@
+import { type FileChangeOptions, NodekeepError, type StorageConditions } from '@nodekeep/plugin-sdk'
+import { entryAt } from '../changes/happened.ts'
+import { root, type UserPath } from '../paths/user-path.ts'
+import { definedOnly } from './defined-only.ts'
+import { changing, isMount, nothingAt } from './explain.ts'
+import type { Scope } from './scope.ts'
+
+export type RemoveOptions = FileChangeOptions & Pick<StorageConditions, 'ifRevision'>
+
+/** Removes a file, or a folder with all that is in it. */
+export async function remove(scope: Scope, path: UserPath, options: RemoveOptions = {}): Promise<void> {
+  if (path === root) throw new NodekeepError('VALIDATION_ERROR', 'The root folder can not be removed.')
+  if (scope.mounts.holdsMount(path)) throw isMount(path)
+  const release = await scope.lock([path])
+  try {
+    await removeLocked(scope, path, options)
+  } finally {
+    release()
+  }
+}
+
+/** The same for who holds the lock of the path. */
+export async function removeLocked(scope: Scope, path: UserPath, options: RemoveOptions): Promise<void> {
+  const { mounts, userUuid, recorder } = scope
+  const { backend, backendPath } = scope.place(path)
+  const { by, ifRevision } = options
+  // Asked first, so that the journal doesn't count what can't be removed.
+  if ((await entryAt(mounts, userUuid, path)) === null) throw nothingAt(path)
+  await changing(path, () =>
+    recorder.record({ userUuid, op: 'delete', path, ...definedOnly({ by }) }, () =>
+      backend.remove(backendPath, definedOnly({ ifRevision })),
+    ),
+  )
+}

@@ -1,0 +1,80 @@
+import type { FileEntry, FileWriteOptions, StorageStaged } from '@nodekeep/plugin-sdk'
+import type { BegunChange } from '../changes/change-recorder.ts'
+import { entryAt } from '../changes/happened.ts'
+import type { Release } from '../locks/path-locks.ts'
+import { nameOf, type UserPath } from '../paths/user-path.ts'
+import { definedOnly } from './defined-only.ts'
+import { changing, isMount } from './explain.ts'
+import { fileTooLarge, limited } from './incoming.ts'
+import type { Scope } from './scope.ts'
+
+/**
+ * Stores a file. Its path is locked when all bytes have come, not while they come: whoever sends slowly keeps
+ * nobody from the path.
+ */
+export async function write(
+  scope: Scope,
+  path: UserPath,
+  content: AsyncIterable<Uint8Array>,
+  options: FileWriteOptions = {},
+): Promise<FileEntry> {
+  const { maxFileSize } = scope
+  if (scope.mounts.holdsMount(path)) throw isMount(path)
+  if (options.size !== undefined && options.size > maxFileSize) throw fileTooLarge(maxFileSize)
+  const ended = new AbortController()
+  const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal
+  let release: Release | undefined
+  const lock = async () => {
+    const mine = await scope.lock([path], signal)
+    if (ended.signal.aborted) mine()
+    else release = mine
+  }
+  try {
+    return await writeLocked(scope, path, limited(content, maxFileSize, lock), options)
+  } finally {
+    // Nobody takes what the lock gives once the backend has stopped waiting for the end of the content.
+    ended.abort()
+    release?.()
+  }
+}
+
+/**
+ * The same for who holds the lock of the path, at the latest when the content ends.
+ *
+ * @param born when the file was created, for one that comes from elsewhere
+ */
+export async function writeLocked(
+  scope: Scope,
+  path: UserPath,
+  content: AsyncIterable<Uint8Array>,
+  { by, size, ifRevision, ifAbsent, signal }: FileWriteOptions,
+  born?: Date,
+): Promise<FileEntry> {
+  const { userUuid, recorder } = scope
+  const { backend, backendPath } = scope.place(path)
+  let change: BegunChange | undefined
+  let created = born
+  const beforeCommit = async ({ revision, size }: StorageStaged) => {
+    created ??= await createdOfReplaced(scope, path)
+    const intent = { userUuid, op: 'write' as const, path, size, revision }
+    change = await recorder.begin({ ...intent, ...definedOnly({ by, created }) })
+  }
+  const options = { ...definedOnly({ size, ifRevision, ifAbsent, signal }), beforeCommit }
+  const entry = await changing(path, () => backend.write(backendPath, content, options)).catch(
+    async (error) => {
+      await change?.settle()
+      throw error
+    },
+  )
+  await change?.commit()
+  return { ...entry, name: nameOf(path), path, created: created ?? entry.created }
+}
+
+async function createdOfReplaced(
+  { mounts, userUuid, journal }: Scope,
+  path: UserPath,
+): Promise<Date | undefined> {
+  const entry = await entryAt(mounts, userUuid, path)
+  if (entry?.type !== 'file') return undefined
+  return (await journal.createdOf(userUuid, path, entry.revision)) ?? entry.created
+}
