@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startNodeProcess } from '../sign-in/fixtures/node-process.ts'
+import { proofOf, wallet } from '../sign-in/fixtures/trusting-login.ts'
+import type { Fault, Round } from './fault.ts'
+
+/** What was answered before the node was killed, and so has to hold after it. */
+interface Known {
+  /** Tokens, with the path that each may ask for, that were answered and that nobody tried to end. */
+  readonly valid: Map<string, string>
+  /** Tokens whose end was answered. */
+  readonly ended: Set<string>
+  /** The user of each wallet. */
+  readonly users: Map<string, string>
+}
+
+const sessionPath = '/api/account/sessions'
+
+/** What the answers of a sign-in and of a new API token hold. */
+interface Answer {
+  readonly sessionToken: string
+  readonly user: { readonly uuid: string }
+  readonly token: string
+  readonly details: { readonly id: string }
+}
+
+/** One client: signs in, makes API tokens, signs out, until the node is gone. */
+async function client(url: URL, address: string, known: Known, { random, signal }: Round): Promise<void> {
+  const ask = async (path: string, init: RequestInit, token?: string) => {
+    const headers = { ...init.headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
+    const response = await fetch(new URL(path, url), { ...init, headers, signal })
+    const body = (await response.json()) as Answer
+    assert.equal(response.status, 200, `${path}: ${JSON.stringify(body)}`)
+    return body
+  }
+  for (;;) {
+    const { sessionToken, user } = await ask('/auth/test', proofOf(address))
+    known.valid.set(sessionToken, sessionPath)
+    assert.equal(known.users.get(address) ?? user.uuid, user.uuid)
+    known.users.set(address, user.uuid)
+    if (random.chance(0.5)) {
+      const wish = { method: 'POST', headers: { 'content-type': 'application/json' } }
+      const body = JSON.stringify({ name: 'x', scopes: ['notes:read'] })
+      const { token, details } = await ask('/api/account/tokens', { ...wish, body }, sessionToken)
+      known.valid.set(token, '/notes')
+      if (random.chance(0.5)) {
+        known.valid.delete(token)
+        await ask(`/api/account/tokens/${details.id}`, { method: 'DELETE' }, sessionToken)
+        known.ended.add(token)
+      }
+    }
+    if (random.chance(0.5)) {
+      known.valid.delete(sessionToken)
+      await ask('/auth/logout', { method: 'POST' }, sessionToken)
+      known.ended.add(sessionToken)
+    }
+  }
+}
+
+/** Asks again for everything that was answered. */
+async function check(url: URL, { valid, ended, users }: Known): Promise<void> {
+  const status = async (token: string, path: string) => {
+    const response = await fetch(new URL(path, url), { headers: { authorization: `Bearer ${token}` } })
+    await response.arrayBuffer()
+    return response.status
+  }
+  for (const [token, path] of valid) assert.equal(await status(token, path), 200, 'A session was lost.')
+  for (const token of [...ended].slice(-20)) {
+    const path = token.startsWith('nkt_') ? '/notes' : sessionPath
+    assert.equal(await status(token, path), 401, 'An ended session came back.')
+  }
+  for (const [address, uuid] of users) {
+    const response = await fetch(new URL('/auth/test', url), proofOf(address))
+    const { user } = (await response.json()) as { user: { uuid: string } }
+    assert.equal(user.uuid, uuid, 'A wallet became another user.')
+  }
+}
+
+/** Whoever is cut off was not answered. */
+function expectCut(error: unknown): void {
+  if (!(error instanceof TypeError)) throw error
+}
+
+export default {
+  name: 'A node that is killed in the middle of sign-ins has every session that it answered, and none that it ended.',
+  defaultRounds: 40,
+  async round(round) {
+    const { random, log } = round
+    const folder = await mkdtemp(join(tmpdir(), 'nodekeep-killed-'))
+    const known: Known = { valid: new Map(), ended: new Set(), users: new Map() }
+    try {
+      const lives = random.integer(1, 2)
+      for (let life = 0; life < lives; life += 1) {
+        const node = await startNodeProcess(folder)
+        try {
+          const clients = Array.from({ length: random.integer(1, 8) }, (_, n) =>
+            client(node.url, wallet(n), known, round).catch(expectCut),
+          )
+          await delay(random.integer(50, 600))
+          await node.kill()
+          await Promise.all(clients)
+        } finally {
+          await node.kill()
+        }
+        log(`life ${life}: ${known.valid.size} sessions answered, ${known.ended.size} ended`)
+      }
+      const node = await startNodeProcess(folder)
+      try {
+        await check(node.url, known)
+      } finally {
+        await node.stop()
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  },
+} satisfies Fault
