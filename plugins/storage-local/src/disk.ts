@@ -67,7 +67,10 @@ export const localDisk: Disk = {
   fsync,
   fstatSync: (fd) => fs.fstatSync(fd, { bigint: true }),
   stat: (path) => fs.promises.stat(path, { bigint: true }),
-  lstat: (path) => fs.promises.lstat(path, { bigint: true }),
+  lstat: (path) =>
+    new Promise((resolve, reject) => {
+      fs.lstat(path, { bigint: true }, (error, stats) => (error ? reject(error) : resolve(stats)))
+    }),
   lstatSync: (path) => fs.lstatSync(path, { bigint: true, throwIfNoEntry: false }),
   readlinkSync: (path) => fs.readlinkSync(path),
   rename,

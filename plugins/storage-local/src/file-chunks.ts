@@ -2,8 +2,11 @@ import type { BigIntStats } from 'node:fs'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { ByteRange, OpenFile } from './reading.ts'
 
-/** Bytes of one chunk. Larger ones are no faster; two of them for each of many readers are what they cost. */
-export const CHUNK = 256 * 1024
+/** Bytes of one chunk while few read, and while many do: two chunks are what each reader costs. */
+const [LARGE_CHUNK, SMALL_CHUNK] = [1024 * 1024, 256 * 1024]
+const FEW_READERS = 16
+
+let readers = 0
 
 /**
  * Reads a part of an open file, one chunk ahead of who asks, and closes the file in the end.
@@ -16,13 +19,14 @@ export async function* chunksOf(
   reuse: boolean,
 ): AsyncGenerator<Uint8Array, void> {
   const { disk, fd, stats } = file
+  readers += 1
+  const chunkBytes = Math.min(readers > FEW_READERS ? SMALL_CHUNK : LARGE_CHUNK, range.end - range.start)
   const spare: Buffer[] = []
   let ahead: Promise<Buffer> | null = null
   const readAhead = (start: number): Promise<Buffer> | null => {
     if (start >= range.end) return null
-    const length = Math.min(CHUNK, range.end - start)
-    const buffer =
-      (reuse ? spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(Math.min(CHUNK, range.end - range.start))
+    const length = Math.min(chunkBytes, range.end - start)
+    const buffer = (reuse ? spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(chunkBytes)
     const reading = fill(file, buffer.subarray(0, length), start)
     // Its failure counts when the chunk's turn comes.
     reading.catch(() => {})
@@ -40,6 +44,7 @@ export async function* chunksOf(
       if (reuse) spare.push(Buffer.from(chunk.buffer))
     }
   } finally {
+    readers -= 1
     await ahead?.catch(() => {})
     await disk.close(fd)
   }

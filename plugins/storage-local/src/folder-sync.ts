@@ -1,6 +1,7 @@
 import type { Disk } from './disk.ts'
 import { isDiskError } from './disk-errors.ts'
 import type { Folder } from './folder.ts'
+import type { Root } from './root.ts'
 import { openFolder } from './walk.ts'
 
 /** Makes what happened in folders survive the loss of power. */
@@ -17,7 +18,7 @@ export interface FolderSync {
 const REMEMBERED = 10_000
 
 /** @param possible whether the file system can sync folders; without that, all this does nothing */
-export function createFolderSync(disk: Disk, root: Folder, possible: boolean): FolderSync {
+export function createFolderSync(disk: Disk, root: Root, possible: boolean): FolderSync {
   const running = new Map<string, Promise<void>>()
   const waiting = new Map<string, Promise<void>>()
   /** By path; the identity tells whether another program put another folder there. */
@@ -29,7 +30,7 @@ export function createFolderSync(disk: Disk, root: Folder, possible: boolean): F
   }
 
   function grouped(folder: Folder): Promise<void> {
-    const key = identity(disk, folder)
+    const key = folder.identity()
     const shared = waiting.get(key)
     if (shared !== undefined) return shared
     const current = running.get(key)
@@ -50,7 +51,7 @@ export function createFolderSync(disk: Disk, root: Folder, possible: boolean): F
 
   async function settleAbove(names: readonly string[], folder: Folder): Promise<void> {
     const path = names.join('/')
-    const current = identity(disk, folder)
+    const current = folder.identity()
     if (!possible || names.length === 0 || durable.get(path) === current) return
     const begun = generation
     const parentNames = names.slice(0, -1)
@@ -75,12 +76,6 @@ export function createFolderSync(disk: Disk, root: Folder, possible: boolean): F
       durable.clear()
     },
   }
-}
-
-/** The time of birth tells apart folders that get the inode of a removed one. */
-function identity(disk: Disk, { fd }: Folder): string {
-  const { dev, ino, birthtimeNs } = disk.fstatSync(fd)
-  return `${dev}:${ino}:${birthtimeNs}`
 }
 
 /** Who moved or removed a folder meanwhile makes that durable themselves. */

@@ -19,6 +19,8 @@ export interface Folder {
   readonly path: string
   /** The path of something in the folder, for the disk only. */
   at(name: string): string
+  /** The same for the same folder only. The time of birth tells apart those that get the inode of a removed one. */
+  identity(): string
   close(): void
 }
 
@@ -91,9 +93,33 @@ export async function find(disk: Disk, parent: Folder, name: string): Promise<Fo
   return null
 }
 
+/** The same without a wait, for folders that are in use. */
+export function findSync(disk: Disk, parent: Folder, name: string): Found | null {
+  for (const stored of storedForms(name)) {
+    const stats = disk.lstatSync(parent.at(stored))
+    if (stats !== undefined) return { stored, stats }
+  }
+  return null
+}
+
 const anchored = process.platform === 'linux'
 
 function folder(disk: Disk, fd: number, path: string): Folder {
   const prefix = anchored ? `/proc/self/fd/${fd}/` : `${path}/`
-  return { fd, path, at: (name) => prefix + name, close: () => disk.closeSync(fd) }
+  let identity: string | undefined
+  return {
+    fd,
+    path,
+    at: (name) => prefix + name,
+    identity() {
+      identity ??= identify(disk, fd)
+      return identity
+    },
+    close: () => disk.closeSync(fd),
+  }
+}
+
+function identify(disk: Disk, fd: number): string {
+  const { dev, ino, birthtimeNs } = disk.fstatSync(fd)
+  return `${dev}:${ino}:${birthtimeNs}`
 }

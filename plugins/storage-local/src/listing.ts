@@ -1,25 +1,56 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { StorageEntry } from '@nodekeep/plugin-sdk'
 import type { Disk } from './disk.ts'
 import { entryOf } from './entry.ts'
-import { type Folder, find } from './folder.ts'
+import { type Folder, type Found, find, findSync } from './folder.ts'
 import { sortedNames } from './sorted-names.ts'
 import { SIDE_FOLDER, shownName } from './stored-names.ts'
 
 /** So many entries are looked at together. */
 const BATCH = 64
 
+/** Looking without a wait may hold up others this long, in milliseconds. */
+const TURN_MS = 4
+
 /**
  * The entries of an open folder, sorted by name. All names are needed before the first entry can be given; the rest
  * happens in batches, so that a folder of any size leaves the event loop to others.
+ *
+ * Looking at an entry takes less time than having another thread look, as long as the system has it in memory. A batch
+ * that takes too long may mean that it hasn't; then other threads do the next one.
  */
 export async function* listing(disk: Disk, folder: Folder, isRoot: boolean): AsyncIterable<StorageEntry> {
   const names = await sortedNames(shownNames(disk, folder, isRoot))
-  for (let start = 0; start < names.length; start += BATCH) {
+  let quick = true
+  for (let start = 0; start < names.length; ) {
     const batch = names.slice(start, start + BATCH)
-    for (const entry of await Promise.all(batch.map((name) => look(disk, folder, name)))) {
+    const found: (Found | null)[] = quick
+      ? await lookInTurn(disk, folder, batch)
+      : await lookAside(disk, folder, batch)
+    quick = !quick || found.length === batch.length
+    start += found.length
+    for (const [index, one] of found.entries()) {
+      const entry = one && entryOf(batch[index] ?? '', one.stats)
+      // Null: gone meanwhile, or neither a file nor a folder.
       if (entry !== null) yield entry
     }
   }
+}
+
+/** Looks at as many as the time of a turn allows, and at one at least. */
+async function lookInTurn(disk: Disk, folder: Folder, names: readonly string[]): Promise<(Found | null)[]> {
+  await nextTurn()
+  const deadline = performance.now() + TURN_MS
+  const found: (Found | null)[] = []
+  for (const name of names) {
+    found.push(findSync(disk, folder, name))
+    if (performance.now() > deadline) break
+  }
+  return found
+}
+
+function lookAside(disk: Disk, folder: Folder, names: readonly string[]): Promise<(Found | null)[]> {
+  return Promise.all(names.map((name) => find(disk, folder, name)))
 }
 
 async function* shownNames(disk: Disk, folder: Folder, isRoot: boolean): AsyncIterable<string[]> {
@@ -31,10 +62,4 @@ async function* shownNames(disk: Disk, folder: Folder, isRoot: boolean): AsyncIt
     }
     yield shown
   }
-}
-
-/** Null for what has gone meanwhile, and for what is neither a file nor a folder. */
-async function look(disk: Disk, folder: Folder, name: string): Promise<StorageEntry | null> {
-  const found = await find(disk, folder, name)
-  return found && entryOf(name, found.stats)
 }

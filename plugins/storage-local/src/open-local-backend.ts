@@ -3,11 +3,12 @@ import { mkdir, statfs } from 'node:fs/promises'
 import { NodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
 import { type Disk, localDisk } from './disk.ts'
 import { storageError, unlessMissing } from './disk-errors.ts'
-import { type Folder, openTrusted } from './folder.ts'
+import { openTrusted } from './folder.ts'
 import { createFolderSync } from './folder-sync.ts'
 import { createKeyedLocks } from './keyed-locks.ts'
 import { LocalBackend } from './local-backend.ts'
 import { removeTree } from './removal.ts'
+import { createRoot, type Root } from './root.ts'
 import { openSideFolder, type SideFolder, sweep } from './side-folder.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants
@@ -41,7 +42,7 @@ export async function openLocalBackend(options: LocalBackendOptions): Promise<St
   const { disk = localDisk } = options
   try {
     await mkdir(options.root, { recursive: true, mode: 0o700 })
-    const root = await openTrusted(disk, options.root)
+    const root = createRoot(disk, await openTrusted(disk, options.root))
     return await openAt(disk, root, options).catch((error: unknown) => {
       root.close()
       throw error
@@ -51,7 +52,7 @@ export async function openLocalBackend(options: LocalBackendOptions): Promise<St
   }
 }
 
-async function openAt(disk: Disk, root: Folder, options: LocalBackendOptions): Promise<StorageBackend> {
+async function openAt(disk: Disk, root: Root, options: LocalBackendOptions): Promise<StorageBackend> {
   const { dev, ino } = disk.fstatSync(root.fd)
   const key = `${dev}:${ino}`
   if (openRoots.has(key)) {
@@ -73,7 +74,7 @@ async function openAt(disk: Disk, root: Folder, options: LocalBackendOptions): P
 
 async function backendAt(
   disk: Disk,
-  root: Folder,
+  root: Root,
   side: SideFolder,
   { root: rootPath, cacheBytes = DEFAULT_CACHE_BYTES, onLeftover = () => {} }: LocalBackendOptions,
   release: () => void,

@@ -25,12 +25,10 @@ export interface ByteRange {
 }
 
 /** @throws NodekeepError RANGE_NOT_SATISFIABLE for what is not within the file */
-export function rangeOf(size: number, { start = 0, end }: StorageReadOptions): ByteRange {
-  const last = end ?? size - 1
-  const wholeEmptyFile = size === 0 && start === 0 && end === undefined
-  const within = Number.isSafeInteger(start) && start >= 0 && start <= last && last < size
-  if (within) return { start, end: last + 1 }
-  if (wholeEmptyFile) return { start: 0, end: 0 }
+export function rangeOf(size: number, { start, end }: StorageReadOptions): ByteRange {
+  if (start === undefined && end === undefined) return { start: 0, end: size }
+  const [first, last] = [start ?? 0, end ?? size - 1]
+  if (first >= 0 && first <= last && last < size) return { start: first, end: last + 1 }
   throw new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
 }
 

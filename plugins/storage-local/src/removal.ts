@@ -1,6 +1,7 @@
 import type { Disk } from './disk.ts'
 import { isDiskError } from './disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
+import type { Root } from './root.ts'
 import { openFolder, type Reached } from './walk.ts'
 
 /**
@@ -34,7 +35,7 @@ async function empty(disk: Disk, folder: Folder): Promise<void> {
 /** Removes folders that were made one within the other, as far as they are still empty. */
 export async function removeEmpty(
   disk: Disk,
-  root: Folder,
+  root: Root,
   { names, missing: made }: Pick<Reached, 'names' | 'missing'>,
 ): Promise<void> {
   for (let depth = made.length - 1; depth >= 0; depth -= 1) {

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import type { Disk } from './disk.ts'
 import { isDiskError } from './disk-errors.ts'
 import { type Folder, find, openChild } from './folder.ts'
+import type { Root } from './root.ts'
 import type { SideFolder } from './side-folder.ts'
 import type { Store } from './store.ts'
 import { walk } from './walk.ts'
@@ -48,7 +49,7 @@ export async function replace(
 }
 
 /** Puts back what an ended process had put aside and not replaced. */
-export async function putBack(disk: Disk, root: Folder, side: SideFolder, aside: string): Promise<void> {
+export async function putBack(disk: Disk, root: Root, side: SideFolder, aside: string): Promise<void> {
   if (!aside.startsWith(PREFIX)) return
   const folder = await openChild(disk, side, aside)
   try {

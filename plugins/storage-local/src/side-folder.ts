@@ -3,6 +3,7 @@ import { isDiskError } from './disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
 import { removeTree } from './removal.ts'
 import { putBack } from './replacement.ts'
+import type { Root } from './root.ts'
 import { SIDE_FOLDER } from './stored-names.ts'
 
 /** The folder beside the users' ones, on the same file system, where things are made ready and taken apart. */
@@ -12,7 +13,7 @@ export interface SideFolder extends Folder {
 }
 
 /** Opens the side folder of a root, and makes it when there is none. */
-export async function openSideFolder(disk: Disk, root: Folder): Promise<SideFolder> {
+export async function openSideFolder(disk: Disk, root: Root): Promise<SideFolder> {
   await disk.mkdir(root.at(SIDE_FOLDER)).catch((error: unknown) => {
     if (!isDiskError(error, 'EEXIST')) throw error
   })
@@ -32,7 +33,7 @@ export async function openSideFolder(disk: Disk, root: Folder): Promise<SideFold
  *
  * Names begin anew with each start, so nothing may be left when others use the side folder.
  */
-export async function sweep(disk: Disk, root: Folder, side: SideFolder): Promise<void> {
+export async function sweep(disk: Disk, root: Root, side: SideFolder): Promise<void> {
   const leftovers: string[] = []
   for await (const portion of disk.names(side.at('.'))) leftovers.push(...portion)
   for (const name of leftovers) {

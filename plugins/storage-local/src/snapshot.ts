@@ -4,6 +4,7 @@ import { isDiskError } from './disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
 import type { Readings } from './readings.ts'
 import { removeTree } from './removal.ts'
+import { createRoot } from './root.ts'
 import type { Store } from './store.ts'
 import { SIDE_FOLDER } from './stored-names.ts'
 import { listIn, readIn } from './tree.ts'
@@ -33,13 +34,14 @@ export async function takeSnapshot(
       farm.close()
       throw error
     }
-    const tree = { disk, root: farm, readings }
+    const farmRoot = createRoot(disk, farm)
+    const tree = { disk, root: farmRoot, readings }
     let released: Promise<void> | undefined
     return {
       list: (path) => listIn(tree, path),
       read: (path, options = {}) => readIn(tree, path, options),
       release() {
-        if (released === undefined) farm.close()
+        if (released === undefined) farmRoot.close()
         released ??= removeTree(disk, side, name)
         return released
       },

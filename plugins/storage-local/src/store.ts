@@ -1,13 +1,13 @@
 import type { Disk } from './disk.ts'
-import type { Folder } from './folder.ts'
 import type { FolderSync } from './folder-sync.ts'
 import type { KeyedLocks } from './keyed-locks.ts'
+import type { Root } from './root.ts'
 import type { SideFolder } from './side-folder.ts'
 
 /** What the changes of one backend share. */
 export interface Store {
   readonly disk: Disk
-  readonly root: Folder
+  readonly root: Root
   readonly side: SideFolder
   readonly locks: KeyedLocks
   readonly syncs: FolderSync

@@ -12,6 +12,7 @@ import { type Folder, find } from './folder.ts'
 import { listing } from './listing.ts'
 import { type OpenFile, readingOf } from './reading.ts'
 import type { Readings } from './readings.ts'
+import type { Root } from './root.ts'
 import { storedForms } from './stored-names.ts'
 import { namesOf, openFolder } from './walk.ts'
 
@@ -22,7 +23,7 @@ const FILE = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
 /** A tree of files below a folder, for reading: the backend's own one, or a snapshot's. */
 export interface Tree {
   readonly disk: Disk
-  readonly root: Folder
+  readonly root: Root
   readonly readings: Readings
 }
 

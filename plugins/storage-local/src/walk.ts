@@ -1,7 +1,8 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Disk } from './disk.ts'
 import { isDiskError } from './disk-errors.ts'
-import { type Folder, openChild, openDirectly } from './folder.ts'
+import { type Folder, openChild } from './folder.ts'
+import type { Root } from './root.ts'
 import { SIDE_FOLDER, storedForms } from './stored-names.ts'
 
 /**
@@ -33,8 +34,8 @@ export interface Reached {
  *
  * @throws the disk's ENOTDIR where something that is no folder is in the way
  */
-export async function walk(disk: Disk, root: Folder, names: readonly string[]): Promise<Reached> {
-  const direct = await openDirectly(disk, root, names)
+export async function walk(disk: Disk, root: Root, names: readonly string[]): Promise<Reached> {
+  const direct = await root.direct(names)
   if (direct !== null) return { folder: direct, names, missing: [] }
   let folder = await openChild(disk, root, '.')
   for (const [depth, name] of names.entries()) {
@@ -53,7 +54,7 @@ export async function walk(disk: Disk, root: Folder, names: readonly string[]): 
 }
 
 /** Walks all the way, or fails with the disk's ENOENT or ENOTDIR. */
-export async function openFolder(disk: Disk, root: Folder, names: readonly string[]): Promise<Folder> {
+export async function openFolder(disk: Disk, root: Root, names: readonly string[]): Promise<Folder> {
   const { folder, missing } = await walk(disk, root, names)
   if (missing.length === 0) return folder
   folder.close()

@@ -4,9 +4,9 @@ import {
   type StorageEntry,
   type StorageWriteOptions,
 } from '@nodekeep/plugin-sdk'
-import { ForeignFailure, isDiskError, unlessMissing } from './disk-errors.ts'
+import { ForeignFailure, isDiskError } from './disk-errors.ts'
 import { entryOf, revisionOf } from './entry.ts'
-import { type Folder, find } from './folder.ts'
+import { type Folder, findSync } from './folder.ts'
 import { otherRevision, otherThere } from './obstacles.ts'
 import { persist, placeFolders } from './placing.ts'
 import { type StagedFile, stage } from './staging.ts'
@@ -37,10 +37,11 @@ export async function writeFile(store: Store, writing: Writing): Promise<Storage
   try {
     for (const signal of signals) signal.throwIfAborted()
     await store.locks.hold([names.join('/')], () => change(() => commit(store, names, staged, options)))
-    return entryOf(names.at(-1) ?? '', staged.stats) as StorageEntry
-  } finally {
-    await store.disk.unlink(store.side.at(staged.name)).catch(unlessMissing)
+  } catch (error) {
+    await store.disk.unlink(store.side.at(staged.name)).catch(() => {})
+    throw error
   }
+  return entryOf(names.at(-1) ?? '', staged.stats) as StorageEntry
 }
 
 async function lookFirst(
@@ -50,7 +51,7 @@ async function lookFirst(
 ): Promise<void> {
   const { folder, missing } = await walk(store.disk, store.root, names.slice(0, -1))
   try {
-    await target(store, missing.length === 0 ? folder : null, names.at(-1) ?? '', conditions)
+    target(store, missing.length === 0 ? folder : null, names.at(-1) ?? '', conditions)
   } finally {
     folder.close()
   }
@@ -76,7 +77,7 @@ async function commit(
     const { folder } = reached
     try {
       const isThere = reached.missing.length === 0
-      const stored = await target(store, isThere ? folder : null, name, options)
+      const stored = target(store, isThere ? folder : null, name, options)
       if (isThere) {
         await announce()
         const to = folder.at(stored)
@@ -109,13 +110,13 @@ async function announcing({ stats }: StagedFile, { beforeCommit }: StorageWriteO
  * @param folder null when there is none yet
  * @throws NodekeepError when something else is there, or the conditions don't hold
  */
-async function target(
+function target(
   { disk }: Store,
   folder: Folder | null,
   name: string,
   { ifAbsent = false, ifRevision }: StorageConditions,
-): Promise<string> {
-  const found = folder && (await find(disk, folder, name))
+): string {
+  const found = folder && findSync(disk, folder, name)
   if (ifAbsent && found !== null) throw taken()
   if (found !== null && !found.stats.isFile()) throw otherThere(found)
   if (ifRevision !== undefined && (found === null || revisionOf(found.stats) !== ifRevision))
@@ -130,6 +131,7 @@ async function placeWhereFree({ disk, hasLinks }: Store, from: string, to: strin
   await disk.link(from, to).catch((error: unknown) => {
     throw isDiskError(error, 'EEXIST') ? taken() : error
   })
+  await disk.unlink(from)
 }
 
 function taken(): NodekeepError {

@@ -1,0 +1,86 @@
+import type { Disk } from './disk.ts'
+import { type Folder, openDirectly } from './folder.ts'
+
+/** So many folders are kept open for the next one who needs them, so long, in milliseconds. */
+const KEPT = 32
+const KEPT_MS = 1000
+
+/** The folder that a tree of files begins with. Its close is that of the folder, too. */
+export interface Root extends Folder {
+  /** Opens the folder at these names if one step leads exactly there; see {@link openDirectly}. */
+  direct(names: readonly string[]): Promise<Folder | null>
+}
+
+interface Kept {
+  readonly folder: Folder
+  readonly since: number
+  users: number
+}
+
+/**
+ * Makes a root of a folder. It keeps folders that were used a moment ago. Before one of them is used again, the system
+ * is asked where it is now: one that was moved, removed or replaced is somewhere else. Only what is mounted over a
+ * folder wouldn't show, hence the short time.
+ */
+export function createRoot(disk: Disk, root: Folder): Root {
+  const kept = new Map<string, Kept>()
+  const prefix = root.path === '/' ? '/' : `${root.path}/`
+  let timer: NodeJS.Timeout | undefined
+
+  function lend(entry: Kept): Folder {
+    entry.users += 1
+    let returned = false
+    return {
+      ...entry.folder,
+      close() {
+        if (returned) return
+        returned = true
+        entry.users -= 1
+        if (entry.users === 0 && kept.get(entry.folder.path) !== entry) entry.folder.close()
+      },
+    }
+  }
+
+  function keep(entry: Kept): void {
+    drop(entry.folder.path)
+    const [oldest] = kept.keys()
+    if (kept.size >= KEPT && oldest !== undefined) drop(oldest)
+    kept.set(entry.folder.path, entry)
+    timer ??= setInterval(dropOld, KEPT_MS).unref()
+  }
+
+  function drop(path: string): void {
+    const entry = kept.get(path)
+    kept.delete(path)
+    if (entry?.users === 0) entry.folder.close()
+  }
+
+  function dropOld(): void {
+    for (const [path, { since }] of kept) if (Date.now() - since >= KEPT_MS) drop(path)
+    if (kept.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  function isThere({ folder, since }: Kept): boolean {
+    return Date.now() - since < KEPT_MS && disk.readlinkSync(`/proc/self/fd/${folder.fd}`) === folder.path
+  }
+
+  return {
+    ...root,
+    async direct(names) {
+      const known = kept.get(prefix + names.join('/'))
+      if (known !== undefined && isThere(known)) return lend(known)
+      const folder = await openDirectly(disk, root, names)
+      if (folder === null) return null
+      const entry = { folder, since: Date.now(), users: 0 }
+      keep(entry)
+      return lend(entry)
+    },
+    close() {
+      for (const path of [...kept.keys()]) drop(path)
+      dropOld()
+      root.close()
+    },
+  }
+}
