@@ -48,7 +48,7 @@ export function readingChecks(check: StorageCheck): void {
     for (const range of [{}, { start: 1 }, { start: 65_535, end: 3 * mebibyte }]) {
       const copies: Uint8Array[] = []
       const { content } = await storage.read('/file', { ...range, reuseBuffers: true })
-      for await (const chunk of content) copies.push(chunk.slice())
+      for await (const chunk of content) copies.push(Uint8Array.from(chunk))
       const { start = 0, end = bytes.length - 1 } = range as { start?: number; end?: number }
       assertSame(Buffer.concat(copies), bytes.slice(start, end + 1), 'chunks in reused memory')
     }

@@ -1,0 +1,249 @@
+import { setImmediate } from 'node:timers/promises'
+import {
+  filesConformance,
+  type StorageHarness,
+  storageConformance,
+} from '@nodekeep/plugin-sdk/conformance/storage'
+import { test } from 'tap'
+import { oddNames } from '../../src/conformance/storage/odd-names.ts'
+import { PaperBackend } from './fixtures/paper-backend.ts'
+
+function harnessOf(create: () => PaperBackend): StorageHarness {
+  return {
+    create: async () => create(),
+    createSmall: async () => Object.assign(create(), { room: 1024 * 1024 }),
+    reopen: async (closed) => Object.assign(create(), { nodes: (closed as PaperBackend).nodes }),
+  }
+}
+
+/** Runs the tests of the suite that have such a name, and returns how many there are and how many failed. */
+async function run(name: RegExp, create: () => PaperBackend): Promise<{ all: number; failed: number }> {
+  const runs: (() => Promise<void>)[] = []
+  storageConformance((found, run) => name.test(found) && runs.push(run), harnessOf(create))
+  const outcomes = await Promise.allSettled(runs.map((run) => run()))
+  return { all: runs.length, failed: outcomes.filter(({ status }) => status === 'rejected').length }
+}
+
+storageConformance(
+  test,
+  harnessOf(() => new PaperBackend()),
+)
+
+test('odd names are clean: in NFC, and at most 255 bytes', async (t) => {
+  for (const name of oddNames) {
+    t.equal(name.normalize('NFC'), name)
+    t.ok(Buffer.byteLength(name) <= 255, name)
+  }
+})
+
+test('a view of files is held to the same, without what only backends have', async (t) => {
+  const namesOf = (register: (add: (name: string) => void) => void) => {
+    const names: string[] = []
+    register((name) => names.push(name))
+    return names
+  }
+  const create = async () => new PaperBackend()
+  const ofBackends = namesOf((add) => storageConformance(add, { create }))
+  const ofViews = namesOf((add) => filesConformance(add, { create: () => Promise.reject() }))
+  t.ok(ofViews.every((name) => ofBackends.includes(name)))
+  t.ok(ofViews.length > 40 && ofViews.length < ofBackends.length)
+})
+
+/** For each fault, the name of a test that must find it, and what of the backend it replaces. */
+const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBackend>][] = [
+  [/any size/, () => ({ checkEarly: () => {}, range: (bytes) => bytes.subarray(0, 1_000_000) })],
+  [/a range gives/, () => ({ range: (bytes, start, end) => bytes.subarray(start, end) })],
+  [
+    /not within the file/,
+    (backend) => ({
+      async read(path, options = {}) {
+        const bytes = backend.get(path).bytes ?? backend.refuse('CONFLICT')
+        return {
+          entry: backend.entry(path, backend.get(path)),
+          content: backend.chunks(path, bytes, options),
+        }
+      },
+    }),
+  ],
+  [
+    /any size|many may read/,
+    () => {
+      const shared = Buffer.alloc(100_000)
+      return {
+        async *chunks(_path, bytes) {
+          for (let start = 0; start < bytes.length; start += shared.length) {
+            const length = bytes.copy(shared, 0, start)
+            yield shared.subarray(0, length)
+          }
+        },
+      }
+    },
+  ],
+  [
+    /two versions mixed/,
+    (backend) => ({
+      async *chunks(path) {
+        for (let start = 0; ; start += 100_000) {
+          const { bytes } = backend.get(path)
+          const chunk = bytes?.subarray(start, start + 100_000) ?? Buffer.alloc(0)
+          if (chunk.length === 0) return
+          yield chunk
+        }
+      },
+    }),
+  ],
+  [/sorted by UTF-16/, () => ({ sort: (paths) => paths.sort((a, b) => a.localeCompare(b)) })],
+  [
+    /sorted by UTF-16/,
+    () => ({ sort: (paths) => paths.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))) }),
+  ],
+  [/entries of its folder only/, () => ({ parent: (path) => `/${path.split('/').slice(1, -1)[0] ?? ''}` })],
+  [/and nothing else/, () => ({ within: (path, folder) => path.startsWith(folder) })],
+  [/revision shows it/, () => ({ revision: (bytes) => `size-${bytes.length}` })],
+  [/one revision only|that revision only/, () => ({ check: () => {} })],
+  [/exactly one succeeds/, () => ({ checkLate: () => {} })],
+  [/hold at the last step/, () => ({ checkLate: () => {} })],
+  [
+    /a late removal|exactly one does/,
+    (backend) => ({ remove: async (path) => void backend.nodes.delete(path) }),
+  ],
+  [
+    /error of the source/,
+    (backend) => ({
+      async receive(path, content) {
+        const chunks: Uint8Array[] = []
+        for await (const chunk of content) {
+          chunks.push(chunk)
+          backend.place(path, { bytes: Buffer.concat(chunks), revision: 'early' })
+        }
+        return Buffer.concat(chunks)
+      },
+    }),
+  ],
+  [/source is silent/, () => ({ interruptible: (content) => content })],
+  [/aborted before it began/, () => ({ interruptible: (content) => content })],
+  [/fewer or more/, () => ({ checkSize: () => {} })],
+  [
+    /is refused before its last step/,
+    () => ({
+      announce: async (revision, size, { beforeCommit }) =>
+        beforeCommit?.({ revision, size }).catch(() => {}),
+    }),
+  ],
+  [
+    /nothing shows/,
+    () => ({
+      async announce(revision, size, { beforeCommit }) {
+        await beforeCommit?.({ revision, size })
+        await beforeCommit?.({ revision, size })
+      },
+    }),
+  ],
+  [
+    /nothing shows/,
+    () => ({
+      announce: async (_revision, size, { beforeCommit }) => beforeCommit?.({ revision: 'other', size }),
+    }),
+  ],
+  [
+    /never reaches its last step/,
+    (backend) => ({
+      async receive(_path, content, { beforeCommit }) {
+        await beforeCommit?.({ revision: 'x', size: 0 })
+        return PaperBackend.prototype.receive.call(backend, _path, content, {})
+      },
+    }),
+  ],
+  [/replaces files and folders whole/, () => ({ makeWay: () => {} })],
+  [
+    /replaces nothing unless/,
+    (backend) => ({
+      move: (source, destination) =>
+        PaperBackend.prototype.move.call(backend, source, destination, { overwrite: true }),
+    }),
+  ],
+  [
+    /both places|of an atomic move/,
+    (backend) => ({
+      async rename(source, destination) {
+        for (const [path, node] of [...backend.nodes]) {
+          if (!backend.within(path, source)) continue
+          backend.nodes.set(destination + path.slice(source.length), node)
+          await setImmediate()
+          backend.nodes.delete(path)
+        }
+      },
+    }),
+  ],
+  [
+    /there at every moment/,
+    (backend) => ({
+      async makeWay(path) {
+        backend.nodes.delete(path)
+        await setImmediate()
+      },
+    }),
+  ],
+  [
+    /keeps the revision/,
+    (backend) => ({
+      rename(source, destination) {
+        PaperBackend.prototype.rename.call(backend, source, destination)
+        for (const [path, { bytes }] of backend.nodes)
+          backend.nodes.set(path, { bytes, revision: `of ${path}` })
+      },
+    }),
+  ],
+  [
+    /the root can not be removed/,
+    (backend) => ({
+      async remove(path) {
+        backend.get(path)
+        for (const other of backend.nodes.keys()) if (other.startsWith(path)) backend.nodes.delete(other)
+      },
+    }),
+  ],
+  [/out of reach/, () => ({ checkOpen: () => {} })],
+  [/who never end/, () => ({ close: async () => {} })],
+  [/has snapshots when/, () => ({ supports: { atomicMove: true, durable: false, snapshot: false } })],
+  [
+    /stays as it was/,
+    (backend) => ({
+      snapshot: async () => ({
+        list: (path: string) => backend.list(path),
+        read: (path: string) => backend.read(path),
+        release: async () => {},
+      }),
+    }),
+  ],
+  [/does not fit/, () => ({ checkRoom: () => {} })],
+  [
+    /there after a close/,
+    (backend) => ({
+      async close() {
+        backend.nodes.delete('/folder/file')
+        backend.closing.abort(new Error('closed'))
+      },
+    }),
+  ],
+  [
+    /is an error/,
+    () => ({
+      refuse() {
+        throw new Error('ENOENT: no such file or directory')
+      },
+    }),
+  ],
+]
+
+test('each fault of a backend is found', async (t) => {
+  await Promise.all(
+    faults.map(async ([found, fault]) => {
+      const { all, failed } = await run(found, () => {
+        const backend = new PaperBackend()
+        return Object.assign(backend, fault(backend))
+      })
+      t.ok(failed > 0, `${found} finds its fault, by ${failed} of ${all} tests`)
+    }),
+  )
+})
