@@ -1,0 +1,68 @@
+import { test } from 'tap'
+import { MemoryBackend } from '../src/memory-backend.ts'
+
+async function* chunks(count: number, size: number): AsyncIterable<Uint8Array> {
+  for (let index = 0; index < count; index += 1) yield new Uint8Array(size).fill(index)
+}
+
+const full = { code: 'INSUFFICIENT_STORAGE' }
+
+test('all files count together, and what is unfinished counts too', async (t) => {
+  const backend = new MemoryBackend({ maxBytes: 100 })
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+  const { promise: more, resolve: goOn } = Promise.withResolvers<void>()
+  async function* halting() {
+    yield* chunks(1, 60)
+    ask()
+    await more
+    yield* chunks(1, 10)
+  }
+  const slow = backend.write('/slow', halting())
+  await asked
+  await t.rejects(backend.write('/other', chunks(1, 41)), full)
+  await backend.write('/other', chunks(1, 30))
+  goOn()
+  await slow
+  await t.rejects(backend.write('/more', chunks(1, 1)), full)
+})
+
+test('room comes back from whatever goes: removed, replaced, moved over, given up', async (t) => {
+  const backend = new MemoryBackend({ maxBytes: 100 })
+  for (let round = 0; round < 5; round += 1) {
+    await backend.write('/a/file', chunks(1, 40))
+    await backend.write('/a/file', chunks(1, 50))
+    await backend.write('/b', chunks(1, 50))
+    await backend.move('/b', '/a', { overwrite: true })
+    await backend.write('/c', chunks(1, 50))
+    await t.rejects(backend.write('/d', chunks(3, 40)), full)
+    await t.rejects(
+      backend.write('/c', chunks(1, 0), { beforeCommit: () => Promise.reject(new Error('no')) }),
+    )
+    await backend.remove('/a')
+    await backend.remove('/c')
+  }
+  await backend.write('/whole', chunks(1, 100))
+})
+
+test('many small chunks take no more memory than their bytes', async (t) => {
+  const backend = new MemoryBackend({ maxBytes: 1_000_000 })
+  await backend.write('/file', chunks(200_000, 1))
+  let count = 0
+  for await (const chunk of (await backend.read('/file')).content) count += chunk.length > 0 ? 1 : 0
+  t.ok(count < 10, `${count} chunks`)
+})
+
+test('who changes a chunk that was read does not change the file', async (t) => {
+  const backend = new MemoryBackend({ maxBytes: 1000 })
+  await backend.write('/file', chunks(1, 10))
+  for await (const chunk of (await backend.read('/file')).content) chunk.fill(7)
+  for await (const chunk of (await backend.read('/file')).content) t.ok(chunk.every((byte) => byte === 0))
+})
+
+test('the date of creation stays when a file is overwritten or moved', async (t) => {
+  const backend = new MemoryBackend({ maxBytes: 1000 })
+  const { created } = await backend.write('/file', chunks(1, 1))
+  t.strictSame((await backend.write('/file', chunks(1, 2))).created, created)
+  await backend.move('/file', '/moved')
+  t.strictSame((await backend.stat('/moved')).created, created)
+})

@@ -1,0 +1,44 @@
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin, type StorageBackend, StorageBackends } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import storageMemory from '../src/index.ts'
+
+async function* bytes(length: number): AsyncIterable<Uint8Array> {
+  yield new Uint8Array(length)
+}
+
+/** Looks at the registry as a feature does: when the node starts. */
+function lookingFor(found: (backend: StorageBackend | undefined) => void) {
+  return definePlugin({
+    id: 'looking',
+    requires: { backends: StorageBackends },
+    setup({ backends, onStart }) {
+      onStart(() => found(backends.get('memory')))
+    },
+  })
+}
+
+test('it is the backend "memory", with the room that the configuration gives, until the node stops', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<StorageBackend | undefined>()
+  const node = await createTestNode({
+    plugins: [storageMemory, lookingFor(resolve)],
+    config: { 'storage-memory': { maxBytes: 100 } },
+  })
+  t.teardown(() => node.stop())
+  const backend = await promise
+  if (backend === undefined) throw new Error('There is no backend "memory".')
+  t.match(await backend.write('/fits', bytes(100)), { size: 100 })
+  await t.rejects(backend.write('/too-much', bytes(1)), {
+    code: 'INSUFFICIENT_STORAGE',
+    message: /storage-memory\.maxBytes \(100 now\)/,
+  })
+  await node.stop()
+  await t.rejects(backend.stat('/fits'), { code: 'SERVICE_UNAVAILABLE' })
+})
+
+test('room that is no number of bytes is refused', async (t) => {
+  for (const maxBytes of [-1, 1.5, 'much']) {
+    const starting = createTestNode({ plugins: [storageMemory], config: { 'storage-memory': { maxBytes } } })
+    await t.rejects(starting, /storage-memory\.maxBytes/)
+  }
+})
