@@ -1,0 +1,116 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { StorageBackend } from '@nodekeep/plugin-sdk'
+import t, { type Test } from 'tap'
+import { openLocalBackend } from '../src/open-local-backend.ts'
+import { createPowerCutDisk, type PowerCutDisk } from './fixtures/power-cut-disk.ts'
+import { chunks, contentsOf, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
+
+type Change = (backend: StorageBackend) => Promise<unknown>
+
+const overwrite = { overwrite: true }
+const changes: Record<string, Change> = {
+  'a new file': (backend) => backend.write('/user/folder/new', chunks('new', ' file')),
+  'an overwritten file': (backend) => backend.write('/user/folder/file', chunks('other')),
+  'a file in new folders': (backend) => backend.write('/user/a/b/c', chunks('deep')),
+  'a file where none may be': (backend) => backend.write('/user/free', chunks('x'), { ifAbsent: true }),
+  'a file of a new user': (backend) => backend.write('/another/file', chunks('x')),
+  'new folders': (backend) => backend.makeDirectory('/user/a/b'),
+  'a removed file': (backend) => backend.remove('/user/folder/file'),
+  'a removed folder': (backend) => backend.remove('/user/folder'),
+  'a moved file': (backend) => backend.move('/user/folder/file', '/user/moved'),
+  'a file moved into new folders': (backend) => backend.move('/user/folder/file', '/user/a/b'),
+  'a file moved over another': (backend) => backend.move('/user/other', '/user/folder/file', overwrite),
+  'a moved folder': (backend) => backend.move('/user/folder', '/user/empty/moved'),
+  'a folder moved over another': (backend) => backend.move('/user/second', '/user/folder', overwrite),
+  'a file moved over a folder': (backend) => backend.move('/user/other', '/user/folder', overwrite),
+}
+
+for (const [name, change] of Object.entries(changes)) {
+  t.test(`${name}: whenever the power goes, it has happened or it hasn't`, async (t) => {
+    const { before, after } = await outcomes(t, change)
+    for (let step = 0; ; step += 1) {
+      const { answered, disk } = await cutDuring(t, change, step)
+      const states = [
+        ['synced only', leave(t, (folder) => disk.leaveSynced(folder))],
+        ...[0, 0.3, 0.7, 1].map((share) => [
+          `ordered, ${share}`,
+          leave(t, (folder) => disk.leaveOrdered(folder, share)),
+        ]),
+      ] as const
+      disk.release()
+      for (const [state, folder] of states) {
+        const found = await reopened(folder as string)
+        const where = `${name}, cut at step ${step}, ${state}`
+        if (answered) t.strictSame(found, after, `answered, so it must be there: ${where}`)
+        else assertOneOf(t, found, before, after, where)
+      }
+      if (answered) return
+    }
+  })
+}
+
+/** Without the order of a journal a move can leave both names of a file: less than the one or the other would be a loss. */
+function assertOneOf(t: Test, found: object, before: object, after: object, where: string): void {
+  const both = { ...before, ...after }
+  t.ok(
+    [before, after, both].some((state) => JSON.stringify(sorted(state)) === JSON.stringify(sorted(found))),
+    where,
+    { found, before, after },
+  )
+}
+
+function sorted(state: object): [string, unknown][] {
+  return Object.entries(state).sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+async function outcomes(t: Test, change: Change) {
+  const root = temporaryFolder(t)
+  const backend = await openLocalBackend({ root })
+  await prepare(backend)
+  const before = contentsOf(root)
+  await change(backend)
+  const after = contentsOf(root)
+  await backend.close()
+  return { before, after }
+}
+
+async function prepare(backend: StorageBackend): Promise<void> {
+  await backend.write('/user/folder/file', chunks('kept'))
+  await backend.write('/user/folder/inner/file', chunks('kept too'))
+  await backend.write('/user/other', chunks('the other one'))
+  await backend.write('/user/second/file', chunks('of the second folder'))
+  await backend.makeDirectory('/user/empty')
+}
+
+async function cutDuring(
+  t: Test,
+  change: Change,
+  step: number,
+): Promise<{ answered: boolean; disk: PowerCutDisk }> {
+  const root = temporaryFolder(t)
+  const disk = createPowerCutDisk(root)
+  const backend = await openLocalBackend({ root, disk })
+  await prepare(backend)
+  disk.cutAt(disk.steps + step)
+  const answered = await change(backend).then(
+    () => true,
+    () => false,
+  )
+  await backend.close()
+  return { answered, disk }
+}
+
+function leave(t: Test, write: (folder: string) => void): string {
+  const folder = join(temporaryFolder(t), 'left')
+  mkdirSync(join(folder, '..'), { recursive: true })
+  write(folder)
+  return folder
+}
+
+async function reopened(root: string): Promise<Record<string, string | null>> {
+  const backend = await openLocalBackend({ root })
+  await backend.close()
+  if (leftovers(root).length > 0) throw new Error(`Left behind: ${leftovers(root).join(', ')}`)
+  return contentsOf(root)
+}
