@@ -1,12 +1,13 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDiskError, notFound } from './disk-errors.ts'
 import { type Folder, type Found, find } from './folder.ts'
+import { intending } from './intent.ts'
 import { otherThere } from './obstacles.ts'
 import { persist, placeFolders } from './placing.ts'
 import { removeEmpty } from './removal.ts'
 import { replace } from './replacement.ts'
 import type { Store } from './store.ts'
-import { openFolder, walk } from './walk.ts'
+import { openFolder, type Reached, walk } from './walk.ts'
 
 /** Moves what has the names `source` to the names `destination`. Missing parents are made. */
 export async function move(
@@ -49,13 +50,7 @@ async function moveFound(
   const reached = await walk(disk, root, parents)
   if (reached.missing.length > 0) {
     reached.folder.close()
-    if ((await placeFolders(store, reached)) === null) return null
-    try {
-      return await moveFound(store, mover, destination, overwrite)
-    } catch (error) {
-      await removeEmpty(disk, root, reached).catch(() => {})
-      throw error
-    }
+    return moveIntoNew(store, reached, () => moveFound(store, mover, destination, overwrite))
   }
   const { folder } = reached
   try {
@@ -67,6 +62,25 @@ async function moveFound(
   } finally {
     folder.close()
   }
+}
+
+/** Makes the missing folders, then moves; when that fails, they are removed again. */
+async function moveIntoNew(
+  store: Store,
+  { names, missing }: Reached,
+  moveOn: () => Promise<true | null>,
+): Promise<true | null> {
+  let moved: true | null = null
+  await intending(store, { kind: 'make', names, missing }, async () => {
+    if ((await placeFolders(store, { names, missing })) === null) return
+    try {
+      moved = await moveOn()
+    } catch (error) {
+      await removeEmpty(store.disk, store.root, { names, missing }).catch(() => {})
+      throw error
+    }
+  })
+  return moved
 }
 
 async function moveInto(

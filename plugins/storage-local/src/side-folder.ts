@@ -1,7 +1,8 @@
 import type { Disk } from './disk.ts'
 import { isDiskError } from './disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
-import { removeTree } from './removal.ts'
+import { readIntent } from './intent.ts'
+import { removeEmpty, removeTree } from './removal.ts'
 import { putBack } from './replacement.ts'
 import type { Root } from './root.ts'
 import { SIDE_FOLDER } from './stored-names.ts'
@@ -9,7 +10,7 @@ import { SIDE_FOLDER } from './stored-names.ts'
 /** The folder beside the users' ones, on the same file system, where things are made ready and taken apart. */
 export interface SideFolder extends Folder {
   /** A name that was not there before. */
-  freshName(purpose: 'write' | 'folders' | 'removed' | 'replaced' | 'snapshot' | 'probe'): string
+  freshName(purpose: 'write' | 'folders' | 'removed' | 'intent' | 'snapshot' | 'probe'): string
 }
 
 /** Opens the side folder of a root, and makes it when there is none. */
@@ -29,7 +30,7 @@ export async function openSideFolder(disk: Disk, root: Root): Promise<SideFolder
 }
 
 /**
- * Tidies up after a process that ended too soon: puts back what it had only put aside, removes everything else.
+ * Tidies up after a process that ended too soon: undoes changes of several steps, removes everything else.
  *
  * Names begin anew with each start, so nothing may be left when others use the side folder.
  */
@@ -37,7 +38,14 @@ export async function sweep(disk: Disk, root: Root, side: SideFolder): Promise<v
   const leftovers: string[] = []
   for await (const portion of disk.names(side.at('.'))) leftovers.push(...portion)
   for (const name of leftovers) {
-    await putBack(disk, root, side, name)
+    const intent = await readIntent(disk, side, name)
+    if (intent?.kind === 'replace') await putBack(disk, root, side, name, intent.names)
+    if (intent?.kind === 'make') await removeEmpty(disk, root, intent).catch(unlessInTheWay)
     await removeTree(disk, side, name)
   }
+}
+
+/** Folders that were never made need not be removed, and those with something in them stay. */
+function unlessInTheWay(error: unknown): void {
+  if (!isDiskError(error, 'ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST')) throw error
 }
