@@ -3,7 +3,10 @@ import { MemoryBackend } from './memory-backend.ts'
 
 const defaultLimit = 256 * 1024 * 1024
 
-/** Contributes the storage backend `memory`. What it keeps is gone when the node stops. */
+/**
+ * Contributes the storage backend `memory`, or one named like the plugin where it is loaded under another id. What it
+ * keeps is gone when the node stops.
+ */
 export default definePlugin({
   id: 'storage-memory',
   description: 'Keeps files in memory, as the storage backend "memory". They are gone when the node stops.',
@@ -15,9 +18,9 @@ export default definePlugin({
     }),
   }),
   contributes: { backends: StorageBackends },
-  setup({ config, backends, onStop }) {
-    const backend = new MemoryBackend(config)
+  setup({ id, config, backends, onStop }) {
+    const backend = new MemoryBackend({ ...config, section: id })
     onStop(() => backend.close())
-    backends.add('memory', backend)
+    backends.add(id === 'storage-memory' ? 'memory' : id, backend)
   },
 })

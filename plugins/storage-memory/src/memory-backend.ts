@@ -25,6 +25,13 @@ import {
   parentOf,
 } from './tree.ts'
 
+export interface MemoryBackendOptions {
+  /** Room for the content of all files together. */
+  readonly maxBytes: number
+  /** The section of the configuration that sets it, for messages. */
+  readonly section?: string
+}
+
 /** Keeps files in memory. Every change of the tree is one synchronous step, so that it is atomic by itself. */
 export class MemoryBackend implements StorageBackend {
   readonly supports = { atomicMove: true, durable: false, snapshot: true }
@@ -33,9 +40,8 @@ export class MemoryBackend implements StorageBackend {
   readonly #closing = new AbortController()
   #revisions = 0
 
-  /** @param options.maxBytes room for the content of all files together */
-  constructor({ maxBytes }: { readonly maxBytes: number }) {
-    this.#room = new Room(maxBytes)
+  constructor({ maxBytes, section = 'storage-memory' }: MemoryBackendOptions) {
+    this.#room = new Room(maxBytes, section)
   }
 
   async probe(signal: AbortSignal): Promise<void> {

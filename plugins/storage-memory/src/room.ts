@@ -3,10 +3,13 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 /** The bytes that files may take, those of unfinished writes included. */
 export class Room {
   readonly #maxBytes: number
+  readonly #section: string
   #taken = 0
 
-  constructor(maxBytes: number) {
+  /** @param section where the configuration sets the limit */
+  constructor(maxBytes: number, section: string) {
     this.#maxBytes = maxBytes
+    this.#section = section
   }
 
   /** @throws NodekeepError INSUFFICIENT_STORAGE when not so many are free */
@@ -14,7 +17,7 @@ export class Room {
     if (this.#taken + bytes <= this.#maxBytes) return
     throw new NodekeepError(
       'INSUFFICIENT_STORAGE',
-      `The storage in memory is full. Remove files, or raise storage-memory.maxBytes (${this.#maxBytes} now).`,
+      `The storage in memory is full. Remove files, or raise ${this.#section}.maxBytes (${this.#maxBytes} now).`,
     )
   }
 

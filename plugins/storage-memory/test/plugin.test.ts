@@ -8,12 +8,12 @@ async function* bytes(length: number): AsyncIterable<Uint8Array> {
 }
 
 /** Looks at the registry as a feature does: when the node starts. */
-function lookingFor(found: (backend: StorageBackend | undefined) => void) {
+function lookingFor(name: string, found: (backend: StorageBackend | undefined) => void) {
   return definePlugin({
     id: 'looking',
     requires: { backends: StorageBackends },
     setup({ backends, onStart }) {
-      onStart(() => found(backends.get('memory')))
+      onStart(() => found(backends.get(name)))
     },
   })
 }
@@ -21,7 +21,7 @@ function lookingFor(found: (backend: StorageBackend | undefined) => void) {
 test('it is the backend "memory", with the room that the configuration gives, until the node stops', async (t) => {
   const { promise, resolve } = Promise.withResolvers<StorageBackend | undefined>()
   const node = await createTestNode({
-    plugins: [storageMemory, lookingFor(resolve)],
+    plugins: [storageMemory, lookingFor('memory', resolve)],
     config: { 'storage-memory': { maxBytes: 100 } },
   })
   t.teardown(() => node.stop())
@@ -41,4 +41,17 @@ test('room that is no number of bytes is refused', async (t) => {
     const starting = createTestNode({ plugins: [storageMemory], config: { 'storage-memory': { maxBytes } } })
     await t.rejects(starting, /storage-memory\.maxBytes/)
   }
+})
+
+test('loaded under another id it is a backend of that name', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<StorageBackend | undefined>()
+  const node = await createTestNode({
+    plugins: [lookingFor('scratch', resolve)],
+    config: { plugins: { scratch: { from: 'storage-memory' } }, scratch: { maxBytes: 1 } },
+    folder: new URL('..', import.meta.url).pathname,
+  })
+  t.teardown(() => node.stop())
+  const backend = await promise
+  if (backend === undefined) throw new Error('There is no backend "scratch".')
+  await t.rejects(backend.write('/too-much', bytes(2)), { message: /raise scratch\.maxBytes/ })
 })
