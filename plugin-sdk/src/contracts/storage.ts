@@ -61,7 +61,10 @@ export interface StorageWriteOptions extends StorageConditions {
 /** A file that is open for reading: the entry and the bytes belong to the same revision. */
 export interface StorageReading {
   readonly entry: StorageEntry
-  /** The bytes that were asked for. Leaving the loop early closes the file. */
+  /**
+   * The bytes that were asked for, to be gone through once. Begin in any case: the end of the loop, which may come
+   * early, is what closes the file.
+   */
   readonly content: AsyncIterable<Uint8Array>
 }
 
