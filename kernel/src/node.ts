@@ -109,6 +109,8 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
       log,
       sessions: cradle.sessions,
       holders: createKernelReader<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
+      absentPlugins: () =>
+        cradle.records.list.filter(({ wish, isUp }) => wish.enabled && !isUp).map(({ id }) => id),
     }),
   )
 

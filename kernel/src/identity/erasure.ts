@@ -9,20 +9,31 @@ export interface ErasureParts {
   readonly database: StateDatabase
   /** All that keep data of users. */
   readonly holders: Iterable<readonly [name: string, holder: UserDataHolder]>
+  /** Plugins of the configuration that aren't active now; they may keep data of users and can't say so. */
+  readonly absentPlugins: () => readonly string[]
   readonly log: Log
 }
 
 /**
  * Removes the users whose deletion is due, with all their data. A user whose data could not all be removed stays,
- * disabled, and is tried again with the next call.
+ * disabled, and is tried again with the next call. So do all of them while a plugin is missing, whose data would be
+ * left behind for good.
  */
 export async function eraseDueUsers(
-  { database, holders, log }: ErasureParts,
+  { database, holders, absentPlugins, log }: ErasureParts,
   signal: AbortSignal,
 ): Promise<void> {
   const due = await database.use((sql) =>
     sql.all('SELECT uuid FROM users WHERE deletion_due <= ? ORDER BY deletion_due', Date.now()),
   )
+  const absent = absentPlugins()
+  if (due.length > 0 && absent.length > 0) {
+    log.warn(
+      { plugins: absent },
+      'Deleted users stay until these plugins are active and can remove their data.',
+    )
+    return
+  }
   for (const uuid of due.map((row) => String(row.uuid))) {
     if (signal.aborted) return
     try {

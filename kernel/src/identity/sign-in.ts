@@ -60,7 +60,6 @@ export class SignIn {
     if (parseWallet(verified.address) !== wallet) {
       throw new NodekeepError('UNAUTHORIZED', 'The proof belongs to another wallet than "address" names.')
     }
-    request.signal.throwIfAborted()
     const user = await this.#admit(wallet, request.claim)
     await this.#parts.accounts.recordLogin(user.uuid, request.provider, verified.uuid)
     return { user, token: await this.#openSession(user, request.label) }

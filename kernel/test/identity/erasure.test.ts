@@ -4,10 +4,11 @@ import { eraseDueUsers } from '../../src/identity/erasure.ts'
 import { UserAccounts } from '../../src/identity/user-accounts.ts'
 import { createLogger } from '../../src/log/logger.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
-import { dataFolder, loginNode, owner, wallet } from './fixtures/login-node.ts'
+import { dataFolder, type LoginNode, loginNode, owner, wallet } from './fixtures/login-node.ts'
 import { changeState, onState } from './fixtures/state-file.ts'
 
 const ada = wallet(1)
+const absentPlugins = () => []
 
 /** A plugin that keeps data of users under several names. */
 function keeper(holders: Record<string, UserDataHolder['erase']>) {
@@ -38,19 +39,20 @@ function wallets(folder: string): unknown[] {
   ).map((row) => row.wallet)
 }
 
+/** Waits until a user is gone. */
+async function removed({ node }: LoginNode, uuid: string): Promise<void> {
+  while ((await node.accounts.get(uuid)) !== null) await new Promise((resolve) => setImmediate(resolve))
+}
+
 test('when the time of grace is over, all holders remove the data, and the user is gone', async (t) => {
   const { folder, uuid } = await folderWithDueUser(t)
   const asked: string[] = []
-  const done = Promise.withResolvers<void>()
   const plugin = keeper({
     files: async (user) => void asked.push(`files ${user}`),
-    notes: async (user) => {
-      asked.push(`notes ${user}`)
-      done.resolve()
-    },
+    notes: async (user) => void asked.push(`notes ${user}`),
   })
   const node = await loginNode(t, { dataFolder: folder, plugins: [plugin] })
-  await done.promise
+  await removed(node, uuid)
   await node.stop()
   t.same(asked, [`files ${uuid}`, `notes ${uuid}`])
   t.same(wallets(folder), [owner])
@@ -92,10 +94,10 @@ test('a user stays until every holder has succeeded, and is tried again after a 
   ]
   const database = await openStateDatabase(folder)
   const { signal } = new AbortController()
-  await eraseDueUsers({ database, holders, log }, signal)
+  await eraseDueUsers({ database, holders, absentPlugins, log }, signal)
   t.same(calls, ['files', 'notes'])
   t.match(await new UserAccounts(database).get(uuid), { disabledAt: Date })
-  await eraseDueUsers({ database, holders, log }, signal)
+  await eraseDueUsers({ database, holders, absentPlugins, log }, signal)
   t.same(calls, ['files', 'notes', 'files', 'notes'])
   await database.close()
 
@@ -115,7 +117,7 @@ test('a user stays until every holder has succeeded, and is tried again after a 
 
   failing = false
   const again = await openStateDatabase(folder)
-  await eraseDueUsers({ database: again, holders, log }, signal)
+  await eraseDueUsers({ database: again, holders, absentPlugins, log }, signal)
   await again.close()
   t.equal(calls.at(-1), 'last')
   t.same(wallets(folder), [owner])
@@ -131,7 +133,10 @@ test('one holder’s failure keeps no other user from being removed', async (t) 
     if (user === other.uuid) throw new Error('no')
   }
   const log = createLogger({ level: 'silent' })
-  await eraseDueUsers({ database, holders: [['files', { erase }]], log }, new AbortController().signal)
+  await eraseDueUsers(
+    { database, holders: [['files', { erase }]], absentPlugins, log },
+    new AbortController().signal,
+  )
   t.equal(await accounts.get(uuid), null)
   t.not(await accounts.get(other.uuid), null)
   await database.close()
@@ -152,4 +157,31 @@ test('a holder that never ends does not keep the node from stopping', async (t) 
   t.ok(signal.aborted)
   t.same(wallets(folder), [owner, ada])
   t.notMatch(node.log.join(''), /"level":"error"/)
+})
+
+test('deleted users wait for the plugins that may hold their data', async (t) => {
+  const { folder, uuid } = await folderWithDueUser(t)
+  const lost = definePlugin({
+    id: 'lost',
+    setup() {
+      throw new Error('The disk is not there.')
+    },
+  })
+  const asked: string[] = []
+  const plugins = [keeper({ files: async () => void asked.push('files') }), lost]
+  const config = { plugins: { lost: { required: false } } }
+  const node = await loginNode(t, { dataFolder: folder, plugins, config })
+  await node.stop()
+  t.same(asked, [])
+  t.same(wallets(folder), [owner, ada])
+  t.match(node.log.join(''), /"plugins":\["lost"\].*Deleted users stay until/)
+
+  const without = await loginNode(t, {
+    dataFolder: folder,
+    plugins,
+    config: { plugins: { lost: false as never } },
+  })
+  await removed(without, uuid)
+  await without.stop()
+  t.same(wallets(folder), [owner], 'who takes a plugin out of the configuration has said that it is gone')
 })
