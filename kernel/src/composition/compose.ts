@@ -157,6 +157,7 @@ function createAppFactory({
       bodyLimit: server.bodyLimit,
       bodyTimeoutMs: server.bodyTimeoutSeconds * 1000,
       corsOrigins: server.cors.origins,
+      logsAnswers: ['debug', 'trace'].includes(log.level),
       trustedProxies: server.trustedProxies,
       loadTimeoutMs: loader.setupTimeoutMs,
     })

@@ -19,6 +19,8 @@ export class Connections {
   /** @param socket a TCP connection, or any other that speaks HTTP */
   add(socket: Duplex & { destroySoon?: () => void }): void {
     this.#open.add(socket)
+    // Each plugin that answers on the connection listens to its end.
+    socket.setMaxListeners(0)
     socket.once('close', () => this.#open.delete(socket))
     // Node listens for errors itself, but not once a connection was upgraded or its request was refused.
     socket.on('error', () => socket.destroy())

@@ -2,6 +2,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifySche
 import { collectRoutes } from './collect-routes.ts'
 import { type PlatformOptions, platform } from './platform.ts'
 import { RequestLog } from './request-log.ts'
+import { RequestLogger } from './request-logger.ts'
 import { type MountedRoute, routerOptions } from './route-table.ts'
 import { sendError } from './send-error.ts'
 import { createValidatorCompiler } from './validator.ts'
@@ -25,7 +26,9 @@ export interface App {
 /** Makes the Fastify instance of one plugin (or of the kernel itself) with what all instances share. */
 export async function createApp(options: AppOptions): Promise<App> {
   const instance = Fastify({
-    loggerInstance: options.log,
+    // Fastify would make a child logger and listen to each answer's end for every request of a logger of its own.
+    logger: false,
+    childLoggerFactory: (_none, bindings) => new RequestLogger(options.log, bindings),
     logController: new RequestLog(),
     genReqId: options.nextRequestId,
     requestIdHeader: false,
@@ -36,6 +39,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     frameworkErrors: (error, request, reply) =>
       sendError(error, request, reply.header('x-request-id', request.id)),
   }) as unknown as FastifyInstance
+  instance.log = options.log
   const routes = collectRoutes(instance)
   instance.setValidatorCompiler(createValidatorCompiler() as FastifySchemaCompiler<unknown>)
   await instance.register(platform, options)

@@ -2,7 +2,7 @@ import cookie from '@fastify/cookie'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
 import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { type AccessCheck, tooMany } from '../identity/access.ts'
 import { addressGroup } from '../identity/failed-attempts.ts'
@@ -16,6 +16,8 @@ export interface PlatformOptions {
   readonly bodyTimeoutMs: number
   /** Origins of other sites whose pages may call the node; none when empty. */
   readonly corsOrigins: readonly string[]
+  /** Whether each answer is logged, at the level `debug`. */
+  readonly logsAnswers: boolean
 }
 
 declare module 'fastify' {
@@ -36,14 +38,17 @@ const noHeaders = {
  * What every Fastify instance of the node shares: who may call, how errors look, cookies, request ids, limits.
  */
 export const platform = fastifyPlugin<PlatformOptions>(
-  async (app, { checkAccess, bodyTimeoutMs, corsOrigins }) => {
-    app.addHook('onRequest', (request, reply, done) => {
-      reply.header('x-request-id', request.id)
-      done()
-    })
-    await app.register(cookie)
+  async (app, { checkAccess, bodyTimeoutMs, corsOrigins, logsAnswers }) => {
+    await app.register(cookie, { hook: false })
     await app.register(sensible)
-    if (corsOrigins.length > 0) await allowOrigins(app, corsOrigins)
+    if (corsOrigins.length > 0) {
+      // @fastify/cors answers preflights before any later hook.
+      app.addHook('onRequest', (request, reply, done) => {
+        reply.header('x-request-id', request.id)
+        done()
+      })
+      await allowOrigins(app, corsOrigins)
+    }
     await app.register(rateLimit, {
       global: false,
       keyGenerator: ({ ip }) => addressGroup(ip),
@@ -56,7 +61,15 @@ export const platform = fastifyPlugin<PlatformOptions>(
     // Plain text is what foreign pages can send without asking. A route that wants it says so.
     app.removeContentTypeParser('text/plain')
 
-    app.addHook('onRequest', (request, _reply, done) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      const { raw } = request
+      reply.header('x-request-id', request.id)
+      request.cookies = raw.headers.cookie === undefined ? noCookies : app.parseCookie(raw.headers.cookie)
+      if (announcesBody(raw)) {
+        reply.raw.once('finish', () => {
+          if (!raw.complete && !raw.socket.destroyed) giveUpBody(raw, bodyTimeoutMs)
+        })
+      }
       if (request.is404 || isStrayPreflight(request)) done()
       else checkAccess(request, done)
     })
@@ -67,23 +80,20 @@ export const platform = fastifyPlugin<PlatformOptions>(
       }
       done()
     })
-    app.addHook('onResponse', (request, reply, done) => {
-      if (!request.raw.complete) giveUpBody(request.raw, bodyTimeoutMs)
-      request.log.debug(
-        {
-          method: request.method,
-          path: pathOf(request),
-          status: reply.statusCode,
-          ms: Math.round(reply.elapsedTime),
-        },
-        'answered',
-      )
-      done()
-    })
+    if (logsAnswers) app.addHook('onResponse', logAnswer)
     app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
   },
   { name: 'nodekeep-platform' },
 )
+
+/** One object for all requests without cookies. */
+const noCookies = Object.freeze({})
+
+async function logAnswer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { method } = request
+  const { statusCode: status, elapsedTime } = reply
+  request.log.debug({ method, path: pathOf(request), status, ms: Math.round(elapsedTime) }, 'answered')
+}
 
 function expectsContinue({ headers, raw }: FastifyRequest): boolean {
   return headers.expect?.toLowerCase() === '100-continue' && raw.httpVersion !== '1.0'

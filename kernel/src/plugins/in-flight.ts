@@ -10,48 +10,41 @@ interface Answer {
 
 /** The answers that one plugin is giving, and the connections that it has taken over. */
 export class InFlight {
-  readonly #answers = new Set<Answer>()
+  /** The latest answer on each connection: earlier ones end before it. */
+  readonly #answers = new Map<Duplex, Answer>()
   readonly #sockets = new Set<Duplex>()
-  #onIdle: (() => void) | null = null
 
   add(response: ServerResponse, requestId: string): void {
-    const answer = { response, requestId }
-    this.#answers.add(answer)
-    response.once('close', () => this.#remove(this.#answers, answer))
+    const { socket } = response.req
+    if (!this.#answers.has(socket)) socket.once('close', () => this.#answers.delete(socket))
+    this.#answers.set(socket, { response, requestId })
   }
 
   addSocket(socket: Duplex): void {
     this.#sockets.add(socket)
-    socket.once('close', () => this.#remove(this.#sockets, socket))
+    socket.once('close', () => this.#sockets.delete(socket))
   }
 
   /** Waits until all is answered, but not longer than the limit; what is left then is ended, with an error. */
   async settle(ms: number): Promise<void> {
-    if (this.#isIdle) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#onIdle = resolve
-    const limit = setTimeout(() => this.#end(), ms)
-    await promise
+    const pending = [...this.#answers.values()].filter(({ response }) => !response.closed)
+    const ends = [...pending.map(({ response }) => response), ...this.#sockets].map(closed)
+    if (ends.length === 0) return
+    const limit = setTimeout(() => {
+      for (const { response, requestId } of pending) cutShort(response, requestId)
+      for (const socket of this.#sockets) socket.destroy()
+    }, ms)
+    await Promise.all(ends)
     clearTimeout(limit)
-  }
-
-  get #isIdle(): boolean {
-    return this.#answers.size === 0 && this.#sockets.size === 0
-  }
-
-  #end(): void {
-    for (const { response, requestId } of this.#answers) cutShort(response, requestId)
-    for (const socket of this.#sockets) socket.destroy()
-    this.#onIdle?.()
-  }
-
-  #remove<T>(all: Set<T>, one: T): void {
-    all.delete(one)
-    if (this.#isIdle) this.#onIdle?.()
   }
 }
 
+function closed(stream: ServerResponse | Duplex): Promise<void> {
+  return stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', resolve))
+}
+
 function cutShort(response: ServerResponse, requestId: string): void {
+  if (response.closed) return
   if (response.headersSent) {
     response.destroy()
     return

@@ -11,7 +11,7 @@ import { type Accountable, runAs } from './attribution.ts'
 import { keepAccount } from './emitter-account.ts'
 import { PluginFailure } from './failure.ts'
 import { InFlight } from './in-flight.ts'
-import { connectionAccount, requestAccount } from './request-account.ts'
+import { connectionAccount, RequestAccount } from './request-account.ts'
 import { reserveAppMethods } from './reserved-app-methods.ts'
 import { duration, withTimeLimit } from './time-limit.ts'
 
@@ -112,7 +112,7 @@ export class PluginRoutes {
         return
       }
       this.#inFlight.add(reply.raw, request.id)
-      runAs(requestAccount(this.#accountable, request, reply), () => {
+      runAs(new RequestAccount(this.#accountable, request, reply), () => {
         if (announcesBody(request.raw)) keepAccount(request.raw)
         done()
       })

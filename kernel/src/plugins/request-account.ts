@@ -3,32 +3,40 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toPublicError } from '../errors/public-error.ts'
 import { answerDirectly } from '../http/direct-answer.ts'
 import { pathOf } from '../http/send-error.ts'
-import type { Accountable } from './attribution.ts'
+import type { Accountable, FaultKind } from './attribution.ts'
 
 /**
  * The account of a plugin while it answers one request. An exception that breaks the answering off, where nobody
  * could catch it, ends the request too: otherwise its client would wait for ever.
  */
-export function requestAccount(
-  plugin: Accountable,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Accountable {
-  return {
-    id: plugin.id,
-    faulted(thrown, kind) {
-      plugin.faulted(thrown, kind)
-      const { raw } = reply
-      if (kind === 'rejection' || raw.writableEnded || raw.destroyed) return
-      const error = toPublicError(undefined, request.id)
-      request.log.error({ err: thrown, path: pathOf(request) }, error.message)
-      if (raw.headersSent) {
-        raw.destroy()
-        return
-      }
-      reply.hijack()
-      answerDirectly(raw, error, request.id)
-    },
+export class RequestAccount implements Accountable {
+  readonly #plugin: Accountable
+  readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
+
+  constructor(plugin: Accountable, request: FastifyRequest, reply: FastifyReply) {
+    this.#plugin = plugin
+    this.#request = request
+    this.#reply = reply
+  }
+
+  get id(): string {
+    return this.#plugin.id
+  }
+
+  faulted(thrown: unknown, kind: FaultKind): void {
+    this.#plugin.faulted(thrown, kind)
+    const { id, log } = this.#request
+    const { raw } = this.#reply
+    if (kind === 'rejection' || raw.writableEnded || raw.destroyed) return
+    const error = toPublicError(undefined, id)
+    log.error({ err: thrown, path: pathOf(this.#request) }, error.message)
+    if (raw.headersSent) {
+      raw.destroy()
+      return
+    }
+    this.#reply.hijack()
+    answerDirectly(raw, error, id)
   }
 }
 
