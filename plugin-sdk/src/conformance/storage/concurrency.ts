@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
 import { assertContent, assertSame, names } from './assertions.ts'
 import { collect, pattern, stream } from './bytes.ts'
 import type { StorageCheck } from './subject.ts'
@@ -19,6 +20,8 @@ export function concurrencyChecks(check: StorageCheck): void {
             known.some((bytes) => bytes.equals(seen)),
             'a reader saw what nobody wrote',
           )
+          // What reads from memory never waits for anything, and would keep the writers from going on.
+          await setImmediate()
         }
       })
       const writers = versions.map((bytes, version) =>
