@@ -1,0 +1,16 @@
+import { randomUUID } from 'node:crypto'
+import { filesConformance } from '@nodekeep/plugin-sdk/conformance/storage'
+import t from 'tap'
+import { captureServices } from './fixtures/captured-services.ts'
+import { createFilesNode } from './fixtures/files-node.ts'
+
+for (const backend of ['local', 'memory']) {
+  t.test(`the view of a user on the backend "${backend}"`, async (t) => {
+    const services = captureServices()
+    const node = await createFilesNode({ mounts: { '/': backend } }, { plugins: [services.plugin] })
+    t.teardown(() => node.stop())
+    const test = (name: string, run: () => Promise<void>) => void t.test(name, run)
+    filesConformance(test, { create: async () => services.files.for({ uuid: randomUUID() }) })
+    t.end()
+  })
+}

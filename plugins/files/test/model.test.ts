@@ -1,0 +1,158 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
+import type { ChangeLog } from '@nodekeep/plugin-sdk'
+import fc from 'fast-check'
+import t from 'tap'
+import { captureServices } from './fixtures/captured-services.ts'
+import { createFilesNode, get, post, put } from './fixtures/files-node.ts'
+import { type Expected, Model } from './fixtures/model.ts'
+import { multipart } from './fixtures/multipart.ts'
+import { type Operation, operation } from './fixtures/operations.ts'
+import { replay } from './fixtures/replay.ts'
+
+/** Milliseconds after which no further sequence begins. */
+const timeLimit = 10_000
+
+const { NODEKEEP_TEST_SEED } = process.env
+
+t.test('the API does what a map of paths does, and the journal and the disk say the same', async (t) => {
+  const services = captureServices()
+  const node = await createFilesNode({}, { plugins: [services.plugin] })
+  t.teardown(() => node.stop())
+  const sequence = fc.asyncProperty(
+    fc.array(operation, { minLength: 10, maxLength: 60 }),
+    async (operations) => {
+      const user = await node.signIn()
+      const model = new Model()
+      for (const step of operations) await check(user, model, step)
+      await compareDisk(node, user, model)
+      await compareJournal(services.changes, user, model)
+    },
+  )
+  await fc.assert(sequence, {
+    numRuns: 10_000,
+    interruptAfterTimeLimit: timeLimit,
+    ...(NODEKEEP_TEST_SEED !== undefined && { seed: Number(NODEKEEP_TEST_SEED) }),
+  })
+  const root = join(node.dataFolder, 'files')
+  const folders = await readdir(root)
+  t.notOk(
+    folders.find((name) => !/^[0-9a-f-]{36}$/.test(name) && name !== '.nodekeep'),
+    'nothing is outside the folders of users',
+  )
+  const side = await readdir(join(root, '.nodekeep'), { recursive: true, withFileTypes: true })
+  t.strictSame(
+    side.filter((entry) => entry.isFile()),
+    [],
+    'no temporary file is left',
+  )
+})
+
+async function check(user: TestUser, model: Model, step: Operation): Promise<void> {
+  const answer = await perform(user, step)
+  const expected = ask(model, step)
+  const said = JSON.stringify(step)
+  if (expected.status !== 0 && answer.status !== expected.status) {
+    throw new Error(`${said}: ${answer.status} instead of ${expected.status}: ${await answer.text()}`)
+  }
+  await compareAnswer(answer, expected, said)
+}
+
+async function compareAnswer(answer: Response, expected: Expected, said: string): Promise<void> {
+  const body = Buffer.from(await answer.arrayBuffer())
+  const same = (seen: unknown, wanted: unknown) => {
+    if (JSON.stringify(seen) !== JSON.stringify(wanted)) {
+      throw new Error(`${said}: ${JSON.stringify(seen)} instead of ${JSON.stringify(wanted)}`)
+    }
+  }
+  if (expected.code !== undefined) {
+    const { error, code } = JSON.parse(body.toString())
+    same([error, [expected.code].flat().includes(code)], [true, true])
+  }
+  if (expected.path !== undefined) same(JSON.parse(body.toString()).path, expected.path)
+  if (expected.bytes !== undefined) same([...body], [...expected.bytes])
+  if (expected.names !== undefined) {
+    same(
+      JSON.parse(body.toString()).map(({ name }: { name: string }) => name),
+      expected.names,
+    )
+  }
+}
+
+async function perform(user: TestUser, step: Operation): Promise<Response> {
+  switch (step.kind) {
+    case 'read':
+    case 'stat':
+      return get(user, step.kind, step.path)
+    case 'list':
+      return get(user, 'readdir', step.path)
+    case 'mkdir':
+      return post(user, 'mkdir', { path: step.path })
+    case 'remove':
+      return post(user, 'delete', { path: step.path })
+    case 'move': {
+      const { source, destination, overwrite } = step
+      return post(user, 'move', { source, destination, ...(overwrite && { overwrite }) })
+    }
+    case 'write':
+      return write(user, step)
+  }
+}
+
+async function write(user: TestUser, step: Operation & { kind: 'write' }): Promise<Response> {
+  const { path, bytes, by, condition } = step
+  const headers = await conditionHeaders(user, path, condition)
+  if (by === 'put') return put(user, path, bytes as Uint8Array<ArrayBuffer>, headers)
+  const parts = [
+    { name: 'path', content: path },
+    { name: 'file', content: bytes, filename: 'name' },
+  ]
+  const form = multipart(by === 'form' ? parts : parts.toReversed())
+  const type = { 'content-type': form.contentType }
+  return user.fetch('/write', { method: 'POST', body: form.body, headers: { ...headers, ...type } })
+}
+
+async function conditionHeaders(
+  user: TestUser,
+  path: string,
+  condition: string,
+): Promise<Record<string, string>> {
+  if (condition === 'none') return {}
+  if (condition === 'absent') return { 'if-none-match': '*' }
+  if (condition === 'stale') return { 'if-match': '"of-another-time"' }
+  const { headers } = await get(user, 'read', path, { method: 'HEAD' })
+  return { 'if-match': headers.get('etag') ?? '"none"' }
+}
+
+function ask(model: Model, step: Operation): Expected {
+  switch (step.kind) {
+    case 'write':
+      return model.write(step.path, step.bytes, step.condition)
+    case 'move':
+      return model.move(step.source, step.destination, step.overwrite)
+    default:
+      return model[step.kind](step.path)
+  }
+}
+
+async function compareDisk(node: TestNode, { user }: TestUser, model: Model): Promise<void> {
+  const root = join(node.dataFolder, 'files', user.uuid)
+  const found = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => [])
+  const paths = found.map((entry) => join(entry.parentPath, entry.name).slice(root.length)).sort()
+  const wanted = [...model.nodes.keys()].filter((path) => path !== '/').sort()
+  if (JSON.stringify(paths) !== JSON.stringify(wanted)) {
+    throw new Error(`the disk has ${JSON.stringify(paths)}, the model ${JSON.stringify(wanted)}`)
+  }
+  for (const [path, node] of model.nodes) {
+    if (node === 'folder') continue
+    if (!(await readFile(join(root, path))).equals(node)) throw new Error(`${path} has other bytes`)
+  }
+}
+
+async function compareJournal(changes: ChangeLog, { user }: TestUser, model: Model): Promise<void> {
+  const log = await changes.read(user.uuid, 0, 10_000)
+  const sizes = [...model.nodes].map(([path, node]) => [path, node === 'folder' ? null : node.length])
+  const told = JSON.stringify([...replay(log)].sort())
+  if (told !== JSON.stringify(sizes.sort())) throw new Error(`the journal tells ${told}`)
+}
