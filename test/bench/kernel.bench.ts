@@ -22,7 +22,7 @@ async function withNode(
   const config = join(root, 'config', preset)
   const options = ['--config', config, '--data', data, '--port', String(port), '--log-level', 'error']
   const began = performance.now()
-  const cli = join(root, 'kernel/src/cli/nodekeep.ts')
+  const cli = join(root, 'kernel/bin/nodekeep.js')
   const node = spawn(process.execPath, ['--conditions=nodekeep-source', cli, ...options], { stdio: 'ignore' })
   try {
     await firstAnswer(new URL(`http://127.0.0.1:${port}/health`))

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { PluginDescription } from '@nodekeep/kernel/testing'
 import { fixtures, shortLimits } from '../loader/failing-plugins.ts'
 
-const cli = fileURLToPath(new URL('../../kernel/src/cli/nodekeep.ts', import.meta.url))
+const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
 const wallet = '0x1111111111111111111111111111111111111111'
 
 /** The presets that Nodekeep comes with. */

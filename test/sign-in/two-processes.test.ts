@@ -10,7 +10,7 @@ import { proofOf, wallet } from './fixtures/trusting-login.ts'
 
 /** Runs `nodekeep` on the data of a node that runs; answers what it printed on standard output. */
 async function nodekeep(data: string, ...args: string[]): Promise<string> {
-  const cli = join(root, 'kernel/src/cli/nodekeep.ts')
+  const cli = join(root, 'kernel/bin/nodekeep.js')
   const all = ['--conditions=nodekeep-source', cli, ...args, '--data', data]
   const env = { NODEKEEP_AUTH__ADMISSION: 'open' }
   const program = startProgram(process.execPath, all, { cwd: tmpdir(), env })

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../../..')
 async function startNode(folder: string) {
   const config = join(folder, 'config.json')
   await writeFile(config, JSON.stringify({ data: './data', plugins: { 'login-siwe': true } }))
-  const args = ['runtime.js', 'kernel/src/cli/nodekeep.ts', 'start', '--config', config]
+  const args = ['runtime.js', 'kernel/bin/nodekeep.js', 'start', '--config', config]
   const env = { ...process.env, PORT: '0', NODEKEEP_LOG__FORMAT: 'pretty' }
   const node = spawn(process.execPath, args, { cwd: root, env })
   const shown = await textUntil(node, /Stop it with/)
