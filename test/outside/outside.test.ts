@@ -1,11 +1,12 @@
 import t from 'tap'
 import { useExample } from './example.ts'
 import { packOutside } from './packages.ts'
+import { useStorageBackend } from './storage-backend.ts'
 import { followTutorial } from './tutorial.ts'
 
 // Installing takes as long as the disk and the registry do.
 const timeout = 120_000
-t.setTimeout(timeout)
+t.setTimeout(3 * timeout)
 const outside = await packOutside(t)
 
 t.test('the example is tested, compiled and used outside the repository', { timeout }, async (t) => {
@@ -15,3 +16,11 @@ t.test('the example is tested, compiled and used outside the repository', { time
 t.test('the tutorial of the SDK works as it is written', { timeout }, async (t) => {
   await followTutorial(t, outside)
 })
+
+t.test(
+  'a storage backend by somebody else passes the suite and keeps the files of a node',
+  { timeout },
+  async (t) => {
+    await useStorageBackend(t, outside)
+  },
+)
