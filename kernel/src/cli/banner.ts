@@ -4,17 +4,21 @@ import type { PluginDescription } from '../plugins/describe-plugin.ts'
 
 /** What a person reads when the node is up: where it is, what it runs, what to do next. */
 export function banner(node: RunningNode): string {
-  const plugins = node.plugins()
-  return `
-  Nodekeep ${kernelVersion} is running.
+  const plugins = node.plugins().map(describe)
+  const lines = [
+    `Nodekeep ${kernelVersion} is running.`,
+    '',
+    ...item('Address', [node.url.origin]),
+    ...item('Data', [node.dataFolder]),
+    ...item('Plugins', plugins.length === 0 ? ['none'] : plugins),
+    '',
+    ...item('Next', next(node)),
+  ]
+  return `\n${lines.map((line) => `  ${line}`.trimEnd()).join('\n')}\n\n`
+}
 
-  Address  ${node.url.origin}
-  Data     ${node.dataFolder}
-  Plugins  ${plugins.length === 0 ? 'none' : plugins.map(describe).join('\n           ')}
-
-  Next     ${next(node).join('\n           ')}
-
-`
+function item(name: string, lines: readonly string[]): string[] {
+  return lines.map((line, index) => `${(index === 0 ? name : '').padEnd(9)}${line}`)
 }
 
 function describe({ id, state, reason }: PluginDescription): string {
@@ -31,7 +35,12 @@ function next(node: RunningNode): string[] {
     `    ${code}`,
     '',
     'How to sign in: see "Sign in" in README.md. For curl on this machine:',
-    'nodekeep session create --wallet <your wallet address>',
+    `${program()} session create --wallet <your wallet address>`,
     stop,
   ]
+}
+
+/** How the command line is called here: a checkout has no `nodekeep` on the path. */
+function program(): string {
+  return process.env.npm_lifecycle_event === 'start' ? 'npm start --' : 'nodekeep'
 }

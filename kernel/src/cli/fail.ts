@@ -9,11 +9,16 @@ export function fail(error: unknown, verbose: boolean): void {
   process.stderr.write(`nodekeep: ${message}\n`)
   if (verbose && error instanceof Error) {
     process.stderr.write(`${error.stack ?? ''}\n${causes(error)}`)
-  } else if (
-    !(error instanceof ConfigurationError || error instanceof BootFailure || isNodekeepError(error))
-  ) {
+  } else if (!isForPeople(error)) {
     process.stderr.write('Add --verbose to see where it happened.\n')
   }
+}
+
+/** Whether an error says what to do. What the runtime or a library throws by itself has a class or a code of its own. */
+function isForPeople(error: unknown): boolean {
+  if (error instanceof ConfigurationError || error instanceof BootFailure || isNodekeepError(error))
+    return true
+  return error instanceof Error && error.name === 'Error' && !('code' in error)
 }
 
 function causes(error: Error): string {

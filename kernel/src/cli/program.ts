@@ -1,4 +1,6 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { Command } from 'commander'
+import { suggest } from '../configuration/suggestion.ts'
 import { kernelVersion } from '../kernel-version.ts'
 import { configCommand } from './commands/config.ts'
 import { pluginsCommand } from './commands/plugins.ts'
@@ -16,6 +18,7 @@ import { fail } from './fail.ts'
 export async function run(args: readonly string[]): Promise<void> {
   const program = createProgram()
   try {
+    refuseUnknown(program, args)
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
     fail(error, args.includes('--verbose'))
@@ -26,9 +29,6 @@ function createProgram(): Command {
   const program = new Command('nodekeep')
     .description('A personal cloud node. Without a command it starts.')
     .version(kernelVersion, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-    .helpCommand(false)
-    .showSuggestionAfterError()
     .configureHelp({ showGlobalOptions: true })
   program.addCommand(startCommand(), { isDefault: true })
   program.addCommand(configCommand())
@@ -36,6 +36,7 @@ function createProgram(): Command {
   program.addCommand(sessionCommand())
   program.addCommand(userCommand())
   program.addCommand(tokenCommand())
+  agree(program)
   program.addHelpText(
     'after',
     `
@@ -50,4 +51,29 @@ Examples:
 the configuration: PORT, NODEKEEP_CONFIG, NODEKEEP_DATA, NODEKEEP_SERVER__HOST and so on.`,
   )
   return program
+}
+
+/** Lets all commands speak alike: what is wrong in one line, and nothing twice. */
+function agree(command: Command): void {
+  command
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .showSuggestionAfterError()
+    .configureOutput({
+      outputError: (text, write) =>
+        write(
+          `nodekeep: ${text
+            .replace(/^error: /, '')
+            .trimEnd()
+            .replaceAll(/\s*\n\s*/g, ' ')}\n`,
+        ),
+    })
+  for (const subcommand of command.commands) agree(subcommand)
+}
+
+/** Without this, a command with a slip of the pen would be taken for an argument of `start`. */
+function refuseUnknown({ commands }: Command, [first = '']: readonly string[]): void {
+  const names = commands.map((command) => command.name())
+  if (first === '' || first.startsWith('-') || names.includes(first)) return
+  throw new NodekeepError('VALIDATION_ERROR', `There is no command "${first}". ${suggest(first, names)}`)
 }

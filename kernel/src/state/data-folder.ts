@@ -1,5 +1,5 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 /**
  * Makes the data folder, and in it an empty file that only the node's user may read. What exists is kept.
@@ -12,12 +12,25 @@ import { join } from 'node:path'
 export function preparePrivateFile(folder: string, name: string): string {
   const path = join(folder, name)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     createOrRestrict(path)
   } catch (error) {
     throw unwritableFolder(folder, error)
   }
   return path
+}
+
+/** Node's own recursive `mkdir` asks for ever where a folder exists that nothing can be made in, such as `/proc`. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && statSync(folder).isDirectory()) return
+    if (code !== 'ENOENT' || existsSync(dirname(folder))) throw error
+    makeFolder(dirname(folder))
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  }
 }
 
 /**
@@ -36,6 +49,12 @@ function createOrRestrict(path: string): void {
 /** The error for a data folder that the node can't write. */
 export function unwritableFolder(folder: string, cause: unknown): Error {
   const { code } = cause as NodeJS.ErrnoException
+  if (code === 'EEXIST' || code === 'ENOTDIR') {
+    return new Error(
+      `The data folder ${folder} can't be made (${code}): a file is in its place. Choose another one with --data.`,
+      { cause },
+    )
+  }
   return new Error(
     `The data folder ${folder} can't be written${code ? ` (${code})` : ''}. Give the node's user write access to it, or choose another one with --data.`,
     { cause },

@@ -1,0 +1,109 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
+import { test } from 'tap'
+import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
+
+/** A plugin of the folder itself, with a secret. */
+async function addPlugin(path: string): Promise<void> {
+  await mkdir(join(path, 'greeter'))
+  const sdk = import.meta.resolve('@nodekeep/plugin-sdk')
+  await writeFile(
+    join(path, 'greeter', 'package.json'),
+    JSON.stringify({
+      name: 'greeter',
+      version: '1.2.3',
+      type: 'module',
+      exports: { '.': './index.ts', './package.json': './package.json' },
+      nodekeep: { id: 'greeter', sdk: '^0.1.0', entry: './index.ts' },
+    }),
+  )
+  await writeFile(
+    join(path, 'greeter', 'index.ts'),
+    `import { definePlugin, Secret, Type } from ${JSON.stringify(sdk)}
+export default definePlugin({
+  id: 'greeter',
+  description: 'Greets.',
+  config: Type.Object({ key: Secret(), word: Type.String({ default: 'Hello' }) }),
+  setup() {},
+})`,
+  )
+}
+
+const greeter = { plugins: { greeter: { from: './greeter' } }, greeter: { key: 'very-secret-key' } }
+
+test('config print shows every value with its origin, and no secret', async (t) => {
+  const folder = await commandFolder(t, { ...greeter, server: { port: 4321 } })
+  await addPlugin(folder.path)
+  const { code, stdout, stderr } = await folder.run('config', 'print', '--host', '0.0.0.0')
+  t.match({ code, stderr }, { code: 0, stderr: '' })
+  t.match(stdout, /"port": 4321,? \/\/ .*nodekeep\.json/)
+  t.match(stdout, /"host": "0\.0\.0\.0",? \/\/ .*--host/)
+  t.match(stdout, /"bodyLimit": 1048576,? \/\/ default/)
+  t.match(stdout, /"word": "Hello"/)
+  t.match(stdout, /"key": "\[secret\]"/)
+  t.notMatch(stdout, 'very-secret-key')
+})
+
+test('config check says that all is in order, or all that is not', async (t) => {
+  const folder = await commandFolder(t, greeter)
+  await addPlugin(folder.path)
+  t.match(await folder.run('config', 'check'), {
+    code: 0,
+    stdout: /is in order: 1 of 1 plugins enabled/,
+    stderr: '',
+  })
+
+  const wrong = { ...greeter, greeter: { wrod: 1 }, server: { prot: 1 }, sevrer: {} }
+  await writeFile(join(folder.path, 'wrong.json'), JSON.stringify(wrong))
+  const { code, stdout, stderr } = await folder.run('config', 'check', '--config', 'wrong.json')
+  t.match({ code, stdout }, { code: 1, stdout: '' })
+  t.match(stderr, /server\.prot .*Did you mean "port"\?/)
+  t.notMatch(stderr, /\n {4}at /)
+})
+
+test('config schema is a JSON Schema that takes the file and finds its faults', async (t) => {
+  const folder = await commandFolder(t, greeter)
+  await addPlugin(folder.path)
+  const { code, stdout } = await folder.run('config', 'schema')
+  t.equal(code, 0)
+  const ajv = new Ajv({ strict: false, validateFormats: false })
+  const validate = ajv.compile(JSON.parse(stdout))
+  t.ok(validate(JSON.parse(await readFile(join(folder.path, 'nodekeep.json'), 'utf8'))))
+  t.notOk(validate({ server: { prot: 1 } }))
+  t.notOk(validate({ greeter: { key: 'a', wrod: 1 } }))
+})
+
+test('plugins list tells what is loaded, for people and for programs', async (t) => {
+  const folder = await commandFolder(t, greeter)
+  await addPlugin(folder.path)
+  const list = await folder.run('plugins', 'list')
+  t.match(list, {
+    code: 0,
+    stderr: '',
+    stdout: /^greeter {2}ready to start\n {2}Greets\.\n {2}package +greeter 1\.2\.3, SDK \^0\.1\.0\n/,
+  })
+  const [plugin] = JSON.parse((await folder.run('plugins', 'list', '--json')).stdout)
+  t.match(plugin, { id: 'greeter', version: '1.2.3', required: true, configuredAt: /nodekeep\.json:1/ })
+
+  await folder.configure({})
+  t.match(await folder.run('plugins', 'list'), { code: 0, stdout: 'The configuration names no plugins.\n' })
+  await folder.configure({ plugins: { nowhere: true } })
+  const missing = await folder.run('plugins', 'list')
+  t.match(missing, { code: 0, stdout: /^nowhere {2}failed: / }, 'a listing is no start')
+})
+
+test('files that are missing or broken are named', async (t) => {
+  const folder = await commandFolder(t)
+  await writeFile(join(folder.path, 'broken.json'), '{\n  "server": {\n')
+  await writeFile(join(folder.path, 'circle.json'), '{ "extends": "./circle.json" }')
+  for (const [file, expected] of [
+    ['missing.json', /missing\.json does not exist/],
+    ['broken.json', /broken\.json:\d+ is not valid JSON/],
+    ['circle.json', /circle\.json/],
+  ] as const) {
+    const outcome = await folder.run('config', 'print', '--config', file)
+    t.ok(isRefusal(outcome), `${file}: one line, code 1`)
+    t.match(outcome.stderr, expected)
+  }
+})

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises'
+import { test } from 'tap'
+import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
+
+test('every command has a page of help that names its options', async (t) => {
+  const folder = await commandFolder(t)
+  const pages: readonly (readonly [string, readonly RegExp[]])[] = [
+    ['', [/Commands:/, /Examples:/, /NODEKEEP_CONFIG/, /start .*default/]],
+    [
+      'start',
+      [
+        /--config <file>/,
+        /--port <number>/,
+        /--host/,
+        /--data <folder>/,
+        /--log-level/,
+        /NODEKEEP_DATA/,
+        /PORT/,
+      ],
+    ],
+    ['config', [/print/, /check .*without\s+starting/s, /schema .*JSON Schema/]],
+    ['config print', [/--config/, /secrets are hidden/]],
+    ['plugins list', [/--json/]],
+  ]
+  const outcomes = await Promise.all(
+    pages.map(async ([command]) => folder.run(...command.split(' ').filter(Boolean), '--help')),
+  )
+  for (const [index, [command, expected]] of pages.entries()) {
+    const { code, stdout, stderr } = outcomes[index] ?? {}
+    t.match({ code, stderr }, { code: 0, stderr: '' }, `${command} --help`)
+    for (const pattern of expected) t.match(stdout, pattern, `${command} --help`)
+  }
+})
+
+test('the version is that of the package', async (t) => {
+  const folder = await commandFolder(t)
+  const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+  t.same(await folder.run('--version'), { code: 0, stdout: `${manifest.version}\n`, stderr: '' })
+})
+
+test('a slip of the pen is answered in one line that helps', async (t) => {
+  const folder = await commandFolder(t)
+  const slips: readonly (readonly [string, RegExp])[] = [
+    ['strat', /There is no command "strat"\. Did you mean "start"\?/],
+    ['xyzzy', /There is no command "xyzzy"\. Known here: .*plugins.*start/],
+    ['--prot 1', /unknown option '--prot' \(Did you mean --port\?\)/],
+    ['start --port http', /argument 'http' is invalid\. A port is a number from 0 to 65535/],
+    ['config nope', /unknown command 'nope'/],
+    ['plugins list --jsno', /unknown option '--jsno' \(Did you mean --json\?\)/],
+  ]
+  const outcomes = await Promise.all(slips.map(([line]) => folder.run(...line.split(' '))))
+  for (const [index, [line, expected]] of slips.entries()) {
+    const outcome = outcomes[index]
+    t.ok(outcome !== undefined && isRefusal(outcome), `${line}: one line, code 1`)
+    t.match(outcome?.stderr, expected, line)
+  }
+})

@@ -1,0 +1,141 @@
+import { once } from 'node:events'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { rawConnection, rawRequest } from '../http/fixtures/raw-connection.ts'
+import { until } from '../state/fixtures/until.ts'
+import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
+import { startedNode } from './fixtures/started-node.ts'
+
+test('a node says where it is, what it runs and what to do next, and ends well', async (t) => {
+  const folder = await commandFolder(t)
+  const node = await startedNode(t, { cwd: folder.path, args: ['start', '--port', '0'] })
+  const banner = node.stderr()
+  t.match(banner, /Nodekeep \d+\.\d+\.\d+ is running\./)
+  t.ok(banner.includes(`Address  ${node.url.origin}\n`))
+  t.ok(banner.includes(`Data     ${folder.data}\n`))
+  t.match(banner, /Plugins {2}none/)
+  t.match(banner, /This node has no owner yet.*claim code/)
+  t.match(banner, /nodekeep session create --wallet/)
+  t.notMatch(banner, /[ \t]$/m, 'no line ends with a space')
+  const code = /^ {15}(\S+)$/m.exec(banner)?.[1] ?? ''
+  t.ok(code.length > 8)
+  t.notOk(node.stdout().includes(code), 'the log does not know the claim code')
+  for (const line of node.stdout().trim().split('\n'))
+    t.match(JSON.parse(line), { level: String, time: String })
+
+  t.equal((await fetch(new URL('/health', node.url))).status, 200)
+  t.same(await node.end('SIGTERM'), { code: 0, signal: null })
+  t.equal(node.stderr(), banner, 'a node that stops has nothing to say')
+})
+
+test('without a command it starts, and Ctrl+C ends it', async (t) => {
+  const folder = await commandFolder(t)
+  const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0', '--data', 'elsewhere'] })
+  t.ok(
+    (await readdir(join(folder.path, 'elsewhere'))).includes('state.sqlite'),
+    'a flag’s folder starts here',
+  )
+  t.same(await node.end('SIGINT'), { code: 0, signal: null })
+})
+
+test('`npm start --` takes the same flags', async (t) => {
+  const folder = await commandFolder(t)
+  const args = ['--port', '0', '--config', join(folder.path, 'nodekeep.json'), '--data', folder.data]
+  const node = await startedNode(t, { cwd: folder.path, args, npm: true })
+  t.match(node.stderr(), /npm start -- session create/, 'the banner names the command that works here')
+  t.equal((await fetch(new URL('/health', node.url))).status, 200)
+  await node.end('SIGINT')
+})
+
+test('flags win over the environment, and the environment over the file', async (t) => {
+  const folder = await commandFolder(t, { server: { port: 1 }, data: './from-file', log: { level: 'debug' } })
+  await writeFile(join(folder.path, 'other.json'), '{ "server": { "drainSeconds": 3 } }')
+  const env = {
+    PORT: '0',
+    NODEKEEP_DATA: join(folder.path, 'from-environment'),
+    NODEKEEP_CONFIG: 'other.json',
+    NODEKEEP_LOG__LEVEL: 'warn',
+  }
+  const args = ['start', '--data', 'from-flag', '--log-level', 'info']
+  const node = await startedNode(t, { cwd: folder.path, args, env })
+  t.ok(node.stderr().includes(join(folder.path, 'from-flag')))
+  t.not(node.url.port, '1')
+  t.same((await readdir(folder.path)).sort(), ['from-flag', 'nodekeep.json', 'other.json'])
+  t.equal((await node.end('SIGTERM')).code, 0)
+
+  const fromEnvironment = await startedNode(t, {
+    cwd: folder.path,
+    env: { ...env, NODEKEEP_LOG__LEVEL: 'info' },
+  })
+  t.ok(fromEnvironment.stderr().includes(env.NODEKEEP_DATA))
+  t.equal((await fromEnvironment.end('SIGTERM')).code, 0)
+})
+
+test('what keeps a node from starting is told in one line, without a stack', async (t) => {
+  const folder = await commandFolder(t)
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.teardown(() => taken.close())
+  const { port } = taken.address() as { port: number }
+  await writeFile(join(folder.path, 'file'), '')
+  await mkdir(join(folder.path, 'foreign'))
+  await writeFile(join(folder.path, 'foreign', 'state.sqlite'), 'this is no database')
+  await writeFile(join(folder.path, 'wrong.json'), '{ "server": { "port": "many" } }')
+
+  const refusals: readonly (readonly [string, RegExp])[] = [
+    [`--port ${port} --data one`, new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is in use.*--port`)],
+    ['--port 0 --host 203.0.113.5 --data two', /no address "203\.0\.113\.5".*--host/],
+    ['--port 0 --data file', /The data folder .*file can't be made .*--data/],
+    ['--port 0 --data file/within', /can't be made .*--data/],
+    ['--port 0 --data /proc/nodekeep', /The data folder \/proc\/nodekeep can't be written/],
+    ['--port 0 --data foreign', /state\.sqlite is damaged or no database/],
+    ['--config wrong.json', /server\.port \(wrong\.json:1\) must be a whole number/],
+    ['--config missing.json', /missing\.json does not exist/],
+  ]
+  const outcomes = await Promise.all(refusals.map(([line]) => folder.run('start', ...line.split(' '))))
+  for (const [index, [line, expected]] of refusals.entries()) {
+    const outcome = outcomes[index]
+    t.ok(outcome !== undefined && isRefusal(outcome), `${line}: one line, code 1: ${outcome?.stderr}`)
+    t.match(outcome?.stderr, expected, line)
+  }
+  const verbose = await folder.run('start', '--port', `${port}`, '--verbose')
+  t.match(verbose, { code: 1, stderr: /is in use[\s\S]*\n {4}at [\s\S]*caused by .*EADDRINUSE/ })
+})
+
+test('a second node on the same data folder is refused, the first one goes on', async (t) => {
+  const folder = await commandFolder(t)
+  const first = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  const second = await folder.run('start', '--port', '0')
+  t.ok(isRefusal(second), second.stderr)
+  t.match(second.stderr, /data/)
+  t.equal((await fetch(new URL('/health', first.url))).status, 200)
+  t.equal((await first.end('SIGTERM')).code, 0)
+
+  const third = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  t.same(await third.end('SIGKILL'), { code: null, signal: 'SIGKILL' })
+  const fourth = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  t.equal((await fourth.end('SIGTERM')).code, 0, 'a node that was killed leaves no lock')
+})
+
+test('a request that has reached the node is answered before it ends', async (t) => {
+  const folder = await commandFolder(t)
+  const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  const connection = rawConnection(node.url)
+  const headers = { 'content-type': 'application/json', 'content-length': '2', expect: '100-continue' }
+  connection.send(rawRequest('POST', '/auth/any', headers))
+  t.equal((await connection.answer()).status, 100)
+  node.child.kill('SIGTERM')
+  const refused = () =>
+    fetch(new URL('/health', node.url)).then(
+      () => false,
+      () => true,
+    )
+  await until(refused)
+  connection.send('{}')
+  const answer = await connection.answer()
+  t.equal(answer.status, 400)
+  t.match(JSON.parse(answer.body), { code: 'VALIDATION_ERROR' })
+  t.same(await node.end('SIGCONT'), { code: 0, signal: null })
+})
