@@ -81,7 +81,7 @@ async function backendAt(
 ): Promise<StorageBackend> {
   const canSync = await succeeds(disk.fsync(root.fd))
   const durable = canSync && !MEMORY_FILE_SYSTEMS.has((await statfs(root.at('.'))).type)
-  let discarding = Promise.resolve()
+  let discarding: Promise<void> | null = null
   const store = {
     disk,
     root,
@@ -90,8 +90,15 @@ async function backendAt(
     syncs: createFolderSync(disk, root, canSync),
     hasLinks: await hasLinks(disk, side),
     discard(name: string) {
-      discarding = discarding.then(() => removeTree(disk, side, name)).catch(onLeftover)
+      const removing = (discarding ?? Promise.resolve())
+        .then(() => removeTree(disk, side, name))
+        .catch(onLeftover)
+        .then(() => {
+          if (discarding === removing) discarding = null
+        })
+      discarding = removing
     },
+    discarding: () => discarding,
   }
   return new LocalBackend(store, { rootPath, durable, cacheBytes }, async () => {
     await discarding

@@ -44,7 +44,7 @@ export class SmallFiles {
     const kept = this.#kept.get(path)
     if (kept === undefined) return undefined
     this.#kept.delete(path)
-    if (!unchanged(kept.stats, this.#disk.lstatSync(path))) {
+    if (!this.#isUnchanged(path, kept)) {
       this.#bytes -= cost(path, kept)
       return undefined
     }
@@ -62,6 +62,23 @@ export class SmallFiles {
     for (const [oldest] of this.#kept) {
       if (this.#bytes <= this.#limit) break
       this.forget(oldest)
+    }
+  }
+
+  #isUnchanged(path: string, { stats }: Kept): boolean {
+    try {
+      const now = this.#disk.lstatSync(path)
+      return (
+        now !== undefined &&
+        now.ino === stats.ino &&
+        now.ctimeNs === stats.ctimeNs &&
+        now.mtimeNs === stats.mtimeNs &&
+        now.size === stats.size &&
+        now.dev === stats.dev
+      )
+    } catch {
+      // Reading the file itself will tell what is wrong.
+      return false
     }
   }
 
@@ -97,17 +114,6 @@ async function* once(chunk: Uint8Array, signal: AbortSignal | undefined): AsyncI
   signal?.throwIfAborted()
   if (chunk.length > 0) yield chunk
   signal?.throwIfAborted()
-}
-
-function unchanged(kept: BigIntStats, now: BigIntStats | undefined): boolean {
-  return (
-    now !== undefined &&
-    now.ino === kept.ino &&
-    now.ctimeNs === kept.ctimeNs &&
-    now.mtimeNs === kept.mtimeNs &&
-    now.size === kept.size &&
-    now.dev === kept.dev
-  )
 }
 
 /** Whether the next change of a file will show in its times. */

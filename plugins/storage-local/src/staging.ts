@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from 'node:fs'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Disk } from './disk.ts'
 import { interruptible } from './interruptible.ts'
-import type { SideFolder } from './side-folder.ts'
+import type { Store } from './store.ts'
 import { nextTime } from './write-times.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
@@ -21,6 +21,9 @@ export interface Incoming {
   readonly signals: readonly AbortSignal[]
 }
 
+/** With less room than this, a write waits for removals under way to give back theirs. In bytes. */
+const SPARE = 256 * 1024 * 1024
+
 /** A new file in the side folder: whole, and on the disk. */
 export interface StagedFile {
   readonly name: string
@@ -28,14 +31,9 @@ export interface StagedFile {
 }
 
 /** Receives a stream into the side folder. When that fails, nothing stays. */
-export async function stage(disk: Disk, side: SideFolder, incoming: Incoming): Promise<StagedFile> {
-  const { size } = incoming
-  if (size !== undefined && size >= ASK_FIRST && (await disk.available(side.at('.'))) < size) {
-    throw new NodekeepError(
-      'INSUFFICIENT_STORAGE',
-      `The disk has no room for ${size} bytes. Remove what is not needed.`,
-    )
-  }
+export async function stage(store: Store, incoming: Incoming): Promise<StagedFile> {
+  const { disk, side } = store
+  await makeRoom(store, incoming.size)
   const name = side.freshName('write')
   const fd = await disk.open(side.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
   try {
@@ -50,6 +48,17 @@ export async function stage(disk: Disk, side: SideFolder, incoming: Incoming): P
     await disk.unlink(side.at(name)).catch(() => {})
     throw error
   }
+}
+
+/** Waits for the room of what was just removed, if that may be needed. Refuses what can't fit. */
+async function makeRoom({ disk, side, discarding }: Store, size = 0): Promise<void> {
+  const removing = discarding()
+  if (removing !== null && (await disk.available(side.at('.'))) < Math.max(size, SPARE)) await removing
+  if (size < ASK_FIRST || (await disk.available(side.at('.'))) >= size) return
+  throw new NodekeepError(
+    'INSUFFICIENT_STORAGE',
+    `The disk has no room for ${size} bytes. Remove what is not needed.`,
+  )
 }
 
 /** Writes one batch while the next one arrives. */

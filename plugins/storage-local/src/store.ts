@@ -13,6 +13,8 @@ export interface Store {
   readonly syncs: FolderSync
   /** Whether the file system knows hard links. */
   readonly hasLinks: boolean
-  /** Removes something from the side folder, some time. */
+  /** Begins to remove something from the side folder. */
   discard(name: string): void
+  /** Resolves when what was discarded is gone; null when nothing is left to remove. */
+  discarding(): Promise<void> | null
 }

@@ -33,7 +33,7 @@ export async function writeFile(store: Store, writing: Writing): Promise<Storage
   if (ifAbsent || ifRevision !== undefined || (size ?? Number.POSITIVE_INFINITY) > LOOK_FIRST) {
     await lookFirst(store, names, options)
   }
-  const staged = await stage(store.disk, store.side, { content, size, signals })
+  const staged = await stage(store, { content, size, signals })
   try {
     for (const signal of signals) signal.throwIfAborted()
     await store.locks.hold([names.join('/')], () => change(() => commit(store, names, staged, options)))

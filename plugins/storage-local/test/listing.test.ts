@@ -1,0 +1,88 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { type Disk, localDisk } from '../src/disk.ts'
+import { openLocalBackend } from '../src/open-local-backend.ts'
+import { sortedNames } from '../src/sorted-names.ts'
+import { temporaryFolder } from './fixtures/storage-folder.ts'
+
+t.test('a hundred thousand entries are listed in order while others have their turns', async (t) => {
+  const root = temporaryFolder(t)
+  mkdirSync(join(root, 'user'))
+  const expected: string[] = []
+  for (let index = 0; index < 100_000; index += 1) {
+    const name = `file-${(index * 7919) % 100_003}.txt`
+    expected.push(name)
+    writeFileSync(join(root, 'user', name), '')
+  }
+  const backend = await openLocalBackend({ root })
+  t.teardown(() => backend.close())
+  let turns = 0
+  let listing = true
+  const others = () => {
+    turns += 1
+    if (listing) setImmediate(others)
+  }
+  others()
+  const names: string[] = []
+  for await (const { name } of backend.list('/user')) names.push(name)
+  listing = false
+  t.strictSame(names, expected.sort())
+  t.ok(turns > 1000, `${turns} turns for others`)
+})
+
+t.test('entries that the system has to fetch first are looked at by other threads', async (t) => {
+  const root = temporaryFolder(t)
+  mkdirSync(join(root, 'user'))
+  for (let index = 0; index < 500; index += 1)
+    writeFileSync(join(root, 'user', `${index}`.padStart(3, '0')), 'x')
+  let slow = 0
+  let aside = 0
+  const disk: Disk = {
+    ...localDisk,
+    lstatSync(path) {
+      slow += 1
+      const end = performance.now() + 5
+      while (performance.now() < end);
+      return localDisk.lstatSync(path)
+    },
+    lstat(path) {
+      aside += 1
+      return localDisk.lstat(path)
+    },
+  }
+  const backend = await openLocalBackend({ root, disk })
+  t.teardown(() => backend.close())
+  const entries = await Array.fromAsync(backend.list('/user'))
+  t.equal(entries.length, 500)
+  t.ok(slow < 20 && aside > 450, `${slow} looked at here, ${aside} by others`)
+})
+
+t.test('names of many portions are sorted by code units, each once', async (t) => {
+  const names = Array.from(
+    { length: 50_000 },
+    (_, index) => `${(index * 31_337) % 49_999} ${'ab😀～é'[index % 5]}`,
+  )
+  async function* portions() {
+    for (let start = 0; start < names.length; start += 777) yield names.slice(start, start + 777)
+    yield []
+    yield names.slice(0, 10)
+  }
+  t.strictSame(await sortedNames(portions()), [...new Set(names)].sort())
+  t.strictSame(await sortedNames(portionsOf()), [])
+  async function* portionsOf(): AsyncIterable<string[]> {}
+})
+
+t.test('a folder that is removed while it is listed ends the listing', async (t) => {
+  const root = temporaryFolder(t)
+  const folder = mkdtempSync(join(root, 'folder-'))
+  for (let index = 0; index < 300; index += 1) writeFileSync(join(folder, `${index}`), 'x')
+  const backend = await openLocalBackend({ root })
+  t.teardown(() => backend.close())
+  let seen = 0
+  for await (const _entry of backend.list(folder.slice(root.length))) {
+    seen += 1
+    if (seen === 1) rmSync(folder, { recursive: true })
+  }
+  t.ok(seen >= 1 && seen < 300)
+})

@@ -1,0 +1,137 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openLocalBackend } from '../src/open-local-backend.ts'
+import { shownName, storedForms } from '../src/stored-names.ts'
+import { chunks, collect, temporaryFolder } from './fixtures/storage-folder.ts'
+
+async function opened(t: Test) {
+  const root = temporaryFolder(t)
+  const backend = await openLocalBackend({ root })
+  t.teardown(() => backend.close())
+  const text = async (path: string) => (await collect((await backend.read(path)).content)).toString()
+  const names = async (path: string) => (await Array.fromAsync(backend.list(path))).map(({ name }) => name)
+  return { root, backend, text, names }
+}
+
+const composed = 'Caf\u00e9 \ud55c\uae00'
+const decomposed = composed.normalize('NFD')
+
+t.test(
+  'what another program stored decomposed is found, listed and changed by its composed name',
+  async (t) => {
+    const { root, backend, text, names } = await opened(t)
+    mkdirSync(join(root, decomposed))
+    writeFileSync(join(root, decomposed, decomposed), 'theirs')
+    const path = `/${composed}/${composed}`
+
+    t.strictSame(await names('/'), [composed])
+    t.strictSame(await names(`/${composed}`), [composed])
+    t.equal((await backend.stat(path)).name, composed)
+    t.equal(await text(path), 'theirs')
+    await t.rejects(backend.write(path, chunks('x'), { ifAbsent: true }), { code: 'PRECONDITION_FAILED' })
+    await t.rejects(
+      backend.move(path, `/${composed}/x`).then(() => backend.move(`/${composed}/x`, `/${composed}`)),
+      {
+        code: 'CONFLICT',
+      },
+    )
+    await backend.move(`/${composed}/x`, path)
+
+    await backend.write(path, chunks('ours'))
+    t.equal(await text(path), 'ours')
+    t.strictSame(await names(`/${composed}`), [composed], 'one file, not two')
+    await backend.remove(`/${composed}`)
+    t.strictSame(await names('/'), [])
+  },
+)
+
+t.test('an overwritten file keeps the name that it has on the disk', async (t) => {
+  const { root, backend } = await opened(t)
+  writeFileSync(join(root, decomposed), 'theirs')
+  await backend.write(`/${composed}`, chunks('ours'))
+  t.strictSame(
+    readdirSync(root).filter((name) => name !== '.nodekeep'),
+    [decomposed],
+  )
+})
+
+t.test('where both forms are there, the composed one is the file, once', async (t) => {
+  const { root, text, names } = await opened(t)
+  writeFileSync(join(root, decomposed), 'decomposed')
+  writeFileSync(join(root, composed), 'composed')
+  t.strictSame(await names('/'), [composed])
+  t.equal(await text(`/${composed}`), 'composed')
+})
+
+t.test('everything that is listed can be asked for, whatever is on the disk', async (t) => {
+  const { root, backend, names } = await opened(t)
+  const odd = [
+    decomposed,
+    'half \u00e9 half e\u0301',
+    '\u212a (the sign of kelvin)',
+    '\u2126',
+    '\ufb01 ligature',
+    '\u0958'.repeat(80),
+    'new\nline',
+    '\u0001\u001b[2J',
+    '%2e%2e',
+    'back\\slash',
+    '\u202egnp.exe',
+  ]
+  for (const name of odd) writeFileSync(join(root, name), 'x')
+  writeFileSync(Buffer.concat([Buffer.from(`${root}/not-utf8-`), Buffer.from([0xff, 0xfe])]), 'x')
+  const listed = await names('/')
+  t.ok(listed.includes(composed))
+  t.notOk(listed.some((name) => name.startsWith('not-utf8')))
+  for (const name of listed) {
+    t.equal(name, name.normalize('NFC'))
+    t.equal((await backend.stat(`/${name}`)).name, name)
+  }
+})
+
+t.test('a name of 255 bytes has room, also where its decomposed form has none', async (t) => {
+  const { backend, names, text } = await opened(t)
+  const long = ['\u00e9'.repeat(127), 'a'.repeat(255), '\ud55c'.repeat(85)]
+  for (const name of long) {
+    await backend.write(`/${name}/${name}`, chunks(name))
+    t.equal(await text(`/${name}/${name}`), name)
+    await backend.move(`/${name}/${name}`, `/${name}/moved`)
+    await backend.remove(`/${name}`)
+  }
+  t.strictSame(await names('/'), [])
+})
+
+t.test('the side folder can not be reached', async (t) => {
+  const { backend, names } = await opened(t)
+  await backend.write('/file', chunks('x'))
+  for (const path of ['/.nodekeep', '/.nodekeep/x']) {
+    await t.rejects(backend.stat(path), { code: 'NOT_FOUND' })
+    await t.rejects(backend.read(path), { code: 'NOT_FOUND' })
+    await t.rejects(names(path), { code: 'NOT_FOUND' })
+    await t.rejects(backend.write(path, chunks('x')), { code: 'NOT_FOUND' })
+    await t.rejects(backend.makeDirectory(path), { code: 'NOT_FOUND' })
+    await t.rejects(backend.remove(path), { code: 'NOT_FOUND' })
+    await t.rejects(backend.move('/file', path), { code: 'NOT_FOUND' })
+  }
+  await backend.write('/user/.nodekeep', chunks('a name like any other further down'))
+  t.strictSame(await names('/user'), ['.nodekeep'])
+})
+
+t.test('a path longer than the system takes at once works', async (t) => {
+  const { backend, text, names } = await opened(t)
+  const path = `/${Array.from({ length: 20 }, (_, level) => `${level}-`.padEnd(255, 'x')).join('/')}`
+  await backend.write(`${path}/file`, chunks('deep'))
+  t.equal(await text(`${path}/file`), 'deep')
+  t.strictSame(await names(path), ['file'])
+  await backend.move(`${path}/file`, `${path}/moved`)
+  await backend.remove(`/${path.split('/')[1]}`)
+  t.strictSame(await names('/'), [])
+})
+
+t.test('stored and shown names belong together', async (t) => {
+  t.strictSame(storedForms('plain'), ['plain'])
+  t.strictSame(storedForms(composed), [composed, decomposed])
+  t.equal(shownName(decomposed), composed)
+  t.equal(shownName('\u212a'), null)
+})

@@ -1,0 +1,164 @@
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as after } from 'node:timers/promises'
+import type { StorageBackend } from '@nodekeep/plugin-sdk'
+import t, { type Test } from 'tap'
+import { type Disk, localDisk } from '../src/disk.ts'
+import { openLocalBackend } from '../src/open-local-backend.ts'
+import { chunks, collect, temporaryFolder } from './fixtures/storage-folder.ts'
+
+/**
+ * A backend with files of two seconds ago, which is when their bytes may be kept. `opened` counts how often a file
+ * was opened to be read.
+ */
+async function aged(t: Test, files: Record<string, string>, cacheBytes?: number) {
+  const root = temporaryFolder(t)
+  let opened = 0
+  const disk: Disk = {
+    ...localDisk,
+    read(...args) {
+      opened += 1
+      return localDisk.read(...args)
+    },
+  }
+  const backend = await openLocalBackend({ root, disk, ...(cacheBytes === undefined ? {} : { cacheBytes }) })
+  t.teardown(() => backend.close())
+  for (const [path, text] of Object.entries(files)) await backend.write(path, chunks(text))
+  const text = async (path: string) => (await collect((await backend.read(path)).content)).toString()
+  const last = join(root, Object.keys(files).at(-1) ?? '')
+  const age = () => Date.now() - statSync(last).ctimeMs
+  while (age() < 2200) await after(2200 - age())
+  return { root, backend, text, at: (path: string) => join(root, path), reads: () => opened }
+}
+
+t.test('a small file is read from the disk once', async (t) => {
+  const { text, reads, backend } = await aged(t, { '/user/file': 'small' })
+  for (let round = 0; round < 5; round += 1) t.equal(await text('/user/file'), 'small')
+  t.equal(reads(), 1)
+  const { entry, content } = await backend.read('/user/file', { start: 1, end: 3 })
+  t.equal((await collect(content)).toString(), 'mal')
+  t.strictSame(entry, await backend.stat('/user/file'))
+  t.equal(reads(), 1)
+})
+
+t.test('who gets bytes from memory can not change what others get', async (t) => {
+  const { text, backend } = await aged(t, { '/file': 'small' })
+  for (let round = 0; round < 2; round += 1) {
+    for await (const chunk of (await backend.read('/file')).content) chunk.fill(0)
+  }
+  t.equal(await text('/file'), 'small')
+})
+
+t.test('whatever happens to a file, the next read sees it', async (t) => {
+  const changes: Record<string, (file: string, backend: StorageBackend, path: string) => unknown> = {
+    'edited in place': (file) => writeFileSync(file, 'after!'),
+    'grown in place': (file) => writeFileSync(file, 'before and after!'),
+    'edited with the old time put back': (file) => {
+      const { atime, mtime } = statSync(file)
+      writeFileSync(file, 'after!')
+      utimesSync(file, atime, mtime)
+    },
+    'replaced by a rename': (file) => {
+      writeFileSync(`${file}.new`, 'after!')
+      renameSync(`${file}.new`, file)
+    },
+    'removed and made again': (file) => {
+      unlinkSync(file)
+      writeFileSync(file, 'after!')
+    },
+    'its folder replaced': (file) => {
+      const folder = dirname(file)
+      renameSync(folder, `${folder}.old`)
+      mkdirSync(folder)
+      writeFileSync(file, 'after!')
+    },
+    overwritten: (_, backend, path) => backend.write(path, chunks('after!')),
+    'moved over': async (_, backend, path) => {
+      await backend.write('/user/source', chunks('after!'))
+      await backend.move('/user/source', path, { overwrite: true })
+    },
+    'its folder moved over': async (_, backend, path) => {
+      await backend.write('/user/folder/file', chunks('after!'))
+      await backend.move('/user/folder', dirname(path), { overwrite: true })
+    },
+  }
+  const paths = Object.fromEntries(Object.keys(changes).map((name) => [name, `/user/${name}/file`]))
+  const files = Object.fromEntries(Object.values(paths).map((path) => [path, 'before']))
+  const { text, at, backend, reads } = await aged(t, files)
+  for (const path of Object.values(paths)) await text(path)
+  const readOnce = reads()
+  for (const path of Object.values(paths)) t.equal(await text(path), 'before')
+  t.equal(reads(), readOnce, 'all are kept')
+  for (const [name, change] of Object.entries(changes)) {
+    const path = paths[name] ?? ''
+    await change(at(path), backend, path)
+    t.match(await text(path), /after!$/, name)
+  }
+})
+
+t.test('a removed file, and one that became a link or a folder, is not there', async (t) => {
+  const { text, at, backend } = await aged(t, {
+    '/user/a': 'a',
+    '/user/b': 'b',
+    '/user/c': 'c',
+    '/user/d/e': 'e',
+  })
+  for (const path of ['/user/a', '/user/b', '/user/c', '/user/d/e']) await text(path)
+  unlinkSync(at('/user/a'))
+  linkSync(at('/user/b'), at('/user/same'))
+  unlinkSync(at('/user/b'))
+  symlinkSync('same', at('/user/b'))
+  await backend.remove('/user/c')
+  await backend.makeDirectory('/user/c')
+  rmSync(at('/user/d'), { recursive: true })
+  writeFileSync(at('/user/d'), 'a file now')
+  for (const path of ['/user/a', '/user/b', '/user/d/e'])
+    await t.rejects(text(path), { code: 'NOT_FOUND' }, path)
+  await t.rejects(text('/user/c'), { code: 'CONFLICT' })
+  t.ok(lstatSync(at('/user/b')).isSymbolicLink())
+})
+
+t.test('a file that changed a moment ago is read from the disk each time', async (t) => {
+  const { text, at, reads } = await aged(t, { '/file': 'first' })
+  for (let round = 0; round < 200; round += 1) {
+    const content = `${round}`.padStart(5, '0')
+    writeFileSync(at('/file'), content)
+    t.equal(await text('/file'), content)
+  }
+  t.ok(reads() >= 200)
+})
+
+t.test('the memory is bounded, and what was used last stays', async (t) => {
+  const files = Object.fromEntries(
+    Array.from({ length: 40 }, (_, index) => [`/file-${index}`, 'x'.repeat(10_000)]),
+  )
+  const { text, reads } = await aged(t, files, 100_000)
+  for (const path of Object.keys(files)) {
+    await text('/file-0')
+    await text(path)
+  }
+  const before = reads()
+  await text('/file-0')
+  await text('/file-39')
+  t.equal(reads(), before, 'used a moment ago')
+  await text('/file-1')
+  t.equal(reads(), before + 1, 'used long ago')
+})
+
+t.test('without memory every read is from the disk', async (t) => {
+  const { text, reads } = await aged(t, { '/file': 'x' }, 0)
+  await text('/file')
+  await text('/file')
+  t.equal(reads(), 2)
+})

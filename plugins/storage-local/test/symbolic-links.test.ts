@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isNodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
+import t, { type Test } from 'tap'
+import { openLocalBackend } from '../src/open-local-backend.ts'
+import { chunks, collect, contentsOf, temporaryFolder } from './fixtures/storage-folder.ts'
+
+const SECRET = 'a secret outside'
+
+/** A backend whose root has links in it, as somebody with access to the folder could plant them. */
+async function planted(t: Test) {
+  const base = temporaryFolder(t)
+  const [root, outside] = [join(base, 'root'), join(base, 'outside')]
+  mkdirSync(join(root, 'user', 'real'), { recursive: true })
+  mkdirSync(join(outside, 'folder'), { recursive: true })
+  writeFileSync(join(outside, 'secret'), SECRET)
+  writeFileSync(join(outside, 'folder', 'secret'), SECRET)
+  writeFileSync(join(root, 'user', 'real', 'file'), 'inside')
+  const links: Record<string, string> = {
+    'to-file': join(outside, 'secret'),
+    'to-folder': outside,
+    'to-etc': '/etc',
+    'to-root': '/',
+    'to-itself': 'to-itself',
+    'to-nothing': join(outside, 'nothing'),
+    'to-inside': 'real',
+    upwards: '..',
+    'real/upwards': '../..',
+  }
+  for (const [name, target] of Object.entries(links)) symlinkSync(target, join(root, 'user', name))
+  const backend = await openLocalBackend({ root })
+  t.teardown(() => backend.close())
+  return { root, outside, backend, links: Object.keys(links) }
+}
+
+/** The codes with which every way to use a path fails; what succeeds is named `done`. */
+async function attempts(backend: StorageBackend, path: string): Promise<Record<string, string>> {
+  const ways: Record<string, () => Promise<unknown>> = {
+    stat: () => backend.stat(path),
+    read: async () => collect((await backend.read(path)).content),
+    list: () => Array.fromAsync(backend.list(path)),
+    remove: () => backend.remove(path),
+    'move away': () => backend.move(path, '/user/moved'),
+    write: () => backend.write(path, chunks('written')),
+    'write if absent': () => backend.write(path, chunks('written'), { ifAbsent: true }),
+    'make a folder': () => backend.makeDirectory(path),
+    'move onto': () => backend.move('/user/real/file', path, { overwrite: true }),
+  }
+  const outcomes: Record<string, string> = {}
+  for (const [name, way] of Object.entries(ways)) {
+    outcomes[name] = await way().then(
+      () => 'done',
+      (error: unknown) => (isNodekeepError(error) ? error.code : String(error)),
+    )
+  }
+  return outcomes
+}
+
+t.test('links in the last place are not there, and nothing takes their place', async (t) => {
+  const { backend, links, outside, root } = await planted(t)
+  const before = contentsOf(outside)
+  for (const link of links) {
+    t.strictSame(
+      await attempts(backend, `/user/${link}`),
+      {
+        stat: 'NOT_FOUND',
+        read: 'NOT_FOUND',
+        list: 'NOT_FOUND',
+        remove: 'NOT_FOUND',
+        'move away': 'NOT_FOUND',
+        write: 'CONFLICT',
+        'write if absent': 'PRECONDITION_FAILED',
+        'make a folder': 'CONFLICT',
+        'move onto': 'CONFLICT',
+      },
+      link,
+    )
+    t.ok(lstatSync(join(root, 'user', link)).isSymbolicLink(), `${link} is still the link that it was`)
+  }
+  t.strictSame(contentsOf(outside), before)
+})
+
+t.test('links in the middle lead nowhere', async (t) => {
+  const { backend, links, outside } = await planted(t)
+  const before = contentsOf(outside)
+  for (const link of links) {
+    for (const below of ['secret', 'folder/secret', 'passwd', 'new', 'file', 'user/real/file']) {
+      const outcomes = await attempts(backend, `/user/${link}/${below}`)
+      t.notOk(Object.values(outcomes).includes('done'), `/user/${link}/${below}`, { outcomes })
+    }
+  }
+  t.strictSame(contentsOf(outside), before)
+  t.equal((await collect((await backend.read('/user/real/file')).content)).toString(), 'inside')
+})
+
+t.test('links are not listed', async (t) => {
+  const { backend } = await planted(t)
+  t.strictSame(
+    (await Array.fromAsync(backend.list('/user'))).map(({ name }) => name),
+    ['real'],
+  )
+  t.strictSame(
+    (await Array.fromAsync(backend.list('/user/real'))).map(({ name }) => name),
+    ['file'],
+  )
+})
+
+t.test('removing a folder removes the links in it, not what they lead to', async (t) => {
+  const { backend, outside, root } = await planted(t)
+  const before = contentsOf(outside)
+  await backend.remove('/user')
+  await backend.close()
+  t.strictSame(contentsOf(outside), before)
+  t.strictSame(readdirSync(join(root, '.nodekeep')), [])
+  t.ok(existsSync('/etc'))
+})
+
+t.test('a snapshot has no links, and does not go where they lead', async (t) => {
+  const { backend } = await planted(t)
+  const snapshot = await backend.snapshot?.(new AbortController().signal)
+  if (snapshot === undefined) throw new Error('This disk has no hard links.')
+  t.strictSame(
+    (await Array.fromAsync(snapshot.list('/user'))).map(({ name }) => name),
+    ['real'],
+  )
+  await t.rejects(snapshot.read('/user/to-file'), { code: 'NOT_FOUND' })
+  await t.rejects(snapshot.read('/user/to-folder/secret'), { code: 'NOT_FOUND' })
+  await snapshot.release()
+})
+
+t.test('a side folder that is a link is refused', async (t) => {
+  const base = temporaryFolder(t)
+  mkdirSync(join(base, 'root'))
+  mkdirSync(join(base, 'outside'))
+  writeFileSync(join(base, 'outside', 'file'), 'kept')
+  symlinkSync('../outside', join(base, 'root', '.nodekeep'))
+  await t.rejects(openLocalBackend({ root: join(base, 'root') }), { code: 'CONFLICT' })
+  t.equal(readFileSync(join(base, 'outside', 'file'), 'utf8'), 'kept')
+})
+
+for (const place of ['folder', 'file'] as const) {
+  t.test(`a ${place} that somebody swaps with a link all the time never leads out`, async (t) => {
+    const { root, outside, backend } = await planted(t)
+    mkdirSync(join(root, 'user', 'swapped'))
+    writeFileSync(join(root, 'user', 'swapped', 'secret'), 'inside')
+    const before = contentsOf(outside)
+    const swapped =
+      place === 'folder' ? ['user/swapped', outside] : ['user/swapped/secret', join(outside, 'secret')]
+    const script = fileURLToPath(new URL('fixtures/swap-with-link.ts', import.meta.url))
+    const child = spawn(process.execPath, [script, join(root, swapped[0] ?? ''), swapped[1] ?? ''], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    t.teardown(() => child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+    const outcomes = new Map<string, number>()
+    const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+    for (let round = 0; round < 100; round += 1) {
+      await Promise.all([
+        backend.read('/user/swapped/secret').then(
+          async ({ content }) => count(`read: ${await collect(content)}`),
+          () => count('not read'),
+        ),
+        backend.write(`/user/swapped/new-${round % 5}`, chunks('mine')).catch(() => {}),
+        backend.write('/user/swapped/secret', chunks('inside')).catch(() => {}),
+        backend.remove(`/user/swapped/new-${(round + 2) % 5}`).catch(() => {}),
+        backend.move('/user/swapped/secret', '/user/swapped/moved', { overwrite: true }).catch(() => {}),
+        Array.fromAsync(backend.list('/user/swapped')).catch(() => {}),
+        backend.makeDirectory(`/user/swapped/made-${round}`).catch(() => {}),
+      ])
+    }
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    t.notOk([...outcomes.keys()].includes(`read: ${SECRET}`), 'nothing outside was read')
+    t.ok(outcomes.get('read: inside') ?? 0, 'some reads found the file')
+    t.strictSame(contentsOf(outside), before, 'nothing outside was changed')
+  })
+}
