@@ -23,7 +23,8 @@ export class JournalWriter {
       import.meta.url.endsWith('.ts') ? 'writer-thread.ts' : 'writer-thread.js',
       import.meta.url,
     )
-    const thread = new Worker(file, { workerData: settings, name: 'journal of files' })
+    // The thread imports its own files and nothing else: what the process was told to load only makes it late.
+    const thread = new Worker(file, { workerData: settings, execArgv: [], name: 'journal of files' })
     const opened = await new Promise<FromWriter>((resolve, reject) => {
       thread.once('message', resolve)
       thread.once('error', reject)

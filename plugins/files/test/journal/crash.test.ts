@@ -34,7 +34,7 @@ test('what was begun is not lost by kill -9', async (t) => {
   const file = await journalFile(t)
   let newest = 0
   for (let round = 0; round < rounds; round += 1) {
-    const lines = 1 + Math.floor(Math.random() * 3000)
+    const lines = 1 + Math.floor(Math.random() * 1500)
     const said = await killAfter(lines, file)
     const journal = await openJournal(file)
     const pending = new Map((await journal.pending()).map((intent) => [intent.seq, intent]))
