@@ -1,0 +1,36 @@
+import t from 'tap'
+import { createFilesNode } from '../fixtures/files-node.ts'
+
+const reading = ['GET /read', 'HEAD /read', 'GET /readdir', 'GET /stat']
+const writing = ['POST /write', 'PUT /write', 'POST /mkdir', 'POST /delete', 'POST /move']
+
+t.test(
+  'API tokens reach what their scopes name, and nobody reaches anything without a session',
+  async (t) => {
+    const node = await createFilesNode()
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    const statusOf = async (route: string, token?: string) => {
+      const [method = '', path = ''] = route.split(' ')
+      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+      const answer = await node.fetch(`${path}?path=/none`, { method, headers })
+      await answer.arrayBuffer()
+      return answer.status
+    }
+    const tokenFor = async (scopes: string[]) => {
+      const answer = await ada.fetch('/api/account/tokens', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name: scopes.join(), scopes }),
+      })
+      return ((await answer.json()) as { token: string }).token
+    }
+    const reader = await tokenFor(['files:read'])
+    const writer = await tokenFor(['files:write'])
+    for (const route of [...reading, ...writing]) {
+      t.equal(await statusOf(route), 401, `${route} without a session`)
+      t.equal((await statusOf(route, reader)) === 403, writing.includes(route), `${route} for a reader`)
+      t.equal((await statusOf(route, writer)) === 403, reading.includes(route), `${route} for a writer`)
+    }
+  },
+)

@@ -1,0 +1,169 @@
+import t from 'tap'
+import { createFilesNode, get, put, upload } from '../fixtures/files-node.ts'
+import { temporaryFiles } from '../fixtures/leftovers.ts'
+import { multipart } from '../fixtures/multipart.ts'
+import { openRaw, requestHead } from '../fixtures/raw-http.ts'
+
+const maxFileSize = 100_000
+
+t.test('storing files', async (t) => {
+  const node = await createFilesNode({ maxFileSize })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const text = async (path: string) => (await get(ada, 'read', path)).text()
+  const stat = async (path: string) =>
+    (await (await get(ada, 'stat', path)).json()) as { created: string; modified: string }
+
+  t.test('the form and the raw body do the same', async (t) => {
+    for (const [path, store] of [
+      ['/by/form', upload],
+      ['/by/put', put],
+    ] as const) {
+      const answer = await store(ada, path, 'content')
+      t.equal(answer.status, 200)
+      t.strictSame(await answer.json(), { success: true, path })
+      t.equal(await text(path), 'content')
+      t.equal(answer.headers.get('etag'), (await get(ada, 'read', path)).headers.get('etag'))
+    }
+  })
+
+  t.test('the parts of the form come in any order, and the file may have no name', async (t) => {
+    const path = { name: 'path', content: '/any/order' }
+    for (const [index, filename] of ['name.txt', '', undefined].entries()) {
+      const file = { name: 'file', content: `round ${index}`, ...(filename !== undefined && { filename }) }
+      for (const parts of [
+        [path, file],
+        [file, path],
+      ]) {
+        const { contentType, body } = multipart(parts)
+        const answer = await ada.fetch('/write', {
+          method: 'POST',
+          body,
+          headers: { 'content-type': contentType },
+        })
+        t.equal(answer.status, 200, `${parts[0]?.name} first, named ${filename}`)
+        t.equal(await text('/any/order'), `round ${index}`)
+      }
+    }
+  })
+
+  t.test('empty files, large chunks, and bytes of all kinds', async (t) => {
+    const all = Buffer.from(Array.from({ length: 90_000 }, (_, index) => (index * 7) & 0xff))
+    for (const bytes of [Buffer.alloc(0), Buffer.from('\r\n--'), all]) {
+      for (const store of [upload, put]) {
+        await store(ada, '/bytes', bytes)
+        t.ok(Buffer.from(await (await get(ada, 'read', '/bytes')).arrayBuffer()).equals(bytes))
+      }
+    }
+  })
+
+  t.test('an overwritten file keeps the date of its creation', async (t) => {
+    await put(ada, '/dated', 'one')
+    const { created } = await stat('/dated')
+    await put(ada, '/dated', 'two')
+    await upload(ada, '/dated', 'three')
+    const now = await stat('/dated')
+    t.equal(now.created, created)
+    t.ok(now.modified >= created)
+  })
+
+  t.test('conditions of a write', async (t) => {
+    const first = (await put(ada, '/conditional', '1', { 'if-none-match': '*' })).headers.get('etag') ?? ''
+    const second = (await put(ada, '/conditional', '2', { 'if-match': first })).headers.get('etag') ?? ''
+    const refused: [Record<string, string>, number][] = [
+      [{ 'if-none-match': '*' }, 412],
+      [{ 'if-match': first }, 412],
+      [{ 'if-match': `W/${second}` }, 412],
+      [{ 'if-match': '"x", "y"' }, 412],
+      [{ 'if-none-match': first }, 400],
+      [{ 'if-none-match': '*', 'if-match': '*' }, 400],
+    ]
+    for (const [headers, status] of refused) {
+      for (const store of [upload, put]) {
+        const answer = await store(ada, '/conditional', '3', headers)
+        t.equal(answer.status, status, JSON.stringify(headers))
+        await answer.text()
+      }
+    }
+    t.equal((await put(ada, '/none', '', { 'if-match': '*' })).status, 412)
+    t.equal(await text('/conditional'), '2')
+    t.equal((await put(ada, '/conditional', '3', { 'if-match': '*' })).status, 200)
+    const etag = (await get(ada, 'read', '/conditional')).headers.get('etag') ?? ''
+    t.equal((await put(ada, '/conditional', '4', { 'if-match': `"other", ${etag}` })).status, 200)
+  })
+
+  t.test('too large: refused at once where the length is known, and else on the way', async (t) => {
+    const large = Buffer.alloc(maxFileSize + 1)
+    const streamed = () => new Blob([large]).stream()
+    const huge = Buffer.alloc(maxFileSize + 200_000)
+    const answers = [
+      await put(ada, '/large', large),
+      await put(ada, '/large', streamed()),
+      await upload(ada, '/large', large),
+      await upload(ada, '/large', huge),
+    ]
+    for (const answer of answers) {
+      t.equal(answer.status, 413)
+      const { error, code, message } = (await answer.json()) as Record<string, unknown>
+      t.strictSame([error, code], [true, 'PAYLOAD_TOO_LARGE'])
+      t.match(message, /file too large.*100000/)
+    }
+    t.equal((await put(ada, '/exactly', Buffer.alloc(maxFileSize))).status, 200)
+    t.equal((await upload(ada, '/exactly', Buffer.alloc(maxFileSize))).status, 200)
+    t.equal((await get(ada, 'stat', '/large')).status, 404)
+    t.strictSame(await temporaryFiles(node), [])
+  })
+
+  t.test('what is announced as too large is not even asked for', async (t) => {
+    const raw = await openRaw(node)
+    const headers = { 'content-length': maxFileSize + 1, expect: '100-continue' }
+    await raw.send(requestHead(ada, 'PUT /write?path=/large', headers))
+    t.match(await raw.rest(), /^HTTP\/1\.1 413 /)
+    const { socket, ...fitting } = await openRaw(node)
+    await fitting.send(requestHead(ada, 'PUT /write?path=/fits', { ...headers, 'content-length': 3 }))
+    await fitting.until(/^HTTP\/1\.1 100 Continue\r\n\r\n$/)
+    await fitting.send('fit')
+    t.match(await fitting.rest(), /HTTP\/1\.1 200 OK/)
+    t.ok(socket.closed)
+  })
+
+  t.test('places where no file can be', async (t) => {
+    await put(ada, '/folder/file', 'x')
+    const refused: [string, number][] = [
+      ['/', 409],
+      ['/folder', 409],
+      ['/folder/file/below', 409],
+      ['/folder/', 400],
+      ['/../x', 400],
+      ['x', 400],
+    ]
+    for (const [path, status] of refused) {
+      for (const store of [upload, put]) t.equal((await store(ada, path, 'y')).status, status, path)
+    }
+    t.equal(await text('/folder/file'), 'x')
+  })
+
+  t.test('what is not a whole file is refused', async (t) => {
+    const part = await put(ada, '/part', 'x', { 'content-range': 'bytes 0-0/2' })
+    t.equal(part.status, 400)
+    t.equal((await put(ada, '/part', 'x', { 'content-encoding': 'gzip' })).status, 415)
+    t.equal((await put(ada, '/part', '{}', { 'content-type': 'application/json' })).status, 200)
+    t.equal((await ada.fetch('/write', { method: 'PUT', body: 'x' })).status, 400, 'no path')
+    t.equal((await ada.fetch('/write', { method: 'POST', body: 'x' })).status, 415, 'no form')
+    t.equal((await ada.fetch('/write', { method: 'POST' })).status, 400)
+    t.equal((await node.fetch('/write?path=/x', { method: 'PUT', body: 'x' })).status, 401)
+  })
+
+  t.test('two hundred at once', async (t) => {
+    const contents = Array.from({ length: 200 }, (_, index) => `${index}`.repeat(index))
+    const store = (index: number) => [upload, put][index % 2] as typeof put
+    const answers = await Promise.all(
+      contents.map((content, index) => store(index)(ada, `/many/${index % 5}/${index}`, content)),
+    )
+    t.ok(answers.every(({ status }) => status === 200))
+    for (const [index, content] of contents.entries()) {
+      if ((await text(`/many/${index % 5}/${index}`)) !== content) t.fail(`file ${index}`)
+    }
+    t.strictSame(await temporaryFiles(node), [])
+  })
+})
