@@ -197,6 +197,7 @@ test('a client that leaves takes its sign-in back', async (t) => {
   const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
   socket.destroy()
   await aborted
+  t.match(signal.reason, { message: 'The client is gone.' })
   answered.resolve()
   started.verify = trusting
   await started.enter(wallet(2))

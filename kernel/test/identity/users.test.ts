@@ -132,6 +132,10 @@ test('a disabled user is out at once, with every session and API token, until en
   t.match(await expectError(t, await node.signIn(ada), 403, 'FORBIDDEN'), /disabled/)
   t.equal((await account(await node.boss('PATCH', path, { disabled: true }))).disabled, changed.disabled)
 
+  const left = await node.enter(bob)
+  changeState(node.node.dataFolder, 'UPDATE users SET disabled_at = 1 WHERE uuid = ?', left.user.uuid)
+  t.notOk(await isIn(node, left.sessionToken), 'nor does a session help that was left')
+
   t.match(await account(await node.boss('PATCH', path, { disabled: false })), { disabled: null })
   t.notOk(await isIn(node, one.sessionToken), 'what was revoked stays so')
   t.equal((await node.enter(ada)).user.uuid, one.user.uuid)
