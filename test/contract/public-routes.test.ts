@@ -3,7 +3,7 @@ import { createTestNode, type TestNode } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
 
 /** Every route of the default bundle that answers without a session. A new one is added here on purpose only. */
-const publicRoutes = ['GET /health', 'GET /whoami', 'POST /auth/{provider}']
+const publicRoutes = ['GET /auth/siwe/nonce', 'GET /health', 'GET /whoami', 'POST /auth/{provider}']
 
 const defaultBundle = fileURLToPath(new URL('../../config/default.json', import.meta.url))
 

@@ -65,9 +65,24 @@ function describe(
     url: path,
     schema: {
       ...given,
+      ...(given.querystring === undefined ? {} : { querystring: toSend(given.querystring) }),
+      ...(given.headers === undefined ? {} : { headers: toSend(given.headers) }),
       ...(access === 'public' ? {} : { security: [{ bearer: [] }, { cookie: [] }] }),
       response: { ...response, default: { description: 'An error', $ref: 'Error#' } },
     },
     handler: () => undefined,
   })
+}
+
+/** TypeBox calls a field with a default required, since it is there for who reads it. For who sends it, it is not. */
+function toSend(schema: unknown): unknown {
+  const { required, properties } = schema as {
+    readonly required?: readonly string[]
+    readonly properties?: Readonly<Record<string, { readonly default?: unknown }>>
+  }
+  if (required === undefined || properties === undefined) return schema
+  return {
+    ...(schema as object),
+    required: required.filter((name) => properties[name]?.default === undefined),
+  }
 }
