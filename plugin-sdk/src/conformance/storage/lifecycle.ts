@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { StorageBackend } from '../../contracts/storage.ts'
 import { soon } from '../soon.ts'
-import { assertAborted, assertContent, assertFails, entries, names, put, text } from './assertions.ts'
+import { assertAborted, assertContent, assertFails, entries, names, put } from './assertions.ts'
 import { pattern, silentStream, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
@@ -44,32 +44,6 @@ export function lifecycleChecks(check: BackendCheck): void {
   })
 }
 
-export function snapshotChecks(check: BackendCheck): void {
-  check('a backend has snapshots when it says so, and only then', async (backend) => {
-    assert.equal(backend.supports.snapshot, backend.snapshot !== undefined)
-  })
-
-  check('a snapshot stays as it was, whatever happens to the files', async (backend) => {
-    if (backend.snapshot === undefined) return
-    const bytes = pattern(1_500_000)
-    await backend.write('/folder/file', stream(bytes))
-    await put(backend, '/overwritten', 'old')
-    await put(backend, '/removed', 'old')
-    const snapshot = await backend.snapshot(new AbortController().signal)
-    await backend.move('/folder', '/moved')
-    await put(backend, '/overwritten', 'new')
-    await put(backend, '/added', 'new')
-    await backend.remove('/removed')
-    assert.deepEqual(await names(snapshot, '/'), ['folder', 'overwritten', 'removed'])
-    await assertContent(snapshot, '/folder/file', bytes)
-    assert.equal(await text(snapshot, '/overwritten'), 'old')
-    assert.equal(await text(snapshot, '/removed'), 'old')
-    await assertFails(snapshot.read('/added'), ['NOT_FOUND'], 'what came later')
-    await snapshot.release()
-    assert.deepEqual(await names(backend, '/'), ['added', 'moved', 'overwritten'])
-  })
-}
-
 /** For backends that keep files beyond their own life. */
 export function reopeningChecks(
   check: BackendCheck,
@@ -95,25 +69,5 @@ export function reopeningChecks(
     } finally {
       await again.close()
     }
-  })
-}
-
-/** For backends that can be made with little room: 1 MiB. */
-export function roomChecks(check: BackendCheck): void {
-  check('what does not fit is refused, leaves nothing, and room comes back', async (backend) => {
-    const half = pattern(600_000)
-    await backend.write('/first', stream(half))
-    await assertFails(
-      backend.write('/second', stream(half)),
-      ['INSUFFICIENT_STORAGE'],
-      'a write that does not fit',
-    )
-    const announced = backend.write('/second', stream(pattern(2_000_000)), { size: 2_000_000 })
-    await assertFails(announced, ['INSUFFICIENT_STORAGE'], 'an announced write that can not fit')
-    assert.deepEqual(await names(backend, '/'), ['first'])
-    await assertContent(backend, '/first', half)
-    await backend.remove('/first')
-    await backend.write('/second', stream(half))
-    await assertContent(backend, '/second', half)
   })
 }
