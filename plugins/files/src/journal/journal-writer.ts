@@ -72,8 +72,16 @@ export class JournalWriter {
   }
 
   #send(): void {
-    if (this.#batch.length > 0) this.#thread.postMessage(this.#batch)
+    const batch = this.#batch
     this.#batch = []
+    if (batch.length === 0) return
+    try {
+      this.#thread.postMessage(batch)
+    } catch (error) {
+      // Something in an intent that can't go to another thread. Nobody above would catch it here.
+      const failure = { code: 'SERVICE_UNAVAILABLE', reason: String(error) } as const
+      this.#settle(batch.map(({ id }) => ({ id, seq: 0, failure })))
+    }
   }
 
   #settle(answers: readonly WriteAnswer[]): void {

@@ -61,6 +61,15 @@ test('closing waits for what was called, and refuses what comes later', async (t
   t.equal((await again.read('a', 0)).length, 1)
 })
 
+test('an intent with something strange in it fails alone and harms nothing', async (t) => {
+  const journal = await temporaryJournal(t)
+  const strange = { ...intent, signal: () => {} }
+  await t.rejects(journal.begin(strange), { code: 'SERVICE_UNAVAILABLE' })
+  const { commit } = await journal.begin(intent)
+  await commit()
+  t.equal((await journal.read('a', 0)).length, 1)
+})
+
 test('the files of a journal are for the account of the node only', async (t) => {
   const file = await journalFile(t)
   await temporaryJournal(t, { file })
