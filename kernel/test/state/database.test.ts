@@ -166,7 +166,10 @@ test('what cannot be opened is explained in one line', async (t) => {
     openStateDatabase(join(folder, 'damaged')),
     /state\.sqlite is damaged or no database\. Restore it/,
   )
-  await t.rejects(openStateDatabase(join(folder, 'file')), /The data folder .* can't be made \(EEXIST\): a file is in its place/)
+  await t.rejects(
+    openStateDatabase(join(folder, 'file')),
+    /The data folder .* can't be made \(EEXIST\): a file is in its place/,
+  )
   await t.rejects(openStateDatabase(join(folder, 'file', 'data')), /can't be made \(ENOTDIR\)/)
   mkdirSync(join(folder, 'taken', 'state.sqlite'), { recursive: true })
   await t.rejects(openStateDatabase(join(folder, 'taken')), /can't be written|can't be opened/)

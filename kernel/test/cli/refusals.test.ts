@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
+import { startedNode } from './fixtures/started-node.ts'
+
+test('what keeps a node from starting is told in one line, without a stack', async (t) => {
+  const folder = await commandFolder(t)
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.teardown(() => taken.close())
+  const { port } = taken.address() as { port: number }
+  await writeFile(join(folder.path, 'file'), '')
+  await mkdir(join(folder.path, 'foreign'))
+  await writeFile(join(folder.path, 'foreign', 'state.sqlite'), 'this is no database')
+  await writeFile(join(folder.path, 'wrong.json'), '{ "server": { "port": "many" } }')
+
+  const refusals: readonly (readonly [string, RegExp])[] = [
+    [`--port ${port} --data one`, new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is in use.*--port`)],
+    ['--port 0 --host 203.0.113.5 --data two', /no address "203\.0\.113\.5".*--host/],
+    ['--port 0 --data file', /The data folder .*file can't be made .*--data/],
+    ['--port 0 --data file/within', /can't be made .*--data/],
+    ['--port 0 --data /proc/nodekeep', /The data folder \/proc\/nodekeep can't be written/],
+    ['--port 0 --data foreign', /state\.sqlite is damaged or no database/],
+    ['--config wrong.json', /server\.port \(wrong\.json:1\) must be a whole number/],
+    ['--config missing.json', /missing\.json does not exist/],
+  ]
+  const outcomes = await Promise.all(refusals.map(([line]) => folder.run('start', ...line.split(' '))))
+  for (const [index, [line, expected]] of refusals.entries()) {
+    const outcome = outcomes[index]
+    t.ok(outcome !== undefined && isRefusal(outcome), `${line}: one line, code 1: ${outcome?.stderr}`)
+    t.match(outcome?.stderr, expected, line)
+  }
+  const verbose = await folder.run('start', '--port', `${port}`, '--verbose')
+  t.match(verbose, { code: 1, stderr: /is in use[\s\S]*\n {4}at [\s\S]*caused by .*EADDRINUSE/ })
+})
+
+test('a second node on the same data folder is refused, the first one goes on', async (t) => {
+  const folder = await commandFolder(t)
+  const first = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  const second = await folder.run('start', '--port', '0')
+  t.ok(isRefusal(second), second.stderr)
+  t.match(second.stderr, /data/)
+  t.equal((await fetch(new URL('/health', first.url))).status, 200)
+  t.equal((await first.end('SIGTERM')).code, 0)
+
+  const third = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  t.same(await third.end('SIGKILL'), { code: null, signal: 'SIGKILL' })
+  const fourth = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  t.equal((await fourth.end('SIGTERM')).code, 0, 'a node that was killed leaves no lock')
+})
