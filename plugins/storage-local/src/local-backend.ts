@@ -35,6 +35,7 @@ export class LocalBackend implements StorageBackend {
   readonly #readings = createReadings()
   readonly #gate: ChangeGate = createChangeGate()
   readonly #closing = new AbortController()
+  readonly #snapshots = new Set<StorageSnapshot>()
   readonly #calls = new Set<Promise<unknown>>()
   readonly #release: () => Promise<void>
   #closed: Promise<void> | undefined
@@ -132,6 +133,7 @@ export class LocalBackend implements StorageBackend {
     this.#closing.abort(closed())
     await this.#readings.end()
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls)
+    await Promise.allSettled([...this.#snapshots].map((snapshot) => snapshot.release()))
     await this.#release()
   }
 
@@ -154,10 +156,15 @@ export class LocalBackend implements StorageBackend {
 
   async #takeSnapshot(signal: AbortSignal): Promise<StorageSnapshot> {
     const raw = await this.#gate.still(() => takeSnapshot(this.#store, this.#readings, signal))
+    this.#snapshots.add(raw)
     return {
       list: (path) => this.#guarded(raw.list(path)),
       read: (path, options) => this.#call(() => raw.read(path, options)),
-      release: () => this.#call(() => raw.release()),
+      release: () =>
+        this.#call(async () => {
+          this.#snapshots.delete(raw)
+          await raw.release()
+        }),
     }
   }
 

@@ -12,9 +12,6 @@ import { listIn, readIn } from './tree.ts'
 /** So many entries are linked together. */
 const BATCH = 64
 
-/** A snapshot that hasn't a caller's errors yet. */
-export type RawSnapshot = StorageSnapshot
-
 /**
  * Makes a second tree of hard links to the same files. Our own writes put new files in the place of old ones and never
  * change a file, so this tree stays as it is.
@@ -23,13 +20,14 @@ export async function takeSnapshot(
   { disk, root, side }: Store,
   readings: Readings,
   signal: AbortSignal,
-): Promise<RawSnapshot> {
+): Promise<StorageSnapshot> {
   const name = side.freshName('snapshot')
   await disk.mkdir(side.at(name))
   try {
     const farm = await openChild(disk, side, name)
     try {
       await linkAll(disk, root, farm, signal, true)
+      signal.throwIfAborted()
     } catch (error) {
       farm.close()
       throw error

@@ -1,0 +1,143 @@
+import t, { type Test } from 'tap'
+import { type Disk, localDisk } from '../src/disk.ts'
+import { openLocalBackend } from '../src/open-local-backend.ts'
+import { chunks, collect, descriptors, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
+
+/** A backend on a disk of which one call can be held: `reached` resolves when it is made, `letGo` lets it go on. */
+async function held(t: Test, call: 'rename' | 'link') {
+  const root = temporaryFolder(t)
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  let holds = false
+  const disk: Disk = {
+    ...localDisk,
+    async [call](from: string, to: string) {
+      if (holds) {
+        reached.resolve()
+        await released.promise
+      }
+      await localDisk[call](from, to)
+    },
+  }
+  const backend = await openLocalBackend({ root, disk })
+  t.teardown(() => backend.close())
+  await backend.write('/user/file', chunks('old'))
+  return {
+    root,
+    backend,
+    reached: reached.promise,
+    hold() {
+      holds = true
+    },
+    letGo() {
+      holds = false
+      released.resolve()
+    },
+  }
+}
+
+/** Several turns of the event loop and the threads: time enough for what should not happen. */
+async function turns(backend: { stat(path: string): Promise<unknown> }): Promise<void> {
+  for (let count = 0; count < 20; count += 1) await backend.stat('/user')
+}
+
+t.test('a close waits for the last step of a write, and gives up what is still coming', async (t) => {
+  const before = descriptors()
+  const { root, backend, reached, hold, letGo } = await held(t, 'rename')
+  const silent = Promise.withResolvers<void>()
+  async function* unending() {
+    yield Buffer.from('first')
+    silent.resolve()
+    await new Promise(() => {})
+  }
+  const coming = backend.write('/user/coming', unending()).catch((error: unknown) => error)
+  await silent.promise
+  hold()
+  const last = backend.write('/user/file', chunks('new'))
+  await reached
+  let closed = false
+  const closing = backend.close().then(() => {
+    closed = true
+  })
+  t.match(await coming, { code: 'SERVICE_UNAVAILABLE' })
+  t.equal(closed, false)
+  letGo()
+  t.equal((await last).size, 3)
+  await closing
+  t.strictSame(leftovers(root), [])
+  t.equal(descriptors(), before)
+})
+
+t.test('a close ends readings with an error, never as if the file were shorter', async (t) => {
+  const root = temporaryFolder(t)
+  const before = descriptors()
+  const backend = await openLocalBackend({ root })
+  await backend.write('/user/large', chunks(Buffer.alloc(5_000_000)))
+  const begun = (await backend.read('/user/large')).content[Symbol.asyncIterator]()
+  await begun.next()
+  const untouched = (await backend.read('/user/large')).content
+  await backend.close()
+  await t.rejects(begun.next(), { code: 'SERVICE_UNAVAILABLE' })
+  await t.rejects(collect(untouched), { code: 'SERVICE_UNAVAILABLE' })
+  t.equal(descriptors(), before)
+})
+
+t.test('while a snapshot is made, changes wait, and reads and uploads go on', async (t) => {
+  const { backend, reached, hold, letGo } = await held(t, 'link')
+  hold()
+  const making = backend.snapshot?.(new AbortController().signal)
+  await reached
+  let changed = false
+  const received = Promise.withResolvers<void>()
+  async function* upload() {
+    yield Buffer.from('new')
+    received.resolve()
+  }
+  const changes = Promise.all([
+    backend.write('/user/file', upload()),
+    backend.makeDirectory('/user/made'),
+    backend.move('/user/file', '/user/moved').catch(() => {}),
+  ]).then(() => {
+    changed = true
+  })
+  await received.promise
+  t.equal((await collect((await backend.read('/user/file')).content)).toString(), 'old')
+  await turns(backend)
+  t.equal(changed, false)
+  letGo()
+  const snapshot = await making
+  await changes
+  const past = await Array.fromAsync(snapshot?.list('/user') ?? [])
+  t.strictSame(
+    past.map(({ name }) => name),
+    ['file'],
+  )
+  const reading = await snapshot?.read('/user/file')
+  t.equal((await collect(reading?.content ?? chunks())).toString(), 'old')
+  await snapshot?.release()
+})
+
+t.test('a snapshot that is aborted leaves nothing, and changes go on', async (t) => {
+  const { root, backend, reached, hold, letGo } = await held(t, 'link')
+  hold()
+  const controller = new AbortController()
+  const making = backend.snapshot?.(controller.signal).catch((error: unknown) => error)
+  await reached
+  controller.abort(new Error('enough'))
+  letGo()
+  t.match(await making, { message: 'enough' })
+  t.strictSame(leftovers(root), [])
+  await backend.write('/user/file', chunks('x'))
+})
+
+t.test('a close releases the snapshots that nobody released', async (t) => {
+  const root = temporaryFolder(t)
+  const before = descriptors()
+  const backend = await openLocalBackend({ root })
+  await backend.write('/user/a/b', chunks('x'))
+  const snapshot = await backend.snapshot?.(new AbortController().signal)
+  await backend.close()
+  t.strictSame(leftovers(root), [])
+  t.equal(descriptors(), before)
+  await t.rejects(async () => snapshot?.read('/user/a/b'), { code: 'SERVICE_UNAVAILABLE' })
+})
