@@ -1,15 +1,15 @@
 import { constants } from 'node:fs'
 import { mkdir, statfs } from 'node:fs/promises'
 import { NodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
-import { type Disk, localDisk } from './disk.ts'
-import { storageError, unlessMissing } from './disk-errors.ts'
-import { openTrusted } from './folder.ts'
-import { createFolderSync } from './folder-sync.ts'
-import { createKeyedLocks } from './keyed-locks.ts'
+import { createKeyedLocks } from './changes/keyed-locks.ts'
+import { type Disk, localDisk } from './disk/disk.ts'
+import { storageError, unlessMissing } from './disk/disk-errors.ts'
+import { openTrusted } from './folders/folder.ts'
+import { createFolderSync } from './folders/folder-sync.ts'
+import { removeTree } from './folders/removal.ts'
+import { createRoot, type Root } from './folders/root.ts'
+import { openSideFolder, type SideFolder, sweep } from './folders/side-folder.ts'
 import { LocalBackend } from './local-backend.ts'
-import { removeTree } from './removal.ts'
-import { createRoot, type Root } from './root.ts'
-import { openSideFolder, type SideFolder, sweep } from './side-folder.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants
 

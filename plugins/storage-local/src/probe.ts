@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import type { Store } from './store.ts'
+import type { Store } from './changes/store.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 

@@ -1,13 +1,13 @@
 import type { StorageSnapshot } from '@nodekeep/plugin-sdk'
-import type { Disk } from './disk.ts'
-import { isDiskError } from './disk-errors.ts'
-import { type Folder, openChild } from './folder.ts'
-import type { Readings } from './readings.ts'
-import { removeTree } from './removal.ts'
-import { createRoot } from './root.ts'
-import type { Store } from './store.ts'
-import { SIDE_FOLDER } from './stored-names.ts'
-import { listIn, readIn } from './tree.ts'
+import type { Store } from './changes/store.ts'
+import type { Disk } from './disk/disk.ts'
+import { isDiskError } from './disk/disk-errors.ts'
+import { type Folder, openChild } from './folders/folder.ts'
+import { removeTree } from './folders/removal.ts'
+import { createRoot } from './folders/root.ts'
+import { SIDE_FOLDER } from './folders/stored-names.ts'
+import type { Readings } from './reading/readings.ts'
+import { listIn, readIn } from './reading/tree.ts'
 
 /** So many entries are linked together. */
 const BATCH = 64

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isNodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
-import { type Disk, localDisk } from '../src/disk.ts'
+import { type Disk, localDisk } from '../src/disk/disk.ts'
 import { openLocalBackend } from '../src/open-local-backend.ts'
 import {
   chunks,

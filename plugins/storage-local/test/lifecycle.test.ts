@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { type Disk, localDisk } from '../src/disk.ts'
+import { type Disk, localDisk } from '../src/disk/disk.ts'
 import { openLocalBackend } from '../src/open-local-backend.ts'
 import { chunks, collect, descriptors, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
 

@@ -50,6 +50,19 @@ for (const [name, change] of Object.entries(changes)) {
   })
 }
 
+t.test('an answered file survives in folders that others have just made', async (t) => {
+  const root = temporaryFolder(t)
+  const disk = createPowerCutDisk(root)
+  const backend = await openLocalBackend({ root, disk })
+  await prepare(backend)
+  mkdirSync(join(root, 'user', 'theirs', 'inner'), { recursive: true })
+  await backend.write('/user/theirs/inner/file', chunks('mine'))
+  const found = await reopened(leave(t, (folder) => disk.leaveSynced(folder)))
+  t.equal(found['/user/theirs/inner/file'], 'mine')
+  disk.release()
+  await backend.close()
+})
+
 /** Without the order of a journal a move can leave both names of a file: less than the one or the other would be a loss. */
 function assertOneOf(t: Test, found: object, before: object, after: object, where: string): void {
   const both = { ...before, ...after }

@@ -1,8 +1,8 @@
-import type { Disk } from './disk.ts'
-import type { FolderSync } from './folder-sync.ts'
+import type { Disk } from '../disk/disk.ts'
+import type { FolderSync } from '../folders/folder-sync.ts'
+import type { Root } from '../folders/root.ts'
+import type { SideFolder } from '../folders/side-folder.ts'
 import type { KeyedLocks } from './keyed-locks.ts'
-import type { Root } from './root.ts'
-import type { SideFolder } from './side-folder.ts'
 
 /** What the changes of one backend share. */
 export interface Store {

@@ -1,4 +1,4 @@
-import type { Disk } from './disk.ts'
+import type { Disk } from '../disk/disk.ts'
 import { type Folder, openDirectly } from './folder.ts'
 
 /** So many folders are kept open for the next one who needs them, so long, in milliseconds. */

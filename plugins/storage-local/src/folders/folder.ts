@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { join } from 'node:path'
-import type { Disk } from './disk.ts'
-import { isDiskError } from './disk-errors.ts'
+import type { Disk } from '../disk/disk.ts'
+import { isDiskError } from '../disk/disk-errors.ts'
 import { storedForms } from './stored-names.ts'
 
 const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0 } = constants

@@ -1,9 +1,9 @@
 import { readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Disk, localDisk } from '../src/disk.ts'
-import { openLocalBackend } from '../src/open-local-backend.ts'
-import { chunks, temporaryFolder } from './fixtures/storage-folder.ts'
+import { type Disk, localDisk } from '../../src/disk/disk.ts'
+import { openLocalBackend } from '../../src/open-local-backend.ts'
+import { chunks, temporaryFolder } from '../fixtures/storage-folder.ts'
 
 /** A backend whose syncs of folders wait until they are let through; `log` has them with the renames, in order. */
 async function held(t: Test) {

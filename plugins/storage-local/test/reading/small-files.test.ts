@@ -14,9 +14,9 @@ import { dirname, join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import type { StorageBackend } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
-import { type Disk, localDisk } from '../src/disk.ts'
-import { openLocalBackend } from '../src/open-local-backend.ts'
-import { chunks, collect, temporaryFolder } from './fixtures/storage-folder.ts'
+import { type Disk, localDisk } from '../../src/disk/disk.ts'
+import { openLocalBackend } from '../../src/open-local-backend.ts'
+import { chunks, collect, temporaryFolder } from '../fixtures/storage-folder.ts'
 
 /**
  * A backend with files of two seconds ago, which is when their bytes may be kept. `opened` counts how often a file

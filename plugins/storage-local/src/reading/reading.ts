@@ -5,8 +5,8 @@ import {
   type StorageReading,
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
-import type { Disk } from './disk.ts'
-import { storageError } from './disk-errors.ts'
+import type { Disk } from '../disk/disk.ts'
+import { storageError } from '../disk/disk-errors.ts'
 import { chunksOf } from './file-chunks.ts'
 import type { Readings } from './readings.ts'
 

@@ -1,10 +1,10 @@
-import type { Disk } from './disk.ts'
-import { find } from './folder.ts'
-import { intending } from './intent.ts'
-import type { Root } from './root.ts'
-import type { SideFolder } from './side-folder.ts'
+import type { Disk } from '../disk/disk.ts'
+import { find } from '../folders/folder.ts'
+import { intending } from '../folders/intent.ts'
+import type { Root } from '../folders/root.ts'
+import type { SideFolder } from '../folders/side-folder.ts'
+import { walk } from '../folders/walk.ts'
 import type { Store } from './store.ts'
-import { walk } from './walk.ts'
 
 const OLD = 'old'
 

@@ -1,9 +1,9 @@
-import type { Disk } from './disk.ts'
-import { isDiskError } from './disk-errors.ts'
+import { putBack } from '../changes/replacement.ts'
+import type { Disk } from '../disk/disk.ts'
+import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
 import { readIntent } from './intent.ts'
 import { removeEmpty, removeTree } from './removal.ts'
-import { putBack } from './replacement.ts'
 import type { Root } from './root.ts'
 import { SIDE_FOLDER } from './stored-names.ts'
 

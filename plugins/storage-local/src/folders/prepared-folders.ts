@@ -1,4 +1,4 @@
-import type { Disk } from './disk.ts'
+import type { Disk } from '../disk/disk.ts'
 import { type Folder, openChild } from './folder.ts'
 import { removeTree } from './removal.ts'
 import type { SideFolder } from './side-folder.ts'

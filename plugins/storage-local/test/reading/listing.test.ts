@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Disk, localDisk } from '../src/disk.ts'
-import { openLocalBackend } from '../src/open-local-backend.ts'
-import { sortedNames } from '../src/sorted-names.ts'
-import { temporaryFolder } from './fixtures/storage-folder.ts'
+import { type Disk, localDisk } from '../../src/disk/disk.ts'
+import { openLocalBackend } from '../../src/open-local-backend.ts'
+import { sortedNames } from '../../src/reading/sorted-names.ts'
+import { temporaryFolder } from '../fixtures/storage-folder.ts'
 
 t.test('a hundred thousand entries are listed in order while others have their turns', async (t) => {
   const root = temporaryFolder(t)

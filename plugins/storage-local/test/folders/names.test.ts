@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openLocalBackend } from '../src/open-local-backend.ts'
-import { shownName, storedForms } from '../src/stored-names.ts'
-import { chunks, collect, temporaryFolder } from './fixtures/storage-folder.ts'
+import { shownName, storedForms } from '../../src/folders/stored-names.ts'
+import { openLocalBackend } from '../../src/open-local-backend.ts'
+import { chunks, collect, temporaryFolder } from '../fixtures/storage-folder.ts'
 
 async function opened(t: Test) {
   const root = temporaryFolder(t)

@@ -4,14 +4,14 @@ import {
   type StorageEntry,
   type StorageWriteOptions,
 } from '@nodekeep/plugin-sdk'
-import { ForeignFailure, isDiskError } from './disk-errors.ts'
-import { entryOf, revisionOf } from './entry.ts'
-import { type Folder, findSync } from './folder.ts'
+import { ForeignFailure, isDiskError } from '../disk/disk-errors.ts'
+import { type Folder, findSync } from '../folders/folder.ts'
+import { walk } from '../folders/walk.ts'
+import { entryOf, revisionOf } from '../reading/entry.ts'
 import { otherRevision, otherThere } from './obstacles.ts'
 import { persist, placeFolders } from './placing.ts'
 import { type StagedFile, stage } from './staging.ts'
 import type { Store } from './store.ts'
-import { walk } from './walk.ts'
 
 /** Above this size, or when it isn't known, a write that can't succeed is refused before its bytes come. In bytes. */
 const LOOK_FIRST = 64 * 1024

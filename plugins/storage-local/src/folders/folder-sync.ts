@@ -1,5 +1,5 @@
-import type { Disk } from './disk.ts'
-import { isDiskError } from './disk-errors.ts'
+import type { Disk } from '../disk/disk.ts'
+import { isDiskError } from '../disk/disk-errors.ts'
 import type { Folder } from './folder.ts'
 import type { Root } from './root.ts'
 import { openFolder } from './walk.ts'

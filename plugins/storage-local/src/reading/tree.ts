@@ -5,16 +5,16 @@ import {
   type StorageReading,
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
-import type { Disk } from './disk.ts'
-import { isDiskError, notFound } from './disk-errors.ts'
+import type { Disk } from '../disk/disk.ts'
+import { isDiskError, notFound } from '../disk/disk-errors.ts'
+import { type Folder, find } from '../folders/folder.ts'
+import type { Root } from '../folders/root.ts'
+import { storedForms } from '../folders/stored-names.ts'
+import { namesOf, openFolder } from '../folders/walk.ts'
 import { entryOf } from './entry.ts'
-import { type Folder, find } from './folder.ts'
 import { listing } from './listing.ts'
 import { type OpenFile, readingOf } from './reading.ts'
 import type { Readings } from './readings.ts'
-import type { Root } from './root.ts'
-import { storedForms } from './stored-names.ts'
-import { namesOf, openFolder } from './walk.ts'
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 /** A named pipe must not make the opening wait for a writer. */

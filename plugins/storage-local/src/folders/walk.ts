@@ -1,6 +1,6 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import type { Disk } from './disk.ts'
-import { isDiskError } from './disk-errors.ts'
+import type { Disk } from '../disk/disk.ts'
+import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
 import type { Root } from './root.ts'
 import { SIDE_FOLDER, storedForms } from './stored-names.ts'

@@ -1,6 +1,6 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import type { Disk } from './disk.ts'
+import type { Disk } from '../disk/disk.ts'
 import { interruptible } from './interruptible.ts'
 import type { Store } from './store.ts'
 import { nextTime } from './write-times.ts'

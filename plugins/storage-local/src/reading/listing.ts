@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { StorageEntry } from '@nodekeep/plugin-sdk'
-import type { Disk } from './disk.ts'
+import type { Disk } from '../disk/disk.ts'
+import { type Folder, type Found, find, findSync } from '../folders/folder.ts'
+import { SIDE_FOLDER, shownName } from '../folders/stored-names.ts'
 import { entryOf } from './entry.ts'
-import { type Folder, type Found, find, findSync } from './folder.ts'
 import { sortedNames } from './sorted-names.ts'
-import { SIDE_FOLDER, shownName } from './stored-names.ts'
 
 /** So many entries are looked at together. */
 const BATCH = 64

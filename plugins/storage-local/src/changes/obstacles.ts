@@ -1,5 +1,5 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import type { Found } from './folder.ts'
+import type { Found } from '../folders/folder.ts'
 
 /** The error for a path at which something stands that can't be used or replaced. */
 export function otherThere({ stats }: Found): NodekeepError {

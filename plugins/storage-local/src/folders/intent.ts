@@ -1,9 +1,9 @@
 import { constants } from 'node:fs'
-import type { Disk } from './disk.ts'
-import { isDiskError } from './disk-errors.ts'
+import type { Store } from '../changes/store.ts'
+import type { Disk } from '../disk/disk.ts'
+import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
 import type { SideFolder } from './side-folder.ts'
-import type { Store } from './store.ts'
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 

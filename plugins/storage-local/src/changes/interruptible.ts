@@ -1,4 +1,4 @@
-import { ForeignFailure } from './disk-errors.ts'
+import { ForeignFailure } from '../disk/disk-errors.ts'
 
 /**
  * The chunks of somebody's stream, until a signal ends it. The wait for a stream that stays silent ends then too: the

@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs'
 import type { StorageEntry, StorageReading, StorageReadOptions } from '@nodekeep/plugin-sdk'
-import type { Disk } from './disk.ts'
+import type { Disk } from '../disk/disk.ts'
 import { changed, fill, sameContent } from './file-chunks.ts'
 import { type OpenFile, rangeOf } from './reading.ts'
 

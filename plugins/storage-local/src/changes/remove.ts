@@ -1,10 +1,10 @@
 import type { StorageConditions } from '@nodekeep/plugin-sdk'
-import { isDiskError, notFound } from './disk-errors.ts'
-import { revisionOf } from './entry.ts'
-import { find } from './folder.ts'
+import { isDiskError, notFound } from '../disk/disk-errors.ts'
+import { find } from '../folders/folder.ts'
+import { openFolder } from '../folders/walk.ts'
+import { revisionOf } from '../reading/entry.ts'
 import { otherRevision } from './obstacles.ts'
 import type { Store } from './store.ts'
-import { openFolder } from './walk.ts'
 
 /**
  * Takes away what has these names. A folder goes at once as a whole, into the side folder, where it is taken apart

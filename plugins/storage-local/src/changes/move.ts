@@ -1,13 +1,13 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { isDiskError, notFound } from './disk-errors.ts'
-import { type Folder, type Found, find } from './folder.ts'
-import { intending } from './intent.ts'
+import { isDiskError, notFound } from '../disk/disk-errors.ts'
+import { type Folder, type Found, find } from '../folders/folder.ts'
+import { intending } from '../folders/intent.ts'
+import { removeEmpty } from '../folders/removal.ts'
+import { openFolder, type Reached, walk } from '../folders/walk.ts'
 import { otherThere } from './obstacles.ts'
 import { persist, placeFolders } from './placing.ts'
-import { removeEmpty } from './removal.ts'
 import { replace } from './replacement.ts'
 import type { Store } from './store.ts'
-import { openFolder, type Reached, walk } from './walk.ts'
 
 /** Moves what has the names `source` to the names `destination`. Missing parents are made. */
 export async function move(

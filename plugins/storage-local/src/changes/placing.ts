@@ -1,9 +1,9 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { isDiskError } from './disk-errors.ts'
-import { type Folder, find } from './folder.ts'
-import { prepareFolders } from './prepared-folders.ts'
+import { isDiskError } from '../disk/disk-errors.ts'
+import { type Folder, find } from '../folders/folder.ts'
+import { prepareFolders } from '../folders/prepared-folders.ts'
+import { openFolder, type Reached } from '../folders/walk.ts'
 import type { Store } from './store.ts'
-import { openFolder, type Reached } from './walk.ts'
 
 /** So often a folder may go or come under a change before the change is given up. */
 const ATTEMPTS = 100
