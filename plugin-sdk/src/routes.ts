@@ -64,7 +64,10 @@ export type RouteAccess = 'user' | 'owner' | 'public'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls. `null` on public routes when the request carries no valid session. */
+    /**
+     * Who calls. `null` on public routes when the request carries no valid session, or an API token without the
+     * route's scope.
+     */
     user: AuthenticatedUser | null
   }
 

@@ -37,8 +37,9 @@ export function createAccessCheck(authenticator: Authenticator, origins: Readonl
         done(new NodekeepError('FORBIDDEN', 'A page of another site must not act with your session cookie.'))
         return
       }
-      request.user = user
-      done(refusal(config, user))
+      const refused = refusal(config, user)
+      request.user = user !== null && isCovered(user, config.scope) ? user : null
+      done(refused)
     }
     const known = authenticator.cached(carried.token)
     if (known !== undefined) decide(known)
@@ -63,9 +64,14 @@ function refusal(route: FastifyContextConfig, user: AuthenticatedUser | null): N
   }
   if (access === 'owner' && !user.owner)
     return new NodekeepError('FORBIDDEN', "Only the node's owner may do that.")
-  if (user.scopes !== null && (scope === undefined || !user.scopes.includes(scope))) {
+  if (!isCovered(user, scope)) {
     const needed = scope === undefined ? 'a full session' : `the scope "${scope}"`
     return new NodekeepError('FORBIDDEN', `This API token may not do that: it needs ${needed}.`)
   }
   return undefined
+}
+
+/** Whether a token may do what a route does. A public route serves one that may not like anybody else. */
+function isCovered({ scopes }: AuthenticatedUser, scope: string | undefined): boolean {
+  return scopes === null || (scope !== undefined && scopes.includes(scope))
 }

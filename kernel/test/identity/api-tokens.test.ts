@@ -14,6 +14,12 @@ const notes = definePlugin({
       app.get('/notes', { config: { scope: 'notes:read' } }, answer)
       app.post('/notes', { config: { scope: 'notes:write' } }, answer)
       app.get('/unscoped', answer)
+      const greet = async ({ user }: { user: { username: string } | null }) => ({
+        hello: user?.username ?? null,
+      })
+      app.get('/greeting', { config: { access: 'public', publicReason: 'A test.' } }, greet)
+      const known = { access: 'public', publicReason: 'A test.', scope: 'notes:read' } as const
+      app.get('/known', { config: known }, greet)
       app.get('/audit', { config: { access: 'owner', scope: 'notes:audit' } }, answer)
     })
   },
@@ -64,6 +70,16 @@ test('a token is shown once and may do what its scopes say', async (t) => {
   t.match(refused, /"notes:write"/)
   t.match(await expectError(t, await node.as(token, '/unscoped'), 403, 'FORBIDDEN'), /a full session/)
   await expectError(t, await node.as(token, '/audit'), 403, 'FORBIDDEN')
+})
+
+test('a public route knows the user of a token only where the token has its scope', async (t) => {
+  const node = await start(t)
+  const { sessionToken, user } = await node.enter(ada)
+  const { token } = await make(node, sessionToken)
+  const hello = async (credential: string, path: string) => (await node.as(credential, path)).json()
+  t.strictSame(await hello(sessionToken, '/greeting'), { hello: user.username })
+  t.strictSame(await hello(token, '/greeting'), { hello: null })
+  t.strictSame(await hello(token, '/known'), { hello: user.username })
 })
 
 test('no token reaches the account, other tokens, or the users', async (t) => {
