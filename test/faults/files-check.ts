@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FileChange } from '@nodekeep/plugin-sdk'
+import { bytesOf } from './files-client.ts'
+import type { FilesProcess } from './files-process.ts'
+import type { Tree } from './files-tree.ts'
+
+/** The bytes of files by path, `null` for folders. The root is not among them. */
+export type Disk = ReadonlyMap<string, Buffer | null>
+
+/** What there is on the disk of the user's files. */
+export async function readDisk(dataFolder: string, { session }: FilesProcess): Promise<Disk> {
+  const root = join(dataFolder, 'files', session.uuid)
+  const found = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => [])
+  const disk = new Map<string, Buffer | null>()
+  for (const entry of found) {
+    const file = join(entry.parentPath, entry.name)
+    assert.ok(entry.isFile() || entry.isDirectory(), `${file} is something else`)
+    disk.set(file.slice(root.length), entry.isFile() ? await readFile(file) : null)
+  }
+  return disk
+}
+
+/** Whether a folder on the disk is what a client expects, to the last byte. The folder itself may be there or not. */
+export function matches(disk: Disk, expected: Tree, folder: string): boolean {
+  const found = [...disk].filter(([path]) => path.startsWith(`${folder}/`))
+  const wanted = new Map([...expected].filter(([path]) => path !== folder))
+  if (found.length !== wanted.size) return false
+  return found.every(([path, bytes]) => {
+    const content = wanted.get(path)
+    if (typeof content !== 'string') return bytes === content
+    return bytes?.equals(bytesOf(content))
+  })
+}
+
+/** The API shows what is on the disk, and so does the journal from its beginning. */
+export async function checkAgreement(node: FilesProcess, disk: Disk): Promise<void> {
+  const sizes = new Map([...disk].map(([path, bytes]) => [path, bytes === null ? null : bytes.length]))
+  const journal = (await ask(node, '/journal')) as FileChange[]
+  assert.deepEqual(sorted(replay(journal)), sorted(sizes), 'the journal tells of another tree')
+  const seen = new Map<string, number | null>()
+  await walk(node, '', seen)
+  assert.deepEqual(sorted(seen), sorted(sizes), 'the API shows another tree')
+}
+
+async function walk(node: FilesProcess, folder: string, seen: Map<string, number | null>): Promise<void> {
+  const entries = await ask(node, `/readdir?path=${folder || '/'}`)
+  for (const { name, type, size } of entries as { name: string; type: string; size?: number }[]) {
+    seen.set(`${folder}/${name}`, size ?? null)
+    if (type === 'directory') await walk(node, `${folder}/${name}`, seen)
+  }
+}
+
+async function ask(node: FilesProcess, target: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${node.session.token}` }
+  const answer = await fetch(new URL(target, node.url), { headers })
+  assert.equal(answer.status, 200, target)
+  return answer.json()
+}
+
+function replay(changes: readonly FileChange[]): Map<string, number | null> {
+  const tree = new Map<string, number | null>()
+  const at = (path: string) => [...tree].filter(([key]) => key === path || key.startsWith(`${path}/`))
+  for (const { op, path, source, size } of changes) {
+    const moved = op === 'move' && source !== undefined ? at(source) : []
+    if (op !== 'mkdir') for (const [key] of [...moved, ...at(path)]) tree.delete(key)
+    if (op === 'delete') continue
+    const parents = path.split('/').slice(1, -1)
+    parents.forEach((_, index) => {
+      tree.set(`/${parents.slice(0, index + 1).join('/')}`, null)
+    })
+    if (op !== 'move') tree.set(path, op === 'write' ? (size ?? null) : null)
+    for (const [key, value] of moved) tree.set(path + key.slice(source?.length), value)
+  }
+  return tree
+}
+
+function sorted(tree: ReadonlyMap<string, number | null>) {
+  return [...tree].sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** Nothing waits, and nothing that was given up is left. */
+export async function checkLeftovers(dataFolder: string): Promise<void> {
+  for (const folder of [join('files', '.nodekeep'), join('plugins', 'files', 'incoming')]) {
+    const found = await readdir(join(dataFolder, folder), { recursive: true, withFileTypes: true })
+    const files = found.filter((entry) => entry.isFile()).map(({ name }) => name)
+    assert.deepEqual(files, [], `${folder} has leftovers`)
+  }
+}

@@ -1,0 +1,50 @@
+/** The content of files by path, `null` for folders. The root is not among them. */
+export type Tree = ReadonlyMap<string, string | null>
+
+/** One change, as a client asks for it. `content` is what a file's bytes are made of. */
+export type Change =
+  | { readonly op: 'write'; readonly path: string; readonly content: string; readonly asForm: boolean }
+  | { readonly op: 'mkdir' | 'delete'; readonly path: string }
+  | { readonly op: 'move'; readonly path: string; readonly source: string }
+
+/** What a tree is after a change, or `null` when the change can't be made. */
+export function changed(tree: Tree, change: Change): Tree | null {
+  const { op, path } = change
+  const next = new Map(tree)
+  if (op === 'delete') {
+    if (!tree.has(path)) return null
+    for (const [key] of within(tree, path)) next.delete(key)
+    return next
+  }
+  if (parentsOf(path).some((parent) => typeof tree.get(parent) === 'string')) return null
+  if (op === 'move') {
+    const { source } = change
+    if (!tree.has(source) || isWithin(path, source) || isWithin(source, path)) return null
+    for (const [key] of [...within(tree, path), ...within(tree, source)]) next.delete(key)
+    for (const [key, value] of within(tree, source)) next.set(path + key.slice(source.length), value)
+  } else {
+    const there = tree.get(path)
+    if (op === 'write' ? there === null : typeof there === 'string') return null
+    next.set(path, op === 'write' ? change.content : null)
+  }
+  for (const parent of parentsOf(path)) next.set(parent, null)
+  return next
+}
+
+function within(tree: Tree, folder: string): [string, string | null][] {
+  return [...tree].filter(([key]) => isWithin(key, folder))
+}
+
+/** A tree as text, to compare. */
+export function print(tree: Tree): string {
+  return JSON.stringify([...tree].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`)
+}
+
+function parentsOf(path: string): string[] {
+  const segments = path.split('/').slice(1, -1)
+  return segments.map((_, index) => `/${segments.slice(0, index + 1).join('/')}`)
+}
