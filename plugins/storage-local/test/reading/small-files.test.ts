@@ -18,6 +18,9 @@ import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
 import { chunks, collect, temporaryFolder } from '../fixtures/storage-folder.ts'
 
+// Each test waits until its files are old enough.
+t.jobs = 8
+
 /**
  * A backend with files of two seconds ago, which is when their bytes may be kept. `opened` counts how often a file
  * was opened to be read.
@@ -42,7 +45,7 @@ async function aged(t: Test, files: Record<string, string>, cacheBytes?: number)
   return { root, backend, text, at: (path: string) => join(root, path), reads: () => opened }
 }
 
-t.test('a small file is read from the disk once', async (t) => {
+t.test('a small file is read from the disk once', { buffered: true }, async (t) => {
   const { text, reads, backend } = await aged(t, { '/user/file': 'small' })
   for (let round = 0; round < 5; round += 1) t.equal(await text('/user/file'), 'small')
   t.equal(reads(), 1)
@@ -52,7 +55,7 @@ t.test('a small file is read from the disk once', async (t) => {
   t.equal(reads(), 1)
 })
 
-t.test('who gets bytes from memory can not change what others get', async (t) => {
+t.test('who gets bytes from memory can not change what others get', { buffered: true }, async (t) => {
   const { text, backend } = await aged(t, { '/file': 'small' })
   for (let round = 0; round < 2; round += 1) {
     for await (const chunk of (await backend.read('/file')).content) chunk.fill(0)
@@ -60,7 +63,7 @@ t.test('who gets bytes from memory can not change what others get', async (t) =>
   t.equal(await text('/file'), 'small')
 })
 
-t.test('whatever happens to a file, the next read sees it', async (t) => {
+t.test('whatever happens to a file, the next read sees it', { buffered: true }, async (t) => {
   const changes: Record<string, (file: string, backend: StorageBackend, path: string) => unknown> = {
     'edited in place': (file) => writeFileSync(file, 'after!'),
     'grown in place': (file) => writeFileSync(file, 'before and after!'),
@@ -107,29 +110,33 @@ t.test('whatever happens to a file, the next read sees it', async (t) => {
   }
 })
 
-t.test('a removed file, and one that became a link or a folder, is not there', async (t) => {
-  const { text, at, backend } = await aged(t, {
-    '/user/a': 'a',
-    '/user/b': 'b',
-    '/user/c': 'c',
-    '/user/d/e': 'e',
-  })
-  for (const path of ['/user/a', '/user/b', '/user/c', '/user/d/e']) await text(path)
-  unlinkSync(at('/user/a'))
-  linkSync(at('/user/b'), at('/user/same'))
-  unlinkSync(at('/user/b'))
-  symlinkSync('same', at('/user/b'))
-  await backend.remove('/user/c')
-  await backend.makeDirectory('/user/c')
-  rmSync(at('/user/d'), { recursive: true })
-  writeFileSync(at('/user/d'), 'a file now')
-  for (const path of ['/user/a', '/user/b', '/user/d/e'])
-    await t.rejects(text(path), { code: 'NOT_FOUND' }, path)
-  await t.rejects(text('/user/c'), { code: 'CONFLICT' })
-  t.ok(lstatSync(at('/user/b')).isSymbolicLink())
-})
+t.test(
+  'a removed file, and one that became a link or a folder, is not there',
+  { buffered: true },
+  async (t) => {
+    const { text, at, backend } = await aged(t, {
+      '/user/a': 'a',
+      '/user/b': 'b',
+      '/user/c': 'c',
+      '/user/d/e': 'e',
+    })
+    for (const path of ['/user/a', '/user/b', '/user/c', '/user/d/e']) await text(path)
+    unlinkSync(at('/user/a'))
+    linkSync(at('/user/b'), at('/user/same'))
+    unlinkSync(at('/user/b'))
+    symlinkSync('same', at('/user/b'))
+    await backend.remove('/user/c')
+    await backend.makeDirectory('/user/c')
+    rmSync(at('/user/d'), { recursive: true })
+    writeFileSync(at('/user/d'), 'a file now')
+    for (const path of ['/user/a', '/user/b', '/user/d/e'])
+      await t.rejects(text(path), { code: 'NOT_FOUND' }, path)
+    await t.rejects(text('/user/c'), { code: 'CONFLICT' })
+    t.ok(lstatSync(at('/user/b')).isSymbolicLink())
+  },
+)
 
-t.test('a file that changed a moment ago is read from the disk each time', async (t) => {
+t.test('a file that changed a moment ago is read from the disk each time', { buffered: true }, async (t) => {
   const { text, at, reads } = await aged(t, { '/file': 'first' })
   for (let round = 0; round < 200; round += 1) {
     const content = `${round}`.padStart(5, '0')
@@ -139,7 +146,7 @@ t.test('a file that changed a moment ago is read from the disk each time', async
   t.ok(reads() >= 200)
 })
 
-t.test('the memory is bounded, and what was used last stays', async (t) => {
+t.test('the memory is bounded, and what was used last stays', { buffered: true }, async (t) => {
   const files = Object.fromEntries(
     Array.from({ length: 40 }, (_, index) => [`/file-${index}`, 'x'.repeat(10_000)]),
   )
@@ -156,7 +163,7 @@ t.test('the memory is bounded, and what was used last stays', async (t) => {
   t.equal(reads(), before + 1, 'used long ago')
 })
 
-t.test('without memory every read is from the disk', async (t) => {
+t.test('without memory every read is from the disk', { buffered: true }, async (t) => {
   const { text, reads } = await aged(t, { '/file': 'x' }, 0)
   await text('/file')
   await text('/file')
