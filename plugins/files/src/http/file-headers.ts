@@ -23,7 +23,7 @@ export function versionHeaders(file: FileEntry): Record<string, string> {
 
 /** The headers of an answer with a file's content, but for its length. */
 export function fileHeaders(file: FileEntry): Record<string, string> {
-  const type = mime.getType(file.name) ?? 'application/octet-stream'
+  const type = mime.getType(file.path) ?? 'application/octet-stream'
   return {
     ...versionHeaders(file),
     'accept-ranges': 'bytes',

@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { type ChangeIntent, openJournal } from '../../src/journal/journal.ts'
+import { captureServices } from '../fixtures/captured-services.ts'
+import { createFilesNode, post, put } from '../fixtures/files-node.ts'
+
+t.test('what a crash left open is decided by what the storage shows', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await createFilesNode({}, { dataFolder })
+  const ada = await first.signIn()
+  const { uuid: userUuid } = ada.user
+  const etag = (await put(ada, '/written', 'x')).headers.get('etag') ?? ''
+  await put(ada, '/not-moved', 'x')
+  await post(ada, 'mkdir', { path: '/folder' })
+  await first.stop()
+  const revision = etag.slice(1, -1)
+
+  const happened: Omit<ChangeIntent, 'userUuid'>[] = [
+    { op: 'write', path: '/written', revision, size: 1 },
+    { op: 'mkdir', path: '/folder' },
+    { op: 'delete', path: '/gone' },
+    { op: 'move', path: '/written', source: '/former', revision },
+    { op: 'move', path: '/folder', source: '/former-folder' },
+  ]
+  const failed: Omit<ChangeIntent, 'userUuid'>[] = [
+    { op: 'write', path: '/written', revision: 'another', size: 1 },
+    { op: 'write', path: '/none', revision: 'x', size: 1 },
+    { op: 'write', path: '/folder', revision: 'x', size: 1 },
+    { op: 'mkdir', path: '/none' },
+    { op: 'mkdir', path: '/written' },
+    { op: 'delete', path: '/written' },
+    { op: 'move', path: '/none', source: '/not-moved', revision },
+    { op: 'move', path: '/folder', source: '/not-moved' },
+  ]
+  const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
+  const head = await journal.head(userUuid)
+  for (const intent of [...happened, ...failed]) await journal.begin({ userUuid, ...intent })
+  await journal.begin({ userUuid, op: 'delete', path: '/last' })
+  await journal.close()
+
+  const services = captureServices()
+  const second = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
+  t.teardown(() => second.stop())
+  const told = await services.changes.read(userUuid, head)
+  t.match(told, [...happened, { op: 'delete', path: '/last' }])
+  t.equal(told.length, happened.length + 1)
+})
+
+t.test('a change stays open while its mount is out of reach, and hides what came later', async (t) => {
+  const dataFolder = t.testdir()
+  const userUuid = '6f6ef3b6-6f3b-4f0e-9d2e-0a5a4f1c9d10'
+  const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
+  await journal.begin({ userUuid, op: 'delete', path: '/gone/a' })
+  await journal.begin({ userUuid, op: 'delete', path: '/b' })
+  await journal.close()
+  const services = captureServices()
+  const node = await createFilesNode(
+    { mounts: { '/gone': 'not-loaded' } },
+    { dataFolder, plugins: [services.plugin] },
+  )
+  t.strictSame(await services.changes.read(userUuid, 0), [])
+  await node.stop()
+
+  const again = captureServices()
+  const later = await createFilesNode(
+    { mounts: { '/gone': 'memory' } },
+    { dataFolder, plugins: [again.plugin] },
+  )
+  t.teardown(() => later.stop())
+  t.match(await again.changes.read(userUuid, 0), [{ path: '/gone/a' }, { path: '/b' }])
+})

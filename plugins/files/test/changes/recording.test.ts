@@ -1,0 +1,78 @@
+import { FileChanged } from '@nodekeep/plugin-sdk'
+import t from 'tap'
+import { captureServices } from '../fixtures/captured-services.ts'
+import { createFilesNode, get, post, put, upload } from '../fixtures/files-node.ts'
+import { shakyBackend } from '../fixtures/shaky-backend.ts'
+
+t.test('every change is in the journal when it is answered', async (t) => {
+  const services = captureServices()
+  const node = await createFilesNode({}, { plugins: [services.plugin] })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const announced: number[] = []
+  services.events.on(FileChanged, ({ userUuid, seq }) => {
+    if (userUuid === ada.user.uuid) announced.push(seq)
+  })
+  const device = { 'x-nodekeep-device': 'laptop' }
+  const etag = (await put(ada, '/a', 'four', device)).headers.get('etag') ?? ''
+  await upload(ada, '/b/c', 'x')
+  await post(ada, 'mkdir', { path: '/d' }, device)
+  await post(ada, 'move', { source: '/a', destination: '/d/a' }, device)
+  await post(ada, 'delete', { path: '/b' })
+  const changes = await services.changes.read(ada.user.uuid, 0)
+  t.match(changes, [
+    { op: 'write', path: '/a', size: 4, revision: etag.slice(1, -1), by: 'laptop' },
+    { op: 'write', path: '/b/c', size: 1 },
+    { op: 'mkdir', path: '/d', by: 'laptop' },
+    { op: 'move', path: '/d/a', source: '/a', revision: etag.slice(1, -1), by: 'laptop' },
+    { op: 'delete', path: '/b' },
+  ])
+  t.notOk(changes[1] && 'by' in changes[1])
+  t.strictSame(
+    announced,
+    changes.map(({ seq }) => seq),
+  )
+  t.equal((await get(ada, 'read', '/d/a')).headers.get('etag'), etag, 'a move keeps the revision')
+
+  const failing = [
+    put(ada, '/d', 'x'),
+    put(ada, '/d/a', 'x', { 'if-match': '"other"' }),
+    post(ada, 'mkdir', { path: '/d' }),
+    post(ada, 'mkdir', { path: '/d/a' }),
+    post(ada, 'delete', { path: '/none' }),
+    post(ada, 'delete', { path: '/d/a' }, { 'if-match': '"other"' }),
+    post(ada, 'move', { source: '/none', destination: '/x' }),
+    post(ada, 'move', { source: '/d', destination: '/d/a' }),
+    put(ada, '/x', 'x', { 'x-nodekeep-device': 'x'.repeat(101) }),
+  ]
+  for (const answer of await Promise.all(failing)) await answer.body?.cancel()
+  t.equal(await services.changes.head(ada.user.uuid), changes.at(-1)?.seq, 'what changes nothing is not told')
+})
+
+t.test('a change that fails after it took effect is told all the same', async (t) => {
+  const services = captureServices()
+  const shaky = shakyBackend()
+  const node = await createFilesNode(
+    { mounts: { '/': 'shaky' } },
+    { plugins: [services.plugin, shaky.plugin] },
+  )
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  await put(ada, '/moved', 'x')
+  shaky.afterChange = () => {
+    throw new Error('the connection broke')
+  }
+  const answers = [
+    await put(ada, '/written', 'x'),
+    await post(ada, 'mkdir', { path: '/made' }),
+    await post(ada, 'move', { source: '/moved', destination: '/there' }),
+    await post(ada, 'delete', { path: '/written' }),
+  ]
+  for (const { status } of answers) t.equal(status, 500)
+  t.match(await services.changes.read(ada.user.uuid, 1), [
+    { op: 'write', path: '/written' },
+    { op: 'mkdir', path: '/made' },
+    { op: 'move', path: '/there', source: '/moved' },
+    { op: 'delete', path: '/written' },
+  ])
+})

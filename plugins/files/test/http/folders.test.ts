@@ -1,0 +1,108 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
+
+t.test('listing, looking, making, deleting and moving', async (t) => {
+  const node = await createFilesNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+  t.test('answers have exactly the fields of the interface', async (t) => {
+    await put(ada, '/docs/a', 'four')
+    await post(ada, 'mkdir', { path: '/docs/b' })
+    const entries = (await (await get(ada, 'readdir', '/docs')).json()) as Record<string, unknown>[]
+    t.match(entries, [
+      { name: 'a', type: 'file', size: 4, modified: isTime },
+      { name: 'b', type: 'directory', modified: isTime },
+    ])
+    t.strictSame(entries.map(Object.keys), [
+      ['name', 'type', 'size', 'modified'],
+      ['name', 'type', 'modified'],
+    ])
+    for (const [path, name, type, size] of [
+      ['/docs/a', 'a', 'file', 4],
+      ['/docs', 'docs', 'directory', 0],
+      ['/', '/', 'directory', 0],
+    ]) {
+      const entry = (await (await get(ada, 'stat', String(path))).json()) as object
+      t.match(entry, { name, path, type, size, modified: isTime, created: isTime })
+      t.strictSame(Object.keys(entry), ['name', 'path', 'type', 'size', 'modified', 'created'])
+    }
+    const answers: [Promise<Response>, object][] = [
+      [post(ada, 'mkdir', { path: '/docs/new/inner' }), { success: true, path: '/docs/new/inner' }],
+      [post(ada, 'mkdir', { path: '/docs/new/inner' }), { success: true, path: '/docs/new/inner' }],
+      [post(ada, 'move', { source: '/docs/a', destination: '/docs/c' }), { success: true, path: '/docs/c' }],
+      [post(ada, 'delete', { path: '/docs' }), { success: true }],
+    ]
+    for (const [answer, body] of answers) {
+      t.equal((await answer).status, 200)
+      t.strictSame(await (await answer).json(), body)
+    }
+  })
+
+  t.test('bodies that are not right', async (t) => {
+    const wrong: [string, unknown][] = [
+      ['mkdir', {}],
+      ['mkdir', { path: 7 }],
+      ['mkdir', { path: '/a', mode: 7 }],
+      ['delete', { path: null }],
+      ['delete', { path: '/' }],
+      ['delete', []],
+      ['move', { source: '/a' }],
+      ['move', { source: '/a', destination: '/b', overwrite: 'yes' }],
+      ['move', { source: '/', destination: '/b' }],
+      ['mkdir', { path: '/\ud800' }],
+    ]
+    for (const [endpoint, body] of wrong) {
+      const answer = await post(ada, endpoint, body)
+      t.equal(answer.status, 400, `${endpoint} ${JSON.stringify(body)}`)
+      t.match(await answer.json(), { error: true, code: 'VALIDATION_ERROR' })
+    }
+  })
+
+  t.test('what is already there is moved onto only when that is said', async (t) => {
+    await put(ada, '/m/a', 'a')
+    await put(ada, '/m/b', 'b')
+    const move = { source: '/m/a', destination: '/m/b' }
+    t.equal((await post(ada, 'move', move)).status, 409)
+    t.equal((await post(ada, 'move', { ...move, overwrite: false })).status, 409)
+    t.equal((await post(ada, 'move', { ...move, overwrite: true })).status, 200)
+    t.equal(await (await get(ada, 'read', '/m/b')).text(), 'a')
+  })
+
+  t.test('a delete may name the version that it means', async (t) => {
+    const etag = (await put(ada, '/version', '1')).headers.get('etag') ?? ''
+    await put(ada, '/version', '2')
+    t.equal((await post(ada, 'delete', { path: '/version' }, { 'if-match': etag })).status, 412)
+    t.equal((await post(ada, 'delete', { path: '/version' }, { 'if-match': '*' })).status, 200)
+    t.equal((await post(ada, 'delete', { path: '/version' }, { 'if-match': '*' })).status, 412)
+  })
+
+  t.test('a large folder comes sorted and whole, and what else is in it is not shown', async (t) => {
+    const folder = join(node.dataFolder, 'files', ada.user.uuid, 'large')
+    await mkdir(folder)
+    const names = Array.from({ length: 1201 }, (_, index) => `file-${index}`)
+    await Promise.all(names.map((name) => writeFile(join(folder, name), '')))
+    await symlink('/etc/passwd', join(folder, 'passwd'))
+    const answer = await get(ada, 'readdir', '/large')
+    t.match(answer.headers.get('content-type'), 'application/json')
+    const entries = (await answer.json()) as { name: string }[]
+    t.strictSame(
+      entries.map(({ name }) => name),
+      names.toSorted(),
+    )
+    t.equal((await get(ada, 'read', '/large/passwd')).status, 404)
+  })
+
+  t.test('exactly as many entries as are written at once', async (t) => {
+    for (const count of [0, 1, 499, 500, 501, 1000]) {
+      const folder = join(node.dataFolder, 'files', ada.user.uuid, `exactly-${count}`)
+      await mkdir(folder)
+      for (let index = 0; index < count; index += 1) await writeFile(join(folder, `${index}`), '')
+      const entries = (await (await get(ada, 'readdir', `/exactly-${count}`)).json()) as unknown[]
+      t.equal(entries.length, count)
+    }
+  })
+})

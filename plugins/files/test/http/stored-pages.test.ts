@@ -1,0 +1,71 @@
+import t from 'tap'
+import { createFilesNode, get, put } from '../fixtures/files-node.ts'
+
+const page = '<script>document.title = "ran"</script>'
+
+/** What a browser would run if it opened it as what its name says. */
+const active = [
+  'x.html',
+  'x.htm',
+  'x.xhtml',
+  'x.svg',
+  'x.svgz',
+  'x.xml',
+  'x.xsl',
+  'x.js',
+  'x.mjs',
+  'x.pdf',
+  'x.mhtml',
+  'x.swf',
+  'x.css',
+  'x.json',
+  'x',
+  'x.unknown',
+  'html',
+  '.html',
+]
+
+/** What a browser only shows. */
+const passive = ['x.png', 'x.JPG', 'x.webp', 'x.mp4', 'x.mp3', 'x.txt', 'x.html.txt']
+
+t.test("stored pages can't act as the node", async (t) => {
+  const node = await createFilesNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  for (const name of [...active, ...passive]) {
+    await put(ada, `/${name}`, page, { 'content-type': 'text/html' })
+    const whole = await get(ada, 'read', `/${name}`)
+    const part = await get(ada, 'read', `/${name}`, { headers: { range: 'bytes=0-' } })
+    for (const { headers } of [whole, part]) {
+      const policy = headers.get('content-security-policy') ?? ''
+      t.match(policy, /(^|; )default-src 'none'(;|$)/, `${name}: nothing is loaded or run`)
+      t.match(policy, /(^|; )sandbox(;|$)/, `${name}: no origin, no scripts, no forms`)
+      t.equal(headers.get('x-content-type-options'), 'nosniff', `${name}: it is what its name says`)
+      const disposition = active.includes(name) ? /^attachment/ : /^inline/
+      t.match(headers.get('content-disposition'), disposition, `${name} is ${disposition}`)
+    }
+    await Promise.all([whole.body?.cancel(), part.body?.cancel()])
+  }
+})
+
+t.test('the type of a file is that of its name, whatever was said when it was stored', async (t) => {
+  const node = await createFilesNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const types: [string, string][] = [
+    ['a.txt', 'text/plain; charset=utf-8'],
+    ['a.md', 'text/markdown; charset=utf-8'],
+    ['a.html', 'text/html; charset=utf-8'],
+    ['a.PNG', 'image/png'],
+    ['a.tar.gz', 'application/gzip'],
+    ['a.wasm', 'application/wasm'],
+    ['a', 'application/octet-stream'],
+    ['a.', 'application/octet-stream'],
+    ['png', 'application/octet-stream'],
+    ['.png', 'application/octet-stream'],
+  ]
+  for (const [name, type] of types) {
+    await put(ada, `/types/${name}`, 'x', { 'content-type': 'image/gif' })
+    t.equal((await get(ada, 'read', `/types/${name}`)).headers.get('content-type'), type, name)
+  }
+})
