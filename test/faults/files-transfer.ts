@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { setInterval } from 'node:timers/promises'
+import type { FilesProcess } from './files-process.ts'
+
+const chunk = Buffer.alloc(1024 * 1024, 'some bytes ')
+
+/** Sends a file of so many mebibytes as a raw body. */
+export async function sendFile(node: FilesProcess, path: string, mebibytes: number): Promise<void> {
+  const size = mebibytes * chunk.length
+  const sending = open(node, 'PUT', `/write?path=${path}`, { 'content-length': size })
+  const answered = once(sending, 'response') as Promise<[IncomingMessage]>
+  for (let sent = 0; sent < mebibytes; sent += 1) {
+    if (!sending.write(chunk)) await once(sending, 'drain')
+  }
+  sending.end()
+  const [answer] = await answered
+  answer.resume()
+  assert.equal(answer.statusCode, 200)
+  await once(answer, 'end')
+}
+
+/** Receives a file, and answers how many mebibytes came. */
+export async function receiveFile(node: FilesProcess, path: string): Promise<number> {
+  const asking = open(node, 'GET', `/read?path=${path}`, {})
+  asking.end()
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+  assert.equal(answer.statusCode, 200)
+  let size = 0
+  answer.on('data', (bytes: Buffer) => {
+    size += bytes.length
+  })
+  await once(answer, 'end')
+  return size / chunk.length
+}
+
+/** Answers the most mebibytes that a process held in its own memory while something was done. */
+export async function peakWhile(pid: number, work: Promise<unknown>): Promise<number> {
+  const done = new AbortController()
+  let peak = 0
+  const watch = async () => {
+    for await (const _ of setInterval(20, undefined, { signal: done.signal })) {
+      peak = Math.max(peak, await memoryOf(pid))
+    }
+  }
+  const watching = watch().catch((error) => {
+    if (!done.signal.aborted) throw error
+  })
+  await work.finally(() => done.abort())
+  await watching
+  return peak
+}
+
+/** Mebibytes in a process's own memory (`RssAnon` of proc(5), which leaves out the pages of files). */
+export async function memoryOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) / 1024
+}
+
+function open(node: FilesProcess, method: string, path: string, headers: object): ClientRequest {
+  const authorization = `Bearer ${node.session.token}`
+  return request(new URL(path, node.url), { method, agent: false, headers: { authorization, ...headers } })
+}
