@@ -28,11 +28,12 @@ export function createKernelReader<T extends object>(entries: RegistryEntries): 
 }
 
 function onOwnersAccount<T extends object>(entries: RegistryEntries, name: string, entry: T): T {
-  return new Proxy(entry, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key)
+  // A proxy of the entry itself could not replace the methods of one that is frozen.
+  return new Proxy({} as T, {
+    get(_target, key) {
+      const value: unknown = Reflect.get(entry, key)
       if (typeof value !== 'function') return value
-      return (...args: unknown[]) => entries.runAsOwner(name, () => value.apply(target, args))
+      return (...args: unknown[]) => entries.runAsOwner(name, () => value.apply(entry, args))
     },
   })
 }
