@@ -1,10 +1,25 @@
 #!/usr/bin/env node
+import { chmodSync, mkdirSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 
 // Compiled code of the libraries is kept between starts, which saves a good part of each. Node's own choice would be
 // the system's temporary folder, where others could put code of theirs.
-enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'nodekeep'))
+const cache = privateFolder()
+if (cache !== null) enableCompileCache(cache)
 const { run } = await import('#command-line')
 await run(process.argv.slice(2))
+
+/** A folder that nobody else can write to, whatever the umask; `null` for a user without a home. */
+function privateFolder() {
+  const { XDG_CACHE_HOME: given = '' } = process.env
+  try {
+    const folder = join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'nodekeep')
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    chmodSync(folder, 0o700)
+    return folder
+  } catch {
+    return null
+  }
+}

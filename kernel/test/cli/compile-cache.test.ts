@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { test } from 'tap'
+
+const program = fileURLToPath(new URL('../../bin/nodekeep.js', import.meta.url))
+
+/** Runs the command under a umask that takes nothing away. */
+async function version(env: NodeJS.ProcessEnv, cwd: string): Promise<string> {
+  const command = 'umask 000; exec "$0" --conditions=nodekeep-source "$1" --version'
+  const ran = promisify(execFile)('/bin/sh', ['-c', command, process.execPath, program], { env, cwd })
+  return (await ran).stdout
+}
+
+test('compiled code is kept where nobody else can put any', async (t) => {
+  const home = t.testdir()
+  await version({ HOME: home }, home)
+  const folder = join(home, '.cache/nodekeep')
+  for (const made of [join(home, '.cache'), folder]) t.equal(statSync(made).mode & 0o777, 0o700, made)
+
+  chmodSync(folder, 0o777)
+  await version({ HOME: home }, home)
+  t.equal(statSync(folder).mode & 0o777, 0o700, 'an open folder is restricted')
+})
+
+test('without a place for it nothing is kept, and the command works', async (t) => {
+  const home = t.testdir({ file: '' })
+  mkdirSync(join(home, 'here'))
+  t.match(await version({ HOME: join(home, 'file') }, home), /^\d+\.\d+/)
+  await version({ HOME: join(home, 'here'), XDG_CACHE_HOME: 'relative' }, home)
+  t.notOk(existsSync(join(home, 'relative')), 'a relative path is none (XDG Base Directory Specification)')
+})
