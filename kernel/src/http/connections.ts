@@ -36,6 +36,13 @@ export class Connections {
     this.#latest.set(request.socket, { request, response })
   }
 
+  /** Goes on when all requests that came on the connection are answered, so that no answer overtakes another. */
+  whenAnswered(socket: Duplex, next: () => void): void {
+    const latest = this.#latest.get(socket)
+    if (latest === undefined || latest.response.closed) next()
+    else latest.response.once('close', next)
+  }
+
   /**
    * Deals with bytes that are no HTTP. Requests that came before them on the connection are still answered.
    *

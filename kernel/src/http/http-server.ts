@@ -42,8 +42,12 @@ export class HttpServer {
     // Whether the body is wanted at all is decided on the way to the route, which then asks for it.
     this.#server.on('checkContinue', (request, response) => this.#handle(request, response))
     this.#server.on('checkExpectation', (request, response) => this.#handle(request, response))
-    this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
-    this.#server.on('connect', (_request, socket) => this.#refuse(socket, noTunnels))
+    this.#server.on('upgrade', (request, socket, head) =>
+      this.#connections.whenAnswered(request.socket, () => this.#upgrade(request, socket, head)),
+    )
+    this.#server.on('connect', (request, socket) =>
+      this.#connections.whenAnswered(request.socket, () => this.#refuse(socket, noTunnels)),
+    )
     this.#server.on('clientError', (error, socket) => this.#fail(error, socket))
   }
 

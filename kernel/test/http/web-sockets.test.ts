@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { createTestNode } from '@nodekeep/kernel/testing'
 import { definePlugin, type ErrorCode } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
@@ -18,6 +19,7 @@ const sockets = definePlugin({
     routes(
       (app) => {
         app.get('/plain', { config: open }, async () => ({ plain: true }))
+        app.get('/slow', { config: open }, () => delay(100, { slow: true }))
         app.get('/echo', { websocket: true, config: open }, (socket) => {
           socket.on('message', (message: Buffer) => socket.send(String(message)))
         })
@@ -60,6 +62,25 @@ test('handshakes that lead to no WebSocket get an error of the table', async (t)
     t.equal(await connection.ended(), '', `${name}: nothing follows`)
   }
   t.equal((await node.fetch('/plain')).status, 200)
+})
+
+test('an upgrade waits for the answers to what came before it', async (t) => {
+  const node = await createTestNode({ plugins: [sockets] })
+  t.teardown(() => node.stop())
+  const before = rawRequest('GET', '/slow') + rawRequest('GET', '/plain')
+  for (const [name, request, status] of [
+    ['a WebSocket', rawRequest('GET', '/echo', handshake), 101],
+    ['no session', rawRequest('GET', '/mine', handshake), 401],
+    ['no WebSocket', rawRequest('GET', '/nothing', handshake), 404],
+    ['a tunnel', rawRequest('CONNECT', 'node.test:80'), 405],
+  ] as const) {
+    const connection = rawConnection(node.url)
+    connection.send(before + request)
+    t.match(await connection.answer(), { status: 200, body: '{"slow":true}' }, name)
+    t.match(await connection.answer(), { status: 200, body: '{"plain":true}' }, name)
+    t.equal((await connection.answer()).status, status, name)
+    connection.close()
+  }
 })
 
 test('ordinary requests, and upgrades to something else', async (t) => {
