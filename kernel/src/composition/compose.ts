@@ -124,8 +124,12 @@ function createAccess({ authenticator, configuration }: KernelCradle): AccessChe
   const { cors, publicUrl } = configuration.kernel.server
   // A proxy in front of the node may hand on another Host than the one in the browser's address bar.
   const own = publicUrl === undefined ? [] : [publicUrl]
-  const origins = [...cors.origins, ...own].map((url) => new URL(url).origin)
-  return createAccessCheck(authenticator, new Set(origins))
+  return createAccessCheck(authenticator, new Set(originsOf([...cors.origins, ...own])))
+}
+
+/** Origins as browsers write them: configuration may have a slash at the end, upper case, or the port 443. */
+function originsOf(urls: readonly string[]): string[] {
+  return urls.map((url) => new URL(url).origin)
 }
 
 function createSignIn(cradle: KernelCradle): SignIn {
@@ -156,7 +160,7 @@ function createAppFactory({
       checkAccess,
       bodyLimit: server.bodyLimit,
       bodyTimeoutMs: server.bodyTimeoutSeconds * 1000,
-      corsOrigins: server.cors.origins,
+      corsOrigins: originsOf(server.cors.origins),
       logsAnswers: ['debug', 'trace'].includes(log.level),
       trustedProxies: server.trustedProxies,
       loadTimeoutMs: loader.setupTimeoutMs,

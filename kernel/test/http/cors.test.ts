@@ -63,6 +63,17 @@ test('pages of a configured origin may call, and read errors too', async (t) => 
   await checkErrorResponse(t, stray, 'METHOD_NOT_ALLOWED', 'OPTIONS that is no preflight')
 })
 
+test('an origin counts however the configuration writes it', async (t) => {
+  for (const written of [`${app}/`, 'HTTPS://App.Test', `${app}:443`]) {
+    const config = { server: { cors: { origins: [written] } } }
+    const node = await createTestNode({ plugins: [probe], config })
+    t.teardown(() => node.stop())
+    const asked = await node.fetch('/mine', { method: 'OPTIONS', headers: { origin: app, ...preflight } })
+    t.equal(asked.status, 204, written)
+    t.equal(asked.headers.get('access-control-allow-origin'), app, written)
+  }
+})
+
 test('a late body and a broken one are told to such pages as well', async (t) => {
   const node = await createTestNode({
     plugins: [probe],
