@@ -14,6 +14,7 @@ export interface AuthenticatorOptions {
 
 interface Remembered {
   readonly user: AuthenticatedUser
+  /** By the clock that nobody sets: a revocation must not wait for a clock that was set back. */
   readonly believedUntil: number
 }
 
@@ -48,7 +49,9 @@ export class Authenticator {
   /** The user if this token was checked a moment ago; `undefined` when it has to be looked up. */
   cached(token: string): AuthenticatedUser | undefined {
     const remembered = this.#remembered.get(token)
-    return remembered !== undefined && remembered.believedUntil > Date.now() ? remembered.user : undefined
+    return remembered !== undefined && remembered.believedUntil > performance.now()
+      ? remembered.user
+      : undefined
   }
 
   /** The user behind a token; `null` when the token is unknown, over, revoked, or its user not to be let in. */
@@ -90,7 +93,8 @@ export class Authenticator {
   }
 
   #believeUntil(session: SessionRecord, now: number): number {
-    return Math.min(now + this.#believeMs, session.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY)
+    const left = session.expiresAt === null ? Number.POSITIVE_INFINITY : session.expiresAt.getTime() - now
+    return performance.now() + Math.min(this.#believeMs, left)
   }
 
   #remember(token: string, user: AuthenticatedUser, believedUntil: number): void {

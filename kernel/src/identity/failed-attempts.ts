@@ -31,7 +31,7 @@ export interface FailedAttemptsOptions {
   readonly capacity: number
 }
 
-/** Counts failures by client address, in bounded memory. */
+/** Counts failures by client address, in bounded memory. A clock that is set changes nothing. */
 export class FailedAttempts {
   readonly #options: FailedAttemptsOptions
   readonly #windows = new Map<string, Window>()
@@ -48,7 +48,7 @@ export class FailedAttempts {
   count(address: string | undefined): number {
     const { limit, windowMs, capacity } = this.#options
     const group = addressGroup(address)
-    const now = Date.now()
+    const now = performance.now()
     let window = this.#windows.get(group)
     if (window === undefined || window.since + windowMs <= now) {
       this.#windows.delete(group)

@@ -111,6 +111,19 @@ test('who tries tokens is slowed down, and a right one is let in all the same', 
   t.equal((await fetch('/whoami')).status, 200, 'nor is anybody without a token concerned')
 })
 
+test('the cookie of another program on the same host is no wrong token', async (t) => {
+  const { fetch } = await loginNode(t)
+  const statuses = new Set<number>()
+  for (let n = 0; n < 70; n += 1) {
+    const response = await fetch('/whoami', {
+      headers: { cookie: 'session=eyJfcGVybWFuZW50Ijp0cnVlfQ.Zx.abc' },
+    })
+    await response.arrayBuffer()
+    statuses.add(response.status)
+  }
+  t.same([...statuses], [200], 'nobody is slowed down')
+})
+
 test('tokens differ and have their form', async (t) => {
   const tokens = Array.from({ length: 1000 }, () => createToken('session'))
   t.equal(new Set(tokens).size, 1000)
@@ -159,6 +172,15 @@ test('failures are counted by client, in a window, and in bounded memory', async
   t.ok(failures.count('10.0.0.1') > 0)
   hits('10.0.0.3')
   t.equal(failures.count('unknown'), 0, 'the oldest was forgotten')
+  const back = new FailedAttempts({ limit: 1, windowMs: 50, capacity: 3 })
+  t.same([back.count('10.0.0.1'), back.count('10.0.0.1')], [0, 1])
+  const now = Date.now
+  t.teardown(() => {
+    Date.now = now
+  })
+  Date.now = () => now() - 3_600_000
+  await new Promise((resolve) => setTimeout(resolve, 80))
+  t.equal(back.count('10.0.0.1'), 0, 'a clock that was set back makes the wait no longer')
   const brief = new FailedAttempts({ limit: 0, windowMs: 1, capacity: 3 })
   t.equal(brief.count('10.0.0.1'), 1, 'whole seconds, and never none')
 })
