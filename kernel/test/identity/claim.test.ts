@@ -49,9 +49,20 @@ test('people may type the code as they like', async (t) => {
 })
 
 test('of many who claim at once, one becomes the owner', async (t) => {
-  const { node, signIn } = await loginNode(t, { unclaimed: true, config: { auth: { admission: 'owner' } } })
-  const claim = node.claimCode() ?? ''
   const wallets = Array.from({ length: 20 }, (_, n) => wallet(n + 1))
+  const all = Promise.withResolvers<void>()
+  let proven = 0
+  const { node, signIn } = await loginNode(t, {
+    unclaimed: true,
+    config: { auth: { admission: 'owner' } },
+    async verify({ uuid, address }) {
+      proven += 1
+      if (proven === wallets.length) all.resolve()
+      await all.promise
+      return { uuid, address }
+    },
+  })
+  const claim = node.claimCode() ?? ''
   const statuses = await Promise.all(wallets.map(async (each) => (await signIn(each, { claim })).status))
   t.same(statuses.toSorted(), [200, ...Array.from({ length: 19 }, () => 403)])
   const winner = wallets[statuses.indexOf(200)]

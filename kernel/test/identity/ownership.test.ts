@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { expectError } from './fixtures/expect-error.ts'
 import { dataFolder, loginNode, owner, wallet } from './fixtures/login-node.ts'
+import { changeState } from './fixtures/state-file.ts'
 
 const [ada, bob, eve] = [wallet(1), wallet(2), wallet(3)]
 
@@ -34,6 +35,17 @@ test('another auth.owner moves the ownership with the next start', async (t) => 
   const third = await loginNode(t, { dataFolder: folder, unclaimed: true })
   t.equal((await third.node.accounts.owner())?.wallet, bob, 'and without the key the owner stays')
   t.equal(third.node.claimCode(), null)
+})
+
+test('while somebody else is the owner, the configured one is not let in as such', async (t) => {
+  const folder = await dataFolder(t)
+  const auth = { owner: ada, admission: 'owner' }
+  const { node, signIn } = await loginNode(t, { dataFolder: folder, config: { auth } })
+  // A command with another configuration, beside the running node.
+  await node.accounts.ensure(bob)
+  changeState(folder, 'UPDATE users SET owner = 1 WHERE wallet = ?', bob)
+  await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
+  t.equal((await node.accounts.owner())?.wallet, bob)
 })
 
 test('whoever becomes the owner is not disabled, nor deleted later', async (t) => {

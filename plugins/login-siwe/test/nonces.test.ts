@@ -39,6 +39,21 @@ test('a nonce is used once, also when many try at the same time', async (t) => {
   t.notOk(await nonces.consume('0'.repeat(32)), 'one that was never given out')
 })
 
+test('of two processes that try one nonce at the same time, one uses it', async (t) => {
+  const store = await state(t)
+  const giver = new Nonces(store, 60_000, 100)
+  const other = new Nonces(store, 60_000, 100)
+  for (const [first, second] of [
+    [giver, other],
+    [other, giver],
+    [other, new Nonces(store, 60_000, 100)],
+  ] as const) {
+    const { value } = await giver.issue()
+    const outcomes = await Promise.all([first.consume(value), second.consume(value)])
+    t.equal(outcomes.filter(Boolean).length, 1)
+  }
+})
+
 test('a flood of requests fills no disk, and the newest stay good', async (t) => {
   const store = await state(t)
   const nonces = new Nonces(store, 60_000, 10)
