@@ -110,7 +110,7 @@ const auth = Type.Object(
       minimum: 1,
       description: 'How often one client address may try to sign in, each minute.',
     }),
-    signInTimeoutMs: milliseconds(15000, 'Longest time that a login provider may take'),
+    signInTimeoutMs: milliseconds(15000, 'Longest time that a login provider may take to verify a sign-in.'),
     deletionGraceDays: Type.Integer({
       default: 7,
       minimum: 0,
