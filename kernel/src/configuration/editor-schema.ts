@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox'
 import { closeSchema } from './closed-schema.ts'
 import { kernelSchema, pluginSchema } from './kernel-schema.ts'
-import { type JsonSchema, jsonSchema, typesOf } from './schema-walk.ts'
+import { type JsonSchema, jsonSchema, subschemas, typesOf } from './schema-walk.ts'
 
 const preset: JsonSchema = { type: 'string', description: 'Path of another file, relative to this one.' }
 
@@ -51,7 +51,7 @@ function partial(schema: JsonSchema): JsonSchema {
     }
   }
   for (const name of ['anyOf', 'oneOf', 'allOf'] as const) {
-    if (schema[name]) open[name] = schema[name].map(partial)
+    if (schema[name]) open[name] = schema[name].map((child) => ('const' in child ? child : partial(child)))
   }
   if (Array.isArray(schema.items)) open.items = schema.items.map(partial)
   else if (schema.items) open.items = partial(schema.items as JsonSchema)
@@ -60,10 +60,20 @@ function partial(schema: JsonSchema): JsonSchema {
   }
   const types = typesOf(schema)
   const { description, default: fallback } = schema
-  if (types.size === 0 || types.has('string') || types.has('object')) return open
+  if (types.size === 0 || types.has('object') || takesAnyText(schema)) return open
   return {
     anyOf: [open, { type: 'string', pattern: '\\$\\{' }],
     ...(description && { description }),
     ...(fallback !== undefined && { default: fallback }),
   }
+}
+
+const textRules = ['const', 'enum', 'pattern', 'format', 'minLength', 'maxLength']
+
+/** Whether a schema takes every text, and so also a reference to a variable. */
+function takesAnyText(schema: JsonSchema): boolean {
+  return subschemas(schema).some(
+    (branch) =>
+      [branch.type].flat().includes('string') && !textRules.some((rule) => branch[rule] !== undefined),
+  )
 }

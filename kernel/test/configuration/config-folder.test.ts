@@ -42,7 +42,7 @@ test('every section and every key is described', async (t) => {
 
 test('the schema for editors accepts what the node accepts', async (t) => {
   const ajv = new Ajv({ strict: false, logger: false })
-  const ai = Type.Object({ apiKey: Secret(), limit: Type.Integer() })
+  const ai = Type.Object({ apiKey: Secret({ minLength: 32 }), limit: Type.Integer() })
   const check = ajv.compile(
     editorSchema(
       new Map([
@@ -61,7 +61,9 @@ test('the schema for editors accepts what the node accepts', async (t) => {
       extends: ['a.json'],
       server: { port: reference('P') },
       data: 'x',
-      ai: { limit: reference('L') },
+      log: { level: reference('LEVEL') },
+      auth: { owner: reference('OWNER'), allowlist: [reference('ADA')] },
+      ai: { apiKey: reference('KEY'), limit: reference('L') },
       quiet: {},
     },
     { extends: 'a.json', plugins: { a: true, b: { from: 'x' } }, ai: { limit: 5 } },
@@ -71,7 +73,9 @@ test('the schema for editors accepts what the node accepts', async (t) => {
   for (const wrong of [
     { server: { prot: 1 } },
     { server: { port: 'x' } },
+    { log: { level: 'loud' } },
     { ai: { key: 1 } },
+    { ai: { apiKey: 'short' } },
     { quiet: { a: 1 } },
     { plugins: { a: 'x' } },
   ]) {
