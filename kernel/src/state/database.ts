@@ -5,6 +5,7 @@ import { Gate } from './gate.ts'
 import { openFailure } from './open-failure.ts'
 import { applySchema, kernelSchema, type SchemaStep } from './schema.ts'
 import { createSql, type Sql } from './sql.ts'
+import { statementFailure } from './statement-failure.ts'
 
 /**
  * The node's only connection to `state.sqlite`, shared by everything in the kernel.
@@ -27,11 +28,20 @@ export class StateDatabase {
     this.#file = file
   }
 
-  /** Runs statements, each durable when it returns. The work must not be asynchronous. */
+  /**
+   * Runs statements, each durable when it returns. The work must not be asynchronous.
+   *
+   * Rejects with NodekeepError INSUFFICIENT_STORAGE on a full disk, and with SERVICE_UNAVAILABLE when another
+   * program holds the file for too long.
+   */
   use<T>(work: (sql: Sql) => T): Promise<T> {
     return this.#gate.pass(() => {
       this.#assertOpen()
-      return work(this.#sql)
+      try {
+        return work(this.#sql)
+      } catch (error) {
+        throw statementFailure(error)
+      }
     })
   }
 

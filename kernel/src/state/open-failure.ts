@@ -3,16 +3,16 @@ import { unwritableFolder } from './data-folder.ts'
 import { HistoryMismatch } from './history.ts'
 
 /** SQLite's primary result codes: https://www.sqlite.org/rescode.html */
-const BUSY = 5
+export const BUSY = 5
 const READONLY = 8
 const CORRUPT = 11
-const FULL = 13
+export const FULL = 13
 const CANTOPEN = 14
 const NOTADB = 26
 
 /** The primary result code of an error of `node:sqlite`, or `undefined` for any other error. */
 export function sqliteCode(error: unknown): number | undefined {
-  const { errcode } = error as { errcode?: unknown }
+  const { errcode } = (error ?? {}) as { errcode?: unknown }
   // Extended codes carry the primary one in their lowest byte.
   return typeof errcode === 'number' ? errcode & 0xff : undefined
 }

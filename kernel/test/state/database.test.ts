@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import { openStateDatabase, type StateDatabase } from '../../src/state/database.ts'
 import { kernelSchema, type SchemaStep } from '../../src/state/schema.ts'
@@ -38,6 +39,36 @@ test('the connection is set up for durability', async (t) => {
   t.equal(await pragma('synchronous'), 2, 'FULL')
   t.equal(await pragma('foreign_keys'), 1)
   t.equal(await pragma('busy_timeout'), 5000)
+  await database.close()
+})
+
+test('a full disk and a locked file are told from faults of the program, and go by', async (t) => {
+  const database = await openStateDatabase(t.testdir(), schema)
+  const pragma = (text: string) => database.use((sql) => sql.get(`PRAGMA ${text}`))
+  const pages = Number((await pragma('page_count'))?.page_count)
+  await pragma(`max_page_count = ${pages}`)
+  const long = 'x'.repeat(100_000)
+  const full = { code: 'INSUFFICIENT_STORAGE', message: /disk .* is full/ }
+  await t.rejects(add(database, long), full)
+  await t.rejects(
+    database.transaction((sql) => sql.run('INSERT INTO notes VALUES (?)', long)),
+    full,
+  )
+  await pragma('max_page_count = 1000000')
+
+  await pragma('busy_timeout = 10')
+  const other = new DatabaseSync(database.path)
+  other.exec('BEGIN IMMEDIATE')
+  const held = { code: 'SERVICE_UNAVAILABLE', headers: { 'retry-after': '5' } }
+  await t.rejects(add(database, 'a'), held)
+  await t.rejects(
+    database.transaction((sql) => sql.run('INSERT INTO notes VALUES (?)', 'a')),
+    held,
+  )
+  t.same(await texts(database), [], 'reading goes on')
+  other.close()
+  await add(database, 'b')
+  t.same(await texts(database), ['b'])
   await database.close()
 })
 
