@@ -4,7 +4,7 @@ import type { StorageBackend } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { openLocalBackend } from '../src/open-local-backend.ts'
 import { createPowerCutDisk, type PowerCutDisk } from './fixtures/power-cut-disk.ts'
-import { chunks, contentsOf, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
+import { chunks, contentsOf, folderInMemory, leftovers } from './fixtures/storage-folder.ts'
 
 type Change = (backend: StorageBackend) => Promise<unknown>
 
@@ -88,7 +88,7 @@ async function outcomes(t: Test, change: Change) {
 
 /** A root with some files. */
 function prepared(t: Test): string {
-  const root = temporaryFolder(t)
+  const root = folderInMemory(t)
   for (const folder of ['folder/inner', 'second', 'empty'])
     mkdirSync(join(root, 'user', folder), { recursive: true })
   for (const file of ['folder/file', 'folder/inner/file', 'other', 'second/file']) {
@@ -115,7 +115,7 @@ async function cutDuring(
 }
 
 function leave(t: Test, write: (folder: string) => void): string {
-  const folder = join(temporaryFolder(t), 'left')
+  const folder = join(folderInMemory(t), 'left')
   write(folder)
   return folder
 }

@@ -52,7 +52,6 @@ async function attempts(backend: StorageBackend, path: string): Promise<Record<s
     list: () => Array.fromAsync(backend.list(path)),
     remove: () => backend.remove(path),
     'move away': () => backend.move(path, '/user/moved'),
-    write: () => backend.write(path, chunks('written')),
     'write if absent': () => backend.write(path, chunks('written'), { ifAbsent: true }),
     'make a folder': () => backend.makeDirectory(path),
     'move onto': () => backend.move('/user/real/file', path, { overwrite: true }),
@@ -67,7 +66,7 @@ async function attempts(backend: StorageBackend, path: string): Promise<Record<s
   return outcomes
 }
 
-t.test('links in the last place are not there, and nothing takes their place', async (t) => {
+t.test('links in the last place are not there, and only a written file takes their place', async (t) => {
   const { backend, links, outside, root } = await planted(t)
   const before = contentsOf(outside)
   for (const link of links) {
@@ -79,7 +78,6 @@ t.test('links in the last place are not there, and nothing takes their place', a
         list: 'NOT_FOUND',
         remove: 'NOT_FOUND',
         'move away': 'NOT_FOUND',
-        write: 'CONFLICT',
         'write if absent': 'PRECONDITION_FAILED',
         'make a folder': 'CONFLICT',
         'move onto': 'CONFLICT',
@@ -87,6 +85,10 @@ t.test('links in the last place are not there, and nothing takes their place', a
       link,
     )
     t.ok(lstatSync(join(root, 'user', link)).isSymbolicLink(), `${link} is still the link that it was`)
+    for (const text of ['short', 'x'.repeat(100_000)]) {
+      await backend.write(`/user/${link}`, chunks(text))
+      t.equal((await collect((await backend.read(`/user/${link}`)).content)).toString(), text)
+    }
   }
   t.strictSame(contentsOf(outside), before)
 })

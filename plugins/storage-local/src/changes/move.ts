@@ -4,7 +4,7 @@ import { type Folder, type Found, find } from '../folders/folder.ts'
 import { intending } from '../folders/intent.ts'
 import { removeEmpty } from '../folders/removal.ts'
 import { openFolder, type Reached, walk } from '../folders/walk.ts'
-import { otherThere } from './obstacles.ts'
+import { linkThere } from './obstacles.ts'
 import { persist, placeFolders } from './placing.ts'
 import { replace } from './replacement.ts'
 import type { Store } from './store.ts'
@@ -96,7 +96,7 @@ async function moveInto(
   if (there !== null) {
     if (!overwrite)
       throw new NodekeepError('CONFLICT', 'Something exists at the destination. Ask for overwriting.')
-    if (!there.stats.isFile() && !there.stats.isDirectory()) throw otherThere(there)
+    if (!there.stats.isFile() && !there.stats.isDirectory()) throw linkThere()
   }
   const from = parent.at(found.stored)
   const to = folder.at(there?.stored ?? name)

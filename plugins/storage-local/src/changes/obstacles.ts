@@ -1,12 +1,16 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import type { Found } from '../folders/folder.ts'
 
-/** The error for a path at which something stands that can't be used or replaced. */
-export function otherThere({ stats }: Found): NodekeepError {
-  const message = stats.isDirectory()
-    ? 'A folder stands where a file is needed.'
-    : 'What has this name on the disk is neither a file nor a folder. Only who runs the node can remove it.'
-  return new NodekeepError('CONFLICT', message)
+/** The error for a folder in the place of a file. */
+export function folderThere(): NodekeepError {
+  return new NodekeepError('CONFLICT', 'A folder stands where a file is needed.')
+}
+
+/** The error for a link or a special file in the place of something that moves. */
+export function linkThere(): NodekeepError {
+  return new NodekeepError(
+    'CONFLICT',
+    'What has this name on the disk is neither a file nor a folder. Choose another name.',
+  )
 }
 
 /** The error for `ifRevision`. */

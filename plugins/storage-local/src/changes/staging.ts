@@ -7,8 +7,14 @@ import { nextTime } from './write-times.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 
-/** So many bytes are written at once. Two such batches are what a writer costs, however large the file. */
-const BATCH = 512 * 1024
+/**
+ * So many bytes are written at once while few write, and while many do. Two such batches are what a writer costs,
+ * however large the file.
+ */
+const [LARGE_BATCH, SMALL_BATCH] = [512 * 1024, 128 * 1024]
+const FEW_WRITERS = 16
+
+let writers = 0
 const BATCH_CHUNKS = 1024
 
 /** From this size on it pays to ask first whether the disk has room, in bytes. */
@@ -67,6 +73,7 @@ async function receive(disk: Disk, fd: number, { content, size, signals }: Incom
   let batched = 0
   let written = 0
   let writing: Promise<void> | null = null
+  writers += 1
   const flush = async () => {
     await writing
     writing = writeAll(disk, fd, batch, written)
@@ -82,12 +89,14 @@ async function receive(disk: Disk, fd: number, { content, size, signals }: Incom
       batch.push(chunk)
       batched += chunk.length
       if (size !== undefined && written + batched > size) throw wrongSize(size, 'more')
-      if (batched >= BATCH || batch.length === BATCH_CHUNKS) await flush()
+      const enough = writers > FEW_WRITERS ? SMALL_BATCH : LARGE_BATCH
+      if (batched >= enough || batch.length === BATCH_CHUNKS) await flush()
     }
     if (size !== undefined && written + batched < size) throw wrongSize(size, 'fewer')
     if (batched > 0) await flush()
     await writing
   } finally {
+    writers -= 1
     // The file must not be closed under a write that is under way.
     await (writing as Promise<void> | null)?.catch(() => {})
   }

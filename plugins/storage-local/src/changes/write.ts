@@ -6,9 +6,10 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { ForeignFailure, isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, findSync } from '../folders/folder.ts'
+import { storedForms } from '../folders/stored-names.ts'
 import { walk } from '../folders/walk.ts'
 import { entryOf, revisionOf } from '../reading/entry.ts'
-import { otherRevision, otherThere } from './obstacles.ts'
+import { folderThere, otherRevision } from './obstacles.ts'
 import { persist, placeFolders } from './placing.ts'
 import { type StagedFile, stage } from './staging.ts'
 import type { Store } from './store.ts'
@@ -77,7 +78,7 @@ async function commit(
     const { folder } = reached
     try {
       const isThere = reached.missing.length === 0
-      const stored = target(store, isThere ? folder : null, name, options)
+      const stored = goesUnseen(name, options) ? name : target(store, isThere ? folder : null, name, options)
       if (isThere) {
         await announce()
         const to = folder.at(stored)
@@ -105,23 +106,24 @@ async function announcing({ stats }: StagedFile, { beforeCommit }: StorageWriteO
 }
 
 /**
- * The name to write to: that of the file which is there, or the given one.
+ * The name to write to: that of the file which is there, or the given one. A link or a special file is replaced.
  *
  * @param folder null when there is none yet
- * @throws NodekeepError when something else is there, or the conditions don't hold
+ * @throws NodekeepError when a folder is there, or the conditions don't hold
  */
-function target(
-  { disk }: Store,
-  folder: Folder | null,
-  name: string,
-  { ifAbsent = false, ifRevision }: StorageConditions,
-): string {
+function target({ disk }: Store, folder: Folder | null, name: string, conditions: StorageConditions): string {
+  const { ifAbsent = false, ifRevision } = conditions
   const found = folder && findSync(disk, folder, name)
   if (ifAbsent && found !== null) throw taken()
-  if (found !== null && !found.stats.isFile()) throw otherThere(found)
+  if (found?.stats.isDirectory()) throw folderThere()
   if (ifRevision !== undefined && (found === null || revisionOf(found.stats) !== ifRevision))
     throw otherRevision()
   return found?.stored ?? name
+}
+
+/** Whether the rename alone does what is asked for: it fails by itself where a folder is. */
+function goesUnseen(name: string, { ifAbsent, ifRevision }: StorageConditions): boolean {
+  return !ifAbsent && ifRevision === undefined && storedForms(name).length === 1
 }
 
 /** A rename replaces what is there; a link doesn't. */

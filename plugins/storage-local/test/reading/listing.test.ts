@@ -4,10 +4,10 @@ import t from 'tap'
 import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
 import { sortedNames } from '../../src/reading/sorted-names.ts'
-import { temporaryFolder } from '../fixtures/storage-folder.ts'
+import { folderInMemory, temporaryFolder } from '../fixtures/storage-folder.ts'
 
 t.test('a hundred thousand entries are listed in order while others have their turns', async (t) => {
-  const root = temporaryFolder(t)
+  const root = folderInMemory(t)
   mkdirSync(join(root, 'user'))
   const expected: string[] = []
   for (let index = 0; index < 100_000; index += 1) {
