@@ -1,5 +1,7 @@
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setImmediate, setInterval } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { fixtures } from '../loader/failing-plugins.ts'
 import { fromFixtures, signInOwner, startNodeProcess } from './node-process.ts'
@@ -63,9 +65,25 @@ test('a second signal ends the node at once', async (t) => {
   await node.logged(({ msg }) => msg === 'never begins')
   node.child.kill('SIGTERM')
   await t.rejects(untilRefused(url))
-  node.child.kill('SIGTERM')
+  const abort = new AbortController()
+  const again = killOften(node.child, abort.signal)
   t.match(await node.end, { code: 1, signal: null })
-  await failed
+  abort.abort()
+  await Promise.all([failed, again])
+})
+
+test('a signal that comes twice, from a service manager and from npm, is one', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+    const { node, owner } = await start(t)
+    const slow = owner.ask('/first/slow')
+    await node.logged(({ msg }) => msg === 'slow begins')
+    for (let times = 0; times < 5; times++) {
+      node.child.kill(signal)
+      await setImmediate()
+    }
+    t.equal(await (await slow).text(), 'done', signal)
+    t.match(await node.end, { code: 0, signal: null })
+  }
 })
 
 test('a signal ends a start that hangs', async (t) => {
@@ -81,4 +99,13 @@ test('a signal ends a start that hangs', async (t) => {
 /** Rejects when the node takes no more connections. */
 async function untilRefused(url: URL): Promise<never> {
   for (;;) await (await fetch(new URL('/health', url), { headers: { connection: 'close' } })).text()
+}
+
+/** Sends SIGTERM like somebody who has no patience. */
+async function killOften(child: ChildProcess, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const _ of setInterval(50, undefined, { signal })) child.kill('SIGTERM')
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
 }

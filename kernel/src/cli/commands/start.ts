@@ -48,20 +48,20 @@ async function boot(options: ConfigurationOptions, signal: AbortSignal): Promise
 }
 
 /**
- * Ctrl+C reaches every process of a terminal, and `npm start` passes it on once more: what comes so soon after the
- * first is no second wish.
+ * Ctrl+C, a terminal that is closed, and a service manager reach every process of a group, and `npm start` passes on
+ * once more what it got: the same signal so soon after the first is no second wish.
  */
 const echoMs = 300
 
 /** Resolves with the first signal that asks the process to end. A second one ends it at once. */
 function firstSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  let first: number | null = null
+  let first: { readonly signal: string; readonly at: number } | null = null
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      const isEcho = signal === 'SIGINT' && first !== null && performance.now() - first < echoMs
+      const isEcho = first?.signal === signal && performance.now() - first.at < echoMs
       if (first !== null && !isEcho) process.exit(1)
-      first ??= performance.now()
+      first ??= { signal, at: performance.now() }
       resolve()
     })
   }
