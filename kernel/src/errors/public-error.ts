@@ -73,6 +73,8 @@ function fromLibrary(error: LibraryError): PublicError | undefined {
       return publicError('UNSUPPORTED_MEDIA_TYPE', 'This route does not take a body of that content type.')
     case 'FST_ERR_BAD_URL':
       return publicError('VALIDATION_ERROR', 'The path of the request is not well encoded.')
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return publicError('VALIDATION_ERROR', 'A part of the path is too long.')
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
       return publicError('VALIDATION_ERROR', 'The request body is not valid JSON.')

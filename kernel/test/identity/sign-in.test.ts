@@ -77,6 +77,8 @@ test('an unknown provider is told with the known ones', async (t) => {
     const message = await expectError(t, await send('POST', `/auth/${name}`, proof), 404, 'NOT_FOUND')
     t.match(message, /There is test\.$/)
   }
+  const long = await send('POST', `/auth/${'x'.repeat(2000)}?token=${ada}`, proof)
+  t.notMatch(await expectError(t, long, 400, 'VALIDATION_ERROR'), /xxx|0x/, 'and what is sent is not sent back')
   await expectError(t, await send('POST', '/auth/logout', proof), 401, 'UNAUTHORIZED')
 })
 
