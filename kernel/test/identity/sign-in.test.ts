@@ -78,7 +78,11 @@ test('an unknown provider is told with the known ones', async (t) => {
     t.match(message, /There is test\.$/)
   }
   const long = await send('POST', `/auth/${'x'.repeat(2000)}?token=${ada}`, proof)
-  t.notMatch(await expectError(t, long, 400, 'VALIDATION_ERROR'), /xxx|0x/, 'and what is sent is not sent back')
+  t.notMatch(
+    await expectError(t, long, 400, 'VALIDATION_ERROR'),
+    /xxx|0x/,
+    'and what is sent is not sent back',
+  )
   await expectError(t, await send('POST', '/auth/logout', proof), 401, 'UNAUTHORIZED')
 })
 
