@@ -13,7 +13,8 @@ const large = 4096
 const many = Array.from({ length: 64 }, (_, index) => `/many/${index}`)
 
 async function transfer(node: FilesProcess, log: (line: string) => void): Promise<void> {
-  await sendFile(node, '/warm', 1)
+  // A node that has never served anything has less code and room at hand than one that is idle.
+  await sendFile(node, '/warm', 64)
   await receiveFile(node, '/warm')
   const idle = await memoryOf(node.pid)
   const steps: [string, () => Promise<unknown>][] = [
