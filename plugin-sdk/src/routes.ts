@@ -1,4 +1,5 @@
-import type {} from '@fastify/websocket'
+// An import that names nothing would not come into the published declarations.
+/// <reference types="@fastify/websocket" preserve="true" />
 import type {
   FastifyBaseLogger,
   FastifyInstance,
