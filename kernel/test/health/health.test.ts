@@ -39,7 +39,7 @@ test('checks that are not well, throw, answer nonsense or come too late degrade 
   for (const [id, check] of Object.entries(checks)) {
     const node = await createTestNode({
       plugins: [checked(id, check)],
-      config: { health: { timeoutMs: 50 } },
+      config: { health: { timeoutMs: 500 } },
     })
     const answer = await node.fetch('/health')
     t.equal(answer.status, 200, `${id}: it serves`)
