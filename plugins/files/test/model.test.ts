@@ -12,7 +12,7 @@ import { type Operation, operation } from './fixtures/operations.ts'
 import { replay } from './fixtures/replay.ts'
 
 /** Milliseconds after which no further sequence begins. */
-const timeLimit = 10_000
+const timeLimit = 5000
 
 const { NODEKEEP_TEST_SEED } = process.env
 

@@ -1,5 +1,9 @@
+import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { createFilesNode, get, put } from '../fixtures/files-node.ts'
+
+let node: TestNode
+let ada: TestUser
 
 const page = '<script>document.title = "ran"</script>'
 
@@ -28,10 +32,13 @@ const active = [
 /** What a browser only shows. */
 const passive = ['x.png', 'x.JPG', 'x.webp', 'x.mp4', 'x.mp3', 'x.txt', 'x.html.txt']
 
+t.before(async () => {
+  node = await createFilesNode()
+  ada = await node.signIn()
+})
+t.teardown(() => node.stop())
+
 t.test("stored pages can't act as the node", async (t) => {
-  const node = await createFilesNode()
-  t.teardown(() => node.stop())
-  const ada = await node.signIn()
   for (const name of [...active, ...passive]) {
     await put(ada, `/${name}`, page, { 'content-type': 'text/html' })
     const whole = await get(ada, 'read', `/${name}`)
@@ -49,9 +56,6 @@ t.test("stored pages can't act as the node", async (t) => {
 })
 
 t.test('the type of a file is that of its name, whatever was said when it was stored', async (t) => {
-  const node = await createFilesNode()
-  t.teardown(() => node.stop())
-  const ada = await node.signIn()
   const types: [string, string][] = [
     ['a.txt', 'text/plain; charset=utf-8'],
     ['a.md', 'text/markdown; charset=utf-8'],
