@@ -23,6 +23,10 @@ const args = ['--conditions=nodekeep-source', ...process.argv.slice(2)]
 const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) }
 const child = spawn(node, args, { stdio: 'inherit', env })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('error', (error) => {
+  console.error(`${node} can't be run: ${error.message}`)
+  process.exitCode = 1
+})
 child.on('exit', (code, signal) => {
   process.exitCode = code ?? 128 + constants.signals[signal]
 })

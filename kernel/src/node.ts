@@ -96,6 +96,7 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
     nextRequestId: cradle.nextRequestId,
     headersTimeoutMs: server.headersTimeoutSeconds * 1000,
     keepAliveTimeoutMs: server.keepAliveTimeoutSeconds * 1000,
+    stallTimeoutMs: server.stallTimeoutSeconds * 1000,
     maxConnections: server.maxConnections,
   })
   undo.push(() => {

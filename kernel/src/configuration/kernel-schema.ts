@@ -64,6 +64,10 @@ const server = Type.Object(
       72,
       'How long an idle connection stays open, in seconds. Proxies want it longer than their own limit, often 60.',
     ),
+    stallTimeoutSeconds: seconds(
+      300,
+      'How long a connection may stay without a byte in either direction while a request is answered, in seconds.',
+    ),
     maxConnections: Type.Integer({
       default: 10000,
       minimum: 1,

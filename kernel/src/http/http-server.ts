@@ -14,6 +14,8 @@ export interface HttpServerOptions {
   readonly nextRequestId: () => string
   readonly headersTimeoutMs: number
   readonly keepAliveTimeoutMs: number
+  /** How long nothing may move on a connection. It ends those who ask and never read what they are answered. */
+  readonly stallTimeoutMs: number
   readonly maxConnections: number
 }
 
@@ -37,6 +39,7 @@ export class HttpServer {
         method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket',
     })
     this.#server.maxConnections = options.maxConnections
+    this.#server.setTimeout(options.stallTimeoutMs)
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket))
     this.#server.on('request', (request, response) => this.#handle(request, response))
     // Whether the body is wanted at all is decided on the way to the route, which then asks for it.

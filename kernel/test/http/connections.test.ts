@@ -1,4 +1,5 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { until } from '../state/fixtures/until.ts'
 import { probe } from './fixtures/probe-plugin.ts'
@@ -58,4 +59,28 @@ test('an idle connection is closed after its time, and not while it is in use', 
     t.equal((await connection.answer()).status, 200)
   }
   t.equal(await connection.ended(), '')
+})
+
+test('a connection on which nothing moves is closed, a slow one is not', async (t) => {
+  const silent = definePlugin({
+    id: 'silent',
+    setup({ routes }) {
+      routes((app) => {
+        const config = { access: 'public', publicReason: 'It is there for a test.' } as const
+        app.get('/silent', { config }, () => new Promise<object>(() => {}))
+      })
+    },
+  })
+  const server = { stallTimeoutSeconds: 0.4, drainSeconds: 0.1 }
+  const node = await createTestNode({ plugins: [probe, silent], config: { server } })
+  t.teardown(() => node.stop())
+  const stalled = rawConnection(node.url)
+  stalled.send(rawRequest('GET', '/silent'))
+  t.equal(await stalled.ended(), '')
+  const slow = rawConnection(node.url)
+  for (let i = 0; i < 6; i++) {
+    slow.send(rawRequest('GET', '/slow'))
+    t.equal((await slow.answer()).status, 200)
+  }
+  slow.close()
 })
