@@ -9,7 +9,8 @@ import { ResponseCounter } from './response-counter.ts'
 const options: Omit<LoadOptions, 'url'> & { readonly url: string } = JSON.parse(process.argv[2] ?? '')
 const { connections = 32, pipelining = 1, seconds = 3 } = options
 const url = new URL(options.url)
-const request = requestBytes()
+const requests = (options.paths ?? [`${url.pathname}${url.search}`]).map(requestBytes)
+let turn = 0
 const latencies: number[] = []
 let measuring = false
 let stopped = false
@@ -29,7 +30,8 @@ function open(): Socket {
   const sent: number[] = []
   const send = () => {
     sent.push(performance.now())
-    socket.write(request)
+    socket.write(requests[turn] as Buffer)
+    turn = (turn + 1) % requests.length
   }
   const counter = new ResponseCounter(() => {
     const since = sent.shift() ?? 0
@@ -47,9 +49,9 @@ function open(): Socket {
   return socket
 }
 
-function requestBytes(): Buffer {
+function requestBytes(path: string): Buffer {
   const { method = 'GET', headers = {}, body = '' } = options
-  const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `host: ${url.host}`]
+  const lines = [`${method} ${path} HTTP/1.1`, `host: ${url.host}`]
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`)
   if (body) lines.push(`content-length: ${Buffer.byteLength(body)}`)
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`)

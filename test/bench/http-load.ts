@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 /** What to send, and how hard. */
 export interface LoadOptions {
   readonly url: URL
+  /** Paths with their queries that are asked for by turns; that of the address when not given. */
+  readonly paths?: readonly string[]
   /** `GET` when not given. */
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -27,7 +29,7 @@ export interface LoadResult {
 }
 
 /**
- * Sends the same request over and over, from a process of its own.
+ * Sends requests that differ in nothing but their path, over and over, from a process of its own.
  *
  * @throws when an answer has another status than 2xx or no content-length, or a connection breaks
  */

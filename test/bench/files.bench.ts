@@ -1,0 +1,233 @@
+import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Bench } from './bench.ts'
+import { nginxProgram, type Stand, setUpStand } from './fixtures/files-stand.ts'
+import { output, type Transfer, transfer } from './fixtures/files-transfers.ts'
+import { loadHttp } from './http-load.ts'
+import { cpuSeconds } from './process.ts'
+
+const gigabyte = 2 ** 30
+
+function smallReads(against: 'bare node:http' | 'nginx'): Bench {
+  return {
+    name: `files: GET /read of 1 KiB files, against ${against}`,
+    unit: 'requests/s',
+    better: 'more',
+    ...(against === 'bare node:http' && { goal: { ratio: 1 } }),
+    async setUp() {
+      const stand = await setUpStand()
+      const nginx = against === 'nginx' ? await stand.nginx() : null
+      const names = Array.from({ length: 1000 }, (_, n) => `${n}.txt`)
+      for (const folder of [stand.nodeFolder, nginx ? stand.nginxFolder : stand.bareFolder])
+        for (const name of names) await writeFile(join(folder, name), name.padEnd(1024))
+      const load = { seconds: 2 }
+      const paths = names.map((name) => (nginx ? `/${name}` : `/small/${name}`))
+      const { url, authorization } = { url: stand.node.url, authorization: stand.authorization }
+      return {
+        ours: async () => {
+          const read = { ...load, paths: names.map((name) => `/read?path=/${name}`) }
+          return (await loadHttp({ ...read, url, headers: { authorization } })).requestsPerSecond
+        },
+        baseline: async () =>
+          (await loadHttp({ ...load, url: (nginx ?? stand.bare).url, paths })).requestsPerSecond,
+        tearDown: stand.tearDown,
+      }
+    },
+  }
+}
+
+function largeRead(figure: 'rate' | 'CPU'): Bench {
+  return {
+    name: `files: GET /read of 1 GiB, ${figure}, against a bare double-buffered loop`,
+    ...(figure === 'rate'
+      ? { unit: 'MB/s', better: 'more', goal: { ratio: 0.9 } }
+      : { unit: 's', better: 'less', goal: { ratio: 1.2 } }),
+    async setUp() {
+      const stand = await setUpStand()
+      for (const folder of [stand.nodeFolder, stand.bareFolder]) await fill(join(folder, 'large'), gigabyte)
+      const measured = async (pid: number, get: Pick<Transfer, 'url' | 'authorization'>) => {
+        const before = await cpuSeconds(pid)
+        const seconds = await transfer({ method: 'GET', bytes: gigabyte, ...get })
+        return figure === 'rate' ? gigabyte / 1e6 / seconds : (await cpuSeconds(pid)) - before
+      }
+      const { node, bare, authorization } = stand
+      return {
+        ours: () => measured(node.pid, { url: stand.at('read', '/large'), authorization }),
+        baseline: () => measured(bare.pid, { url: `${bare.url.origin}/large/large` }),
+        tearDown: stand.tearDown,
+      }
+    },
+  }
+}
+
+/** Stores 1 GiB, and removes it again before the next one. */
+function largeWrite(name: string, goal: number, baseline: (stand: Stand) => Promise<Way>, ours: Way): Bench {
+  return {
+    name: `files: ${name}`,
+    unit: 'MB/s',
+    better: 'more',
+    goal: { ratio: goal },
+    async setUp() {
+      const stand = await setUpStand()
+      const other = await baseline(stand)
+      const rate = async (way: Way) => {
+        const { file, send } = way(stand)
+        const seconds = await send()
+        await rm(file)
+        return gigabyte / 1e6 / seconds
+      }
+      return { ours: () => rate(ours), baseline: () => rate(other), tearDown: stand.tearDown }
+    },
+  }
+}
+
+/** A way to store a file. `send` gives the seconds after which it is on the disk. */
+type Way = (stand: Stand) => { readonly file: string; send(): Promise<number> }
+
+const raw: Way = ({ nodeFolder, authorization, at }) => ({
+  file: join(nodeFolder, 'large'),
+  send: () => transfer({ method: 'PUT', url: at('write', '/large'), authorization, bytes: gigabyte }),
+})
+
+const form: Way = ({ node, nodeFolder, authorization }) => ({
+  file: join(nodeFolder, 'large'),
+  send: () =>
+    transfer({
+      method: 'POST',
+      url: `${node.url.origin}/write`,
+      authorization,
+      bytes: gigabyte,
+      form: { path: '/large' },
+    }),
+})
+
+const bare: Way = ({ bare, bareFolder }) => ({
+  file: join(bareFolder, 'large'),
+  send: () => transfer({ method: 'PUT', url: `${bare.url.origin}/large`, bytes: gigabyte }),
+})
+
+async function nginxWay(stand: Stand): Promise<Way> {
+  const { url } = await stand.nginx()
+  const file = join(stand.nginxFolder, 'large')
+  const send = async () => {
+    const sent = await transfer({ method: 'PUT', url: `${url.origin}/large`, bytes: gigabyte })
+    const began = performance.now()
+    const stored = await open(file)
+    await stored.sync()
+    await stored.close()
+    return sent + (performance.now() - began) / 1000
+  }
+  return () => ({ file, send })
+}
+
+const smallWrites: Bench = {
+  name: 'files: 10,000 durable writes of 1 KiB, 32 at once, against a script',
+  unit: 'files/s',
+  better: 'more',
+  goal: { ratio: 0.8 },
+  rounds: 3,
+  async setUp() {
+    const stand = await setUpStand()
+    const { node, nodeFolder, authorization } = stand
+    let round = 0
+    return {
+      async ours() {
+        round += 1
+        await mkdir(join(nodeFolder, `${round}`))
+        const rate = Number(
+          await output('files-small-writes.ts', node.url.origin, `/${round}`, authorization),
+        )
+        const stored = (await readdir(join(nodeFolder, `${round}`))).length
+        if (stored !== 10_000) throw new Error(`There are ${stored} files in place of 10,000.`)
+        return rate
+      },
+      baseline: async () => Number(await output('files-bare-writes.ts', join(stand.bareFolder, `${round}`))),
+      tearDown: stand.tearDown,
+    }
+  },
+}
+
+async function standWithLargeFolder(): Promise<Stand> {
+  const stand = await setUpStand()
+  const folder = join(stand.nodeFolder, 'many')
+  await mkdir(folder)
+  for (let n = 0; n < 100_000; n += 100) {
+    await Promise.all(Array.from({ length: 100 }, (_, i) => writeFile(join(folder, `${n + i}.txt`), '')))
+  }
+  return stand
+}
+
+async function list({ at, authorization }: Stand): Promise<number> {
+  const began = performance.now()
+  const answer = await fetch(at('readdir', '/many'), { headers: { authorization } })
+  const text = await answer.text()
+  const took = performance.now() - began
+  const count = JSON.parse(text).length
+  if (count !== 100_000) throw new Error(`The listing has ${count} entries in place of 100,000.`)
+  return took
+}
+
+const listing: Bench = {
+  name: 'files: GET /readdir of 100,000 entries, against readdir and stat of each',
+  unit: 'ms',
+  better: 'less',
+  goal: { ratio: 4 },
+  async setUp() {
+    const stand = await standWithLargeFolder()
+    return {
+      ours: () => list(stand),
+      baseline: async () => Number(await output('files-bare-list.ts', join(stand.nodeFolder, 'many'))),
+      tearDown: stand.tearDown,
+    }
+  },
+}
+
+const listingTurns: Bench = {
+  name: 'files: longest turn of the event loop meanwhile',
+  unit: 'ms',
+  better: 'less',
+  goal: { ours: 100 },
+  async setUp() {
+    const stand = await standWithLargeFolder()
+    const longestTurn = async () => {
+      const headers = { authorization: stand.authorization }
+      const answer = await fetch(new URL('/longest-turn', stand.node.url), { headers })
+      return ((await answer.json()) as { ms: number }).ms
+    }
+    return {
+      async ours() {
+        await longestTurn()
+        await list(stand)
+        return longestTurn()
+      },
+      tearDown: stand.tearDown,
+    }
+  },
+}
+
+async function fill(path: string, bytes: number): Promise<void> {
+  const file = await open(path, 'wx')
+  const piece = Buffer.alloc(1024 * 1024, 'The bytes of a large file. ')
+  for (let written = 0; written < bytes; written += piece.length) await file.write(piece)
+  await file.sync()
+  await file.close()
+}
+
+const withNginx = [
+  smallReads('nginx'),
+  largeWrite("PUT /write of 1 GiB, against nginx's WebDAV PUT and a sync", 0.9, nginxWay, raw),
+]
+if (nginxProgram === null)
+  for (const { name } of withNginx) console.error(`Skipped, as nginx is not installed: ${name}`)
+
+export default [
+  smallReads('bare node:http'),
+  largeRead('rate'),
+  largeRead('CPU'),
+  largeWrite('PUT /write of 1 GiB, against bare node:http', 0.9, async () => bare, raw),
+  largeWrite('POST /write of 1 GiB as a form, against PUT /write', 0.85, async () => raw, form),
+  ...(nginxProgram === null ? [] : withNginx),
+  smallWrites,
+  listing,
+  listingTurns,
+] satisfies Bench[]
