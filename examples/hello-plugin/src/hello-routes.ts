@@ -13,13 +13,18 @@ const stored = Type.Object({
 })
 
 export interface HelloParts {
+  /** Where the routes begin. */
+  readonly path: string
   readonly greeting: string
   readonly cards: CardStore
   readonly links: CardLinks
   readonly events: EventBus
 }
 
-export function helloRoutes(app: RoutesApp, { greeting: word, cards, links, events }: HelloParts): void {
+export function helloRoutes(
+  app: RoutesApp,
+  { path, greeting: word, cards, links, events }: HelloParts,
+): void {
   app.get(
     '/',
     {
@@ -39,7 +44,7 @@ export function helloRoutes(app: RoutesApp, { greeting: word, cards, links, even
       if (user === null) throw new NodekeepError('UNAUTHORIZED', 'Sign in to send a card.')
       const id = await cards.add({ from: user.username, to, text })
       events.emit(CardSent, { id, senderUuid: user.uuid })
-      return reply.code(201).send({ path: `/api/hello/cards/${links.of(id)}` })
+      return reply.code(201).send({ path: `${path}/cards/${links.of(id)}` })
     },
   )
 

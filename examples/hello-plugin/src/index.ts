@@ -17,14 +17,15 @@ export default definePlugin({
     }),
   }),
   contributes: { healthChecks: HealthChecks },
-  async setup({ config, state, migrations, routes, events, healthChecks }) {
+  async setup({ id, config, state, migrations, routes, events, healthChecks }) {
     await migrations(cardMigrations)
     const cards = new CardStore(state, config.keepDays)
     const links = new CardLinks(config.linkKey)
-    routes((app) => helloRoutes(app, { greeting: config.greeting, cards, links, events }), {
-      prefix: '/api/hello',
+    const path = `/api/${id}`
+    routes((app) => helloRoutes(app, { path, greeting: config.greeting, cards, links, events }), {
+      prefix: path,
     })
-    healthChecks.add('hello', {
+    healthChecks.add(id, {
       async check() {
         await cards.probe()
         return { ok: true, state: 'ready' }

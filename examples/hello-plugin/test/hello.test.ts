@@ -111,6 +111,19 @@ test('its health is part of the report', async (t) => {
   })
 })
 
+test('several of it stand side by side, each with cards of its own', async (t) => {
+  const node = await startNode(t, {
+    plugins: [hello, { ...hello, id: 'hallo' }],
+    config: { hallo: { greeting: 'Hallo', linkKey: 'another key of at least 32 characters' } },
+  })
+  const ada = await node.signIn()
+  assert.deepEqual(await (await node.fetch('/api/hallo')).json(), { text: 'Hallo, stranger!' })
+  const sent = await ada.fetch('/api/hallo/cards', post(card))
+  const { path } = (await sent.json()) as { path: string }
+  assert.equal((await node.fetch(path)).status, 200)
+  assert.equal((await node.fetch(path.replace('/hallo/', '/hello/'))).status, 404)
+})
+
 test('without a key, or with a short one, the node says what is wrong', async () => {
   for (const [section, complaint] of [
     [{}, /linkKey/],
