@@ -1,6 +1,12 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { SetupContext } from './context.ts'
-import type { Provided, RegistryMap, RequirementMap, ServiceMap } from './service.ts'
+import {
+  checkedId,
+  type Provided,
+  type RegistryMap,
+  type RequirementMap,
+  type ServiceMap,
+} from './service.ts'
 
 /** The default of a map of declarations. Not `{}`: with that, undeclared names would pass unseen. */
 type None = Record<never, never>
@@ -69,6 +75,7 @@ export interface Plugin {
  *     })
  *   },
  * })
+ * @throws TypeError when the id is none
  */
 export function definePlugin<
   Config extends TObject = TObject<None>,
@@ -79,7 +86,7 @@ export function definePlugin<
 >(definition: PluginDefinition<Config, Requires, Optional, Contributes, Provides>): Plugin {
   return Object.freeze({
     [brand]: true as const,
-    id: definition.id,
+    id: checkedId(definition.id),
     description: definition.description ?? '',
     config: definition.config ?? null,
     requires: definition.requires ?? {},

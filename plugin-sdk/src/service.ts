@@ -90,8 +90,9 @@ export function tokenKey(token: { readonly id: string; readonly major: number })
   return `${token.id}@${token.major}`
 }
 
-function checkedId(id: string): string {
-  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id)) {
+/** @throws TypeError when an id is not made of lower case words joined by dashes */
+export function checkedId(id: string): string {
+  if (typeof id !== 'string' || !/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id)) {
     throw new TypeError(`"${id}" is no id: use lower case words joined by dashes, such as "acme-geocoder".`)
   }
   return id

@@ -62,3 +62,9 @@ test('plugins of another copy of the SDK are recognised, and nothing else', asyn
   for (const value of [{ id: 'acme', setup() {} }, () => {}, 'acme', null, undefined])
     t.notOk(isPlugin(value))
 })
+
+test('an id that no configuration could name is refused', async (t) => {
+  for (const id of ['', 'Notes', 'my notes', 'notes_2', '-notes', undefined as never]) {
+    t.throws(() => definePlugin({ id, setup() {} }), /is no id: use lower case words joined by dashes/)
+  }
+})

@@ -111,7 +111,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed('publish', 'collides-optional-parameter', /route GET \/healthy\/:id\? .*"healthy" already/, {
     beside: ['healthy'],
   }),
-  failed('publish', 'collides-with-kernel', /route GET \/health belongs to "kernel" already/),
+  failed('publish', 'collides-with-kernel', /GET \/health belongs to "kernel" already\. Choose another/),
   failed(
     'routes',
     'broken-schema',

@@ -1,7 +1,7 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import { healthRoutes } from '../health/health-routes.ts'
 import { answerNotFound } from '../http/not-found.ts'
-import type { RequestHandler } from '../http/route-table.ts'
+import { kernelOwner, type RequestHandler } from '../http/route-table.ts'
 import { kernelVersion } from '../kernel-version.ts'
 import { openApiRoute } from '../system/openapi-route.ts'
 import { pluginRoutes } from '../system/plugin-routes.ts'
@@ -27,11 +27,11 @@ export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> 
   await instance.ready()
 
   const handle: RequestHandler = (request, response) => instance.routing(request, response)
-  routeTable.mount({ owner: 'kernel', routes, foreignErrors: [], handle, upgrade: () => false })
+  routeTable.mount({ owner: kernelOwner, routes, foreignErrors: [], handle, upgrade: () => false })
   return {
     handle,
     async close() {
-      routeTable.unmount('kernel')
+      routeTable.unmount(kernelOwner)
       await instance.close()
     },
   }

@@ -1,11 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { rightsOf } from './route-config.ts'
 import type { MountedRoute } from './route-table.ts'
-
-interface RouteConfig {
-  readonly access?: unknown
-  readonly publicReason?: unknown
-  readonly scope?: unknown
-}
 
 /**
  * Collects the routes of an app while they are registered, and refuses those that say nothing useful about who
@@ -15,7 +10,7 @@ export function collectRoutes(app: FastifyInstance): MountedRoute[] {
   const routes: MountedRoute[] = []
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     if (isPreflight(route)) return
-    const facts = { path: route.url, sharedSchemas: Object.values(this.getSchemas()), ...accessOf(route) }
+    const facts = { path: route.url, sharedSchemas: Object.values(this.getSchemas()), ...factsOf(route) }
     for (const method of [route.method].flat()) routes.push({ method, ...facts })
   })
   return routes
@@ -30,23 +25,11 @@ function isWebSocket({ websocket, wsHandler }: RouteOptions & { websocket?: bool
   return websocket === true || wsHandler !== undefined
 }
 
-function accessOf(route: RouteOptions): Omit<MountedRoute, 'method' | 'path' | 'sharedSchemas'> {
-  const { access = 'user', publicReason, scope } = (route.config ?? {}) as RouteConfig
-  const where = `The route ${[route.method].flat().join(', ')} ${route.url}`
-  if (access !== 'user' && access !== 'owner' && access !== 'public') {
-    throw new TypeError(`${where} has the access "${String(access)}". Use "user", "owner" or "public".`)
-  }
-  if (access === 'public' && (typeof publicReason !== 'string' || publicReason === '')) {
-    throw new TypeError(`${where} is public. Say why in "publicReason", for those who audit the node.`)
-  }
+function factsOf(route: RouteOptions): Omit<MountedRoute, 'method' | 'path' | 'sharedSchemas'> {
+  const rights = rightsOf(route)
   if (route.constraints !== undefined && Object.keys(route.constraints).length > 0) {
+    const where = `The route ${[route.method].flat().join(', ')} ${route.url}`
     throw new TypeError(`${where} has constraints, which the node's route table does not know.`)
   }
-  return {
-    access,
-    publicReason: access === 'public' ? String(publicReason) : null,
-    scope: typeof scope === 'string' ? scope : null,
-    websocket: isWebSocket(route),
-    schema: route.schema ?? null,
-  }
+  return { ...rights, websocket: isWebSocket(route), schema: route.schema ?? null }
 }

@@ -19,6 +19,9 @@ export interface MountedRoute {
   readonly sharedSchemas: readonly unknown[]
 }
 
+/** The owner of the kernel's own routes. */
+export const kernelOwner = 'kernel'
+
 type Router = Instance<HTTPVersion.V1>
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
@@ -118,9 +121,10 @@ function addRoute(router: Router, route: MountedRoute, mount: RouteMount, owners
     const key = `${route.method} ${pattern}`
     const owner = owners.get(key)
     if (owner !== undefined) {
+      const mend = owner === kernelOwner ? 'Choose another path.' : 'Disable one of the two plugins.'
       throw new NodekeepError(
         'CONFLICT',
-        `The route ${route.method} ${route.path} belongs to "${owner}" already. Disable one of the two plugins.`,
+        `The route ${route.method} ${route.path} belongs to "${owner}" already. ${mend}`,
       )
     }
     owners.set(key, mount.owner)

@@ -1,6 +1,6 @@
 import type { ErrorSerializer, Routes, RoutesApp, RoutesOptions } from '@nodekeep/plugin-sdk'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { announcesBody } from '../http/body-deadline.ts'
 import type { App } from '../http/create-app.ts'
@@ -41,6 +41,10 @@ export class PluginRoutes {
   /** What the plugin calls. */
   readonly add: Routes = (register, options = {}) => {
     if (this.#loaded) throw new Error('Register routes before setup ends: later ones would never answer.')
+    const { prefix } = options
+    if (prefix !== undefined && !/^(\/|$)/.test(prefix)) {
+      throw new Error(`The prefix "${prefix}" of routes must begin with "/".`)
+    }
     this.#registrations.push({ register, options })
   }
 
@@ -125,9 +129,17 @@ export class PluginRoutes {
     })
     if (this.#registrations.some(({ options }) => options.webSockets === true)) {
       this.#webSockets = await createWebSockets(instance)
+    } else {
+      instance.addHook('onRoute', refuseWebSocket)
     }
     reserveAppMethods(instance)
   }
+}
+
+/** Without the library such a route would take its handler for one of HTTP. */
+function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolean }): void {
+  if (websocket !== true) return
+  throw new Error(`The route ${url} takes WebSockets. Call routes() with { webSockets: true } for it.`)
 }
 
 /** Fastify watches over each nested plugin with the same limit, and may be first to see that it is over. */

@@ -99,11 +99,17 @@ test('a cookie does not let pages of other sites change anything', async (t) => 
   )
 })
 
-test('a route that says something else about its access is refused at the start', async (t) => {
+test('a route whose config would guard it less than it seems is refused at the start', async (t) => {
   for (const [config, message] of [
     [{ access: 'everyone' as RouteAccess }, /has the access "everyone"\. Use "user", "owner" or "public"/],
     [{ access: 'public' as const }, /is public\. Say why in "publicReason"/],
     [{ access: 'public' as const, publicReason: '' }, /is public\. Say why in "publicReason"/],
+    [{ acces: 'owner' }, /has "acces" in its config\. Did you mean "access"\?/],
+    [{ ratelimit: { max: 1, timeWindow: 1000 } }, /Did you mean "rateLimit"\?/],
+    [{ rateLimit: { max: 1 } as never }, /"rateLimit" that limits nothing\. Write \{ max, timeWindow \}/],
+    [{ rateLimit: { max: 1, timeWindow: '1 minute' } as never }, /"rateLimit" that limits nothing/],
+    [{ scope: ['notes:read'] as never }, /"scope" that is no text/],
+    [{ body: 'streamed' as 'stream' }, /the body "streamed"\. Use "buffered" or "stream"/],
   ] as const) {
     const wrong = definePlugin({
       id: 'wrong',
