@@ -25,6 +25,8 @@ export interface FileChangeOptions {
 export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
   /** Bytes that will come, where known: what can't fit is refused at once. */
   readonly size?: number
+  /** Lets the memory of chunks be freed early: see `freeChunks` of a backend's write. */
+  readonly freeChunks?: boolean
   readonly signal?: AbortSignal
 }
 

@@ -55,6 +55,12 @@ export interface StorageWriteOptions extends StorageConditions {
    * up and rejects with the same. A journal notes here what is about to happen.
    */
   readonly beforeCommit?: (staged: StorageStaged) => Promise<void>
+  /**
+   * Lets the backend free the memory of each chunk as soon as it is done with it (`ArrayBuffer.prototype.transfer`).
+   * Left to the garbage collection, the chunks of a large upload cost more than storing them. For those who never
+   * look at a chunk again, nor at anything else in a buffer that a chunk fills. A backend may do without.
+   */
+  readonly freeChunks?: boolean
   readonly signal?: AbortSignal
 }
 

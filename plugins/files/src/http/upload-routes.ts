@@ -72,6 +72,7 @@ async function store(
     ...makerOf(request),
     ...(await writeConditions(view, path, request.headers)),
     ...known,
+    freeChunks: true,
     signal: clientGone(reply),
   })
   reply.header('etag', entityTag(entry))

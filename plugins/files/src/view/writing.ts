@@ -47,7 +47,7 @@ export async function writeLocked(
   scope: Scope,
   path: UserPath,
   content: AsyncIterable<Uint8Array>,
-  { by, size, ifRevision, ifAbsent, signal }: FileWriteOptions,
+  { by, size, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
   born?: Date,
 ): Promise<FileEntry> {
   const { userUuid, recorder } = scope
@@ -59,7 +59,7 @@ export async function writeLocked(
     const intent = { userUuid, op: 'write' as const, path, size, revision }
     change = await recorder.begin({ ...intent, ...definedOnly({ by, created }) })
   }
-  const options = { ...definedOnly({ size, ifRevision, ifAbsent, signal }), beforeCommit }
+  const options = { ...definedOnly({ size, freeChunks, ifRevision, ifAbsent, signal }), beforeCommit }
   const entry = await changing(path, () => backend.write(backendPath, content, options)).catch(
     async (error) => {
       await change?.settle()

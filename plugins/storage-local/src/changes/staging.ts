@@ -17,6 +17,9 @@ const FEW_WRITERS = 16
 let writers = 0
 const BATCH_CHUNKS = 1024
 
+/** Smaller chunks are left to the garbage collection, in bytes. */
+const WORTH_FREEING = 16 * 1024
+
 /** From this size on it pays to ask first whether the disk has room, in bytes. */
 const ASK_FIRST = 1024 * 1024
 
@@ -24,6 +27,8 @@ export interface Incoming {
   readonly content: AsyncIterable<Uint8Array>
   /** Bytes that were announced. */
   readonly size: number | undefined
+  /** Whether chunks may be freed when they are written. */
+  readonly freeChunks: boolean
   readonly signals: readonly AbortSignal[]
 }
 
@@ -68,15 +73,23 @@ async function makeRoom({ disk, side, discarding }: Store, size = 0): Promise<vo
 }
 
 /** Writes one batch while the next one arrives. */
-async function receive(disk: Disk, fd: number, { content, size, signals }: Incoming): Promise<void> {
+async function receive(
+  disk: Disk,
+  fd: number,
+  { content, size, freeChunks, signals }: Incoming,
+): Promise<void> {
   let batch: Uint8Array[] = []
   let batched = 0
   let written = 0
   let writing: Promise<void> | null = null
   writers += 1
+  const write = async (chunks: readonly Uint8Array[], start: number) => {
+    await writeAll(disk, fd, chunks, start)
+    if (freeChunks) free(chunks)
+  }
   const flush = async () => {
     await writing
-    writing = writeAll(disk, fd, batch, written)
+    writing = write(batch, written)
     // Its failure counts when it is waited for.
     writing.catch(() => {})
     written += batched
@@ -108,6 +121,14 @@ async function writeAll(disk: Disk, fd: number, batch: readonly Uint8Array[], st
     const count = await disk.writev(fd, left, position)
     position += count
     left = after(left, count)
+  }
+}
+
+/** Gives back the memory of chunks that fill their buffers. */
+function free(chunks: readonly Uint8Array[]): void {
+  for (const { buffer, byteLength } of chunks) {
+    const isWhole = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
+    if (isWhole && byteLength >= WORTH_FREEING) buffer.transfer(0)
   }
 }
 

@@ -30,11 +30,11 @@ export interface Writing {
 /** Receives a file, then puts it in its place. */
 export async function writeFile(store: Store, writing: Writing): Promise<StorageEntry> {
   const { names, content, options, signals, change } = writing
-  const { size, ifAbsent, ifRevision } = options
+  const { size, freeChunks = false, ifAbsent, ifRevision } = options
   if (ifAbsent || ifRevision !== undefined || (size ?? Number.POSITIVE_INFINITY) > LOOK_FIRST) {
     await lookFirst(store, names, options)
   }
-  const staged = await stage(store, { content, size, signals })
+  const staged = await stage(store, { content, size, freeChunks, signals })
   try {
     for (const signal of signals) signal.throwIfAborted()
     await store.locks.hold([names.join('/')], () => change(() => commit(store, names, staged, options)))
