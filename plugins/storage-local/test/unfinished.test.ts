@@ -90,3 +90,22 @@ t.test('two backends can not share a folder, one after the other can', async (t)
   await first.close()
   await (await openLocalBackend({ root })).close()
 })
+
+t.test('what has a name that is no text is removed with its folder, also at the start', async (t) => {
+  const root = temporaryFolder(t)
+  const side = join(root, '.nodekeep')
+  const illegible = Buffer.from([0x61, 0xff, 0x62])
+  const inside = (folder: string) => Buffer.concat([Buffer.from(`${folder}/`), illegible])
+  for (const folder of [join(side, 'removed-1'), join(root, 'user', 'folder')]) {
+    mkdirSync(folder, { recursive: true })
+    mkdirSync(inside(folder))
+    writeFileSync(Buffer.concat([inside(folder), Buffer.from('/'), illegible]), 'x')
+    writeFileSync(join(folder, '\uFFFD'), 'x')
+  }
+  const backend = await openLocalBackend({ root })
+  t.strictSame(leftovers(root), [])
+  await backend.remove('/user/folder')
+  await backend.close()
+  t.strictSame(leftovers(root), [])
+  t.strictSame(contentsOf(root), { '/user': null })
+})

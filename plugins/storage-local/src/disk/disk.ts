@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
  * The calls that end in `Sync` look at what the kernel keeps in memory anyway; none of them waits for data.
  */
 export interface Disk {
-  open(path: string, flags: number, mode?: number): Promise<number>
+  open(path: DiskPath, flags: number, mode?: number): Promise<number>
   close(fd: number): Promise<void>
   closeSync(fd: number): void
   /** Resolves with the number of bytes, 0 at the end of the file. */
@@ -21,20 +21,25 @@ export interface Disk {
   fsync(fd: number): Promise<void>
   fstatSync(fd: number): BigIntStats
   stat(path: string): Promise<BigIntStats>
-  lstat(path: string): Promise<BigIntStats>
+  lstat(path: DiskPath): Promise<BigIntStats>
   /** Undefined when there is nothing. */
   lstatSync(path: string): BigIntStats | undefined
   readlinkSync(path: string): string
   rename(from: string, to: string): Promise<void>
   link(existing: string, path: string): Promise<void>
-  unlink(path: string): Promise<void>
+  unlink(path: DiskPath): Promise<void>
   mkdir(path: string): Promise<void>
-  rmdir(path: string): Promise<void>
+  rmdir(path: DiskPath): Promise<void>
   /** The names in a folder, unsorted, in portions. */
   names(path: string): AsyncIterable<readonly string[]>
+  /** The same as the bytes they are, all at once: for names that are no text. */
+  namesInBytes(path: string): Promise<readonly Buffer[]>
   /** Bytes that may still be stored by the node. */
   available(path: string): Promise<bigint>
 }
+
+/** Bytes for what has a name that is no valid UTF-8. */
+export type DiskPath = string | Buffer
 
 const PORTION = 1024
 
@@ -79,6 +84,7 @@ export const localDisk: Disk = {
   mkdir: (path) => fs.promises.mkdir(path),
   rmdir,
   names: portions,
+  namesInBytes: (path) => fs.promises.readdir(path, { encoding: 'buffer' }),
   async available(path) {
     const { bavail, bsize } = await fs.promises.statfs(path, { bigint: true })
     return bavail * bsize

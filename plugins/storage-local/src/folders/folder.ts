@@ -1,6 +1,6 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { join } from 'node:path'
-import type { Disk } from '../disk/disk.ts'
+import type { Disk, DiskPath } from '../disk/disk.ts'
 import { isDiskError } from '../disk/disk-errors.ts'
 import { storedForms } from './stored-names.ts'
 
@@ -24,6 +24,11 @@ export interface Folder {
   close(): void
 }
 
+/** The path of something in a folder whose name may be bytes that are no text. */
+export function pathIn(parent: Folder, name: string | Buffer): DiskPath {
+  return typeof name === 'string' ? parent.at(name) : Buffer.concat([Buffer.from(parent.at('')), name])
+}
+
 /** Something that is in a folder, under the name that the disk has for it. */
 export interface Found {
   readonly stored: string
@@ -37,15 +42,16 @@ export async function openTrusted(disk: Disk, path: string): Promise<Folder> {
 }
 
 /** Opens a folder within one that is open; ENOENT when there is none, ENOTDIR for anything else, links too. */
-export async function openChild(disk: Disk, parent: Folder, name: string): Promise<Folder> {
-  const path = parent.at(name)
-  if (anchored) return folder(disk, await disk.open(path, FOLDER), join(parent.path, name))
+export async function openChild(disk: Disk, parent: Folder, name: string | Buffer): Promise<Folder> {
+  const path = pathIn(parent, name)
+  const shown = join(parent.path, name.toString())
+  if (anchored) return folder(disk, await disk.open(path, FOLDER), shown)
   const before = await disk.lstat(path)
   if (!before.isDirectory())
     throw Object.assign(new Error('Not a folder'), { code: 'ENOTDIR', syscall: 'open' })
   const fd = await disk.open(path, FOLDER)
   const { dev, ino } = disk.fstatSync(fd)
-  if (dev === before.dev && ino === before.ino) return folder(disk, fd, path)
+  if (dev === before.dev && ino === before.ino) return folder(disk, fd, shown)
   disk.closeSync(fd)
   throw Object.assign(new Error('The folder was replaced'), { code: 'ENOENT', syscall: 'open' })
 }

@@ -1,15 +1,19 @@
 import type { Disk } from '../disk/disk.ts'
 import { isDiskError } from '../disk/disk-errors.ts'
-import { type Folder, openChild } from './folder.ts'
+import { type Folder, openChild, pathIn } from './folder.ts'
 import type { Root } from './root.ts'
 import { openFolder, type Reached } from './walk.ts'
+
+/** What stands for bytes that are no valid UTF-8: such a name doesn't lead to the file that has it. */
+const REPLACEMENT = '\uFFFD'
 
 /**
  * Removes something from a folder, and everything in it. Symbolic links are removed, never followed, also when
  * somebody puts them there meanwhile: each folder is emptied through its own descriptor.
  */
-export async function removeTree(disk: Disk, parent: Folder, name: string): Promise<void> {
-  if (await removed(disk.unlink(parent.at(name)), 'EISDIR', 'EPERM')) return
+export async function removeTree(disk: Disk, parent: Folder, name: string | Buffer): Promise<void> {
+  const path = pathIn(parent, name)
+  if (await removed(disk.unlink(path), 'EISDIR', 'EPERM')) return
   let folder: Folder
   try {
     folder = await openChild(disk, parent, name)
@@ -20,16 +24,22 @@ export async function removeTree(disk: Disk, parent: Folder, name: string): Prom
   try {
     // What appears while the folder is emptied makes the removal of the folder fail; then it is emptied again.
     do await empty(disk, folder)
-    while (!(await removed(disk.rmdir(parent.at(name)), 'ENOTEMPTY', 'EEXIST')))
+    while (!(await removed(disk.rmdir(path), 'ENOTEMPTY', 'EEXIST')))
   } finally {
     folder.close()
   }
 }
 
 async function empty(disk: Disk, folder: Folder): Promise<void> {
+  let illegible = false
   for await (const portion of disk.names(folder.at('.'))) {
-    for (const name of portion) await removeTree(disk, folder, name)
+    for (const name of portion) {
+      if (name.includes(REPLACEMENT)) illegible = true
+      else await removeTree(disk, folder, name)
+    }
   }
+  if (!illegible) return
+  for (const name of await disk.namesInBytes(folder.at('.'))) await removeTree(disk, folder, name)
 }
 
 /** Removes folders that were made one within the other, as far as they are still empty. */
