@@ -32,12 +32,17 @@ async function spool(path: string, content: AsyncIterable<Uint8Array>): Promise<
     const { size } = await file.stat()
     await file.close()
     const discard = () => rm(path, { force: true })
-    return { size, discard, content: () => createReadStream(path, { highWaterMark: 256 * 1024 }) }
+    return { size, discard, content: () => contentOf(path) }
   } catch (error) {
     await file.close()
     await rm(path, { force: true })
     throw isFull(error) ? noRoom(error) : error
   }
+}
+
+/** Opens the file when the first bytes are asked for: a stream that nobody reads would keep it open for ever. */
+async function* contentOf(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  yield* createReadStream(path, { highWaterMark: 256 * 1024 })
 }
 
 function isFull(error: unknown): boolean {

@@ -24,7 +24,7 @@ export function weighConditions(headers: IncomingHttpHeaders, file: Validated): 
     return same ? 'not-modified' : 'proceed'
   }
   const since = headers['if-modified-since']
-  return isDate(since) && !isAfter(file.modified, since) ? 'not-modified' : 'proceed'
+  return !Number.isNaN(parseDate(since)) && !isAfter(file.modified, since) ? 'not-modified' : 'proceed'
 }
 
 /** Whether a range may be served: `if-range` is missing, or names exactly this version (RFC 9110, section 13.1.5). */
@@ -32,7 +32,7 @@ export function allowsRange(header: string | undefined, file: Validated): boolea
   if (header === undefined) return true
   const value = header.trim()
   if (value.endsWith('"')) return value === entityTag(file)
-  return isDate(value) && Date.parse(value) === wholeSeconds(file.modified)
+  return parseDate(value) === wholeSeconds(file.modified)
 }
 
 /** The entity tags of a list, with their quotes, and `W/` before weak ones. */
@@ -44,12 +44,17 @@ function weak(tag: string): string {
   return tag.replace(/^W\//, '')
 }
 
-function isDate(header: string | undefined): header is string {
-  return header !== undefined && !Number.isNaN(Date.parse(header))
+/** Whether a file was changed after a date of HTTP. It was not after what is no such date. */
+export function isAfter(modified: Date, header: string | undefined): boolean {
+  return wholeSeconds(modified) > parseDate(header)
 }
 
-function isAfter(modified: Date, header: string | undefined): boolean {
-  return isDate(header) && wholeSeconds(modified) > Date.parse(header)
+/** The time of a date in one of HTTP's three forms (RFC 9110, section 5.6.7), NaN for anything else. */
+function parseDate(header = ''): number {
+  const value = header.trim()
+  if (/^[A-Z][a-z]{2,8}, .* GMT$/.test(value)) return Date.parse(value)
+  // The form of C's `asctime` doesn't name the time zone, which is GMT too.
+  return /^[A-Z][a-z]{2} [A-Z][a-z]{2} .* \d{4}$/.test(value) ? Date.parse(`${value} GMT`) : Number.NaN
 }
 
 /** HTTP's dates have no fractions of seconds. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createFilesNode, get, put, upload } from '../fixtures/files-node.ts'
-import { temporaryFiles } from '../fixtures/leftovers.ts'
+import { openFiles, temporaryFiles, untilEmpty } from '../fixtures/leftovers.ts'
 import { multipart } from '../fixtures/multipart.ts'
 import { openRaw, requestHead } from '../fixtures/raw-http.ts'
 
@@ -68,6 +68,7 @@ t.test('storing files', async (t) => {
   })
 
   t.test('conditions of a write', async (t) => {
+    const longAgo = 'Sun, 06 Nov 1994 08:49:37 GMT'
     const first = (await put(ada, '/conditional', '1', { 'if-none-match': '*' })).headers.get('etag') ?? ''
     const second = (await put(ada, '/conditional', '2', { 'if-match': first })).headers.get('etag') ?? ''
     const refused: [Record<string, string>, number][] = [
@@ -76,6 +77,7 @@ t.test('storing files', async (t) => {
       [{ 'if-match': `W/${second}` }, 412],
       [{ 'if-match': '"x", "y"' }, 412],
       [{ 'if-none-match': first }, 400],
+      [{ 'if-unmodified-since': longAgo }, 412],
       [{ 'if-none-match': '*', 'if-match': '*' }, 400],
     ]
     for (const [headers, status] of refused) {
@@ -86,6 +88,9 @@ t.test('storing files', async (t) => {
       }
     }
     t.equal((await put(ada, '/none', '', { 'if-match': '*' })).status, 412)
+    t.equal((await put(ada, '/new', '', { 'if-unmodified-since': longAgo })).status, 200)
+    const modified = (await get(ada, 'read', '/new')).headers.get('last-modified') ?? ''
+    t.equal((await put(ada, '/new', '', { 'if-unmodified-since': modified })).status, 200)
     t.equal(await text('/conditional'), '2')
     t.equal((await put(ada, '/conditional', '3', { 'if-match': '*' })).status, 200)
     const etag = (await get(ada, 'read', '/conditional')).headers.get('etag') ?? ''
@@ -152,6 +157,19 @@ t.test('storing files', async (t) => {
     t.equal((await ada.fetch('/write', { method: 'POST', body: 'x' })).status, 415, 'no form')
     t.equal((await ada.fetch('/write', { method: 'POST' })).status, 400)
     t.equal((await node.fetch('/write?path=/x', { method: 'PUT', body: 'x' })).status, 401)
+  })
+
+  t.test('a file that waited for a path which is refused keeps no descriptor open', async (t) => {
+    const file = { name: 'file', content: 'x', filename: 'x' }
+    for (const path of ['/../x', '/by']) {
+      const { contentType, body } = multipart([file, { name: 'path', content: path }])
+      const headers = { 'content-type': contentType }
+      const answer = await ada.fetch('/write', { method: 'POST', body, headers })
+      t.equal(answer.status, path === '/by' ? 409 : 400)
+    }
+    const waiting = async () => (await openFiles(node)).filter((path) => path.includes('/incoming/'))
+    t.strictSame(await untilEmpty(waiting), [])
+    t.strictSame(await temporaryFiles(node), [])
   })
 
   t.test('two hundred at once', async (t) => {

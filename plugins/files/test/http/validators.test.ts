@@ -26,6 +26,11 @@ t.test('conditions are weighed in the order of RFC 9110', async (t) => {
     [{ 'if-match': '"r1"', 'if-unmodified-since': before }, 'proceed'],
     [{ 'if-unmodified-since': before }, 'failed'],
     [{ 'if-unmodified-since': same }, 'proceed'],
+    [{ 'if-unmodified-since': 'Monday, 04-May-26 10:20:29 GMT' }, 'failed'],
+    [{ 'if-unmodified-since': 'Mon May  4 10:20:29 2026' }, 'failed'],
+    [{ 'if-unmodified-since': 'Mon May  4 10:20:30 2026' }, 'proceed'],
+    [{ 'if-unmodified-since': '0' }, 'proceed'],
+    [{ 'if-modified-since': '2026-06-01' }, 'proceed'],
     [{ 'if-match': '"r0"', 'if-none-match': '"r1"' }, 'failed'],
     [{ 'if-match': '"r1"', 'if-none-match': '"r1"' }, 'not-modified'],
   ]
