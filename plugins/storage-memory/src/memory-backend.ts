@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   NodekeepError,
   type StorageBackend,
@@ -38,6 +39,8 @@ export class MemoryBackend implements StorageBackend {
   readonly #root = newFolder()
   readonly #room: Room
   readonly #closing = new AbortController()
+  /** Clients keep revisions longer than this memory lives: those of another life must not look the same. */
+  readonly #life = randomBytes(6).toString('base64url')
   #revisions = 0
 
   constructor({ maxBytes, section = 'storage-memory' }: MemoryBackendOptions) {
@@ -75,7 +78,7 @@ export class MemoryBackend implements StorageBackend {
     const { blocks, size } = await stage(content, { size: options.size, signal, room: this.#room })
     try {
       this.#revisions += 1
-      const revision = `${this.#revisions}`
+      const revision = `${this.#life}-${this.#revisions}`
       this.#checkWrite(path, options)
       await options.beforeCommit?.({ revision, size })
       signal.throwIfAborted()

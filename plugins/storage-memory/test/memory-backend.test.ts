@@ -66,3 +66,9 @@ test('the date of creation stays when a file is overwritten or moved', async (t)
   await backend.move('/file', '/moved')
   t.strictSame((await backend.stat('/moved')).created, created)
 })
+
+test('revisions are not those of another life of the memory', async (t) => {
+  const [one, other] = [new MemoryBackend({ maxBytes: 100 }), new MemoryBackend({ maxBytes: 100 })]
+  const { revision } = await one.write('/a', chunks(1, 1))
+  t.not((await other.write('/a', chunks(1, 2))).revision, revision)
+})
