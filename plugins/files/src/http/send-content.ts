@@ -11,6 +11,9 @@ export interface Sending {
   readonly content: AsyncIterable<Uint8Array>
 }
 
+/** Content up to this size goes out in one piece with the head, in bytes. */
+const onePiece = 8 * 1024
+
 /**
  * Answers with content, past Fastify's streams: each chunk is handed to the system before the next one is asked for,
  * so no more is read than the client takes. When the client goes or the content fails, both end.
@@ -56,7 +59,13 @@ function handOver(
     return promise
   }
   connection.once('close', leave)
-  if (isLast) response.end(chunk, taken)
-  else response.write(chunk, taken)
+  if (!isLast) response.write(chunk, taken)
+  else if (chunk.length > onePiece) response.end(chunk, taken)
+  else response.end(asText(chunk), 'latin1', taken)
   return promise
+}
+
+/** Bytes as text with a character for each, which Node appends to the head instead of sending it after the head. */
+function asText({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1')
 }

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
 import { JournalReader } from './journal-reader.ts'
 import { JournalWriter } from './journal-writer.ts'
+import { RememberedDates } from './remembered-dates.ts'
 
 /** A change that is about to happen. */
 export interface ChangeIntent {
@@ -81,8 +82,11 @@ export async function openJournal(file: string, options: JournalOptions = {}): P
   const writer = await JournalWriter.start({ file, keepDays, keepNewest: Math.max(1, keepNewest) })
   const reader = await openReader(file, writer)
 
+  const dates = new RememberedDates(reader)
+  const forget = () => dates.forget()
+
   const resolve: Journal['resolve'] = async (seq, outcome) => {
-    await writer.call({ kind: 'resolve', seq, outcome })
+    await writer.call({ kind: 'resolve', seq, outcome }).finally(forget)
   }
   return {
     epoch: reader.epoch(),
@@ -94,7 +98,7 @@ export async function openJournal(file: string, options: JournalOptions = {}): P
       return changes
     },
     pending: async () => reader.pending(),
-    createdOf: async (userUuid, path, revision) => reader.createdOf(userUuid, path, revision),
+    createdOf: async (userUuid, path, revision) => dates.of(userUuid, path, revision),
     createdIn: async (userUuid, folder) => reader.createdIn(userUuid, folder),
     resolve,
     async begin(intent) {
@@ -102,12 +106,13 @@ export async function openJournal(file: string, options: JournalOptions = {}): P
       return { seq, commit: () => resolve(seq, 'commit'), discard: () => resolve(seq, 'discard') }
     },
     async erase(userUuid) {
-      await writer.call({ kind: 'erase', userUuid })
+      await writer.call({ kind: 'erase', userUuid }).finally(forget)
     },
     async probe() {
       await writer.call({ kind: 'probe' })
     },
     async close() {
+      forget()
       reader.close()
       await writer.close()
     },
