@@ -1,8 +1,9 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { type Disk, localDisk } from '../src/disk/disk.ts'
 import { openLocalBackend } from '../src/open-local-backend.ts'
-import { chunks, contentsOf, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
+import { chunks, contentsOf, descriptors, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
 
 t.test('what an ended process left behind is swept away at the start', async (t) => {
   const root = temporaryFolder(t)
@@ -108,4 +109,25 @@ t.test('what has a name that is no text is removed with its folder, also at the 
   await backend.close()
   t.strictSame(leftovers(root), [])
   t.strictSame(contentsOf(root), { '/user': null })
+})
+
+t.test('the depth of a tree does not count in its removal', async (t) => {
+  const root = temporaryFolder(t)
+  const depth = '/a'.repeat(500)
+  mkdirSync(join(root, `.nodekeep/removed-1${depth}`), { recursive: true })
+  writeFileSync(join(root, `.nodekeep/removed-1${depth}/intent.json`), 'x')
+  mkdirSync(join(root, `user/tree${depth}`), { recursive: true })
+  const open = descriptors()
+  let most = 0
+  const opening: Disk['open'] = async (...args) => {
+    const fd = await localDisk.open(...args)
+    most = Math.max(most, descriptors())
+    return fd
+  }
+  const backend = await openLocalBackend({ root, disk: { ...localDisk, open: opening } })
+  t.strictSame(leftovers(root), [])
+  await backend.remove('/user/tree')
+  await backend.close()
+  t.strictSame(leftovers(root), [])
+  t.ok(most - open < 200, `${most - open} descriptors`)
 })

@@ -25,7 +25,7 @@ export interface Disk {
   /** Undefined when there is nothing. */
   lstatSync(path: string): BigIntStats | undefined
   readlinkSync(path: string): string
-  rename(from: string, to: string): Promise<void>
+  rename(from: DiskPath, to: string): Promise<void>
   link(existing: string, path: string): Promise<void>
   unlink(path: DiskPath): Promise<void>
   mkdir(path: string): Promise<void>
