@@ -41,6 +41,8 @@ export interface StorageStaged {
   readonly revision: string
   /** Bytes. */
   readonly size: number
+  /** The file that will be replaced, null when there is none. A backend that would have to look leaves it out. */
+  readonly replaced?: StorageEntry | null
 }
 
 /** What goes with a write. */

@@ -33,10 +33,13 @@ export async function write(
     return await writeLocked(scope, path, limited(content, maxFileSize, lock), options)
   } finally {
     // Nobody takes what the lock gives once the backend has stopped waiting for the end of the content.
-    ended.abort()
+    ended.abort(over)
     release?.()
   }
 }
+
+/** One for all, since nobody sees it, and making one for each small file takes longer than its path's checks. */
+const over = new Error('The write is over.')
 
 /**
  * The same for who holds the lock of the path, at the latest when the content ends.
@@ -54,8 +57,8 @@ export async function writeLocked(
   const { backend, backendPath } = scope.place(path)
   let change: BegunChange | undefined
   let created = born
-  const beforeCommit = async ({ revision, size }: StorageStaged) => {
-    created ??= await createdOfReplaced(scope, path)
+  const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
+    created ??= await createdOfReplaced(scope, path, replaced)
     const intent = { userUuid, op: 'write' as const, path, size, revision }
     change = await recorder.begin({ ...intent, ...definedOnly({ by, created }) })
   }
@@ -73,8 +76,9 @@ export async function writeLocked(
 async function createdOfReplaced(
   { mounts, userUuid, journal }: Scope,
   path: UserPath,
+  replaced: StorageStaged['replaced'],
 ): Promise<Date | undefined> {
-  const entry = await entryAt(mounts, userUuid, path)
+  const entry = replaced === undefined ? await entryAt(mounts, userUuid, path) : replaced
   if (entry?.type !== 'file') return undefined
   return (await journal.createdOf(userUuid, path, entry.revision)) ?? entry.created
 }

@@ -5,8 +5,7 @@ import {
   type StorageWriteOptions,
 } from '@nodekeep/plugin-sdk'
 import { ForeignFailure, isDiskError } from '../disk/disk-errors.ts'
-import { type Folder, findSync } from '../folders/folder.ts'
-import { storedForms } from '../folders/stored-names.ts'
+import { type Folder, type Found, findSync } from '../folders/folder.ts'
 import { walk } from '../folders/walk.ts'
 import { entryOf, revisionOf } from '../reading/entry.ts'
 import { folderThere, otherRevision } from './obstacles.ts'
@@ -69,8 +68,8 @@ async function commit(
   const name = names.at(-1) ?? ''
   const from = side.at(staged.name)
   let announced: Promise<void> | undefined
-  const announce = () => {
-    announced ??= announcing(staged, options)
+  const announce = (found: Found | null) => {
+    announced ??= announcing(staged, found && entryOf(name, found.stats), options)
     return announced
   }
   await persist(async () => {
@@ -78,10 +77,10 @@ async function commit(
     const { folder } = reached
     try {
       const isThere = reached.missing.length === 0
-      const stored = goesUnseen(name, options) ? name : target(store, isThere ? folder : null, name, options)
+      const found = target(store, isThere ? folder : null, name, options)
       if (isThere) {
-        await announce()
-        const to = folder.at(stored)
+        await announce(found)
+        const to = folder.at(found?.stored ?? name)
         await (options.ifAbsent ? placeWhereFree(store, from, to) : disk.rename(from, to))
         await syncs.settle(parents, folder)
         return true
@@ -91,39 +90,43 @@ async function commit(
     }
     return placeFolders(store, reached, {
       put: (innermost) => disk.rename(from, innermost.at(name)),
-      announce,
+      announce: () => announce(null),
       takeBack: (innermost) => disk.rename(innermost.at(name), from),
     })
   })
 }
 
-async function announcing({ stats }: StagedFile, { beforeCommit }: StorageWriteOptions): Promise<void> {
+async function announcing(
+  { stats }: StagedFile,
+  replaced: StorageEntry | null,
+  { beforeCommit }: StorageWriteOptions,
+): Promise<void> {
   try {
-    await beforeCommit?.({ revision: revisionOf(stats), size: Number(stats.size) })
+    await beforeCommit?.({ revision: revisionOf(stats), size: Number(stats.size), replaced })
   } catch (failure) {
     throw new ForeignFailure(failure)
   }
 }
 
 /**
- * The name to write to: that of the file which is there, or the given one. A link or a special file is replaced.
+ * What the write will replace, null when nothing is there. That may be a link or a special file.
  *
  * @param folder null when there is none yet
  * @throws NodekeepError when a folder is there, or the conditions don't hold
  */
-function target({ disk }: Store, folder: Folder | null, name: string, conditions: StorageConditions): string {
+function target(
+  { disk }: Store,
+  folder: Folder | null,
+  name: string,
+  conditions: StorageConditions,
+): Found | null {
   const { ifAbsent = false, ifRevision } = conditions
   const found = folder && findSync(disk, folder, name)
   if (ifAbsent && found !== null) throw taken()
   if (found?.stats.isDirectory()) throw folderThere()
   if (ifRevision !== undefined && (found === null || revisionOf(found.stats) !== ifRevision))
     throw otherRevision()
-  return found?.stored ?? name
-}
-
-/** Whether the rename alone does what is asked for: it fails by itself where a folder is. */
-function goesUnseen(name: string, { ifAbsent, ifRevision }: StorageConditions): boolean {
-  return !ifAbsent && ifRevision === undefined && storedForms(name).length === 1
+  return found
 }
 
 /** A rename replaces what is there; a link doesn't. */
