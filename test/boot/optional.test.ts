@@ -44,7 +44,8 @@ for (const preset of presets) {
       t.equal((await ask(`/${id}/trace`)).status, 200, `${id} still answers`)
     }
     t.same(await (await ask('/healthy')).json(), { well: true })
-    const checks = ['database', ...Object.keys(faulty).map((id) => `check-of-${id}`)].sort()
+    const ofPreset = ['database', 'storage', 'storage-local']
+    const checks = [...ofPreset, ...Object.keys(faulty).map((id) => `check-of-${id}`)].sort()
     const probe = (await (await ask('/probe')).json()) as {
       checks: string[]
       heard: string[]

@@ -25,7 +25,8 @@ test('a node says where it is, what it runs and what to do next, and ends well',
 
   t.equal((await fetch(new URL('/health', node.url))).status, 200)
   t.same(await node.end('SIGTERM'), { code: 0, signal: null })
-  t.equal(node.stderr(), banner, 'a node that stops has nothing to say')
+  t.match(node.stdout(), /"msg":"The node is stopping\."/, 'who waits for it knows')
+  t.equal(node.stderr(), banner, 'a node that stops has nothing more to say')
 })
 
 test('without a command it starts, and Ctrl+C ends it', async (t) => {
@@ -60,7 +61,8 @@ test('flags win over the environment, and the environment over the file', async 
   const node = await startedNode(t, { cwd: folder.path, args, env })
   t.ok(node.stderr().includes(join(folder.path, 'from-flag')))
   t.not(node.url.port, '1')
-  t.same((await readdir(folder.path)).sort(), ['from-flag', 'nodekeep.json', 'other.json'])
+  const visible = (await readdir(folder.path)).filter((name) => name !== '.cache')
+  t.same(visible.sort(), ['from-flag', 'nodekeep.json', 'other.json'])
   t.equal((await node.end('SIGTERM')).code, 0)
 
   const fromEnvironment = await startedNode(t, {

@@ -22,8 +22,9 @@ async function start(options: ConfigurationOptions): Promise<void> {
   const giveUp = new AbortController()
   interrupted.then(() => giveUp.abort())
   try {
-    const node = await boot(options, giveUp.signal)
+    const { node, log } = await boot(options, giveUp.signal)
     await interrupted
+    log.info('The node is stopping.')
     await node.stop()
   } catch (error) {
     if (!giveUp.signal.aborted) {
@@ -35,7 +36,7 @@ async function start(options: ConfigurationOptions): Promise<void> {
   process.exit(0)
 }
 
-async function boot(options: ConfigurationOptions, signal: AbortSignal): Promise<RunningNode> {
+async function boot(options: ConfigurationOptions, signal: AbortSignal) {
   const configuration = await readConfiguration(options)
   const { level, format } = configuration.kernel.log
   const secrets = createSecrets()
@@ -44,7 +45,7 @@ async function boot(options: ConfigurationOptions, signal: AbortSignal): Promise
   log.info({ url: node.url.href, data: node.dataFolder, plugins: states(node) }, 'The node is ready.')
   // The claim code is shown here and nowhere else, so an unclaimed node always prints it.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
-  return node
+  return { node, log }
 }
 
 /**
