@@ -55,6 +55,8 @@ export class Health {
     const { checks, required, timeoutMs, pluginsImpaired } = this.#options
     const looked = [...checks()].map(async ([name, check]) => [name, await ask(check, timeoutMs)] as const)
     const findings: Record<string, HealthFinding> = Object.fromEntries(await Promise.all(looked))
+    // Named, so that the owner sees what it is that the node counts as down for.
+    for (const name of required) findings[name] ??= { ok: false, state: 'disabled' }
     const well = Object.values(findings).every(({ ok }) => ok)
     const serving = required.every((name) => findings[name]?.ok === true)
     return {

@@ -85,6 +85,9 @@ test('503 only when a check fails that the configuration requires', async (t) =>
     [503, { status: 'degraded' }],
     'a required check that nobody makes',
   )
+  const owner = await node.signIn('owner')
+  const { checks } = (await (await owner.fetch('/api/system/health')).json()) as { checks: object }
+  t.match(checks, { disk: { ok: false, state: 'disabled' } }, 'the owner sees which one')
 })
 
 test('however often it is asked, each check looks at most once a second', async (t) => {
