@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
+import { listing, listingTurns } from './fixtures/files-listing.ts'
 import { nginxProgram, type Stand, setUpStand } from './fixtures/files-stand.ts'
 import { output, type Transfer, transfer } from './fixtures/files-transfers.ts'
 import { loadHttp } from './http-load.ts'
@@ -142,64 +143,6 @@ const smallWrites: Bench = {
         return rate
       },
       baseline: async () => Number(await output('files-bare-writes.ts', join(stand.bareFolder, `${round}`))),
-      tearDown: stand.tearDown,
-    }
-  },
-}
-
-async function standWithLargeFolder(): Promise<Stand> {
-  const stand = await setUpStand()
-  const folder = join(stand.nodeFolder, 'many')
-  await mkdir(folder)
-  for (let n = 0; n < 100_000; n += 100) {
-    await Promise.all(Array.from({ length: 100 }, (_, i) => writeFile(join(folder, `${n + i}.txt`), '')))
-  }
-  return stand
-}
-
-async function list({ at, authorization }: Stand): Promise<number> {
-  const began = performance.now()
-  const answer = await fetch(at('readdir', '/many'), { headers: { authorization } })
-  const text = await answer.text()
-  const took = performance.now() - began
-  const count = JSON.parse(text).length
-  if (count !== 100_000) throw new Error(`The listing has ${count} entries in place of 100,000.`)
-  return took
-}
-
-const listing: Bench = {
-  name: 'files: GET /readdir of 100,000 entries, against readdir and stat of each',
-  unit: 'ms',
-  better: 'less',
-  goal: { ratio: 4 },
-  async setUp() {
-    const stand = await standWithLargeFolder()
-    return {
-      ours: () => list(stand),
-      baseline: async () => Number(await output('files-bare-list.ts', join(stand.nodeFolder, 'many'))),
-      tearDown: stand.tearDown,
-    }
-  },
-}
-
-const listingTurns: Bench = {
-  name: 'files: longest turn of the event loop meanwhile',
-  unit: 'ms',
-  better: 'less',
-  goal: { ours: 100 },
-  async setUp() {
-    const stand = await standWithLargeFolder()
-    const longestTurn = async () => {
-      const headers = { authorization: stand.authorization }
-      const answer = await fetch(new URL('/longest-turn', stand.node.url), { headers })
-      return ((await answer.json()) as { ms: number }).ms
-    }
-    return {
-      async ours() {
-        await longestTurn()
-        await list(stand)
-        return longestTurn()
-      },
       tearDown: stand.tearDown,
     }
   },
