@@ -14,7 +14,7 @@ function smallReads(against: 'bare node:http' | 'nginx'): Bench {
     name: `files: GET /read of 1 KiB files, against ${against}`,
     unit: 'requests/s',
     better: 'more',
-    ...(against === 'bare node:http' && { goal: { ratio: 1 } }),
+    ...(against === 'bare node:http' ? { goal: { ratio: 1 } } : { rounds: 3 }),
     async setUp() {
       const stand = await setUpStand()
       const nginx = against === 'nginx' ? await stand.nginx() : null
@@ -68,6 +68,7 @@ function largeWrite(name: string, goal: number, baseline: (stand: Stand) => Prom
     unit: 'MB/s',
     better: 'more',
     goal: { ratio: goal },
+    rounds: 3,
     async setUp() {
       const stand = await setUpStand()
       const other = await baseline(stand)
