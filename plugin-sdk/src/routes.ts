@@ -74,7 +74,7 @@ declare module 'fastify' {
 
   interface FastifyContextConfig {
     access?: RouteAccess
-    /** Why a public route may be public. Shown by `nodekeep plugins list` and required for `access: 'public'`. */
+    /** Why a public route may be public. Required for those, and shown to the owner at `GET /api/system/plugins`. */
     publicReason?: string
     /** The scope that an API token needs, such as `notes:read`. Without one, only full sessions may call. */
     scope?: string
