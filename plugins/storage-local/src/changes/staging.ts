@@ -1,6 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
+import { createEarlySync } from './early-sync.ts'
 import { interruptible } from './interruptible.ts'
 import type { Store } from './store.ts'
 import { nextTime } from './write-times.ts'
@@ -82,9 +83,10 @@ async function receive(
   let batched = 0
   let written = 0
   let writing: Promise<void> | null = null
+  const early = createEarlySync(disk, fd)
   writers += 1
   const write = async (chunks: readonly Uint8Array[], start: number) => {
-    await writeAll(disk, fd, chunks, start)
+    early.written(await writeAll(disk, fd, chunks, start))
     if (freeChunks) free(chunks)
   }
   const flush = async () => {
@@ -108,20 +110,30 @@ async function receive(
     if (size !== undefined && written + batched < size) throw wrongSize(size, 'fewer')
     if (batched > 0) await flush()
     await writing
+    await early.end()
   } finally {
     writers -= 1
-    // The file must not be closed under a write that is under way.
+    // The file must not be closed under a write or sync that is under way.
     await (writing as Promise<void> | null)?.catch(() => {})
+    await early.end().catch(() => {})
   }
 }
 
-async function writeAll(disk: Disk, fd: number, batch: readonly Uint8Array[], start: number): Promise<void> {
+/** Resolves with the position after the batch. */
+async function writeAll(
+  disk: Disk,
+  fd: number,
+  batch: readonly Uint8Array[],
+  start: number,
+): Promise<number> {
   let left = batch
-  for (let position = start; left.length > 0; ) {
+  let position = start
+  while (left.length > 0) {
     const count = await disk.writev(fd, left, position)
     position += count
     left = after(left, count)
   }
+  return position
 }
 
 /** Gives back the memory of chunks that fill their buffers. */
