@@ -4,7 +4,7 @@
  */
 import { overBudget, seconds } from './budget.ts'
 import { runTool } from './command.ts'
-import { closingLine, type FileResult } from './count-tests.ts'
+import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
 import { runTests } from './tap.ts'
 
 const steps = [
@@ -42,9 +42,11 @@ async function test() {
   console.log(`${run.failed ? 'FAIL' : 'ok  '} tests (${seconds(performance.now() - since)})`)
   if (run.failures) console.log(`\n${run.failures}`)
   for (const line of overBudget(run.files)) console.log(`warning: ${line}`)
+  for (const line of skippedLines(run.files)) console.log(line)
   return run
 }
 
 function printFile({ file, ok, ms, ...counts }: FileResult): void {
-  console.log(`  ${ok ? 'ok  ' : 'FAIL'} ${file}: ${closingLine(counts)} (${seconds(ms)})`)
+  const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
+  console.log(`  ${ok ? 'ok  ' : 'FAIL'} ${file}: ${closingLine(counts)}${skipped} (${seconds(ms)})`)
 }

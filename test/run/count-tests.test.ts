@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { addCounts, closingLine, countTests, type FileResult } from './count-tests.ts'
+import { addCounts, closingLine, countTests, type FileResult, skippedLines } from './count-tests.ts'
 
 /** Counts what `tap run` would print for one file with these lines in it. */
 function countFile(lines: readonly string[], end: string): FileResult | undefined {
@@ -56,9 +56,24 @@ test('a file that fails by itself counts as failed beside its tests', async (t) 
   t.match(countFile(['1..0 # no tests found'], 'not ok 1 - a.test.ts'), { passed: 0, failed: 1, skipped: 0 })
 })
 
-test('the closing line names skipped tests only when there are some', async (t) => {
+test('the closing line has nothing but passed and failed', async (t) => {
   const sum = { passed: 1, failed: 0, skipped: 0 }
   t.equal(closingLine(sum), '1 passed, 0 failed')
   addCounts(sum, { passed: 2, failed: 1, skipped: 4 })
-  t.equal(closingLine(sum), '3 passed, 1 failed, 4 skipped')
+  t.strictSame(sum, { passed: 3, failed: 1, skipped: 4 })
+  t.equal(closingLine(sum), '3 passed, 1 failed')
+})
+
+test('skipped tests are listed by name, each with its reason', async (t) => {
+  const inside = ['# Subtest: in part', '    ok 1 - b # SKIP not here', '    1..1', 'ok 2 - in part']
+  const skipping = countFile(['ok 1 - a # SKIP', ...inside, '1..2'], 'ok 1 - a.test.ts')
+  const empty = countFile(['1..0 # no tests found'], 'ok 1 - a.test.ts # SKIP no tests found')
+  const files = [skipping, empty].filter((file) => file !== undefined)
+  t.strictSame(skippedLines(files), [
+    '3 skipped:',
+    '  a.test.ts > a',
+    '  a.test.ts > in part > b (not here)',
+    '  a.test.ts (no tests found)',
+  ])
+  t.strictSame(skippedLines([]), [])
 })

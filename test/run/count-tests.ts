@@ -13,6 +13,8 @@ export interface FileResult extends Counts {
   readonly file: string
   readonly ok: boolean
   readonly ms: number
+  /** The skipped tests, by what leads to them, each with the reason that it gives. */
+  readonly skippedTests: readonly string[]
 }
 
 /**
@@ -26,14 +28,19 @@ export interface FileResult extends Counts {
  */
 export function countTests(onFile: (result: FileResult) => void): Parser {
   const parser = new Parser()
-  watchPoints(parser, (point, counts) => {
-    onFile({ file: point.name, ok: point.ok, ms: point.time ?? 0, ...counts })
+  watchPoints(parser, (point, tally) => {
+    onFile({ file: point.name, ok: point.ok, ms: point.time ?? 0, ...tally })
   })
   return parser
 }
 
+/** What was counted within a block, and which tests were skipped in it. */
+interface Tally extends Counts {
+  readonly skippedTests: string[]
+}
+
 /** Calls back for each block of a parser with what was counted within it. */
-function watchPoints(parser: Parser, onBlock: (point: Result, counts: Counts) => void): void {
+function watchPoints(parser: Parser, onBlock: (point: Result, tally: Tally) => void): void {
   let block: Block | undefined
   parser.on('child', (child: Parser) => {
     block = watchBlock(child)
@@ -46,34 +53,47 @@ function watchPoints(parser: Parser, onBlock: (point: Result, counts: Counts) =>
 }
 
 interface Block {
-  readonly within: Counts
+  readonly within: Tally
   blocks: number
-  skips: number
 }
 
 function watchBlock(parser: Parser): Block {
-  const block: Block = { within: { passed: 0, failed: 0, skipped: 0 }, blocks: 0, skips: 0 }
-  watchPoints(parser, (_point, counts) => {
+  const block: Block = { within: emptyTally(), blocks: 0 }
+  watchPoints(parser, (_point, tally) => {
     block.blocks += 1
-    addCounts(block.within, counts)
+    addCounts(block.within, tally)
+    block.within.skippedTests.push(...tally.skippedTests)
   })
   parser.on('assert', (point: Result) => {
-    if (!point.closingTestPoint && (point.skip || point.todo)) block.skips += 1
+    if (!point.closingTestPoint && isSkipped(point)) skip(block.within, point)
   })
   return block
 }
 
-function settle(point: Result, block: Block | undefined): Counts {
-  const counts = { passed: 0, failed: 0, skipped: block?.skips ?? 0 }
-  if (block) addCounts(counts, block.within)
+function settle(point: Result, block: Block | undefined): Tally {
+  const tally = block?.within ?? emptyTally()
   if (!point.ok) {
-    if (counts.failed === 0) counts.failed = 1
-  } else if (point.skip || point.todo) {
-    counts.skipped = Math.max(1, counts.skipped)
-  } else if (!block?.blocks && counts.skipped === 0) {
-    counts.passed = 1
+    if (tally.failed === 0) tally.failed = 1
+  } else if (isSkipped(point)) {
+    if (tally.skipped === 0) skip(tally, point)
+  } else if (!block?.blocks && tally.skipped === 0) {
+    tally.passed = 1
   }
-  return counts
+  return tally
+}
+
+function emptyTally(): Tally {
+  return { passed: 0, failed: 0, skipped: 0, skippedTests: [] }
+}
+
+function isSkipped({ skip, todo }: Result): boolean {
+  return skip !== false || todo !== false
+}
+
+function skip(tally: Tally, { fullname, skip, todo }: Result): void {
+  const reason = [skip, todo].find((given) => typeof given === 'string' && given !== '')
+  tally.skipped += 1
+  tally.skippedTests.push(reason === undefined ? fullname : `${fullname} (${reason})`)
 }
 
 /** Adds `more` to `sum`. */
@@ -84,6 +104,12 @@ export function addCounts(sum: Counts, more: Counts): void {
 }
 
 /** The line that every check of this repository ends with. */
-export function closingLine({ passed, failed, skipped }: Counts): string {
-  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+export function closingLine({ passed, failed }: Counts): string {
+  return `${passed} passed, ${failed} failed`
+}
+
+/** What stands above the closing line when tests were skipped: how many, and which. */
+export function skippedLines(files: Iterable<Pick<FileResult, 'skippedTests'>>): string[] {
+  const names = [...files].flatMap(({ skippedTests }) => skippedTests)
+  return names.length === 0 ? [] : [`${names.length} skipped:`, ...names.map((name) => `  ${name}`)]
 }
