@@ -42,6 +42,8 @@ export interface NodekeepErrorOptions {
   readonly cause?: unknown
   /** Response headers that belong to this error, such as `retry-after` (seconds) or `allow`. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Says that making the same call again can't help, to those who would try. */
+  readonly permanent?: boolean
 }
 
 const brand: unique symbol = Symbol.for('nodekeep.error@1')
@@ -57,12 +59,15 @@ const brand: unique symbol = Symbol.for('nodekeep.error@1')
 export class NodekeepError extends Error {
   readonly code: ErrorCode
   readonly headers: Readonly<Record<string, string>>
+  /** Whether making the same call again can't help. `false` where nobody said so. */
+  readonly permanent: boolean
 
   constructor(code: ErrorCode, message: string, options: NodekeepErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'NodekeepError'
     this.code = code
     this.headers = options.headers ?? {}
+    this.permanent = options.permanent ?? false
     Object.defineProperty(this, brand, { value: true })
   }
 

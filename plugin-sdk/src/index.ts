@@ -1,5 +1,6 @@
 export type { BaseContext, Log, SetupContext } from './context.ts'
 export * from './contracts/ai.ts'
+export * from './contracts/ai-chats.ts'
 export * from './contracts/backup.ts'
 export * from './contracts/change-log.ts'
 export * from './contracts/files.ts'
@@ -23,6 +24,7 @@ export {
   type NodekeepErrorOptions,
 } from './errors.ts'
 export { defineEvent, type EventBus, type EventType } from './event.ts'
+export { type ModelServerFailure, modelServerError } from './model-server-error.ts'
 export { definePlugin, isPlugin, type Plugin, type PluginDefinition, type SetupResult } from './plugin.ts'
 export type { ErrorSerializer, RouteAccess, Routes, RoutesApp, RoutesOptions, SchemaTypes } from './routes.ts'
 export { Secret, type Static, secretKeyword, Type } from './schema.ts'

@@ -31,15 +31,27 @@ export interface ChatTool {
   readonly parameters: Readonly<Record<string, unknown>>
 }
 
+/** Whether the model has to call a tool: as it likes, not at all, any, or the one with this name. */
+export type ChatToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
+
 /** What a provider is asked. The `ai` feature has validated it and applied its limits. */
 export interface ChatRequest {
   readonly model: string
+  /** At least one. */
   readonly messages: readonly ChatMessage[]
+  /** The longest reply, in tokens. */
   readonly maxTokens?: number
-  /** 0 to 2. */
+  /** 0 to 2. A provider whose own scale ends earlier takes its end. */
   readonly temperature?: number
+  /** 0 to 1. */
+  readonly topP?: number
+  /** Texts that end the reply when the model writes them. They are not part of it. */
   readonly stop?: readonly string[]
+  /** Only for providers that support tools. */
   readonly tools?: readonly ChatTool[]
+  readonly toolChoice?: ChatToolChoice
+  /** Asks for a reply that is JSON, of this schema where there is one. Only for providers that support it. */
+  readonly json?: { readonly schema?: Readonly<Record<string, unknown>> }
 }
 
 /** Why a reply ended: by itself, at a limit of length, to have tools called, or by a filter of the provider. */
@@ -57,19 +69,37 @@ export type ChatDelta =
       /** Further text of the arguments' JSON. */
       readonly arguments?: string
     }
+  /** Tokens so far. A later one replaces an earlier one, so a provider tells as soon as it knows anything. */
   | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number }
   | { readonly type: 'finish'; readonly reason: ChatFinishReason }
 
+/** What a provider can do beyond text. What it doesn't name it can't, and is never asked for. */
+export interface AiCapabilities {
+  /** `tools`, `toolChoice`, and messages that call tools or answer such calls. */
+  readonly tools?: boolean
+  /** Parts of the type `image`. */
+  readonly images?: boolean
+  /** `json`. */
+  readonly json?: boolean
+}
+
 /** A source of models. It is small: streams, retries, limits and accounting belong to the `ai` feature. */
 export interface AiProvider {
-  /** The identifiers of the models that are to be had now. */
+  readonly supports?: AiCapabilities
+  /**
+   * The identifiers of the models that are to be had now.
+   *
+   * @throws NodekeepError as `chat`, when they can't be told
+   */
   models(signal: AbortSignal): Promise<string[]>
   /**
    * Yields the reply and, last, exactly one `finish`: a reply without it counts as cut short. Ends the call at its
-   * server when the signal aborts or the loop is left.
+   * server when the signal aborts or the loop is left, also before the first piece.
    *
-   * @throws NodekeepError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, TOO_MANY_REQUESTS (with `retry-after`), NOT_FOUND for
-   * an unknown model, VALIDATION_ERROR for a request that the model can't serve. It makes no retries of its own.
+   * @throws NodekeepError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, TOO_MANY_REQUESTS (with `retry-after` where the server
+   * says it), NOT_FOUND for an unknown model, VALIDATION_ERROR for a request that the model can't serve; `permanent`
+   * where asking again is no use. `modelServerError` makes them from an HTTP answer. A provider makes no retries of
+   * its own.
    */
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta>
 }

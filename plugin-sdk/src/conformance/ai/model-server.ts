@@ -1,0 +1,54 @@
+import type { ChatFinishReason, ChatMessage, ChatTool, ChatToolCall } from '../../contracts/ai.ts'
+
+/** What a scripted server does with the chats that come. The words are the contract's; the server puts them on its wire. */
+export type ModelScene =
+  | {
+      /** A reply from beginning to end. */
+      readonly kind: 'reply'
+      /** The pieces of the text, each sent by itself. */
+      readonly text: readonly string[]
+      /** Calls that the model makes after its text; their arguments come in at least two pieces where the wire can. */
+      readonly toolCalls?: readonly ChatToolCall[]
+      readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
+      readonly finish: ChatFinishReason
+      /** Sends the answer one byte at a time, so that boundaries fall inside characters and lines. */
+      readonly byteByByte?: boolean
+    }
+  /** An HTTP error at once, in the server's own form. */
+  | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string }
+  /** The request is taken, and no byte of an answer ever comes. */
+  | { readonly kind: 'silence' }
+  /** Some text, and then nothing more: the connection stays open. */
+  | { readonly kind: 'stall'; readonly text: readonly string[] }
+  /** Some text, and then the connection is cut. */
+  | { readonly kind: 'cut'; readonly text: readonly string[] }
+  /** Some text, and then the answer ends in order, without what ends a reply on this wire. */
+  | { readonly kind: 'unfinished'; readonly text: readonly string[] }
+  /** Some text, and then an error in the form in which the server reports one in mid-reply. */
+  | { readonly kind: 'failure'; readonly text: readonly string[] }
+  /** Status 200 and the right content type, with a body that makes no sense. */
+  | { readonly kind: 'garbage' }
+
+/** The request of the last chat, as the server understood it. What the wire can't say is left out. */
+export interface ReceivedChat {
+  readonly model: string
+  readonly messages: readonly ChatMessage[]
+  readonly maxTokens?: number
+  readonly temperature?: number
+  readonly topP?: number
+  readonly stop?: readonly string[]
+  readonly tools?: readonly ChatTool[]
+}
+
+/**
+ * A local server that speaks the wire protocol of a provider's real one. Every author writes it for their protocol;
+ * it is what makes the suite's tests real.
+ */
+export interface ScriptedModelServer {
+  /** Says what happens with every chat from now on. At first that is a short reply. */
+  play(scene: ModelScene): void
+  /** The last chat that arrived, `null` before the first. */
+  received(): ReceivedChat | null
+  /** Chats whose connection is open now and whose answer has not ended. */
+  openChats(): number
+}

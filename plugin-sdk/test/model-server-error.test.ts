@@ -1,0 +1,47 @@
+import { type ErrorCode, modelServerError } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+
+test('statuses of a model server become errors of the table', async (t) => {
+  const expected: readonly [status: number | undefined, code: ErrorCode, permanent: boolean][] = [
+    [undefined, 'UPSTREAM_ERROR', false],
+    [400, 'VALIDATION_ERROR', true],
+    [401, 'UPSTREAM_ERROR', true],
+    [403, 'UPSTREAM_ERROR', true],
+    [404, 'NOT_FOUND', true],
+    [408, 'UPSTREAM_TIMEOUT', false],
+    [413, 'VALIDATION_ERROR', true],
+    [422, 'VALIDATION_ERROR', true],
+    [429, 'TOO_MANY_REQUESTS', false],
+    [500, 'UPSTREAM_ERROR', false],
+    [503, 'UPSTREAM_ERROR', false],
+    [504, 'UPSTREAM_TIMEOUT', false],
+    [529, 'UPSTREAM_ERROR', false],
+  ]
+  for (const [status, code, permanent] of expected) {
+    const error = modelServerError('acme', status === undefined ? {} : { status })
+    t.equal(error.code, code, `${status}`)
+    t.equal(error.permanent, permanent, `${status}`)
+    t.match(error.message, '"acme"')
+  }
+})
+
+test('what the server says is shown where it is about the request, and only there', async (t) => {
+  const message = 'The model takes\n8192 tokens.'
+  t.match(modelServerError('acme', { status: 400, message }).message, 'The model takes 8192 tokens.')
+  for (const status of [401, 403, 404, 429, 500, undefined]) {
+    const error = modelServerError('acme', { ...(status === undefined ? {} : { status }), message })
+    t.notMatch(error.message, '8192', `${status}`)
+  }
+  const long = modelServerError('acme', { status: 400, message: 'x'.repeat(10_000) })
+  t.ok(long.message.length < 700)
+})
+
+test('retry-after is handed on in seconds', async (t) => {
+  const headers = (retryAfter: string | null) => modelServerError('acme', { status: 429, retryAfter }).headers
+  t.strictSame(headers('7'), { 'retry-after': '7' })
+  t.strictSame(headers('0.2'), { 'retry-after': '1' })
+  t.strictSame(headers('-3'), { 'retry-after': '0' })
+  const inHalfAMinute = Number(headers(new Date(Date.now() + 30_000).toUTCString())['retry-after'])
+  t.ok(inHalfAMinute >= 28 && inHalfAMinute <= 31)
+  for (const none of [null, '', 'soon', '1e999']) t.strictSame(headers(none), {}, `${none}`)
+})
