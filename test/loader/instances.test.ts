@@ -48,16 +48,35 @@ test('one service from two plugins needs a choice, and works with one', async (t
   t.equal(await (await chosen.ask('/greeter/hello')).text(), 'Hello')
 })
 
-test('a choice of a plugin that does not provide the service is explained', async (t) => {
+test('a choice of a plugin that is not loaded is explained', async (t) => {
   const { state } = await start(t, {
-    plugins: { greeter: { from: './greeter' }, 'needs-broken': { from: './needs-broken', required: false } },
-    services: { 'test-greeter': 'nobody' },
+    plugins: {
+      greeter: { from: './greeter' },
+      absent: { from: './greeter', enabled: false },
+      'needs-broken': { from: './needs-broken', required: false },
+    },
+    services: { 'test-greeter': 'absent' },
   })
   t.match(state('needs-broken'), {
     state: 'blocked',
     reason:
-      /"services": \{ "test-greeter": "nobody" \} chooses a plugin that does not provide it\. Choose "greeter"\./,
+      /"services": \{ "test-greeter": "absent" \} chooses a plugin that is not loaded\. Choose "greeter"/,
   })
+})
+
+test('a choice that can not be meant stops the start, and says what there is', async (t) => {
+  const plugins = { greeter: { from: './greeter' }, healthy: { from: './healthy' } }
+  const cases: [services: Record<string, string>, expected: RegExp][] = [
+    [{ 'test-greeter': 'greter' }, /^services\.test-greeter \(.*\) chooses "greter".* "greeter"\?$/],
+    [{ 'test-greeter': 'healthy' }, /"healthy", which does not provide it\. Choose "greeter"\.$/],
+    [{ 'test-greter': 'greeter' }, /is no service that a plugin provides\. Did you mean "test-greeter"\?$/],
+    [{ users: 'greeter' }, /is the kernel's own service, which no plugin provides\. Remove the key\.$/],
+  ]
+  for (const [services, message] of cases) {
+    await t.rejects(createTestNode({ folder: fixtures, config: { plugins, services } }), { message })
+  }
+  const started = start(t, { plugins, services: { 'test-greeter': 'greeter' } })
+  t.match((await started).state('greeter'), { state: 'active' })
 })
 
 test('a plugin may own a section of another name', async (t) => {

@@ -3,6 +3,8 @@ import { type Configuration, ConfigurationError } from '../configuration/index.t
 import { loadPlugins, movedSections, sectionName } from '../plugins/load-plugins.ts'
 import type { PluginRecord } from '../plugins/plugin-record.ts'
 import { readSwitchedOff } from '../plugins/plugin-switch.ts'
+import { checkServiceChoices } from '../plugins/service-choices.ts'
+import { kernelServices } from '../services/kernel-services.ts'
 import { withStoredState } from '../state/stored-state.ts'
 import { type ConfigurationOptions, readConfiguration } from './configuration-options.ts'
 
@@ -53,6 +55,7 @@ export function checkAll({ configuration, records }: Inspection): void {
       attempt(() => configuration.section(sectionName(record), record.plugin?.config ?? null))
     if (record.state === 'failed') problems.push(`"${record.id}" (${record.wish.where}): ${record.reason}`)
   }
+  attempt(() => checkServiceChoices(configuration.serviceChoices, records, kernelServices))
   attempt(() => configuration.refuseUnknownSections(records.map(sectionName), movedSections(records)))
   if (problems.length > 0) throw new ConfigurationError(problems)
 }

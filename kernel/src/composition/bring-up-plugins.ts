@@ -4,6 +4,8 @@ import { PluginFailure } from '../plugins/failure.ts'
 import { loadPlugins, movedSections, sectionName } from '../plugins/load-plugins.ts'
 import { logImpaired } from '../plugins/log-impaired.ts'
 import { readSwitchedOff } from '../plugins/plugin-switch.ts'
+import { checkServiceChoices } from '../plugins/service-choices.ts'
+import { kernelServices } from '../services/kernel-services.ts'
 import type { KernelCradle } from './cradle.ts'
 
 /**
@@ -28,6 +30,7 @@ export async function bringUpPlugins(cradle: KernelCradle): Promise<void> {
     )
     record.stopped()
   }
+  checkServiceChoices(configuration.serviceChoices, records.list, kernelServices)
   checkSections(cradle)
   await pluginHost.bringUp()
   const impaired = records.list.filter(({ state }) => state !== 'active' && state !== 'disabled')

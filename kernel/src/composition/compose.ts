@@ -25,6 +25,7 @@ import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { createEventBus } from '../services/event-bus.ts'
 import { createKernelReader } from '../services/kernel-reader.ts'
+import { kernelServices } from '../services/kernel-services.ts'
 import { Registries } from '../services/registry.ts'
 import { ServiceDirectory } from '../services/service-directory.ts'
 import { databaseHealth } from '../state/health.ts'
@@ -34,9 +35,6 @@ import type { KernelCradle, KernelValues } from './cradle.ts'
 import { createPluginActivation } from './plugin-activation.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
-
-/** The services that the kernel itself provides to plugins. */
-export const kernelServices: ReadonlySet<string> = new Set([Users, Leases, Address].map(tokenKey))
 
 /** Composes the kernel of one node. There is no other place that knows how its parts fit together. */
 export function composeKernel(values: KernelValues): AwilixContainer<KernelCradle> {

@@ -12,6 +12,7 @@ import { type PrintedConfiguration, printSections } from './printing.ts'
 import { describeErrors } from './problems.ts'
 import { secretsIn } from './redaction.ts'
 import { type JsonSchema, jsonSchema } from './schema-walk.ts'
+import { type ServiceChoice, serviceChoices } from './service-choices.ts'
 import type { ConfigurationSources } from './sources.ts'
 import { childOf, plainValue, sectionOf, type Tree } from './tree.ts'
 import { unknownSections } from './unknown-sections.ts'
@@ -43,6 +44,8 @@ export class Configuration {
   readonly kernel: KernelConfiguration
   /** The plugins that are named, also those that are switched off. */
   readonly plugins: readonly PluginEntry[]
+  /** Which plugin is to provide a service; whether it can, only who has loaded the plugins knows. */
+  readonly serviceChoices: readonly ServiceChoice[]
 
   readonly #sources: ConfigurationSources
   readonly #layers: WrittenLayers
@@ -62,6 +65,7 @@ export class Configuration {
     this.folder = this.file === null ? workingDirectory : dirname(this.file)
     this.kernel = own.kernel
     this.plugins = pluginEntries(own.plugins, sectionOf(own.tree, 'plugins'), this.folder)
+    this.serviceChoices = serviceChoices(own.kernel.services, sectionOf(own.tree, 'services'))
     this.#sources = sources
     this.#layers = layers
     this.#own = own

@@ -98,7 +98,7 @@ export class ServiceWiring {
     if (owner === undefined) return this.#howToInstall()
     if (choice !== undefined && !able.some(({ id }) => id === choice)) {
       const names = able.map(({ id }) => `"${id}"`).join(' or ')
-      return `"services": { "${service}": "${choice}" } chooses a plugin that does not provide it. Choose ${names}.`
+      return `"services": { "${service}": "${choice}" } chooses a plugin that is not loaded. Choose ${names}, or see to it that it is.`
     }
     const chosen = able.find(({ id }) => id === choice) ?? owner
     if (chosen.state === 'disabled') return howToEnable(chosen)

@@ -62,6 +62,15 @@ test('config check says that all is in order, or all that is not', async (t) => 
   t.notMatch(stderr, /\n {4}at /)
 })
 
+test('config check finds what only the loaded plugins can tell', async (t) => {
+  const folder = await commandFolder(t, { ...greeter, services: { greeting: 'greeter' }, greter: {} })
+  await addPlugin(folder.path)
+  const { code, stdout, stderr } = await folder.run('config', 'check')
+  t.match({ code, stdout }, { code: 1, stdout: '' })
+  t.match(stderr, /services\.greeting \(nodekeep\.json:1\) is no service that a plugin provides\./)
+  t.match(stderr, /greter \(nodekeep\.json:1\) is not a known section\./)
+})
+
 test('config schema is a JSON Schema that takes the file and finds its faults', async (t) => {
   const folder = await commandFolder(t, greeter)
   await addPlugin(folder.path)
