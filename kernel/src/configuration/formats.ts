@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { parseWallet } from '../identity/wallet-address.ts'
 
 /** A format of strings that kernel and plugins may name in a schema. */
 export interface Format {
@@ -32,8 +33,9 @@ export const formats: Readonly<Record<string, Format>> = {
     },
   },
   'wallet-address': {
-    meaning: 'a wallet address: "0x" and 40 hexadecimal digits',
-    validate: (text) => /^0x[0-9a-fA-F]{40}$/.test(text),
+    meaning:
+      'a wallet address: "0x" and 40 hexadecimal digits, in one case or in the mixed case of its checksum (EIP-55). Copy it again',
+    validate: (text) => parseWallet(text) !== null,
   },
 }
 

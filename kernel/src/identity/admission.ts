@@ -1,5 +1,5 @@
 import type { User } from '@nodekeep/plugin-sdk'
-import { parseWallet } from './wallet-address.ts'
+import { configuredWallet } from './wallet-address.ts'
 
 /** The configuration section `auth`, as far as it says who may sign in. */
 export interface AdmissionPolicy {
@@ -12,22 +12,13 @@ export class Admission {
   readonly #policy: AdmissionPolicy['admission']
   readonly #allowed: ReadonlySet<string>
 
-  /** @throws Error with one line for a person, when a wallet of the list was not copied well */
   constructor({ admission, allowlist }: AdmissionPolicy) {
     this.#policy = admission
-    this.#allowed = new Set(allowlist.map(checked))
+    this.#allowed = new Set(allowlist.map(configuredWallet))
   }
 
   admits({ owner, wallet }: Pick<User, 'owner' | 'wallet'>): boolean {
     if (owner || this.#policy === 'open') return true
     return this.#policy === 'allowlist' && this.#allowed.has(wallet)
   }
-}
-
-function checked(wallet: string): string {
-  const address = parseWallet(wallet)
-  if (address !== null) return address
-  throw new Error(
-    `"auth.allowlist" has ${wallet}, whose mixed case is not its checksum (EIP-55). Copy it again.`,
-  )
 }

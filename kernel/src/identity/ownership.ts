@@ -1,7 +1,7 @@
 import type { StateDatabase } from '../state/database.ts'
 import { ClaimCode } from './claim-code.ts'
 import { makeOwner, type UserAccount, type UserAccounts } from './user-accounts.ts'
-import { parseWallet } from './wallet-address.ts'
+import { configuredWallet } from './wallet-address.ts'
 
 /** Who the owner is, and how an unclaimed node gets one. */
 export class Ownership {
@@ -25,12 +25,7 @@ export class Ownership {
     configured: string | undefined,
   ): Promise<Ownership> {
     if (configured !== undefined) {
-      const wallet = parseWallet(configured)
-      if (wallet === null) {
-        throw new Error(
-          `"auth.owner" is ${configured}, whose mixed case is not its checksum (EIP-55). Copy it again.`,
-        )
-      }
+      const wallet = configuredWallet(configured)
       await database.transaction((sql) => {
         sql.run('UPDATE users SET owner = NULL WHERE owner = 1 AND wallet <> ?', wallet)
         makeOwner(sql, wallet)

@@ -14,6 +14,17 @@ export function parseWallet(text: string): string | null {
   return oneCase || wallet === text ? wallet : null
 }
 
+/**
+ * A wallet of the configuration in the mixed case of EIP-55.
+ *
+ * @throws Error for what is no address; the configuration's validation lets none pass
+ */
+export function configuredWallet(text: string): string {
+  const wallet = parseWallet(text)
+  if (wallet === null) throw new Error(`The configuration has ${text}, which is no wallet address (EIP-55).`)
+  return wallet
+}
+
 /** EIP-55: a letter is upper case where the Keccak-256 of the lower case digits has a digit of 8 or more. */
 function checksummed(digits: string): string {
   const hash = bytesToHex(keccak_256(utf8ToBytes(digits)))

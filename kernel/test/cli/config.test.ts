@@ -54,11 +54,13 @@ test('config check says that all is in order, or all that is not', async (t) => 
     stderr: '',
   })
 
-  const wrong = { ...greeter, greeter: { wrod: 1 }, server: { prot: 1 }, sevrer: {} }
+  const auth = { owner: '0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }
+  const wrong = { ...greeter, greeter: { wrod: 1 }, server: { prot: 1 }, sevrer: {}, auth }
   await writeFile(join(folder.path, 'wrong.json'), JSON.stringify(wrong))
   const { code, stdout, stderr } = await folder.run('config', 'check', '--config', 'wrong.json')
   t.match({ code, stdout }, { code: 1, stdout: '' })
   t.match(stderr, /server\.prot .*Did you mean "port"\?/)
+  t.match(stderr, /auth\.owner \(wrong\.json:1\) .*checksum/)
   t.notMatch(stderr, /\n {4}at /)
 })
 

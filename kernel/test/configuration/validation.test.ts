@@ -134,7 +134,7 @@ test("the kernel's sections are checked when the configuration is loaded", async
   t.strictSame([...lines].sort(), [
     `auth.admission ${place} must be one of "owner", "allowlist", "open".`,
     `auth.allowlist ${place} must be an array, but is a string.`,
-    `auth.owner ${place} must be a wallet address: "0x" and 40 hexadecimal digits.`,
+    `auth.owner ${place} must be a wallet address: "0x" and 40 hexadecimal digits, in one case or in the mixed case of its checksum (EIP-55). Copy it again.`,
     `data ${place} must not be empty.`,
     `log.level ${place} must be one of "fatal", "error", "warn", "info", "debug", "trace", "silent".`,
     `server.host ${place} must not be empty.`,
@@ -142,6 +142,19 @@ test("the kernel's sections are checked when the configuration is loaded", async
     `server.publicUrl ${place} must be an http or https address without path, such as "https://node.example.org".`,
     `server.trustedProxies[0] ${place} must be an IP address or a network such as "10.0.0.0/8".`,
     `session.expiryDays ${place} must be between 1 and 3650.`,
+  ])
+})
+
+test('a wallet whose mixed case is not its checksum was not copied well', async (t) => {
+  const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+  const misread = wallet.replace('5aA', '5aa')
+  for (const owner of [wallet, wallet.toLowerCase(), `0x${wallet.slice(2).toUpperCase()}`]) {
+    t.equal((await load(t.testdir(), { inline: { auth: { owner } } })).kernel.auth.owner, owner)
+  }
+  const inline = { auth: { owner: misread, allowlist: [wallet, misread] } }
+  t.match(await problemsOf(() => load(t.testdir(), { inline })), [
+    /^auth\.owner .*checksum \(EIP-55\)\. Copy it again\.$/,
+    /^auth\.allowlist\[1\] .*checksum \(EIP-55\)\. Copy it again\.$/,
   ])
 })
 
