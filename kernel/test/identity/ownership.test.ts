@@ -64,9 +64,9 @@ test('whoever becomes the owner is not disabled, nor deleted later', async (t) =
 test('a wallet with a slip of the pen stops the start', async (t) => {
   const slip = ada.replace(/[a-fA-F]/g, (digit) => (digit < 'a' ? digit.toLowerCase() : digit.toUpperCase()))
   const start = loginNode(t, { config: { auth: { owner: slip } } })
-  await t.rejects(start, /^"auth\.owner" is 0x.* checksum \(EIP-55\)\. Copy it again\.$/)
+  await t.rejects(start, /^auth\.owner .* checksum \(EIP-55\)\. Copy it again\.$/)
   const list = loginNode(t, { config: { auth: { allowlist: [bob, slip] } } })
-  await t.rejects(list, /^"auth\.allowlist" has 0x.* checksum \(EIP-55\)\. Copy it again\.$/)
+  await t.rejects(list, /^auth\.allowlist\[1\] .* checksum \(EIP-55\)\. Copy it again\.$/)
 })
 
 test('who may sign in: the owner, or those of the list too, or everybody', async (t) => {
