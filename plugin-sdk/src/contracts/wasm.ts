@@ -1,4 +1,15 @@
 import { defineRegistry } from '../service.ts'
+import type { UserFiles } from './files.ts'
+
+/** A module, known by its content. */
+export interface WasmModule {
+  /** SHA-256 of the bytes, as 64 lower case hexadecimal digits. */
+  readonly hash: string
+  /** Bytes. */
+  readonly size: number
+  /** The bytes, for a runtime that doesn't have the module at hand. */
+  bytes(): Promise<Uint8Array>
+}
 
 /** A number as it crosses the interface: an `i64` outside the safe integers is a bigint. */
 export type WasmNumber = number | bigint
@@ -22,11 +33,15 @@ export interface WasmLimits {
   readonly outputBytes: number
 }
 
-/** A folder of the host that a program sees. */
+/** A folder of the user's files that a program sees. */
 export interface WasmPreopen {
   /** Absolute path in the program's world. */
   readonly guestPath: string
-  readonly hostPath: string
+  /** Whose folder it is; nothing outside it is ever reached. */
+  readonly files: UserFiles
+  /** Absolute path of the folder within the user's files. */
+  readonly path: string
+  /** Whether what the program changes there is kept once it has ended. Otherwise it sees a folder that it can't change. */
   readonly writable: boolean
 }
 
@@ -46,26 +61,33 @@ export interface WasmProgramResult {
 }
 
 /**
- * Runs WebAssembly outside the server's thread, in a fresh instance each time.
+ * Runs WebAssembly outside the server's process, in a fresh instance each time: a run sees nothing of another one, and
+ * neither the host's environment nor its network. Who may run how much, and when, is the `wasm` feature's business; a
+ * runtime begins what it is asked for at once. When the signal aborts, the run is stopped and rejects with its reason.
  *
- * Methods throw NodekeepError: VALIDATION_ERROR for what is no valid module or has unknown imports, NOT_FOUND for
- * an unknown function, UNPROCESSABLE for a trap and for each limit, SERVICE_UNAVAILABLE when the sandbox died.
+ * Methods throw NodekeepError: VALIDATION_ERROR for what is no valid module (with the validator's reason) or has
+ * unknown imports, NOT_FOUND for an unknown function, UNPROCESSABLE for a trap and for each limit, saying which,
+ * SERVICE_UNAVAILABLE when the sandbox died of something else.
  */
 export interface WasmRuntime {
   readonly supports: { readonly functions: boolean; readonly programs: boolean }
-  /** Lists the exported functions. */
-  exports?(module: Uint8Array, signal: AbortSignal): Promise<WasmFunctionExport[]>
-  /** Calls an exported function. */
+  /** Lists the exported functions, in the module's order. Limits bound the time and memory of looking. */
+  exports?(
+    module: WasmModule,
+    limits: WasmLimits,
+    signal: AbortSignal,
+  ): Promise<readonly WasmFunctionExport[]>
+  /** Calls an exported function with arguments that fit its type. */
   call?(
-    module: Uint8Array,
+    module: WasmModule,
     name: string,
     args: readonly WasmNumber[],
     limits: WasmLimits,
     signal: AbortSignal,
-  ): Promise<WasmNumber[]>
+  ): Promise<readonly WasmNumber[]>
   /** Runs a WASI program. A program that exits with a code other than 0 is a result, not an error. */
   run?(
-    module: Uint8Array,
+    module: WasmModule,
     program: WasmProgramRun,
     limits: WasmLimits,
     signal: AbortSignal,
