@@ -1,17 +1,47 @@
-import type { AiProvider } from '../contracts/ai.ts'
-import type { ScriptedModelServer } from './ai/model-server.ts'
+import { endingChecks } from './ai/ending.ts'
+import { failureChecks } from './ai/failures.ts'
+import { jsonChecks } from './ai/json.ts'
+import { modelChecks } from './ai/models.ts'
+import { requestChecks } from './ai/requests.ts'
+import type { AiCheck, AiSubject } from './ai/subject.ts'
+import { textChecks } from './ai/text.ts'
+import { toolChecks } from './ai/tools.ts'
 import type { ConformanceTest } from './conformance-test.ts'
 
 export type { ModelScene, ReceivedChat, ScriptedModelServer } from './ai/model-server.ts'
+export type { AiSubject, WireGap } from './ai/subject.ts'
 export type { ConformanceTest }
 
-/** A provider that is ready for one test, and the server behind it. */
-export interface AiSubject {
-  readonly provider: AiProvider
-  /** The models that the server has; at least one. */
-  readonly models: readonly string[]
-  readonly server: ScriptedModelServer
-  /** Takes the server away: connections are refused from now on. */
-  stopServer(): Promise<void>
-  close(): Promise<void>
+/** What a provider's author tells the suite. What the provider can do, the suite reads from its `supports`. */
+export interface AiHarness {
+  /** Starts a server, and makes a provider that asks it. Called once for each test. */
+  setUp(): Promise<AiSubject>
+}
+
+/**
+ * The tests that every AI provider has to pass. The suite knows no test runner: it registers its tests with the
+ * function that it is given.
+ *
+ * @example
+ * import { test } from 'node:test'
+ * aiConformance(test, { setUp: async () => ({ provider, models, server, stopServer, close }) })
+ */
+export function aiConformance(test: ConformanceTest, harness: AiHarness): void {
+  const check: AiCheck = (name, run) => {
+    test(name, async () => {
+      const subject = await harness.setUp()
+      try {
+        await run(subject)
+      } finally {
+        await subject.close()
+      }
+    })
+  }
+  modelChecks(check)
+  textChecks(check)
+  requestChecks(check)
+  toolChecks(check)
+  jsonChecks(check)
+  failureChecks(check)
+  endingChecks(check)
 }

@@ -1,4 +1,11 @@
-import type { ChatFinishReason, ChatMessage, ChatTool, ChatToolCall } from '../../contracts/ai.ts'
+import type {
+  ChatFinishReason,
+  ChatMessage,
+  ChatRequest,
+  ChatTool,
+  ChatToolCall,
+  ChatToolChoice,
+} from '../../contracts/ai.ts'
 
 /** What a scripted server does with the chats that come. The words are the contract's; the server puts them on its wire. */
 export type ModelScene =
@@ -14,7 +21,7 @@ export type ModelScene =
       /** Sends the answer one byte at a time, so that boundaries fall inside characters and lines. */
       readonly byteByByte?: boolean
     }
-  /** An HTTP error at once, in the server's own form. */
+  /** An HTTP error at once, in the server's own form. That of 401 repeats the key that was sent, as real servers do. */
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string }
   /** The request is taken, and no byte of an answer ever comes. */
   | { readonly kind: 'silence' }
@@ -29,7 +36,10 @@ export type ModelScene =
   /** Status 200 and the right content type, with a body that makes no sense. */
   | { readonly kind: 'garbage' }
 
-/** The request of the last chat, as the server understood it. What the wire can't say is left out. */
+/**
+ * The request of the last chat, as the server understood it. What the wire can't say is left out; the id of a tool call
+ * is empty where the wire has none.
+ */
 export interface ReceivedChat {
   readonly model: string
   readonly messages: readonly ChatMessage[]
@@ -38,6 +48,8 @@ export interface ReceivedChat {
   readonly topP?: number
   readonly stop?: readonly string[]
   readonly tools?: readonly ChatTool[]
+  readonly toolChoice?: ChatToolChoice
+  readonly json?: NonNullable<ChatRequest['json']>
 }
 
 /**
@@ -49,6 +61,8 @@ export interface ScriptedModelServer {
   play(scene: ModelScene): void
   /** The last chat that arrived, `null` before the first. */
   received(): ReceivedChat | null
+  /** How many chats have arrived so far, those that failed among them. */
+  chats(): number
   /** Chats whose connection is open now and whose answer has not ended. */
   openChats(): number
 }

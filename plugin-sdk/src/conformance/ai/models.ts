@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { soon } from '../soon.ts'
+import { assertEnded, assertUpstream } from './assertions.ts'
+import type { AiCheck } from './subject.ts'
+
+export function modelChecks(check: AiCheck): void {
+  check('the models are those of the server', async ({ provider, models }) => {
+    const listed = await soon(
+      provider.models(new AbortController().signal),
+      'the list of models does not come',
+    )
+    assert.ok(Array.isArray(listed), 'the models are an array')
+    for (const model of listed) assert.ok(typeof model === 'string' && model !== '', 'a model is a text')
+    assert.equal(new Set(listed).size, listed.length, 'no model is listed twice')
+    assert.deepEqual(listed.toSorted(), [...models].sort())
+  })
+
+  check('an aborted question for the models ends', async ({ provider }) => {
+    const controller = new AbortController()
+    for (const signal of [AbortSignal.abort(), controller.signal]) {
+      const asking = provider.models(signal)
+      controller.abort()
+      await soon(
+        asking.then(
+          () => {},
+          (thrown: unknown) => assertEnded(thrown, signal),
+        ),
+        'the question for the models goes on after it was aborted',
+      )
+    }
+  })
+
+  check('models of a server that is gone are an upstream error', async (subject) => {
+    await subject.stopServer()
+    const listed = await soon(
+      subject.provider.models(new AbortController().signal).then(
+        () => null,
+        (thrown: unknown) => ({ thrown }),
+      ),
+      'the question for the models does not end',
+    )
+    // A provider whose server has no list knows its models by itself.
+    if (listed !== null) assertUpstream(listed.thrown, subject)
+  })
+}

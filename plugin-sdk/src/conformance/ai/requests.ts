@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import type { ChatMessage } from '../../contracts/ai.ts'
+import { hearAll, question } from './chatting.ts'
+import { assertMessages } from './messages.ts'
+import type { AiCheck } from './subject.ts'
+
+/** A picture of one pixel. */
+const pixel =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+export function requestChecks(check: AiCheck): void {
+  check('the model and the conversation arrive as they were sent', async (subject) => {
+    const messages: ChatMessage[] = [
+      { role: 'system', content: 'Answer in one word. 日本語も可。' },
+      { role: 'user', content: 'What is the capital of "Peru"?\n\nAnd don\'t say {"text":1}.' },
+      { role: 'assistant', content: 'Lima 🙂' },
+      { role: 'user', content: [{ type: 'text', text: 'And of Chile?' }] },
+    ]
+    for (const model of subject.models) {
+      await hearAll(subject, { model, messages })
+      const received = subject.server.received()
+      assert.equal(received?.model, model)
+      assertMessages(received?.messages ?? [], messages)
+    }
+  })
+
+  check('the options of a request arrive', async (subject) => {
+    const options = { maxTokens: 321, temperature: 0.5, topP: 0.25, stop: ['END', '###'] }
+    await hearAll(subject, question(subject, options))
+    const received = subject.server.received()
+    for (const [option, value] of Object.entries(options)) {
+      if (subject.wireLacks?.some((gap) => gap === option)) continue
+      assert.deepEqual(received?.[option as keyof typeof options], value, `"${option}" arrives`)
+    }
+  })
+
+  check('options that nobody gave do not arrive', async (subject) => {
+    await hearAll(subject)
+    const { temperature, topP, stop, tools, json } = subject.server.received() ?? {}
+    assert.deepEqual([temperature, topP, stop, tools, json], Array(5).fill(undefined))
+  })
+
+  check('the greatest temperature is not refused, and no greater one arrives', async (subject) => {
+    await hearAll(subject, question(subject, { temperature: 2 }))
+    if (subject.wireLacks?.includes('temperature')) return
+    const { temperature = Number.NaN } = subject.server.received() ?? {}
+    assert.ok(temperature >= 1 && temperature <= 2, `2 arrives as ${temperature}`)
+  })
+
+  check('images arrive, where the provider supports them', async (subject) => {
+    if (!subject.provider.supports?.images) return
+    const messages: ChatMessage[] = [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is this?' },
+          { type: 'image', url: pixel },
+        ],
+      },
+    ]
+    await hearAll(subject, question(subject, { messages }))
+    assertMessages(subject.server.received()?.messages ?? [], messages)
+  })
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { hear, hearAll, leaveAfter, reply, textOf } from './chatting.ts'
+import type { AiCheck } from './subject.ts'
+import { until } from './until.ts'
+
+/** Characters of one to four bytes, those that are made of several, line ends, and what wires use themselves. */
+const oddText = [
+  'Añejo, 東京, 👩‍👩‍👧‍👦 e\u0301',
+  '\n\n',
+  'data: [DONE]\n\n',
+  '\r\n{"text":"',
+  '\\u0041 "\\',
+  '\u2028\u2029\u0000\ufeff',
+  '🙂',
+]
+
+export function textChecks(check: AiCheck): void {
+  check('the text of a reply is what the server says, and the end comes last', async (subject) => {
+    const text = ['The capital', ' of Peru', ' is Lima', '.']
+    subject.server.play(reply(text))
+    const deltas = await hearAll(subject)
+    assert.equal(textOf(deltas), text.join(''))
+    assert.deepEqual(deltas.at(-1), { type: 'finish', reason: 'stop' })
+  })
+
+  check('text comes as it is written, not when it is whole', async (subject) => {
+    subject.server.play({ kind: 'stall', text: ['It is', ' a long'] })
+    await leaveAfter(subject, 'It is a long')
+  })
+
+  for (const byteByByte of [false, true]) {
+    const how = byteByByte ? 'one byte at a time' : 'in pieces'
+    check(`text of any characters comes unchanged, sent ${how}`, async (subject) => {
+      subject.server.play(reply(oddText, { byteByByte }))
+      assert.equal(textOf(await hearAll(subject)), oddText.join(''))
+    })
+  }
+
+  check('an empty reply is a reply', async (subject) => {
+    subject.server.play(reply([]))
+    assert.equal(textOf(await hearAll(subject)), '')
+  })
+
+  check('a long reply is whole', async (subject) => {
+    const text = Array.from({ length: 1000 }, (_, index) => `${index} ${'é'.repeat(index % 97)}\n`)
+    subject.server.play(reply(text))
+    assert.equal(textOf(await hearAll(subject)), text.join(''))
+  })
+
+  check('the reason of the end is told', async (subject) => {
+    const reasons = ['stop', 'length', 'content_filter'] as const
+    for (const finish of reasons.filter((reason) => !subject.wireLacks?.some((gap) => gap === reason))) {
+      subject.server.play(reply(['Well'], { finish }))
+      assert.deepEqual((await hearAll(subject)).at(-1), { type: 'finish', reason: finish })
+    }
+  })
+
+  check('the tokens are those that the server counted', async (subject) => {
+    if (subject.wireLacks?.includes('usage')) return
+    const usage = { inputTokens: 1234, outputTokens: 56 }
+    subject.server.play(reply(['Lima', '.'], { usage }))
+    const told = (await hearAll(subject)).findLast(({ type }) => type === 'usage')
+    assert.deepEqual(told, { type: 'usage', ...usage })
+  })
+
+  check('many chats at once do not mix', async (subject) => {
+    const texts = Array.from({ length: 12 }, (_, chat) =>
+      Array.from({ length: 20 }, (_, piece) => `${chat}:${piece} `),
+    )
+    const chats: Promise<string>[] = []
+    for (const [index, text] of texts.entries()) {
+      subject.server.play(reply(text, { byteByByte: true }))
+      chats.push(hear(subject).then(({ deltas }) => textOf(deltas)))
+      await until(() => subject.server.chats() > index, 'the chat does not reach the server')
+    }
+    assert.deepEqual(
+      await Promise.all(chats),
+      texts.map((text) => text.join('')),
+    )
+  })
+}
