@@ -46,3 +46,5 @@ export {
   tokenKey,
 } from './service.ts'
 export type { Migrate, Migration, StateStore } from './state.ts'
+export { ClientPresence } from './streaming/client-presence.ts'
+export { EventStream } from './streaming/event-stream.ts'

@@ -1,0 +1,127 @@
+import { once } from 'node:events'
+import { setTimeout as after } from 'node:timers/promises'
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { ClientPresence, definePlugin, EventStream, NodekeepError } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { rawConnection } from './fixtures/raw-connection.ts'
+
+const config = { access: 'public', publicReason: 'It is there for a test.' } as const
+
+/** A plugin with one route that answers with a stream, as a feature would. */
+function streaming(
+  answer: (stream: EventStream, signal: AbortSignal) => Promise<void>,
+  heartbeatMs = 60_000,
+) {
+  return definePlugin({
+    id: 'streaming',
+    setup({ routes }) {
+      routes((app) => {
+        app.get('/stream', { config }, async (request, reply) => {
+          const presence = new ClientPresence(request)
+          const stream = new EventStream(reply, heartbeatMs)
+          try {
+            await answer(stream, presence.signal)
+          } catch (error) {
+            stream.close()
+            if (!stream.began) throw error
+          } finally {
+            presence.release()
+          }
+          return reply
+        })
+      })
+    },
+  })
+}
+
+test('events arrive one by one, with the head that streams need', async (t) => {
+  const plugin = streaming(async (stream) => {
+    stream.send('{"a":1}')
+    stream.send('[DONE]')
+    stream.end()
+  })
+  const node = await createTestNode({ plugins: [plugin] })
+  t.after(() => node.stop())
+  const response = await node.fetch('/stream')
+  t.equal(response.status, 200)
+  t.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+  t.equal(response.headers.get('cache-control'), 'no-cache, no-transform')
+  t.equal(response.headers.get('x-accel-buffering'), 'no')
+  t.ok(response.headers.get('x-request-id'))
+  t.equal(await response.text(), 'data: {"a":1}\n\ndata: [DONE]\n\n')
+})
+
+test('before the first event a route can still be answered with an error', async (t) => {
+  const plugin = streaming(async () => {
+    throw new NodekeepError('CONFLICT', 'Not now.')
+  })
+  const node = await createTestNode({ plugins: [plugin] })
+  t.after(() => node.stop())
+  const response = await node.fetch('/stream')
+  t.equal(response.status, 409)
+  t.match(await response.json(), { error: true, code: 'CONFLICT' })
+})
+
+test('heartbeats come while nothing else does', async (t) => {
+  const plugin = streaming(async (stream, signal) => {
+    await once(signal, 'abort')
+    stream.close()
+  }, 20)
+  const node = await createTestNode({ plugins: [plugin] })
+  t.after(() => node.stop())
+  const response = await node.fetch('/stream')
+  let text = ''
+  for await (const chunk of response.body ?? []) {
+    text += new TextDecoder().decode(chunk)
+    if (text.length >= 24) break
+  }
+  t.ok(text.startsWith(': ping\n\n: ping\n\n'), text)
+})
+
+test('a client that leaves is noticed before anything was sent', async (t) => {
+  const { promise: left, resolve } = Promise.withResolvers<void>()
+  const { promise: asked, resolve: begin } = Promise.withResolvers<void>()
+  const plugin = streaming(async (stream, signal) => {
+    begin()
+    await once(signal, 'abort')
+    stream.close()
+    resolve()
+  })
+  const node = await createTestNode({ plugins: [plugin] })
+  t.after(() => node.stop())
+  const abort = new AbortController()
+  const request = node.fetch('/stream', { signal: abort.signal })
+  await asked
+  abort.abort()
+  await t.rejects(request)
+  await left
+})
+
+test('who does not read is not sent more than the buffers hold', async (t) => {
+  const line = 'x'.repeat(64 * 1024)
+  let sent = 0
+  const { promise: left, resolve } = Promise.withResolvers<void>()
+  const { promise: full, resolve: stall } = Promise.withResolvers<void>()
+  const plugin = streaming(async (stream, signal) => {
+    while (!signal.aborted) {
+      sent += line.length
+      if (stream.send(line)) continue
+      // Nobody takes anything for a while: the stream waits.
+      const drained = stream.drained(signal).then(() => true)
+      if (!(await Promise.race([drained, after(300, false)]))) stall()
+      await drained
+    }
+    stream.close()
+    resolve()
+  })
+  const node = await createTestNode({ plugins: [plugin] })
+  t.after(() => node.stop())
+  const connection = rawConnection(node.url)
+  connection.socket.pause()
+  connection.send('GET /stream HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  await full
+  const before = sent
+  connection.socket.destroy()
+  await left
+  t.ok(before < 32 * 1024 * 1024, `${before} bytes were sent to nobody`)
+})
