@@ -1,0 +1,11 @@
+/** Reads a body whole, as long as it is no longer than allowed. Leaving it cancels the rest. */
+export async function readWithin(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.byteLength
+    if (size > maxBytes) throw new Error(`The answer is longer than ${maxBytes} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

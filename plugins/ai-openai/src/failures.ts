@@ -1,0 +1,76 @@
+import { modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
+
+/** What an error of the SDK tells (its class `APIError`): nothing of it is sure to be there. */
+interface Failure {
+  readonly message?: unknown
+  readonly name?: unknown
+  readonly status?: unknown
+  readonly headers?: { get(name: string): string | null }
+  /** What the server wrote below `error`, in the answer or in mid-reply. */
+  readonly error?: unknown
+  readonly code?: unknown
+  readonly cause?: unknown
+}
+
+/** Turns what the SDK throws into the error of the contract. */
+export function providerError(
+  { name, section, key }: { readonly name: string; readonly section: string; readonly key: string },
+  thrown: unknown,
+): NodekeepError {
+  const failure: Failure = typeof thrown === 'object' && thrown !== null ? thrown : {}
+  const status = statusOf(failure)
+  const cause = causeOf(failure, thrown, key)
+  if (status !== undefined && status >= 300 && status < 400) {
+    const message = `The AI provider "${name}" has moved. This node's owner has to correct ${section}.baseURL.`
+    return new NodekeepError('UPSTREAM_ERROR', message, { cause, permanent: true })
+  }
+  return modelServerError(name, {
+    ...(status === undefined ? {} : { status }),
+    message: withoutKey(saidBy(failure), key),
+    retryAfter: failure.headers?.get('retry-after') ?? null,
+    cause,
+  })
+}
+
+/** Whether a server refuses the wish for a count of tokens, which older ones don't know. */
+export function refusesStreamOptions(thrown: unknown): boolean {
+  const failure: Failure = typeof thrown === 'object' && thrown !== null ? thrown : {}
+  const refused = failure.status === 400 || failure.status === 422
+  return (
+    refused && /stream_options|include_usage/.test(JSON.stringify(failure.error ?? failure.message ?? ''))
+  )
+}
+
+function statusOf({ status, code, message, cause }: Failure): number | undefined {
+  // Without credit, trying again later is as useless as with a wrong key.
+  if (code === 'insufficient_quota') return 402
+  if (typeof status === 'number') return status
+  // Some servers write the status into an error in mid-reply.
+  if (typeof code === 'number' && code >= 400 && code < 600) return code
+  const late = /timed? ?out/i.test(String(message)) || /^UND_ERR_\w+_TIMEOUT$/.test(reasonOf(cause))
+  return late ? 504 : undefined
+}
+
+function saidBy({ error, message }: Failure): string {
+  if (typeof error === 'string') return error
+  const { message: inner, detail } = (error ?? {}) as { message?: unknown; detail?: unknown }
+  const said = inner ?? detail ?? error ?? message ?? ''
+  return typeof said === 'string' ? said : JSON.stringify(said)
+}
+
+/** For the log. Servers repeat the key in their words, and the SDK keeps all of the answer in its errors. */
+function causeOf({ message, cause }: Failure, thrown: unknown, key: string): Error {
+  const reason = reasonOf(cause)
+  return new Error(withoutKey(String(message ?? thrown), key) + (reason === '' ? '' : ` (${reason})`))
+}
+
+/** The code of the system or the HTTP client below a failure, such as `ECONNREFUSED`. */
+function reasonOf(cause: unknown): string {
+  if (typeof cause !== 'object' || cause === null) return ''
+  const { code, cause: deeper } = cause as Failure
+  return typeof code === 'string' ? code : reasonOf(deeper)
+}
+
+function withoutKey(text: string, key: string): string {
+  return key === '' ? text : text.replaceAll(key, '[secret]')
+}

@@ -1,0 +1,119 @@
+import {
+  type AiProvider,
+  type ChatDelta,
+  type ChatRequest,
+  isNodekeepError,
+  NodekeepError,
+} from '@nodekeep/plugin-sdk'
+import type { OpenAI } from 'openai'
+import { type Configuration, openaiBaseURL } from './configuration.ts'
+import { providerError, refusesStreamOptions } from './failures.ts'
+import { guardedFetch } from './guarded-fetch.ts'
+import { readModels } from './model-list.ts'
+import { readReply } from './reply.ts'
+import { chatParameters } from './request.ts'
+
+/** What the provider works with. */
+export interface OpenAIProviderOptions extends Pick<Configuration, 'models' | 'tokenLimitField'> {
+  /** The name under which people ask for it. */
+  readonly name: string
+  /** The configuration section, which messages to the owner name. */
+  readonly section: string
+  /** The address of the API, without a slash at its end. */
+  readonly endpoint: string
+  /** Empty for servers that need none. */
+  readonly key: string
+}
+
+/** Models behind OpenAI's chat completions API, by its official SDK. */
+export class OpenAIProvider implements AiProvider {
+  readonly supports = { tools: true, images: true, json: true }
+  readonly #options: OpenAIProviderOptions
+  #client: Promise<OpenAI> | undefined
+  /** Whether the server may be asked to count tokens: some refuse the option for it. */
+  #askForUsage = true
+
+  constructor(options: OpenAIProviderOptions) {
+    this.#options = options
+  }
+
+  async models(signal: AbortSignal): Promise<string[]> {
+    const { models } = this.#options
+    if (models !== undefined) return [...new Set(models)]
+    if (this.#lacksKey) return []
+    try {
+      const client = await this.#connect()
+      return readModels(await client.get('/models', { signal }))
+    } catch (error) {
+      throw this.#explain(error, signal)
+    }
+  }
+
+  async *chat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
+    signal.throwIfAborted()
+    if (this.#lacksKey) {
+      const { name, section } = this.#options
+      const message = `The AI provider "${name}" has no key. This node's owner has to set ${section}.apiKey.`
+      throw new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
+    }
+    try {
+      yield* readReply(await this.#ask(request, signal))
+    } catch (error) {
+      throw this.#explain(error, signal)
+    }
+  }
+
+  async #ask(request: ChatRequest, signal: AbortSignal) {
+    const { completions } = (await this.#connect()).chat
+    const parameters = chatParameters(request, this.#tokenLimitField)
+    if (this.#askForUsage) {
+      try {
+        return await completions.create(
+          { ...parameters, stream_options: { include_usage: true } },
+          { signal },
+        )
+      } catch (error) {
+        if (!refusesStreamOptions(error)) throw error
+        this.#askForUsage = false
+      }
+    }
+    return completions.create(parameters, { signal })
+  }
+
+  get #lacksKey(): boolean {
+    return this.#options.key === '' && this.#options.endpoint === openaiBaseURL
+  }
+
+  get #tokenLimitField() {
+    const { tokenLimitField, endpoint } = this.#options
+    if (tokenLimitField !== 'auto') return tokenLimitField
+    const openai = /(^|\.)openai\.(com|azure\.com)$/.test(new URL(endpoint).hostname)
+    return openai ? 'max_completion_tokens' : 'max_tokens'
+  }
+
+  /** The SDK is loaded when it is first needed. */
+  #connect(): Promise<OpenAI> {
+    this.#client ??= import('openai').then(({ OpenAI }) => {
+      const { endpoint, key } = this.#options
+      return new OpenAI({
+        baseURL: endpoint,
+        // The fetch below says what is sent. What is `null` here would else be taken from the environment.
+        apiKey: key || 'none',
+        adminAPIKey: null,
+        organization: null,
+        project: null,
+        webhookSecret: null,
+        fetch: guardedFetch(key),
+        maxRetries: 0,
+        logLevel: 'off',
+      })
+    })
+    return this.#client
+  }
+
+  #explain(error: unknown, signal: AbortSignal): unknown {
+    // The SDK ends its loop silently, or with an error of its own, when the signal aborts.
+    if (signal.aborted) return signal.reason
+    return isNodekeepError(error) ? error : providerError(this.#options, error)
+  }
+}

@@ -1,0 +1,71 @@
+import type { ChatMessage, ChatPart, ChatRequest, ChatToolChoice } from '@nodekeep/plugin-sdk'
+import type {
+  ChatCompletionContentPart,
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageParam,
+} from 'openai/resources/chat/completions'
+
+type Parameters = ChatCompletionCreateParamsStreaming
+
+/**
+ * The body of `POST /chat/completions` (OpenAI's API reference, "Create chat completion").
+ *
+ * @param tokenLimitField OpenAI's newer models refuse `max_tokens`, many other servers know nothing else
+ */
+export function chatParameters(
+  request: ChatRequest,
+  tokenLimitField: 'max_tokens' | 'max_completion_tokens',
+): Parameters {
+  const { model, messages, maxTokens, temperature, topP, stop, tools, toolChoice, json } = request
+  return {
+    model,
+    messages: messages.map(messageOf),
+    stream: true,
+    ...(maxTokens === undefined ? {} : { [tokenLimitField]: maxTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(stop === undefined || stop.length === 0 ? {} : { stop: [...stop] }),
+    ...(tools === undefined || tools.length === 0
+      ? {}
+      : { tools: tools.map((tool) => ({ type: 'function', function: { ...tool } }) as const) }),
+    ...(toolChoice === undefined ? {} : { tool_choice: choiceOf(toolChoice) }),
+    ...(json === undefined ? {} : { response_format: formatOf(json) }),
+  }
+}
+
+function messageOf(message: ChatMessage): ChatCompletionMessageParam {
+  switch (message.role) {
+    case 'tool':
+      return { role: 'tool', tool_call_id: message.toolCallId, content: message.content }
+    case 'assistant': {
+      const { content, toolCalls = [] } = message
+      if (toolCalls.length === 0) return { role: 'assistant', content }
+      const calls = toolCalls.map(
+        ({ id, name, arguments: text }) =>
+          ({ id, type: 'function', function: { name, arguments: text } }) as const,
+      )
+      return { role: 'assistant', content: content === '' ? null : content, tool_calls: calls }
+    }
+    default: {
+      const { role, content } = message
+      const parts = typeof content === 'string' ? content : content.map(partOf)
+      // Only text is typed for the system; a server that takes no images there says so itself.
+      return { role, content: parts } as ChatCompletionMessageParam
+    }
+  }
+}
+
+function partOf(part: ChatPart): ChatCompletionContentPart {
+  return part.type === 'text'
+    ? { type: 'text', text: part.text }
+    : { type: 'image_url', image_url: { url: part.url } }
+}
+
+function choiceOf(choice: ChatToolChoice): NonNullable<Parameters['tool_choice']> {
+  return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } }
+}
+
+function formatOf({ schema }: NonNullable<ChatRequest['json']>): NonNullable<Parameters['response_format']> {
+  if (schema === undefined) return { type: 'json_object' }
+  return { type: 'json_schema', json_schema: { name: 'reply', schema: { ...schema } } }
+}

@@ -1,0 +1,47 @@
+import { test } from 'tap'
+import { apiEndpoint } from '../src/endpoint.ts'
+
+test('an address loses the slash at its end', async (t) => {
+  t.equal(apiEndpoint('https://api.openai.com/v1', true, 'x'), 'https://api.openai.com/v1')
+  t.equal(apiEndpoint('https://openrouter.ai/api/v1//', true, 'x'), 'https://openrouter.ai/api/v1')
+  t.equal(apiEndpoint('HTTP://LocalHost:1234/v1/', true, 'x'), 'http://localhost:1234/v1')
+})
+
+test('a key goes over http only within this machine and a local network', async (t) => {
+  const local = [
+    ...['localhost', '127.0.0.1', '[::1]', '10.0.0.7', '192.168.1.5', '172.16.0.1', '172.31.9.9'],
+    ...['[fd12:3456::1]', 'vllm', 'gpu.local', 'gpu.lan', 'gpu.home.arpa', 'host.docker.internal'],
+  ]
+  for (const host of local) t.doesNotThrow(() => apiEndpoint(`http://${host}:8000/v1`, true, 'x'), host)
+  const foreign = [
+    'api.openai.com',
+    '8.8.8.8',
+    '172.32.0.1',
+    '100.10.0.1',
+    '[2001:db8::1]',
+    'local.example.org',
+  ]
+  for (const host of foreign) {
+    t.throws(
+      () => apiEndpoint(`http://${host}/v1`, true, 'lmstudio'),
+      /lmstudio\.baseURL .*https.*lmstudio\.apiKey/,
+      host,
+    )
+    t.doesNotThrow(() => apiEndpoint(`http://${host}/v1`, false, 'x'), host)
+    t.doesNotThrow(() => apiEndpoint(`https://${host}/v1`, true, 'x'), host)
+  }
+})
+
+test('what is no address of an API is refused, and not repeated', async (t) => {
+  for (const wrong of ['', 'api.openai.com/v1', 'ftp://a.example/v1', 'file:///etc/passwd']) {
+    t.throws(() => apiEndpoint(wrong, true, 'x'), /x\.baseURL must be an address/, wrong)
+  }
+  for (const wrong of [
+    'https://user:sesame@a.example/v1',
+    'https://a.example/v1?key=sesame',
+    'https://a.example/#sesame',
+  ]) {
+    t.throws(() => apiEndpoint(wrong, false, 'x'), /without user, "\?" and "#"/, wrong)
+    t.throws(() => apiEndpoint(wrong, false, 'x'), { message: /^((?!sesame).)*$/ }, wrong)
+  }
+})
