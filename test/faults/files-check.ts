@@ -37,11 +37,20 @@ export function matches(disk: Disk, expected: Tree, folder: string): boolean {
 /** The API shows what is on the disk, and so does the journal from its beginning. */
 export async function checkAgreement(node: FilesProcess, disk: Disk): Promise<void> {
   const sizes = new Map([...disk].map(([path, bytes]) => [path, bytes === null ? null : bytes.length]))
-  const journal = (await ask(node, '/journal')) as FileChange[]
-  assert.deepEqual(sorted(replay(journal)), sorted(sizes), 'the journal tells of another tree')
+  assert.deepEqual(sorted(await toldTree(node)), sorted(sizes), 'the journal tells of another tree')
+  assert.deepEqual(sorted(await shownTree(node)), sorted(sizes), 'the API shows another tree')
+}
+
+/** Sizes of files by path, `null` for folders, as the journal tells of them from its beginning. */
+export async function toldTree(node: FilesProcess): Promise<Map<string, number | null>> {
+  return replay((await ask(node, '/journal')) as FileChange[])
+}
+
+/** The same as listings show it. */
+export async function shownTree(node: FilesProcess): Promise<Map<string, number | null>> {
   const seen = new Map<string, number | null>()
   await walk(node, '', seen)
-  assert.deepEqual(sorted(seen), sorted(sizes), 'the API shows another tree')
+  return seen
 }
 
 async function walk(node: FilesProcess, folder: string, seen: Map<string, number | null>): Promise<void> {
@@ -76,7 +85,7 @@ function replay(changes: readonly FileChange[]): Map<string, number | null> {
   return tree
 }
 
-function sorted(tree: ReadonlyMap<string, number | null>) {
+export function sorted(tree: ReadonlyMap<string, number | null>) {
   return [...tree].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 

@@ -26,14 +26,19 @@ const program = fileURLToPath(new URL('fixtures/files-node.ts', import.meta.url)
  * Starts a node. It rejects with what was printed when the node doesn't come up.
  *
  * @param session of an earlier start on the same data; without it a user is signed in
+ * @param mount the path of a second disk, which is the folder `mounted` of the data
  */
-export async function startFiles(dataFolder: string, session?: Session): Promise<FilesProcess> {
+export async function startFiles(
+  dataFolder: string,
+  session?: Session,
+  mount?: string,
+): Promise<FilesProcess> {
   // Without the options by which tap would watch it.
   const { NODE_OPTIONS: _options, ...env } = process.env
-  const wish = session === undefined ? ['sign-in'] : []
+  const wish = session === undefined ? ['sign-in'] : ['']
   const child: ChildProcess = spawn(
     process.execPath,
-    ['--conditions=nodekeep-source', program, dataFolder, ...wish],
+    ['--conditions=nodekeep-source', program, dataFolder, ...wish, ...(mount === undefined ? [] : [mount])],
     { env, stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const ended = once(child, 'close')

@@ -2,10 +2,10 @@ import { DatabaseSync } from 'node:sqlite'
 import {
   NodekeepError,
   type StorageBackend,
-  type StorageConditions,
   type StorageEntry,
   type StorageReading,
   type StorageReadOptions,
+  type StorageRemoveOptions,
   type StorageSnapshot,
   type StorageWriteOptions,
 } from '@nodekeep/plugin-sdk'
@@ -91,7 +91,7 @@ class SqliteBackend implements StorageBackend {
     this.#database.transaction(() => this.#tree.folder(path))
   }
 
-  async remove(path: string, { ifRevision }: Pick<StorageConditions, 'ifRevision'> = {}): Promise<void> {
+  async remove(path: string, { ifRevision, onlyIfEmpty }: StorageRemoveOptions = {}): Promise<void> {
     this.#checkOpen()
     const orphans = this.#database.transaction(() => {
       const node = this.#tree.get(path)
@@ -99,6 +99,7 @@ class SqliteBackend implements StorageBackend {
       if (ifRevision !== undefined && ifRevision !== entryOf(node).revision) {
         throw new NodekeepError('PRECONDITION_FAILED', `What is at ${path} is not what was expected.`)
       }
+      if (onlyIfEmpty) this.#tree.checkEmpty(node)
       return this.#tree.remove(node)
     })
     this.#contents.drop(orphans)

@@ -79,6 +79,12 @@ export class Tree {
       throw new NodekeepError('CONFLICT', `${parent} is a file, no folder.`)
   }
 
+  /** Throws for a folder that has something in it, and for a file. */
+  checkEmpty({ id, name, content }: TreeNode): void {
+    if (content === null && this.#children.get(id) === undefined) return
+    throw new NodekeepError('CONFLICT', `"${name}" is no folder without anything in it.`)
+  }
+
   /** @returns the contents that are no longer in the tree */
   place(path: string, { content, size }: Staged): number[] {
     const replaced = this.find(path)

@@ -9,7 +9,7 @@ import { lifecycleChecks, reopeningChecks } from './storage/lifecycle.ts'
 import { listingChecks } from './storage/listing.ts'
 import { movingChecks } from './storage/moving.ts'
 import { readingChecks } from './storage/reading.ts'
-import { removalChecks } from './storage/removal.ts'
+import { emptyRemovalChecks, removalChecks } from './storage/removal.ts'
 import { roomChecks } from './storage/room.ts'
 import { snapshotChecks } from './storage/snapshots.ts'
 import type { StorageCheck, StorageView } from './storage/subject.ts'
@@ -53,6 +53,7 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
     })
   const check = register(harness.create)
   sharedChecks(check)
+  emptyRemovalChecks(check)
   committingChecks(check)
   atomicMoveChecks(check)
   lifecycleChecks(check)

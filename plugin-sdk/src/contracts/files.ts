@@ -55,7 +55,10 @@ export interface UserFiles {
   makeDirectory(path: string, options?: FileChangeOptions): Promise<FileEntry>
   /** Removes a file, or a folder with all that is in it. */
   remove(path: string, options?: FileChangeOptions & Pick<StorageConditions, 'ifRevision'>): Promise<void>
-  /** Moves or renames. Across mounts it copies, verifies, then removes. */
+  /**
+   * Moves or renames. Across mounts it copies, verifies, then removes what it copied. CONFLICT also when the copy is at
+   * the destination and something stays at the source: what was changed there meanwhile, or can't be copied.
+   */
   move(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>
 }
 

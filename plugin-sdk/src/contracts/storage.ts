@@ -66,6 +66,15 @@ export interface StorageWriteOptions extends StorageConditions {
   readonly signal?: AbortSignal
 }
 
+/** What goes with a removal. */
+export interface StorageRemoveOptions extends Pick<StorageConditions, 'ifRevision'> {
+  /**
+   * Removes a folder, and only when nothing at all is in it, also nothing that `list` leaves out. CONFLICT otherwise,
+   * and for a file. Whoever copied what `list` showed can take the folders away then, and loses nothing else.
+   */
+  readonly onlyIfEmpty?: boolean
+}
+
 /** A file that is open for reading: the entry and the bytes belong to the same revision. */
 export interface StorageReading {
   readonly entry: StorageEntry
@@ -125,7 +134,7 @@ export interface StorageBackend {
   /** Makes a folder and its parents. One that exists is fine. */
   makeDirectory(path: string): Promise<void>
   /** Removes a file, or a folder with all that is in it. CONFLICT for the root. */
-  remove(path: string, conditions?: Pick<StorageConditions, 'ifRevision'>): Promise<void>
+  remove(path: string, options?: StorageRemoveOptions): Promise<void>
   /**
    * Moves a file or folder. Missing parents of the destination are made. CONFLICT when something is there, unless
    * `overwrite`: then it is replaced whole, be it file or folder. CONFLICT always for the root, and for what would move

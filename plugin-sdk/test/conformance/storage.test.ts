@@ -203,6 +203,8 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       },
     }),
   ],
+  [/stays while anything is in it/, () => ({ checkEmpty: () => {} })],
+  [/only if empty is a folder/, () => ({ checkEmpty: () => {} })],
   [/out of reach/, () => ({ checkOpen: () => {} })],
   [/who never end/, () => ({ close: async () => {} })],
   [/has snapshots when/, () => ({ supports: { atomicMove: true, durable: false, snapshot: false } })],

@@ -1,10 +1,10 @@
 import type {
   StorageBackend,
   StorageCapabilities,
-  StorageConditions,
   StorageEntry,
   StorageReading,
   StorageReadOptions,
+  StorageRemoveOptions,
   StorageSnapshot,
   StorageWriteOptions,
 } from '@nodekeep/plugin-sdk'
@@ -105,10 +105,10 @@ export class LocalBackend implements StorageBackend {
     })
   }
 
-  remove(path: string, conditions: Pick<StorageConditions, 'ifRevision'> = {}): Promise<void> {
+  remove(path: string, options: StorageRemoveOptions = {}): Promise<void> {
     return this.#call(async () => {
       const names = changeable(path)
-      const change = () => this.#gate.change(() => remove(this.#store, names, conditions))
+      const change = () => this.#gate.change(() => remove(this.#store, names, options))
       await this.#store.locks.hold([names.join('/')], change)
       this.#smallFiles.forget(this.#onDisk(path))
     })

@@ -17,6 +17,11 @@ const changes: Record<string, Change> = {
   'a file of a new user': (backend) => backend.write('/another/file', chunks('x')),
   'new folders': (backend) => backend.makeDirectory('/user/a/b'),
   'a removed file': (backend) => backend.remove('/user/folder/file'),
+  'a removed version of a file': async (backend) => {
+    const { revision } = await backend.stat('/user/folder/file')
+    await backend.remove('/user/folder/file', { ifRevision: revision })
+  },
+  'a removed empty folder': (backend) => backend.remove('/user/empty', { onlyIfEmpty: true }),
   'a removed folder': (backend) => backend.remove('/user/folder'),
   'a moved file': (backend) => backend.move('/user/folder/file', '/user/moved'),
   'a file moved into new folders': (backend) => backend.move('/user/folder/file', '/user/a/b'),

@@ -6,6 +6,7 @@ import {
   type StorageEntry,
   type StorageReading,
   type StorageReadOptions,
+  type StorageRemoveOptions,
   type StorageSnapshot,
   type StorageWriteOptions,
 } from '@nodekeep/plugin-sdk'
@@ -20,6 +21,7 @@ import {
   find,
   folderAt,
   get,
+  isEmptyFolder,
   isWithin,
   nameOf,
   newFolder,
@@ -107,10 +109,13 @@ export class MemoryBackend implements StorageBackend {
     folderAt(this.#root, path)
   }
 
-  async remove(path: string, { ifRevision }: Pick<StorageConditions, 'ifRevision'> = {}): Promise<void> {
+  async remove(path: string, { ifRevision, onlyIfEmpty }: StorageRemoveOptions = {}): Promise<void> {
     this.#checkOpen()
     const node = get(this.#root, path)
     if (path === '/') throw new NodekeepError('CONFLICT', 'The root stays. Remove what is in it.')
+    if (onlyIfEmpty && !isEmptyFolder(node)) {
+      throw new NodekeepError('CONFLICT', `${path} is no folder without anything in it.`)
+    }
     if (ifRevision !== undefined && node.revision !== ifRevision) throw changedMeanwhile(path)
     folderAt(this.#root, parentOf(path)).entries.delete(nameOf(path))
     this.#room.give(bytesOf(node))

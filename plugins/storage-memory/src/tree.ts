@@ -45,6 +45,10 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1) || '/'
 }
 
+export function isEmptyFolder(node: MemoryNode): boolean {
+  return node.type === 'directory' && node.entries.size === 0
+}
+
 export function isWithin(path: string, folder: string): boolean {
   return folder === '/' || path === folder || path.startsWith(`${folder}/`)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { assertAbsent, assertFails, names, put, text } from './assertions.ts'
-import type { StorageCheck } from './subject.ts'
+import type { BackendCheck, StorageCheck } from './subject.ts'
 
 export function removalChecks(check: StorageCheck): void {
   check('a removed file is gone, and its folder stays', async (storage) => {
@@ -52,6 +52,47 @@ export function removalChecks(check: StorageCheck): void {
       if (outcome.status === 'rejected') {
         await assertFails(Promise.reject(outcome.reason), ['NOT_FOUND'], 'a late removal')
       }
+    }
+  })
+}
+
+/** For backends only: users have no way to ask for it. */
+export function emptyRemovalChecks(check: BackendCheck): void {
+  const onlyIfEmpty = true
+
+  check('a folder that is removed only if empty stays while anything is in it', async (backend) => {
+    await put(backend, '/folder/file', 'kept')
+    await backend.makeDirectory('/folder/inner')
+    await assertFails(backend.remove('/folder', { onlyIfEmpty }), ['CONFLICT'], 'a folder with a file')
+    await backend.remove('/folder/file')
+    await assertFails(backend.remove('/folder', { onlyIfEmpty }), ['CONFLICT'], 'a folder with a folder')
+    await backend.remove('/folder/inner', { onlyIfEmpty })
+    await backend.remove('/folder', { onlyIfEmpty })
+    await assertAbsent(backend, '/folder')
+    await put(backend, '/folder/file', 'again')
+    assert.deepEqual(await names(backend, '/'), ['folder'])
+  })
+
+  check('what is removed only if empty is a folder, and is there', async (backend) => {
+    await put(backend, '/file', 'kept')
+    await put(backend, '/empty', '')
+    for (const path of ['/file', '/empty', '/'])
+      await assertFails(backend.remove(path, { onlyIfEmpty }), ['CONFLICT'], path)
+    await assertFails(backend.remove('/none', { onlyIfEmpty }), ['NOT_FOUND'], 'a missing folder')
+    assert.equal(await text(backend, '/file'), 'kept')
+    assert.deepEqual(await names(backend, '/'), ['empty', 'file'])
+  })
+
+  check('a file that comes while its folder is removed only if empty is not lost', async (backend) => {
+    for (let round = 0; round < 20; round += 1) {
+      await backend.makeDirectory('/folder')
+      const [written] = await Promise.allSettled([
+        put(backend, '/folder/file', `round ${round}`),
+        backend.remove('/folder', { onlyIfEmpty }),
+      ])
+      if (written.status === 'rejected') throw written.reason
+      assert.equal(await text(backend, '/folder/file'), `round ${round}`)
+      await backend.remove('/folder/file')
     }
   })
 }

@@ -5,11 +5,22 @@ import { definedOnly } from './defined-only.ts'
 import { fileEntry } from './entries.ts'
 import { changing } from './explain.ts'
 import { makeDirectoryLocked } from './folders.ts'
-import { removeLocked } from './removal.ts'
 import type { Scope } from './scope.ts'
+import { sideBySide } from './side-by-side.ts'
 import { writeLocked } from './writing.ts'
 
 type CopyOptions = Pick<FileMoveOptions, 'by' | 'signal'>
+
+/** Files that are copied at once: they share the syncs of their folder and of the journal. */
+const width = 8
+
+/** What was copied. Only this may be removed from where it came from. */
+export interface Copied {
+  /** Files, each with the revision whose bytes were copied and verified. */
+  readonly files: { readonly path: UserPath; readonly revision: string }[]
+  /** Folders, each before those in it. */
+  readonly folders: UserPath[]
+}
 
 /**
  * Where something from another mount is put together before it gets its name in one step: a path beside its
@@ -20,47 +31,53 @@ export function stopoverFor(destination: UserPath): UserPath {
   return childOf(parent as UserPath, `.moving-${randomBytes(8).toString('hex')}`)
 }
 
-/** Copies a file or folder and verifies each file. When that fails, nothing stays of the copy. */
+/** Copies a file or folder and verifies each file. */
 export async function copyTo(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
   entry: StorageEntry,
   options: CopyOptions,
-): Promise<void> {
-  try {
-    await copyTree(scope, source, copy, entry, options)
-  } catch (error) {
-    await removeLocked(scope, copy, definedOnly({ by: options.by })).catch(() => {})
-    throw error
-  }
+): Promise<Copied> {
+  const copied: Copied = { files: [], folders: [] }
+  const files = filesIn(scope, source, copy, entry, { ...options, folders: copied.folders })
+  const { signal } = options
+  await sideBySide(files, width, async ([from, to], failed) => {
+    const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
+    const revision = await copyFile(scope, from, to, { ...options, signal: either })
+    copied.files.push({ path: from, revision })
+  })
+  return copied
 }
 
-async function copyTree(
+/** The files to copy, and where to. The folders that they are in are made on the way. */
+async function* filesIn(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
   entry: StorageEntry,
-  options: CopyOptions,
-): Promise<void> {
+  options: CopyOptions & Pick<Copied, 'folders'>,
+): AsyncGenerator<readonly [from: UserPath, to: UserPath], void, undefined> {
   options.signal?.throwIfAborted()
   if (entry.type === 'file') {
-    await copyFile(scope, source, copy, options)
+    yield [source, copy]
     return
   }
   await makeDirectoryLocked(scope, copy, options)
+  options.folders.push(source)
   const { backend, backendPath } = scope.place(source)
   for await (const child of backend.list(backendPath)) {
-    await copyTree(scope, childOf(source, child.name), childOf(copy, child.name), child, options)
+    yield* filesIn(scope, childOf(source, child.name), childOf(copy, child.name), child, options)
   }
 }
 
+/** @returns the revision that was copied */
 async function copyFile(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
   { by, signal }: CopyOptions,
-): Promise<void> {
+): Promise<string> {
   const { backend, backendPath } = scope.place(source)
   const reading = await changing(source, () => backend.read(backendPath, definedOnly({ signal })))
   const { size, created } = await fileEntry(scope, source, reading.entry)
@@ -73,6 +90,7 @@ async function copyFile(
       `"${source}" did not arrive whole on the other mount, so it stays where it is.`,
     )
   }
+  return reading.entry.revision
 }
 
 async function* hashing(content: AsyncIterable<Uint8Array>, hash: Hash): AsyncIterable<Uint8Array> {

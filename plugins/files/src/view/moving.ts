@@ -1,7 +1,8 @@
 import { type FileEntry, type FileMoveOptions, NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
 import { entryAt } from '../changes/happened.ts'
 import { isBelow, isWithin, root, type UserPath } from '../paths/user-path.ts'
-import { copyTo, stopoverFor } from './crossing.ts'
+import { clearCopied } from './clearing.ts'
+import { type Copied, copyTo, stopoverFor } from './crossing.ts'
 import { definedOnly } from './defined-only.ts'
 import { stat } from './entries.ts'
 import { changing, isMount, nothingAt } from './explain.ts'
@@ -26,11 +27,8 @@ export async function move(
     if (stopover === null) {
       await moveWithin(scope, source, destination, entry, options)
     } else {
-      await copyTo(scope, source, stopover, entry, options)
-      await moveWithin(scope, stopover, destination, entry, options)
-      const { by } = options
-      const ifRevision = entry.type === 'file' ? entry.revision : undefined
-      await removeLocked(scope, source, definedOnly({ by, ifRevision }))
+      const copied = await bringOver(scope, { source, stopover, destination }, entry, options)
+      await clearCopied(scope, copied, { source, destination }, definedOnly({ by: options.by }))
     }
     return await stat(scope, destination)
   } finally {
@@ -68,6 +66,23 @@ async function checkDestination(
     'CONFLICT',
     `There is something at "${destination}" already. Say "overwrite" to replace it.`,
   )
+}
+
+/** Puts a copy in place in one step. When that fails, nothing stays of the copy. */
+async function bringOver(
+  scope: Scope,
+  { source, stopover, destination }: { source: UserPath; stopover: UserPath; destination: UserPath },
+  entry: StorageEntry,
+  options: FileMoveOptions,
+): Promise<Copied> {
+  try {
+    const copied = await copyTo(scope, source, stopover, entry, options)
+    await moveWithin(scope, stopover, destination, await movable(scope, stopover), options)
+    return copied
+  } catch (error) {
+    await removeLocked(scope, stopover, definedOnly({ by: options.by })).catch(() => {})
+    throw error
+  }
 }
 
 async function moveWithin(

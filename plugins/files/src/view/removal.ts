@@ -1,4 +1,9 @@
-import { type FileChangeOptions, NodekeepError, type StorageConditions } from '@nodekeep/plugin-sdk'
+import {
+  type FileChangeOptions,
+  NodekeepError,
+  type StorageConditions,
+  type StorageRemoveOptions,
+} from '@nodekeep/plugin-sdk'
 import { entryAt } from '../changes/happened.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
@@ -20,15 +25,19 @@ export async function remove(scope: Scope, path: UserPath, options: RemoveOption
 }
 
 /** The same for who holds the lock of the path. */
-export async function removeLocked(scope: Scope, path: UserPath, options: RemoveOptions): Promise<void> {
+export async function removeLocked(
+  scope: Scope,
+  path: UserPath,
+  options: RemoveOptions & Pick<StorageRemoveOptions, 'onlyIfEmpty'>,
+): Promise<void> {
   const { mounts, userUuid, recorder } = scope
   const { backend, backendPath } = scope.place(path)
-  const { by, ifRevision } = options
+  const { by, ifRevision, onlyIfEmpty } = options
   // Asked first, so that the journal doesn't count what can't be removed.
   if ((await entryAt(mounts, userUuid, path)) === null) throw nothingAt(path)
   await changing(path, () =>
     recorder.record({ userUuid, op: 'delete', path, ...definedOnly({ by }) }, () =>
-      backend.remove(backendPath, definedOnly({ ifRevision })),
+      backend.remove(backendPath, definedOnly({ ifRevision, onlyIfEmpty })),
     ),
   )
 }

@@ -25,3 +25,8 @@ export function otherRevision(): NodekeepError {
 export function rootStays(): NodekeepError {
   return new NodekeepError('CONFLICT', 'The root folder can be neither replaced, moved nor removed.')
 }
+
+/** The error for `onlyIfEmpty`. */
+export function notEmpty(): NodekeepError {
+  return new NodekeepError('CONFLICT', 'This is no folder without anything in it.')
+}

@@ -1,40 +1,60 @@
-import type { StorageConditions } from '@nodekeep/plugin-sdk'
+import type { StorageRemoveOptions } from '@nodekeep/plugin-sdk'
 import { isDiskError, notFound } from '../disk/disk-errors.ts'
-import { find } from '../folders/folder.ts'
+import { type Folder, type Found, find } from '../folders/folder.ts'
 import { openFolder } from '../folders/walk.ts'
 import { revisionOf } from '../reading/entry.ts'
-import { otherRevision } from './obstacles.ts'
+import { notEmpty, otherRevision } from './obstacles.ts'
 import type { Store } from './store.ts'
+import { removeVersion } from './version-removal.ts'
 
 /**
  * Takes away what has these names. A folder goes at once as a whole, into the side folder, where it is taken apart
  * afterwards.
  */
 export async function remove(
-  { disk, root, side, syncs, discard }: Store,
+  store: Store,
   names: readonly string[],
-  { ifRevision }: Pick<StorageConditions, 'ifRevision'>,
+  options: StorageRemoveOptions,
 ): Promise<void> {
+  const { disk, root, syncs } = store
   const parents = names.slice(0, -1)
   const folder = await openFolder(disk, root, parents).catch((error: unknown) => {
     throw isDiskError(error, 'ENOTDIR') ? notFound() : error
   })
   try {
     const found = await find(disk, folder, names.at(-1) ?? '')
-    const isFolder = found?.stats.isDirectory() ?? false
-    if (found === null || !(isFolder || found.stats.isFile())) throw notFound()
-    if (ifRevision !== undefined && (isFolder || revisionOf(found.stats) !== ifRevision))
-      throw otherRevision()
-    if (isFolder) {
-      const leftover = side.freshName('removed')
-      await disk.rename(folder.at(found.stored), side.at(leftover))
-      syncs.forget()
-      discard(leftover)
-    } else {
-      await disk.unlink(folder.at(found.stored))
-    }
+    if (found === null || !(found.stats.isDirectory() || found.stats.isFile())) throw notFound()
+    await removeFound(store, folder, found, options)
     await syncs.settle(parents, folder)
   } finally {
     folder.close()
+  }
+}
+
+async function removeFound(
+  store: Store,
+  folder: Folder,
+  { stored, stats }: Found,
+  { ifRevision, onlyIfEmpty }: StorageRemoveOptions,
+): Promise<void> {
+  const { disk, side, syncs, discard } = store
+  const path = folder.at(stored)
+  const isFolder = stats.isDirectory()
+  if (ifRevision !== undefined && (isFolder || revisionOf(stats) !== ifRevision)) throw otherRevision()
+  if (onlyIfEmpty) {
+    if (!isFolder) throw notEmpty()
+    await disk.rmdir(path).catch((error: unknown) => {
+      throw isDiskError(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EBUSY') ? notEmpty() : error
+    })
+    syncs.forget()
+  } else if (isFolder) {
+    const leftover = side.freshName('removed')
+    await disk.rename(path, side.at(leftover))
+    syncs.forget()
+    discard(leftover)
+  } else if (ifRevision !== undefined) {
+    await removeVersion(store, path, ifRevision)
+  } else {
+    await disk.unlink(path)
   }
 }
