@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AiProvider, ChatRequest, Log, NodekeepError } from '@nodekeep/plugin-sdk'
+import { delayBefore, type RetryPolicy } from './backoff.ts'
+import type { ModelChoice } from './fallbacks.ts'
+import { type CallLimits, ProviderCall } from './provider-call.ts'
+import { isProvidersFault, isRetriable } from './provider-failure.ts'
+
+/** A model, and who is to be asked for it. */
+export interface Candidate extends ModelChoice {
+  readonly source: AiProvider
+}
+
+export interface AttemptParts {
+  readonly policy: RetryPolicy
+  readonly limits: CallLimits
+  readonly log: Log
+  /** Aborted when the chat is over; then its reason is thrown. */
+  readonly signal: AbortSignal
+  /** Told of each call before it is made, so that whoever ends the chat can end the call. */
+  readonly onCall: (call: ProviderCall, candidate: Candidate) => void
+}
+
+/**
+ * Asks for a reply until one begins: each candidate in turn, each again after a failure that may pass. Nothing is
+ * tried again once a piece of a reply has come.
+ *
+ * @param candidates at least one: what was asked for, then what may take its place
+ * @throws NodekeepError the first candidate's, since that is what was asked for
+ */
+export async function beginReply(
+  [asked, ...others]: readonly [Candidate, ...Candidate[]],
+  request: ChatRequest,
+  parts: AttemptParts,
+): Promise<ProviderCall> {
+  try {
+    return await ask(asked, request, parts)
+  } catch (error) {
+    parts.signal.throwIfAborted()
+    if (!isProvidersFault(error as NodekeepError)) throw error
+    const reply = await firstOf(others, request, parts)
+    if (reply !== null) return reply
+    throw error
+  }
+}
+
+async function firstOf(
+  candidates: readonly Candidate[],
+  request: ChatRequest,
+  parts: AttemptParts,
+): Promise<ProviderCall | null> {
+  for (const candidate of candidates) {
+    try {
+      return await ask(candidate, request, parts)
+    } catch (error) {
+      parts.signal.throwIfAborted()
+      const { provider, model } = candidate
+      parts.log.warn({ provider, model, err: error }, 'A fallback model failed, too.')
+    }
+  }
+  return null
+}
+
+/** Asks one candidate, as often as the policy says. */
+async function ask(candidate: Candidate, request: ChatRequest, parts: AttemptParts): Promise<ProviderCall> {
+  const { policy, limits, log, signal, onCall } = parts
+  const { provider, model, source } = candidate
+  for (let retry = 0; ; retry += 1) {
+    const call = new ProviderCall(provider, limits)
+    onCall(call, candidate)
+    try {
+      await call.begin(source, model === request.model ? request : { ...request, model })
+      return call
+    } catch (error) {
+      signal.throwIfAborted()
+      const failure = error as NodekeepError
+      const wait = isRetriable(failure) && retry < policy.max ? delayBefore(retry, failure, policy) : null
+      if (wait === null) throw failure
+      log.info(
+        { provider, model, code: failure.code, err: failure.cause },
+        'An AI provider failed and is asked again.',
+      )
+      await delay(wait, undefined, { signal }).catch(() => {})
+      signal.throwIfAborted()
+    }
+  }
+}

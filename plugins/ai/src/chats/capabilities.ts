@@ -1,0 +1,38 @@
+import { type AiCapabilities, type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
+
+/** What a request needs beyond text that the provider can't do, in words; `null` when it can do everything. */
+export function lackingCapability(request: ChatRequest, supports: AiCapabilities = {}): string | null {
+  if (supports.tools !== true && needsTools(request)) return 'tools'
+  if (supports.images !== true && needsImages(request)) return 'images'
+  if (supports.json !== true && request.json !== undefined) return 'replies in JSON'
+  return null
+}
+
+/** @throws NodekeepError VALIDATION_ERROR for an image that the provider would have to fetch from somewhere */
+export function refuseAddresses({ messages }: ChatRequest): void {
+  for (const { content } of messages) {
+    if (typeof content === 'string') continue
+    for (const part of content) {
+      if (part.type === 'image' && !/^data:/i.test(part.url)) {
+        throw new NodekeepError(
+          'VALIDATION_ERROR',
+          'Give images as "data:" URLs: the node fetches nothing for a chat.',
+        )
+      }
+    }
+  }
+}
+
+function needsTools({ messages, tools, toolChoice }: ChatRequest): boolean {
+  return (
+    tools !== undefined ||
+    toolChoice !== undefined ||
+    messages.some((message) => message.role === 'tool' || (message.role === 'assistant' && message.toolCalls))
+  )
+}
+
+function needsImages({ messages }: ChatRequest): boolean {
+  return messages.some(
+    ({ content }) => typeof content !== 'string' && content.some((part) => part.type === 'image'),
+  )
+}

@@ -1,0 +1,143 @@
+import { type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { DayUsage } from '../usage/day-usage.ts'
+import { tokensOfBytes, tokensOfRequest } from '../usage/estimate.ts'
+import type { ChatUsage } from '../usage/usage-row.ts'
+import type { Candidate } from './attempts.ts'
+import type { ModelChoice } from './fallbacks.ts'
+import type { CallOutcome, ProviderCall } from './provider-call.ts'
+
+export interface ChatParts {
+  readonly userUuid: string
+  readonly request: ChatRequest
+  /** What was asked for. It is what is counted while nobody replies. */
+  readonly asked: ModelChoice
+  /** Where the chat is counted: the day on which it began. */
+  readonly day: DayUsage
+  /** Longest time for all of it. */
+  readonly totalMs: number
+  /** Called once, when the chat is over. */
+  readonly onOver: (chat: Chat) => void
+}
+
+/** A chat from its admission to its end, however it ends. */
+export class Chat {
+  readonly #parts: ChatParts
+  readonly #abort = new AbortController()
+  readonly #limit: NodeJS.Timeout
+  #call: ProviderCall | null = null
+  #candidate: Candidate | null = null
+  #ending: ChatUsage['outcome'] | null = null
+  #replies = false
+  #over = false
+
+  constructor(parts: ChatParts) {
+    this.#parts = parts
+    this.#limit = setTimeout(() => {
+      this.end(
+        new NodekeepError(
+          'UPSTREAM_TIMEOUT',
+          'The chat took longer than allowed (ai.timeouts.totalSeconds).',
+        ),
+        'failed',
+      )
+    }, parts.totalMs)
+  }
+
+  get userUuid(): string {
+    return this.#parts.userUuid
+  }
+
+  /** Who is asked, or replies. */
+  get candidate(): Candidate | null {
+    return this.#candidate
+  }
+
+  /** The model that is asked, or replies. */
+  get choice(): ModelChoice | null {
+    return this.#candidate === null ? null : choiceOf(this.#candidate)
+  }
+
+  /** Aborted when the chat is ended from outside. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  /** Tokens so far, estimated. */
+  get tokens(): number {
+    return tokensOfRequest(this.#parts.request) + tokensOfBytes(this.#call?.bytes ?? 0)
+  }
+
+  /** Notes the call that is about to be made. */
+  calls(call: ProviderCall, candidate: Candidate): void {
+    this.#call = call
+    this.#candidate = candidate
+  }
+
+  /** Notes that the reply has begun; from now on the call's end is the chat's. */
+  begun(call: ProviderCall): void {
+    this.#replies = true
+    call.whenOver((outcome) => this.#settle(this.#ending ?? ofCall[outcome]))
+  }
+
+  /** Notes that no reply will begin. */
+  failed(error: unknown): void {
+    this.#settle(this.#ending ?? 'failed', error)
+  }
+
+  /** Ends the chat from outside, at once: whoever waits for a piece gets the error. */
+  end(error: unknown, as: 'failed' | 'aborted'): void {
+    if (this.#over || this.#ending !== null) return
+    this.#ending = as
+    this.#abort.abort(error)
+    this.#call?.fail(error)
+  }
+
+  #settle(outcome: ChatUsage['outcome'], error?: unknown): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#limit)
+    const { asked, day, onOver } = this.#parts
+    const { provider, model } = (this.#replies ? this.#candidate : null) ?? asked
+    day.add({ provider, model, outcome, ...this.#count(outcome, error) })
+    onOver(this)
+  }
+
+  #count(
+    outcome: ChatUsage['outcome'],
+    error: unknown,
+  ): Pick<ChatUsage, 'inputTokens' | 'outputTokens' | 'estimated'> {
+    const said = this.#call?.usage ?? null
+    if (outcome === 'finished' && said !== null) return { ...tokensIn(said), estimated: false }
+    const written = tokensOfBytes(this.#call?.bytes ?? 0)
+    if (said !== null) {
+      // What a provider said before it was cut off may be older than what it wrote.
+      const { inputTokens, outputTokens } = tokensIn(said)
+      return { inputTokens, outputTokens: Math.max(outputTokens, written), estimated: written > outputTokens }
+    }
+    if (this.#call === null || wasRefused(outcome, written, error)) {
+      return { inputTokens: 0, outputTokens: 0, estimated: false }
+    }
+    return { inputTokens: tokensOfRequest(this.#parts.request), outputTokens: written, estimated: true }
+  }
+}
+
+const ofCall: Record<CallOutcome, ChatUsage['outcome']> = {
+  finished: 'finished',
+  failed: 'failed',
+  left: 'aborted',
+}
+
+/** Whether a provider answered with an error at once: then it has read nothing that anybody would pay for. */
+function wasRefused(outcome: ChatUsage['outcome'], written: number, error: unknown): boolean {
+  return (
+    outcome === 'failed' && written === 0 && (error as NodekeepError | undefined)?.code !== 'UPSTREAM_TIMEOUT'
+  )
+}
+
+function choiceOf({ provider, model }: ModelChoice): ModelChoice {
+  return { provider, model }
+}
+
+function tokensIn({ inputTokens, outputTokens }: { inputTokens: number; outputTokens: number }) {
+  return { inputTokens, outputTokens }
+}

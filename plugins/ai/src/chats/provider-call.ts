@@ -1,0 +1,207 @@
+import type { AiProvider, ChatDelta, ChatRequest } from '@nodekeep/plugin-sdk'
+import { brokeOff, tooLong, tooSlow } from './call-failure.ts'
+import { isDelta } from './delta.ts'
+import { providerFailure } from './provider-failure.ts'
+import { ReplySource } from './reply-source.ts'
+
+export interface CallLimits {
+  /** Longest wait for the first piece. */
+  readonly firstMs: number
+  /** Longest pause between two pieces. */
+  readonly betweenMs: number
+  /** Bytes of UTF-8. */
+  readonly replyBytes: number
+}
+
+/** How a call came to its end: with `finish`, by a failure, or because nobody wanted the rest. */
+export type CallOutcome = 'finished' | 'failed' | 'left'
+
+type Piece = IteratorResult<ChatDelta, undefined>
+type Usage = Extract<ChatDelta, { type: 'usage' }>
+
+const end: Piece = Object.freeze({ done: true, value: undefined })
+
+/** So many pieces of a provider that never waits are taken before others have their turn. */
+const piecesInATurn = 128
+
+/**
+ * One call of one provider, and the reply as it should be: well-formed pieces, at most one `usage`, `finish` last, all
+ * within the limits. Whatever the provider does, each piece that is asked for comes or fails; `fail` ends the call at
+ * once, also when the provider does not listen to its signal.
+ *
+ * It is on the path of every piece of every reply, so it makes one promise for each and shares one timer among them.
+ */
+export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
+  readonly #name: string
+  readonly #limits: CallLimits
+  readonly #ready: ChatDelta[] = []
+  #source: ReplySource | undefined
+  #timer: NodeJS.Timeout | undefined
+  #resolve: ((piece: Piece) => void) | undefined
+  #reject: ((error: unknown) => void) | undefined
+  #pieces = 0
+  #usage: Usage | null = null
+  #bytes = 0
+  #failure: { readonly error: unknown } | undefined
+  #outcome: CallOutcome | undefined
+  #whenOver: ((outcome: CallOutcome) => void) | undefined
+
+  constructor(name: string, limits: CallLimits) {
+    this.#name = name
+    this.#limits = limits
+  }
+
+  /** What the provider said of tokens, so far. */
+  get usage(): Usage | null {
+    return this.#usage
+  }
+
+  /** What the reply comes to so far, in bytes of UTF-8. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /**
+   * Asks the provider, and resolves when it has the first piece. That piece is the first that `next` gives.
+   *
+   * @throws NodekeepError
+   */
+  async begin(provider: AiProvider, request: ChatRequest): Promise<void> {
+    if (this.#outcome === undefined) this.#open(provider, request)
+    const first = await this.next()
+    if (first.value !== undefined) this.#ready.unshift(first.value)
+    if (this.#outcome === undefined) this.#limit(this.#limits.betweenMs, 'stopped in the middle of its reply')
+  }
+
+  next(): Promise<Piece> {
+    const value = this.#ready.shift()
+    if (value !== undefined) return Promise.resolve({ done: false, value })
+    if (this.#failure !== undefined) {
+      const { error } = this.#failure
+      this.#failure = undefined
+      return Promise.reject(error)
+    }
+    if (this.#outcome !== undefined) return Promise.resolve(end)
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+      this.#timer?.refresh()
+      this.#pull()
+    })
+  }
+
+  async return(): Promise<Piece> {
+    this.#ready.length = 0
+    this.#resolve?.(end)
+    this.#leave('left', new Error('Nobody wants the rest of the reply.'))
+    return end
+  }
+
+  /** Ends the call with an error, which takes the place of all that has not been handed out. */
+  fail(error: unknown): void {
+    if (this.#outcome !== undefined) return
+    this.#ready.length = 0
+    if (this.#reject === undefined) this.#failure = { error }
+    else this.#reject(error)
+    this.#leave('failed', error)
+  }
+
+  /** Calls the listener when the call is over; at once when it is. */
+  whenOver(listener: (outcome: CallOutcome) => void): void {
+    if (this.#outcome === undefined) this.#whenOver = listener
+    else listener(this.#outcome)
+  }
+
+  #open(provider: AiProvider, request: ChatRequest): void {
+    const abort = new AbortController()
+    this.#limit(this.#limits.firstMs, 'did not begin to reply in time')
+    try {
+      const iterator = provider.chat(request, abort.signal)[Symbol.asyncIterator]()
+      this.#source = new ReplySource(iterator, abort)
+    } catch (error) {
+      this.#fault(error)
+    }
+  }
+
+  readonly #pull = (): void => {
+    if (this.#outcome === undefined) this.#source?.next(this.#take, this.#fault)
+  }
+
+  readonly #take = (result: IteratorResult<unknown>): void => {
+    if (this.#outcome !== undefined) return
+    try {
+      if (result.done === true) this.fail(brokeOff(this.#name))
+      else if (isDelta(result.value)) this.#accept(result.value)
+      else throw new TypeError('It yielded what is no piece of a reply.')
+    } catch (error) {
+      this.#fault(error)
+    }
+  }
+
+  readonly #fault = (thrown: unknown): void => this.fail(providerFailure(this.#name, thrown))
+
+  #accept(delta: ChatDelta): void {
+    if (delta.type === 'finish') {
+      this.#finish(delta)
+      return
+    }
+    if (delta.type === 'usage') this.#usage = delta
+    else this.#bytes += bytesOf(delta)
+    if (this.#bytes > this.#limits.replyBytes) this.fail(tooLong(this.#name))
+    else if (delta.type === 'usage' || (delta.type === 'text' && delta.text === '')) this.#skip()
+    else this.#hand(delta)
+  }
+
+  /** Goes on after a piece that is not handed out. */
+  #skip(): void {
+    this.#timer?.refresh()
+    this.#inTurn(this.#pull)
+  }
+
+  #hand(delta: ChatDelta): void {
+    const resolve = this.#resolve
+    this.#resolve = this.#reject = undefined
+    this.#inTurn(() => resolve?.({ done: false, value: delta }))
+  }
+
+  /** Does the next step now, or in a later turn of the event loop when this one has taken many. */
+  #inTurn(step: () => void): void {
+    this.#pieces += 1
+    if (this.#pieces % piecesInATurn === 0) setImmediate(step)
+    else step()
+  }
+
+  /** The reply is whole. What the provider does after its `finish` concerns nobody. */
+  #finish(finish: ChatDelta): void {
+    if (this.#usage !== null) this.#ready.push(finish)
+    this.#hand(this.#usage ?? finish)
+    this.#over('finished')
+    this.#source?.close()
+  }
+
+  #leave(outcome: CallOutcome, reason: unknown): void {
+    if (this.#outcome !== undefined) return
+    this.#over(outcome)
+    this.#source?.leave(reason)
+  }
+
+  #over(outcome: CallOutcome): void {
+    clearTimeout(this.#timer)
+    this.#outcome = outcome
+    this.#whenOver?.(outcome)
+  }
+
+  /** Limits each wait for a piece. The pause of a reader who is slow is not the provider's. */
+  #limit(ms: number, what: string): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      if (this.#reject !== undefined) this.fail(tooSlow(this.#name, what))
+    }, ms)
+  }
+}
+
+function bytesOf(delta: Exclude<ChatDelta, { type: 'usage' | 'finish' }>): number {
+  if (delta.type === 'text') return Buffer.byteLength(delta.text)
+  const { id = '', name = '', arguments: text = '' } = delta
+  return Buffer.byteLength(id + name + text)
+}

@@ -1,0 +1,55 @@
+import { NodekeepError, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import type { FastifyRequest } from 'fastify'
+import type { UsageLedger } from '../usage/usage-ledger.ts'
+
+const count = Type.Integer({ minimum: 0 })
+
+const report = Type.Object({
+  usage: Type.Array(
+    Type.Object({
+      day: Type.String({ format: 'date', description: 'A day of UTC.' }),
+      provider: Type.String(),
+      model: Type.String(),
+      requests: count,
+      failed: count,
+      aborted: count,
+      inputTokens: count,
+      outputTokens: count,
+      estimated: Type.Integer({ minimum: 0, description: 'Requests of which the tokens are estimated.' }),
+    }),
+  ),
+})
+
+const query = Type.Object(
+  {
+    user: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Another user; only for the owner, with a full session.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+type UsageRequest = FastifyRequest<{ Querystring: { user?: string } }>
+
+/** Registers `GET /api/ai/usage`. */
+export function usageRoute(app: RoutesApp, ledger: UsageLedger): void {
+  const schema = {
+    summary: 'Tell the usage by day and model',
+    querystring: query,
+    response: { 200: report },
+  }
+  app.get('/api/ai/usage', { config: { scope: 'ai' }, schema }, async (request) => ({
+    usage: await ledger.report(whose(request)),
+  }))
+}
+
+/** @throws NodekeepError FORBIDDEN */
+function whose({ user, query }: UsageRequest): string {
+  if (user === null) throw new NodekeepError('UNAUTHORIZED', 'Sign in first.')
+  const asked = query.user?.toLowerCase() ?? user.uuid
+  if (asked === user.uuid || (user.owner && user.scopes === null)) return asked
+  throw new NodekeepError(
+    'FORBIDDEN',
+    "Only the node's owner, with a full session, may see the usage of others.",
+  )
+}

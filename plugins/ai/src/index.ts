@@ -1,0 +1,68 @@
+import { AiChats, AiProviders, definePlugin, SessionsEnded, UserData } from '@nodekeep/plugin-sdk'
+import { ChatService } from './chats/chat-service.ts'
+import { Fallbacks } from './chats/fallbacks.ts'
+import { RunningChats } from './chats/running-chats.ts'
+import { configuration } from './configuration.ts'
+import { chatRoute } from './http/chat-route.ts'
+import { modelsRoute } from './http/models-route.ts'
+import { usageRoute } from './http/usage-route.ts'
+import { ChatLimits } from './limits/chat-limits.ts'
+import { ModelLists } from './models/model-lists.ts'
+import { UsageLedger } from './usage/usage-ledger.ts'
+
+/** The plugin `ai`: chats with the models of every provider, over HTTP and for other plugins. */
+export default definePlugin({
+  id: 'ai',
+  description: 'Chats with the models of every AI provider, streamed, within limits, and accounts for them.',
+  config: configuration,
+  requires: { providers: AiProviders },
+  contributes: { userData: UserData },
+  provides: { chats: AiChats },
+  setup({ config, providers, userData, state, events, log, signal, routes, onStop }) {
+    const { timeouts } = config
+    const { keepSeconds, ...waiting } = config.models
+    const running = new RunningChats(providers)
+    const ledger = new UsageLedger({ state, log, keepDays: config.usage.keepDays })
+    const models = new ModelLists(providers, { ...waiting, keepMs: keepSeconds * 1000 }, log)
+    const chats = new ChatService({
+      providers,
+      models,
+      running,
+      ledger,
+      log,
+      limits: new ChatLimits(config.limits),
+      fallbacks: new Fallbacks(config.fallbacks),
+      policy: config.retries,
+      callLimits: {
+        firstMs: timeouts.firstSeconds * 1000,
+        betweenMs: timeouts.betweenSeconds * 1000,
+        replyBytes: config.maxReplyBytes,
+      },
+      totalMs: timeouts.totalSeconds * 1000,
+    })
+
+    providers.onChange(() => {
+      running.endOrphans()
+      models.forgetGone()
+    })
+    events.on(SessionsEnded, ({ userUuid }) => running.endOfUser(userUuid))
+    signal.addEventListener('abort', () => {
+      running.endAll()
+      models.close()
+    })
+    onStop(() => ledger.flush())
+    userData.add('ai', {
+      async erase(userUuid) {
+        running.endOfUser(userUuid)
+        await ledger.erase(userUuid)
+      },
+    })
+    const { maxBodyBytes, heartbeatSeconds } = config
+    routes((app) => {
+      chatRoute(app, { chats, maxBodyBytes, heartbeatMs: heartbeatSeconds * 1000 })
+      modelsRoute(app, chats)
+      usageRoute(app, ledger)
+    })
+    return { chats }
+  },
+})

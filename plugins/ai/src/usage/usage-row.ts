@@ -1,0 +1,39 @@
+/** What one user had of one model. */
+export interface UsageRow {
+  readonly provider: string
+  readonly model: string
+  /** Chats that reached the provider, with those that failed or were aborted. */
+  readonly requests: number
+  readonly failed: number
+  /** Chats that were ended before the reply was whole. */
+  readonly aborted: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Chats of which the tokens are estimated, at least in part. */
+  readonly estimated: number
+}
+
+/** One chat, as it is counted. */
+export interface ChatUsage {
+  readonly provider: string
+  readonly model: string
+  readonly outcome: 'finished' | 'failed' | 'aborted'
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly estimated: boolean
+}
+
+/** Adds a chat to what there is. */
+export function withChat(row: UsageRow | undefined, chat: ChatUsage): UsageRow {
+  const { provider, model, outcome } = chat
+  return {
+    provider,
+    model,
+    requests: (row?.requests ?? 0) + 1,
+    failed: (row?.failed ?? 0) + Number(outcome === 'failed'),
+    aborted: (row?.aborted ?? 0) + Number(outcome === 'aborted'),
+    inputTokens: (row?.inputTokens ?? 0) + chat.inputTokens,
+    outputTokens: (row?.outputTokens ?? 0) + chat.outputTokens,
+    estimated: (row?.estimated ?? 0) + Number(chat.estimated),
+  }
+}
