@@ -4,7 +4,8 @@ export {
   type ConfigurationSources,
   loadConfiguration,
 } from './configuration/index.ts'
-export { createLogger, type LogFormat, type LoggerOptions, type LogLevel } from './log/logger.ts'
+export type { LogFormat, LogLevel } from './log/levels.ts'
+export { createLogger, type LoggerOptions } from './log/logger.ts'
 export { createSecrets, type Secrets } from './log/secrets.ts'
 export { type NodeOptions, type RunningNode, startNode } from './node.ts'
 export { BootFailure } from './plugins/boot-failure.ts'

@@ -1,9 +1,5 @@
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type Configuration, loadConfiguration } from '../configuration/index.ts'
-import { logLevels } from '../log/logger.ts'
+import { logLevels } from '../log/levels.ts'
 
 /** The options of every command that reads the configuration. */
 export interface ConfigurationOptions {
@@ -34,39 +30,6 @@ export function withListenOptions(command: Command): Command {
     .option('-p, --port <number>', 'TCP port to listen on, 0 for a free one (environment: PORT)', parsePort)
     .option('--host <address>', 'address to listen on; "0.0.0.0" takes connections from other machines')
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(logLevels))
-}
-
-/** Reads the configuration that the options and the environment name. */
-export function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
-  const workingDirectory = process.cwd()
-  return loadConfiguration({
-    file:
-      options.config === undefined
-        ? defaultFile(workingDirectory)
-        : resolve(workingDirectory, options.config),
-    environment: process.env,
-    flags: {
-      ...(options.data === undefined ? {} : { data: options.data }),
-      server: {
-        ...(options.port === undefined ? {} : { port: options.port }),
-        ...(options.host === undefined ? {} : { host: options.host }),
-      },
-      ...(options.logLevel === undefined ? {} : { log: { level: options.logLevel } }),
-    },
-    workingDirectory,
-  })
-}
-
-/** The presets lie in the package when it is installed, and beside it in a checkout. */
-const presets = ['../../config/default.json', '../../../config/default.json']
-
-function defaultFile(workingDirectory: string): string | null {
-  const own = resolve(workingDirectory, 'nodekeep.json')
-  if (existsSync(own)) return own
-  return (
-    presets.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path)) ??
-    null
-  )
 }
 
 /** Reads a number of days. */

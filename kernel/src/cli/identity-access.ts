@@ -8,7 +8,8 @@ import { UserAdministration } from '../identity/user-administration.ts'
 import { createLogger } from '../log/logger.ts'
 import { createEventBus } from '../services/event-bus.ts'
 import { openStateDatabase } from '../state/database.ts'
-import { type ConfigurationOptions, readConfiguration } from './configuration-options.ts'
+import type { ConfigurationOptions } from './configuration-options.ts'
+import { readConfiguration } from './read-configuration.ts'
 
 /** Users and sessions of a node, for a person who may write its data folder. */
 export interface IdentityAccess {

@@ -6,7 +6,8 @@ import { readSwitchedOff } from '../plugins/plugin-switch.ts'
 import { checkServiceChoices } from '../plugins/service-choices.ts'
 import { kernelServices } from '../services/kernel-services.ts'
 import { withStoredState } from '../state/stored-state.ts'
-import { type ConfigurationOptions, readConfiguration } from './configuration-options.ts'
+import type { ConfigurationOptions } from './configuration-options.ts'
+import { readConfiguration } from './read-configuration.ts'
 
 /** A configuration with its plugins imported, but nothing started: it may be inspected beside a running node. */
 export interface Inspection {

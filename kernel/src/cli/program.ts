@@ -1,4 +1,3 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { Command } from 'commander'
 import { suggest } from '../configuration/suggestion.ts'
 import { kernelVersion } from '../kernel-version.ts'
@@ -8,10 +7,9 @@ import { sessionCommand } from './commands/session.ts'
 import { startCommand } from './commands/start.ts'
 import { tokenCommand } from './commands/token.ts'
 import { userCommand } from './commands/user.ts'
-import { fail } from './fail.ts'
 
 /**
- * Runs the command line.
+ * Runs the command line. What a command does is loaded when it is called: most of a start goes into loading.
  *
  * @param args without the names of the runtime and the script; `start` is meant when no command is given
  */
@@ -21,6 +19,7 @@ export async function run(args: readonly string[]): Promise<void> {
     refuseUnknown(program, args)
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
+    const { fail } = await import('./fail.ts')
     fail(error, args.includes('--verbose'))
   }
 }
@@ -75,5 +74,5 @@ function agree(command: Command): void {
 function refuseUnknown({ commands }: Command, [first = '']: readonly string[]): void {
   const names = commands.map((command) => command.name())
   if (first === '' || first.startsWith('-') || names.includes(first)) return
-  throw new NodekeepError('VALIDATION_ERROR', `There is no command "${first}". ${suggest(first, names)}`)
+  throw new Error(`There is no command "${first}". ${suggest(first, names)}`)
 }

@@ -1,16 +1,7 @@
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
+import type { LogFormat, LogLevel } from './levels.ts'
 import { createPrettyPrinter } from './pretty.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
-
-/** From everything to nothing. */
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-/** The least severity that is logged. */
-export type LogLevel = (typeof logLevels)[number]
-
-/** `auto` is text for people on a terminal and JSON lines elsewhere. */
-export const logFormats = ['auto', 'pretty', 'json'] as const
-/** The form of log lines: for people, for programs, or by where they go. */
-export type LogFormat = (typeof logFormats)[number]
 
 /** How to log. */
 export interface LoggerOptions {

@@ -1,50 +1,25 @@
 import { Command } from 'commander'
-import { editorSchema, formatPrinted } from '../../configuration/index.ts'
-import { sectionName } from '../../plugins/load-plugins.ts'
 import {
   type ConfigurationOptions,
   withConfigurationOptions,
   withListenOptions,
 } from '../configuration-options.ts'
-import { checkAll, inspect } from '../inspect.ts'
+
+const actions = () => import('../actions/config.ts')
 
 /** `nodekeep config print|check|schema` */
 export function configCommand(): Command {
   const command = new Command('config').description('show or check the configuration')
-  const add = (
-    name: string,
-    description: string,
-    action: (options: ConfigurationOptions) => Promise<void>,
-  ) => {
+  const add = (name: 'print' | 'check' | 'schema', description: string) => {
     const subcommand = new Command(name).description(description)
-    command.addCommand(withListenOptions(withConfigurationOptions(subcommand)).action(action))
+    command.addCommand(
+      withListenOptions(withConfigurationOptions(subcommand)).action(async (options: ConfigurationOptions) =>
+        (await actions())[name](options),
+      ),
+    )
   }
-  add('print', 'print every value with its origin; secrets are hidden', print)
-  add('check', 'check the configuration and the plugins that it names, without starting', check)
-  add('schema', 'print a JSON Schema of the configuration, for editors', schema)
+  add('print', 'print every value with its origin; secrets are hidden')
+  add('check', 'check the configuration and the plugins that it names, without starting')
+  add('schema', 'print a JSON Schema of the configuration, for editors')
   return command
-}
-
-async function print(options: ConfigurationOptions): Promise<void> {
-  const { configuration, schemas, switchedOff } = await inspect(options)
-  const lines = [`// ${configuration.file ?? 'No configuration file: defaults, environment and flags only.'}`]
-  for (const id of switchedOff) lines.push(`// The plugin "${id}" was switched off at run time.`)
-  process.stdout.write(`${lines.join('\n')}\n${formatPrinted(configuration.print(schemas))}\n`)
-}
-
-async function check(options: ConfigurationOptions): Promise<void> {
-  const inspection = await inspect(options)
-  checkAll(inspection)
-  const { configuration, records } = inspection
-  const enabled = records.filter(({ state }) => state !== 'disabled').length
-  const file = configuration.file ?? 'The configuration'
-  process.stdout.write(`${file} is in order: ${enabled} of ${records.length} plugins enabled.\n`)
-}
-
-async function schema(options: ConfigurationOptions): Promise<void> {
-  const { records } = await inspect(options)
-  const sections = records
-    .filter(({ plugin }) => plugin !== null)
-    .map((record) => [sectionName(record), record.plugin?.config ?? null] as const)
-  process.stdout.write(`${JSON.stringify(editorSchema(new Map(sections)), null, 2)}\n`)
 }

@@ -1,10 +1,8 @@
 import { Command } from 'commander'
-import { RouteTable } from '../../http/route-table.ts'
-import { describePlugin, type PluginDescription } from '../../plugins/describe-plugin.ts'
 import { type ConfigurationOptions, withConfigurationOptions } from '../configuration-options.ts'
-import { inspect } from '../inspect.ts'
 
-interface ListOptions extends ConfigurationOptions {
+/** The options of `nodekeep plugins list`. */
+export interface PluginListOptions extends ConfigurationOptions {
   readonly json?: boolean
 }
 
@@ -13,30 +11,10 @@ export function pluginsCommand(): Command {
   const list = new Command('list')
     .description('list the plugins of the configuration, with what they declare')
     .option('--json', 'print JSON')
-  return new Command('plugins')
-    .description('show the plugins')
-    .addCommand(withConfigurationOptions(list).action(print))
-}
-
-async function print(options: ListOptions): Promise<void> {
-  const { records } = await inspect(options)
-  const plugins = records.map((record) => describePlugin(record, new RouteTable()))
-  if (options.json === true) process.stdout.write(`${JSON.stringify(plugins, null, 2)}\n`)
-  else if (plugins.length === 0) process.stdout.write('The configuration names no plugins.\n')
-  else process.stdout.write(`${plugins.map(describe).join('\n\n')}\n`)
-}
-
-function describe(plugin: PluginDescription): string {
-  const { id, state, reason, description, version, required, configuredAt } = plugin
-  const standing = state === 'stopped' ? 'ready to start' : state
-  const lines = [
-    `${id}  ${standing}${reason === null ? '' : `: ${reason}`}`,
-    description,
-    plugin.package === null ? '' : `package      ${plugin.package} ${version}, SDK ${plugin.sdk}`,
-    `configured   ${configuredAt}, ${required ? 'required' : 'optional'}`,
-    ...(['requires', 'optional', 'provides', 'contributes'] as const).map((kind) =>
-      plugin[kind].length === 0 ? '' : `${kind.padEnd(12)} ${plugin[kind].join(', ')}`,
-    ),
-  ]
-  return lines.filter((line) => line !== '').join('\n  ')
+  return new Command('plugins').description('show the plugins').addCommand(
+    withConfigurationOptions(list).action(async (options: PluginListOptions) => {
+      const { listPlugins } = await import('../actions/plugins.ts')
+      await listPlugins(options)
+    }),
+  )
 }

@@ -1,17 +1,19 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { issueApiToken } from '../../identity/issue-session.ts'
 import { type ConfigurationOptions, parseDays, withConfigurationOptions } from '../configuration-options.ts'
-import { withIdentity } from '../identity-access.ts'
 
-interface UserOptions extends ConfigurationOptions {
+/** The options of `nodekeep token …`. */
+export interface TokenOptions extends ConfigurationOptions {
   readonly user?: string
 }
 
-interface CreateOptions extends UserOptions {
+/** The options of `nodekeep token create`. */
+export interface TokenWishOptions extends TokenOptions {
   readonly name: string
   readonly scope: readonly string[]
   readonly days: number | 'never'
 }
+
+const actions = () => import('../actions/token.ts')
 
 /** `nodekeep token create|list|revoke` */
 export function tokenCommand(): Command {
@@ -32,45 +34,15 @@ export function tokenCommand(): Command {
   const revoke = new Command('revoke').description('end an API token').argument('<id>', 'its id, as listed')
   return new Command('token')
     .description('make, list and revoke API tokens')
-    .addCommand(forUser(create).action(createToken))
-    .addCommand(forUser(list).action(listTokens))
-    .addCommand(forUser(revoke).action(revokeToken))
-}
-
-async function createToken({ name, scope, days, ...options }: CreateOptions): Promise<void> {
-  await withIdentity(options, async ({ sessions, find, refuseLockedOut }) => {
-    const user = await find(options.user)
-    refuseLockedOut(user)
-    const { uuid, username } = user
-    const expiryDays = days === 'never' ? null : days
-    const { token, record } = await issueApiToken(sessions, {
-      userUuid: uuid,
-      name,
-      scopes: [...new Set(scope)],
-      expiryDays,
-    })
-    process.stdout.write(`${token}\n`)
-    process.stderr.write(`An API token of ${username}, id ${record.id}. It is not shown again.\n`)
-  })
-}
-
-async function listTokens(options: UserOptions): Promise<void> {
-  await withIdentity(options, async ({ sessions, find }) => {
-    const { uuid } = await find(options.user)
-    const tokens = (await sessions.listByUser(uuid)).filter(({ kind }) => kind === 'api-token')
-    const lines = tokens.map(({ id, label, scopes, expiresAt }) =>
-      [id, label, scopes?.join(','), expiresAt?.toISOString() ?? 'never expires'].join('  '),
+    .addCommand(
+      forUser(create).action(async (options: TokenWishOptions) => (await actions()).createToken(options)),
     )
-    process.stdout.write(lines.length === 0 ? 'There are no API tokens.\n' : `${lines.join('\n')}\n`)
-  })
-}
-
-async function revokeToken(id: string, options: UserOptions): Promise<void> {
-  await withIdentity(options, async ({ administration, find }) => {
-    const { uuid } = await find(options.user)
-    await administration.endSession(uuid, id)
-    process.stdout.write('Revoked. A running node refuses it within 5 seconds.\n')
-  })
+    .addCommand(forUser(list).action(async (options: TokenOptions) => (await actions()).listTokens(options)))
+    .addCommand(
+      forUser(revoke).action(async (id: string, options: TokenOptions) =>
+        (await actions()).revokeToken(id, options),
+      ),
+    )
 }
 
 function parseName(text: string): string {

@@ -1,0 +1,28 @@
+import { RouteTable } from '../../http/route-table.ts'
+import { describePlugin, type PluginDescription } from '../../plugins/describe-plugin.ts'
+import type { PluginListOptions } from '../commands/plugins.ts'
+import { inspect } from '../inspect.ts'
+
+/** `nodekeep plugins list` */
+export async function listPlugins(options: PluginListOptions): Promise<void> {
+  const { records } = await inspect(options)
+  const plugins = records.map((record) => describePlugin(record, new RouteTable()))
+  if (options.json === true) process.stdout.write(`${JSON.stringify(plugins, null, 2)}\n`)
+  else if (plugins.length === 0) process.stdout.write('The configuration names no plugins.\n')
+  else process.stdout.write(`${plugins.map(describe).join('\n\n')}\n`)
+}
+
+function describe(plugin: PluginDescription): string {
+  const { id, state, reason, description, version, required, configuredAt } = plugin
+  const standing = state === 'stopped' ? 'ready to start' : state
+  const lines = [
+    `${id}  ${standing}${reason === null ? '' : `: ${reason}`}`,
+    description,
+    plugin.package === null ? '' : `package      ${plugin.package} ${version}, SDK ${plugin.sdk}`,
+    `configured   ${configuredAt}, ${required ? 'required' : 'optional'}`,
+    ...(['requires', 'optional', 'provides', 'contributes'] as const).map((kind) =>
+      plugin[kind].length === 0 ? '' : `${kind.padEnd(12)} ${plugin[kind].join(', ')}`,
+    ),
+  ]
+  return lines.filter((line) => line !== '').join('\n  ')
+}

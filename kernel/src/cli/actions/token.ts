@@ -1,0 +1,42 @@
+import { issueApiToken } from '../../identity/issue-session.ts'
+import type { TokenOptions, TokenWishOptions } from '../commands/token.ts'
+import { withIdentity } from '../identity-access.ts'
+
+/** `nodekeep token create` */
+export async function createToken({ name, scope, days, ...options }: TokenWishOptions): Promise<void> {
+  await withIdentity(options, async ({ sessions, find, refuseLockedOut }) => {
+    const user = await find(options.user)
+    refuseLockedOut(user)
+    const { uuid, username } = user
+    const expiryDays = days === 'never' ? null : days
+    const { token, record } = await issueApiToken(sessions, {
+      userUuid: uuid,
+      name,
+      scopes: [...new Set(scope)],
+      expiryDays,
+    })
+    process.stdout.write(`${token}\n`)
+    process.stderr.write(`An API token of ${username}, id ${record.id}. It is not shown again.\n`)
+  })
+}
+
+/** `nodekeep token list` */
+export async function listTokens(options: TokenOptions): Promise<void> {
+  await withIdentity(options, async ({ sessions, find }) => {
+    const { uuid } = await find(options.user)
+    const tokens = (await sessions.listByUser(uuid)).filter(({ kind }) => kind === 'api-token')
+    const lines = tokens.map(({ id, label, scopes, expiresAt }) =>
+      [id, label, scopes?.join(','), expiresAt?.toISOString() ?? 'never expires'].join('  '),
+    )
+    process.stdout.write(lines.length === 0 ? 'There are no API tokens.\n' : `${lines.join('\n')}\n`)
+  })
+}
+
+/** `nodekeep token revoke` */
+export async function revokeToken(id: string, options: TokenOptions): Promise<void> {
+  await withIdentity(options, async ({ administration, find }) => {
+    const { uuid } = await find(options.user)
+    await administration.endSession(uuid, id)
+    process.stdout.write('Revoked. A running node refuses it within 5 seconds.\n')
+  })
+}
