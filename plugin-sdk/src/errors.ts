@@ -84,3 +84,18 @@ export class NodekeepError extends Error {
 export function isNodekeepError(value: unknown): value is NodekeepError {
   return typeof value === 'object' && value !== null && (value as { [brand]?: unknown })[brand] === true
 }
+
+/**
+ * What a client may see of anything that was thrown, for routes that report errors within an answer that has begun.
+ * Whatever is no Nodekeep error stays hidden behind INTERNAL_ERROR: log it.
+ *
+ * @param requestId leads from the answer to the line in the log
+ */
+export function errorBodyOf(thrown: unknown, requestId: string): ErrorBody {
+  // Another copy of the SDK may know codes that this one doesn't.
+  if (isNodekeepError(thrown) && Object.hasOwn(errorStatus, thrown.code)) {
+    return { error: true, message: thrown.message, code: thrown.code }
+  }
+  const message = `Something went wrong on the node. Its log has the details under the request id ${requestId}.`
+  return { error: true, message, code: 'INTERNAL_ERROR' }
+}

@@ -18,6 +18,7 @@ export * from './contracts/wasm.ts'
 export {
   type ErrorBody,
   type ErrorCode,
+  errorBodyOf,
   errorStatus,
   isNodekeepError,
   NodekeepError,

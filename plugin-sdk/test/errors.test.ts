@@ -1,4 +1,10 @@
-import { type ErrorCode, errorStatus, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  type ErrorCode,
+  errorBodyOf,
+  errorStatus,
+  isNodekeepError,
+  NodekeepError,
+} from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { loadSecondCopy } from './fixtures/second-copy.ts'
 
@@ -60,5 +66,16 @@ test('errors of another copy of the SDK are recognised, and nothing else', async
     undefined,
   ]) {
     t.notOk(isNodekeepError(value))
+  }
+})
+
+test('of an error in an answer that has begun, a client sees what is meant for it', async (t) => {
+  const known = new NodekeepError('CONFLICT', 'Not twice.', { cause: new Error('row 7') })
+  t.strictSame(errorBodyOf(known, 'r1'), { error: true, message: 'Not twice.', code: 'CONFLICT' })
+  for (const thrown of [new Error('/etc/secret'), 'secret', null, { code: 'CONFLICT', message: 'secret' }]) {
+    const body = errorBodyOf(thrown, 'r1')
+    t.equal(body.code, 'INTERNAL_ERROR')
+    t.match(body.message, 'r1')
+    t.notMatch(body.message, 'secret')
   }
 })
