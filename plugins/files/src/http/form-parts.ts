@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { Busboy, type BusboyFileStream, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy'
 import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { fileTooLarge } from '../view/incoming.ts'
+import { textOf } from './utf8.ts'
 
 /** Bytes of the part `path`: the longest path, and some, so that it is told that it is too long. */
 const longestField = 16 * 1024
@@ -23,6 +24,9 @@ export class FormParts {
   readonly #whole = Promise.withResolvers<void>()
   readonly #closed = Promise.withResolvers<void>()
   #stream: Readable | null = null
+  #pathStream: Readable | null = null
+  /** Resolves when the part `path` was read, or the form has failed. */
+  #pathRead: Promise<void> | null = null
   #path: string | null = null
   #isClosed = false
 
@@ -33,8 +37,10 @@ export class FormParts {
     // Both are waited for later, or not at all.
     this.#file.promise.catch(() => {})
     this.#whole.promise.catch(() => {})
-    this.#busboy.on('field', (name, value, _nameCut, cut) => this.#takeField(name, value, cut))
-    this.#busboy.on('file', (name, stream, _filename, encoding) => this.#takeFile(name, stream, encoding))
+    this.#busboy.on('field', (name) => this.#fail(unknownPart(name)))
+    this.#busboy.on('file', (name, stream, filename, encoding) =>
+      this.#takePart(name, stream, filename, encoding),
+    )
     this.#busboy.on('error', (error) => this.#fail(malformed(error)))
     this.#busboy.on('finish', () => this.#finish())
     this.#pump().catch((error) => this.#fail(error))
@@ -56,28 +62,52 @@ export class FormParts {
     this.#isClosed = true
     this.#closed.resolve()
     this.#stream?.destroy()
+    this.#pathStream?.destroy()
   }
 
-  #takeField(name: string, value: string, cut: boolean): void {
-    if (name === 'path' && this.#path === null && !cut) this.#path = value
-    else if (name !== 'path') this.#fail(unknownPart(name))
-    else this.#fail(invalid(cut ? 'The part "path" is too long.' : 'The form has several parts "path".'))
-  }
-
-  #takeFile(name: string, stream: BusboyFileStream, encoding: string): void {
+  #takePart(
+    name: string | undefined,
+    stream: BusboyFileStream,
+    filename: string | undefined,
+    encoding: string,
+  ): void {
     stream.on('error', () => {})
-    if (name === 'path') this.#fail(invalid('The part "path" must be a text, not a file.'))
-    else if (name !== 'file') this.#fail(unknownPart(name))
-    else if (this.#stream !== null)
-      this.#fail(invalid('The form has several parts "file". Send one at a time.'))
+    if (name !== 'path' && name !== 'file') this.#fail(unknownPart(name))
+    else if ((name === 'path' ? this.#pathStream : this.#stream) !== null)
+      this.#fail(invalid(`The form has several parts "${name}". Send one at a time.`))
     else if (!/^(7bit|8bit|binary)$/.test(encoding))
-      this.#fail(invalid('The part "file" must be sent as it is.'))
-    else {
+      this.#fail(invalid(`The part "${name}" must be sent as it is.`))
+    else if (name === 'path' && filename !== undefined)
+      this.#fail(invalid('The part "path" must be a text, not a file.'))
+    else if (name === 'path') {
+      this.#pathStream = stream
+      this.#pathRead = this.#readPath(stream).catch((error) => this.#fail(malformed(error)))
+      return
+    } else {
       this.#stream = stream
-      this.#file.resolve(this.#contentOf(stream))
+      this.#offer(stream)
       return
     }
     stream.resume()
+  }
+
+  /** A path that came before the file is known when the file is. */
+  async #offer(stream: BusboyFileStream): Promise<void> {
+    await this.#pathRead
+    this.#file.resolve(this.#contentOf(stream))
+  }
+
+  async #readPath(stream: BusboyFileStream): Promise<void> {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+      size += chunk.length
+      if (size > longestField) throw invalid('The part "path" is too long.')
+      chunks.push(chunk)
+    }
+    const path = textOf(Buffer.concat(chunks))
+    if (path === null) throw invalid('The part "path" is not valid UTF-8.')
+    this.#path = path
   }
 
   async *#contentOf(stream: BusboyFileStream): AsyncGenerator<Uint8Array, void, undefined> {
@@ -90,7 +120,8 @@ export class FormParts {
     await this.#whole.promise
   }
 
-  #finish(): void {
+  async #finish(): Promise<void> {
+    await this.#pathRead
     if (this.#stream === null) this.#fail(invalid('The form has no part "file" with the file.'))
     else if (this.#path === null)
       this.#fail(invalid('The form has no part "path" with the path of the file.'))
@@ -123,8 +154,9 @@ function createBusboy({ headers }: IncomingMessage): BusboyInstance {
   try {
     return new Busboy({
       headers: headers as BusboyHeaders,
-      // A client may leave out the name of the file: the part is the file all the same.
-      isPartAFile: (name, _type, filename) => name === 'file' || filename !== undefined,
+      // A client may leave out the name of the file: the part is the file all the same. The path comes as bytes, too:
+      // decoded by busboy, those that are no text would be replaced by something that is.
+      isPartAFile: (name, _type, filename) => name === 'file' || name === 'path' || filename !== undefined,
       limits: { fieldSize: longestField, headerPairs: 64, headerSize: 16 * 1024 },
     })
   } catch (error) {
