@@ -48,6 +48,13 @@ export async function hear(
   return soon(listen(), 'the chat does not end')
 }
 
+/** Chats in the background. Who starts it waits for it later, and may fail before. */
+export function hearMeanwhile(...chat: Parameters<typeof hear>): Promise<Heard> {
+  const hearing = hear(...chat)
+  hearing.catch(() => {})
+  return hearing
+}
+
 /** Chats, and expects the reply to come to its end. */
 export async function hearAll(subject: AiSubject, request?: ChatRequest): Promise<ChatDelta[]> {
   const { deltas, failure } = await hear(subject, request)

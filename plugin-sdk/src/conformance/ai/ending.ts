@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ChatDelta } from '../../contracts/ai.ts'
 import { assertEnded } from './assertions.ts'
-import { hear, hearAll, leaveAfter, question } from './chatting.ts'
+import { hear, hearAll, hearMeanwhile, leaveAfter, question } from './chatting.ts'
 import type { ModelScene } from './model-server.ts'
 import type { AiCheck, AiSubject } from './subject.ts'
 import { until } from './until.ts'
@@ -40,7 +40,7 @@ export function endingChecks(check: AiCheck): void {
     subject.server.play({ kind: 'stall', text: ['The'] })
     const first = new AbortController()
     const second = new AbortController()
-    const chats = [first, second].map(({ signal }) => hear(subject, question(subject), signal))
+    const chats = [first, second].map(({ signal }) => hearMeanwhile(subject, question(subject), signal))
     await until(() => subject.server.openChats() === 2, 'two chats do not reach the server at once')
     first.abort()
     await chats[0]

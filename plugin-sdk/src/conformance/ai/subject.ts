@@ -2,7 +2,14 @@ import type { AiProvider } from '../../contracts/ai.ts'
 import type { ScriptedModelServer } from './model-server.ts'
 
 /** Something that a chat may need and some wires have no words for. */
-export type WireGap = 'maxTokens' | 'temperature' | 'topP' | 'stop' | 'usage' | 'content_filter'
+export type WireGap =
+  | 'maxTokens'
+  | 'temperature'
+  | 'topP'
+  | 'stop'
+  | 'usage'
+  | 'content_filter'
+  | 'jsonWithoutSchema'
 
 /** A provider that is ready for one test, and the server behind it. */
 export interface AiSubject {

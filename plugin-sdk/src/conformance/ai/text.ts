@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { hear, hearAll, leaveAfter, reply, textOf } from './chatting.ts'
+import { type Heard, hearAll, hearMeanwhile, leaveAfter, reply, textOf } from './chatting.ts'
 import type { AiCheck } from './subject.ts'
 import { until } from './until.ts'
 
@@ -67,14 +67,15 @@ export function textChecks(check: AiCheck): void {
     const texts = Array.from({ length: 12 }, (_, chat) =>
       Array.from({ length: 20 }, (_, piece) => `${chat}:${piece} `),
     )
-    const chats: Promise<string>[] = []
+    const chats: Promise<Heard>[] = []
     for (const [index, text] of texts.entries()) {
       subject.server.play(reply(text, { byteByByte: true }))
-      chats.push(hear(subject).then(({ deltas }) => textOf(deltas)))
+      chats.push(hearMeanwhile(subject))
       await until(() => subject.server.chats() > index, 'the chat does not reach the server')
     }
+    const heard = await Promise.all(chats)
     assert.deepEqual(
-      await Promise.all(chats),
+      heard.map(({ deltas }) => textOf(deltas)),
       texts.map((text) => text.join('')),
     )
   })

@@ -1,0 +1,62 @@
+import { type AiHarness, aiConformance } from '@nodekeep/plugin-sdk/conformance/ai'
+import { test } from 'tap'
+import { failureFaults } from './fixtures/ai-failure-faults.ts'
+import { replyFaults } from './fixtures/ai-reply-faults.ts'
+import { requestFaults } from './fixtures/ai-request-faults.ts'
+import { PaperAiProvider } from './fixtures/paper-ai-provider.ts'
+import { PaperModelServer } from './fixtures/paper-model-server.ts'
+
+function harnessOf(create: (server: PaperModelServer) => PaperAiProvider): AiHarness {
+  return {
+    async setUp() {
+      const server = new PaperModelServer()
+      return {
+        provider: create(server),
+        models: server.models,
+        server,
+        key: 'paper-key',
+        async stopServer() {
+          server.down = true
+        },
+        close: async () => {},
+      }
+    },
+  }
+}
+
+/** Runs the tests of the suite that have such a name, and returns how many there are and how many failed. */
+async function run(
+  name: RegExp,
+  create: (server: PaperModelServer) => PaperAiProvider,
+): Promise<{ all: number; failed: number }> {
+  const runs: (() => Promise<void>)[] = []
+  aiConformance((found, run) => name.test(found) && runs.push(run), harnessOf(create))
+  const outcomes = await Promise.allSettled(runs.map((run) => run()))
+  return { all: runs.length, failed: outcomes.filter(({ status }) => status === 'rejected').length }
+}
+
+aiConformance(
+  test,
+  harnessOf((server) => new PaperAiProvider(server)),
+)
+
+test('what a provider does not support is not asked of it', async (t) => {
+  const { failed } = await run(/where the provider supports/, (server) => {
+    const provider = new PaperAiProvider(server)
+    const unable = () => t.fail('it was asked')
+    return Object.assign(provider, { supports: {}, ask: unable })
+  })
+  t.equal(failed, 0)
+})
+
+test('each fault of a provider is found', async (t) => {
+  await Promise.all(
+    [...replyFaults, ...requestFaults, ...failureFaults].map(async ([found, fault]) => {
+      const { all, failed } = await run(found, (server) => {
+        const provider = new PaperAiProvider(server)
+        return Object.assign(provider, fault(provider))
+      })
+      t.ok(failed > 0, `${found} finds its fault, by ${failed} of ${all} tests`)
+    }),
+  )
+})
