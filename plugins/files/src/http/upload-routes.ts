@@ -27,7 +27,7 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: File
     {
       schema: { summary: 'Store a file, sent as the parts "path" and "file" of a form', response },
       config,
-      onRequest: refuseLarger(maxFileSize + formOverhead, maxFileSize),
+      onRequest: [refusePacked, refuseLarger(maxFileSize + formOverhead, maxFileSize)],
     },
     async (request, reply) => {
       const form = await receiveForm(request.raw, { spool, maxFileSize })
@@ -46,10 +46,9 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: File
       {
         schema: { summary: 'Store a file, sent as the body', querystring: pathQuery, response },
         config,
-        onRequest: refuseLarger(maxFileSize, maxFileSize),
+        onRequest: [refusePacked, refuseParts, refuseLarger(maxFileSize, maxFileSize), takeAnyType],
       },
       async (request, reply) => {
-        refuseParts(request)
         const size = announcedSize(request)
         // Leaving the loop must not end the connection, on which the error is still to be answered.
         const content = request.raw.iterator({ destroyOnReturn: false })
@@ -92,12 +91,30 @@ function announcedSize({ headers }: FastifyRequest): number | null {
   return Number(headers['content-length'] ?? 0)
 }
 
-/** A part of a file or a packed one would be stored as if it were the file (RFC 9110, section 14.4). */
-function refuseParts({ headers }: FastifyRequest): void {
-  if (headers['content-range'] !== undefined) {
-    throw new NodekeepError('VALIDATION_ERROR', 'A file is stored whole: "content-range" is not supported.')
+/**
+ * Packed content would be stored as if it were the file's. Of transfer codings, Node undoes "chunked" and passes on what
+ * others did (RFC 9112, section 6.1).
+ */
+async function refusePacked({ headers }: FastifyRequest): Promise<void> {
+  const transfer = headers['transfer-encoding']
+  if (transfer !== undefined && !/^\s*chunked\s*$/i.test(transfer)) {
+    throw new NodekeepError(
+      'VALIDATION_ERROR',
+      'Send the file as it is: of transfer codings, only "chunked" is supported.',
+    )
   }
-  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+  if (!/^\s*(identity)?\s*$/i.test(headers['content-encoding'] ?? '')) {
     throw new NodekeepError('UNSUPPORTED_MEDIA_TYPE', 'Send the file as it is, without "content-encoding".')
   }
+}
+
+/** A part of a file would be stored as if it were the whole (RFC 9110, section 14.4). */
+async function refuseParts({ headers }: FastifyRequest): Promise<void> {
+  if (headers['content-range'] === undefined) return
+  throw new NodekeepError('VALIDATION_ERROR', 'A file is stored whole: "content-range" is not supported.')
+}
+
+/** What a raw body calls its type is of no account, and need not even be a type, which Fastify would ask for. */
+async function takeAnyType({ raw }: FastifyRequest): Promise<void> {
+  raw.headers['content-type'] = 'application/octet-stream'
 }

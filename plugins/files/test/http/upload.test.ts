@@ -152,11 +152,55 @@ t.test('storing files', async (t) => {
     const part = await put(ada, '/part', 'x', { 'content-range': 'bytes 0-0/2' })
     t.equal(part.status, 400)
     t.equal((await put(ada, '/part', 'x', { 'content-encoding': 'gzip' })).status, 415)
-    t.equal((await put(ada, '/part', '{}', { 'content-type': 'application/json' })).status, 200)
+    const form = multipart([
+      { name: 'path', content: '/part' },
+      { name: 'file', content: 'x', filename: 'x' },
+    ])
+    const packed = { 'content-type': form.contentType, 'content-encoding': 'gzip' }
+    t.equal((await ada.fetch('/write', { method: 'POST', body: form.body, headers: packed })).status, 415)
     t.equal((await ada.fetch('/write', { method: 'PUT', body: 'x' })).status, 400, 'no path')
     t.equal((await ada.fetch('/write', { method: 'POST', body: 'x' })).status, 415, 'no form')
     t.equal((await ada.fetch('/write', { method: 'POST' })).status, 400)
     t.equal((await node.fetch('/write?path=/x', { method: 'PUT', body: 'x' })).status, 401)
+  })
+
+  t.test('what was packed for the transfer is refused, and not only by its exact name', async (t) => {
+    for (const coding of ['gzip, chunked', 'GZIP,chunked', 'deflate, chunked', 'x-unknown, chunked']) {
+      for (const [target, type] of [
+        ['PUT /write?path=/packed', 'text/plain'],
+        ['POST /write', 'multipart/form-data; boundary=x'],
+      ]) {
+        const raw = await openRaw(node)
+        const headers = { 'transfer-encoding': coding, 'content-type': type ?? '' }
+        await raw.send(`${requestHead(ada, target ?? '', headers)}1\r\nx\r\n0\r\n\r\n`)
+        t.match(await raw.rest(), /^HTTP\/1\.1 400 .*VALIDATION_ERROR/s, `${target} ${coding}`)
+      }
+    }
+    t.equal((await get(ada, 'stat', '/packed')).status, 404)
+    for (const coding of ['chunked', 'Chunked', ' CHUNKED ']) {
+      const raw = await openRaw(node)
+      const head = requestHead(ada, 'PUT /write?path=/whole', { 'transfer-encoding': coding })
+      await raw.send(`${head}5\r\nwhole\r\n0\r\n\r\n`)
+      t.match(await raw.rest(), /^HTTP\/1\.1 200 /, coding)
+      t.equal(await text('/whole'), 'whole')
+    }
+  })
+
+  t.test('a raw body may call its type and coding what it likes, as long as it is the file', async (t) => {
+    for (const type of ['application/json', 'TEXT/HTML', '', '/', 'no type', 'a/b; c', 'a;b=c', '*/*', '"']) {
+      const answer = await put(ada, '/typed', `{${type}`, { 'content-type': type })
+      t.equal(answer.status, 200, type)
+      t.equal(await text('/typed'), `{${type}`)
+    }
+    for (const coding of ['identity', 'IDENTITY', ' Identity', '']) {
+      t.equal((await put(ada, '/coded', 'x', { 'content-encoding': coding })).status, 200, coding)
+    }
+    for (const coding of ['gzip', 'identity, gzip', 'x']) {
+      t.equal((await put(ada, '/coded', 'x', { 'content-encoding': coding })).status, 415, coding)
+    }
+    const raw = await openRaw(node)
+    await raw.send(`${requestHead(ada, 'PUT /write?path=/untyped', { 'content-length': 3 })}raw`)
+    t.match(await raw.rest(), /^HTTP\/1\.1 200 /)
   })
 
   t.test('a file that waited for a path which is refused keeps no descriptor open', async (t) => {
