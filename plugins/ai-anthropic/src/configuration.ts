@@ -1,0 +1,18 @@
+import { Secret, Type } from '@nodekeep/plugin-sdk'
+
+/** The plugin's section of the configuration. */
+export const configuration = Type.Object({
+  apiKey: Type.Optional(
+    Secret({
+      maxLength: 512,
+      // What an HTTP header can carry. Blanks around it are cut off.
+      pattern: '^\\s*[\\x21-\\x7e]*\\s*$',
+      description: 'The key. Without one, or with an empty one, there are no models.',
+    }),
+  ),
+  baseURL: Type.String({
+    default: 'https://api.anthropic.com',
+    maxLength: 2048,
+    description: 'Where the API answers, without "/v1".',
+  }),
+})

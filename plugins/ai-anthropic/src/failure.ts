@@ -1,0 +1,61 @@
+import type { APIError } from '@anthropic-ai/sdk'
+import { modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
+
+/** HTTP statuses of the API's types of errors: in mid-reply, the type stands alone (Anthropic's page "Errors"). */
+const statuses: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+/**
+ * Turns what the SDK throws into the error of the contract. The API's own words stay out of the log: they may quote the
+ * chat, or the key.
+ */
+export function providerError(
+  { name, section, key }: { readonly name: string; readonly section: string; readonly key: string },
+  thrown: unknown,
+): NodekeepError {
+  if (!isApiError(thrown)) return modelServerError(name, { cause: thrown })
+  const status = statusOf(thrown)
+  if (status === undefined) return modelServerError(name, { cause: thrown.cause ?? thrown })
+  const { type, requestID, errorCode, apiMessage, headers } = thrown
+  const cause = new Error(
+    `status ${status}, ${errorCode ?? type ?? 'no type'}, request ${requestID ?? 'unknown'}`,
+  )
+  const permanently = (message: string) =>
+    new NodekeepError('UPSTREAM_ERROR', message, { cause, permanent: true })
+  if (status >= 300 && status < 400) {
+    return permanently(
+      `The AI provider "${name}" has moved. This node's owner has to correct ${section}.baseURL.`,
+    )
+  }
+  if (errorCode?.endsWith('spend_limit_reached')) {
+    return permanently(`The AI provider "${name}" has reached its spending limit. Its owner has to raise it.`)
+  }
+  return modelServerError(name, {
+    status,
+    message: (apiMessage ?? '').replaceAll(key, '[secret]'),
+    retryAfter: headers?.get('retry-after') ?? null,
+    cause,
+  })
+}
+
+function statusOf({ status, type, name, error }: APIError): number | undefined {
+  if (status !== undefined) return status
+  if (name === 'APIConnectionTimeoutError') return 504
+  // An event that tells of an error has a body, a connection that failed has none.
+  return error === undefined ? undefined : (statuses[type ?? ''] ?? 500)
+}
+
+/** By what it holds: the SDK's class is only there once the SDK is. */
+function isApiError(thrown: unknown): thrown is APIError {
+  return thrown instanceof Error && 'apiMessage' in thrown && 'requestID' in thrown
+}

@@ -1,0 +1,93 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import { type ChatMessage, type ChatPart, type ChatToolCall, NodekeepError } from '@nodekeep/plugin-sdk'
+import { imageBlock } from './image.ts'
+
+/** A conversation as the API takes it: what the operator says stands apart from the messages. */
+export interface Conversation {
+  readonly system: Anthropic.TextBlockParam[]
+  readonly messages: Anthropic.MessageParam[]
+}
+
+/**
+ * Parts a conversation into what the API knows: system messages, wherever they stand, become `system`, and answers of
+ * tools that follow each other one message of the user, as the API wants them. Empty texts are left out; the API
+ * refuses them.
+ *
+ * @throws NodekeepError VALIDATION_ERROR for an image that can't be sent
+ */
+export function conversation(messages: readonly ChatMessage[]): Conversation {
+  const system: Anthropic.TextBlockParam[] = []
+  const turns: Anthropic.MessageParam[] = []
+  let results: Anthropic.ContentBlockParam[] | null = null
+  for (const message of messages) {
+    if (message.role !== 'tool') results = null
+    switch (message.role) {
+      case 'system':
+        system.push(...systemBlocks(message.content))
+        break
+      case 'user':
+        turns.push({ role: 'user', content: userContent(message.content) })
+        break
+      case 'assistant':
+        turns.push(...assistantTurns(message))
+        break
+      case 'tool':
+        if (results === null) {
+          results = []
+          turns.push({ role: 'user', content: results })
+        }
+        results.push({ type: 'tool_result', tool_use_id: message.toolCallId, content: message.content })
+    }
+  }
+  return { system, messages: turns }
+}
+
+function systemBlocks(content: string | readonly ChatPart[]): Anthropic.TextBlockParam[] {
+  return parts(content).flatMap((part) => {
+    if (part.type === 'text') return textBlocks(part.text)
+    throw new NodekeepError('VALIDATION_ERROR', 'A system message can only be text for this provider.')
+  })
+}
+
+function userContent(content: string | readonly ChatPart[]): Anthropic.MessageContentParam {
+  if (typeof content === 'string') return content
+  return content.flatMap((part): Anthropic.ContentBlockParam[] =>
+    part.type === 'text' ? textBlocks(part.text) : [imageBlock(part.url)],
+  )
+}
+
+/** None when the model said nothing: the API refuses empty messages. */
+function assistantTurns({
+  content,
+  toolCalls = [],
+}: Extract<ChatMessage, { role: 'assistant' }>): Anthropic.MessageParam[] {
+  const blocks = [...textBlocks(content), ...toolCalls.map(toolUse)]
+  return blocks.length === 0 ? [] : [{ role: 'assistant', content: blocks }]
+}
+
+function toolUse({ id, name, arguments: text }: ChatToolCall): Anthropic.ToolUseBlockParam {
+  return { type: 'tool_use', id, name, input: toolInput(text) }
+}
+
+/**
+ * The API takes nothing but an object. What a model wrote wrong is wrapped in one, as Anthropic's page on fine-grained
+ * tool streaming proposes, so that the model sees it.
+ */
+function toolInput(text: string): object {
+  if (text.trim() === '') return {}
+  try {
+    const input: unknown = JSON.parse(text)
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
+  } catch {
+    // Wrapped below, like all that is no object.
+  }
+  return { INVALID_JSON: text }
+}
+
+function textBlocks(text: string): Anthropic.TextBlockParam[] {
+  return text === '' ? [] : [{ type: 'text', text }]
+}
+
+function parts(content: string | readonly ChatPart[]): readonly ChatPart[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}

@@ -1,0 +1,73 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import type { Stream } from '@anthropic-ai/sdk/streaming'
+import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
+import { TokenCount } from './token-count.ts'
+import { ToolCalls } from './tool-calls.ts'
+
+const finishReasons: Readonly<Record<Anthropic.StopReason, ChatFinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+}
+
+/** How long the connection may stay open after the end of the reply. */
+const longestEndMs = 1000
+
+/**
+ * Reads the events of a reply (Anthropic's page "Streaming messages"), and goes on to their end, so that the connection
+ * can be used again. Kinds of events and blocks that are not known are passed over.
+ *
+ * @throws Error when the events end before `message_stop`: the SDK ends its loop silently then, or when it is aborted
+ */
+export async function* readReply(events: Stream<Anthropic.RawMessageStreamEvent>): AsyncGenerator<ChatDelta> {
+  const tokens = new TokenCount()
+  const calls = new ToolCalls()
+  let reason: ChatFinishReason = 'stop'
+  let patience: NodeJS.Timeout | undefined
+  try {
+    for await (const event of events) {
+      if (patience !== undefined) continue
+      switch (event.type) {
+        case 'message_start':
+          yield tokens.add(event.message.usage)
+          break
+        case 'content_block_start':
+          if (event.content_block.type === 'tool_use') yield calls.begin(event.index, event.content_block)
+          break
+        case 'content_block_delta':
+          yield* readDelta(event, calls)
+          break
+        case 'content_block_stop':
+          yield* calls.end(event.index)
+          break
+        case 'message_delta':
+          reason = finishReasons[event.delta.stop_reason ?? 'end_turn'] ?? 'stop'
+          yield tokens.add(event.usage)
+          break
+        case 'message_stop':
+          patience = setTimeout(() => events.controller.abort(), longestEndMs)
+          yield { type: 'finish', reason }
+      }
+    }
+    if (patience === undefined) throw new Error('The reply ended without "message_stop".')
+  } catch (error) {
+    // After its end, nothing can happen to a reply.
+    if (patience === undefined) throw error
+  } finally {
+    clearTimeout(patience)
+  }
+}
+
+function* readDelta(
+  { index, delta }: Anthropic.RawContentBlockDeltaEvent,
+  calls: ToolCalls,
+): Iterable<ChatDelta> {
+  if (delta.type === 'text_delta') yield { type: 'text', text: delta.text }
+  else if (delta.type === 'input_json_delta') yield* calls.go(index, delta.partial_json)
+  // Thoughts are not part of the reply, but show that the model is at work.
+  else if (delta.type === 'thinking_delta') yield { type: 'text', text: '' }
+}

@@ -1,0 +1,19 @@
+import { aiConformance } from '@nodekeep/plugin-sdk/conformance/ai'
+import { test } from 'tap'
+import { key, models } from './anthropic-server.ts'
+import { startChatNode } from './chat-node.ts'
+
+aiConformance(test, {
+  async setUp() {
+    const { provider, server, close } = await startChatNode()
+    return {
+      provider,
+      models,
+      server,
+      key,
+      wireLacks: ['temperature', 'topP', 'jsonWithoutSchema'],
+      stopServer: () => server.close(),
+      close,
+    }
+  },
+})

@@ -1,0 +1,155 @@
+import { test } from 'tap'
+import { errorBody, errorEvent, event, messageStart, textBlock } from './anthropic-events.ts'
+import { key, startAnthropicServer } from './anthropic-server.ts'
+import { chatNode } from './chat-node.ts'
+import { chat, chatError } from './chatting.ts'
+
+test('the key reaches nobody else: redirects are not followed', async (t) => {
+  const other = await startAnthropicServer()
+  t.teardown(() => other.close())
+  const { provider, server } = await chatNode(t)
+  server.answer((response) => {
+    response.writeHead(307, { location: `${other.url}/v1/messages` }).end()
+  })
+  t.match(await chatError(provider), {
+    code: 'UPSTREAM_ERROR',
+    permanent: true,
+    message: /has moved\. This node's owner has to correct ai-anthropic\.baseURL\.$/,
+  })
+  await t.rejects(provider.models(new AbortController().signal), { code: 'UPSTREAM_ERROR' })
+  t.same(other.headers(), {}, 'nobody has asked there')
+})
+
+test('errors that come in mid-reply have the meaning of their type', async (t) => {
+  const { provider, server } = await chatNode(t)
+  for (const [type, code, permanent] of [
+    ['overloaded_error', 'UPSTREAM_ERROR', false],
+    ['api_error', 'UPSTREAM_ERROR', false],
+    ['a_new_error', 'UPSTREAM_ERROR', false],
+    ['rate_limit_error', 'TOO_MANY_REQUESTS', false],
+    ['timeout_error', 'UPSTREAM_TIMEOUT', false],
+    ['invalid_request_error', 'VALIDATION_ERROR', true],
+    ['authentication_error', 'UPSTREAM_ERROR', true],
+  ] as const) {
+    server.answer((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end([messageStart(3), ...textBlock(['Li']), errorEvent(type, 'So it is')].join(''))
+    })
+    t.match(await chatError(provider), { code, permanent }, type)
+  }
+})
+
+test('a server that has too much to do is asked again later', async (t) => {
+  const { provider, server } = await chatNode(t)
+  server.play({ kind: 'status', status: 529, retryAfter: '3' })
+  t.match(await chatError(provider), {
+    code: 'UPSTREAM_ERROR',
+    permanent: false,
+    headers: { 'retry-after': '3' },
+  })
+})
+
+test('a limit of spending is not taken for a limit of speed', async (t) => {
+  const { provider, server } = await chatNode(t)
+  server.answer((response) => {
+    response.writeHead(429, { 'content-type': 'application/json' })
+    const details = { error_code: 'enforced_spend_limit_reached' }
+    response.end(
+      JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message: 'No', details } }),
+    )
+  })
+  t.match(await chatError(provider), {
+    code: 'UPSTREAM_ERROR',
+    permanent: true,
+    message: 'The AI provider "anthropic" has reached its spending limit. Its owner has to raise it.',
+  })
+})
+
+test('what the API says about a request is passed on', async (t) => {
+  const { provider } = await chatNode(t)
+  const { message } = await chatError(provider, { messages: [{ role: 'user', content: [] }] })
+  t.match(message, /It says: messages: all messages must have content$/)
+})
+
+test('answers that are no answers of the API are upstream errors', async (t) => {
+  const { provider, server } = await chatNode(t)
+  for (const [status, type, body] of [
+    [200, 'text/html', '<h1>It works!</h1>'],
+    [200, 'text/event-stream', ''],
+    [200, 'text/event-stream', 'event: message_start\ndata: null\n\n'],
+    [200, 'text/event-stream', event('content_block_delta', {})],
+    [502, 'text/html', '<h1>Bad Gateway</h1>'],
+    [500, 'application/json', 'null'],
+  ] as const) {
+    server.answer((response) => {
+      response.writeHead(status, { 'content-type': type }).end(body)
+    })
+    t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', permanent: false }, body)
+  }
+})
+
+test('an answer without an end is not held in memory', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const endless = [
+    [200, 'text/event-stream', 'event: message_start\ndata: '],
+    [200, 'text/event-stream', 'event: message_start\n'],
+    [400, 'application/json', '{"error": "'],
+  ] as const
+  for (const [status, type, begin] of endless) {
+    let sent = 0
+    const closed = new Promise<void>((resolve) => {
+      server.answer((response) => {
+        response.writeHead(status, { 'content-type': type })
+        response.write(begin)
+        const piece = begin.endsWith('\n') ? 'data: x\n'.repeat(8192) : 'x'.repeat(65536)
+        const go = () => {
+          while (!response.destroyed) {
+            sent += piece.length
+            if (!response.write(piece)) return
+          }
+        }
+        response.on('drain', go)
+        response.once('close', resolve)
+        go()
+      })
+    })
+    await chatError(provider)
+    await closed
+    t.ok(sent < 16 * 1024 * 1024, `${sent} bytes were taken`)
+  }
+})
+
+test('a list of models without an end is not read', async (t) => {
+  const { provider, server } = await chatNode(t)
+  let pages = 0
+  server.answer((response) => {
+    const data = Array.from({ length: 1000 }, (_, index) => ({ id: `model-${pages}-${index}` }))
+    pages += 1
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ data, has_more: true, last_id: `page-${pages}` }))
+  })
+  t.equal((await provider.models(new AbortController().signal)).length, 10_000)
+  server.answer((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ data: [{ id: 'same' }], has_more: true, last_id: 'same' }))
+  })
+  t.same(await provider.models(new AbortController().signal), ['same'])
+})
+
+test('the key is in no message and no line of the log', async (t) => {
+  const { provider, server, log } = await chatNode(t)
+  const said = [] as unknown[]
+  for (const status of [400, 401, 403, 404, 429, 500]) {
+    server.answer((response, { headers }) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(errorBody(status, `wrong: ${headers.authorization}`)))
+    })
+    const error = await chatError(provider)
+    said.push(error.message, String(error.cause), JSON.stringify(error.headers))
+    await provider.models(new AbortController().signal).catch((thrown) => said.push(thrown.message))
+  }
+  server.answer(null)
+  await chat(provider)
+  t.equal(server.headers().authorization, `Bearer ${key}`)
+  t.notOk([...said, ...log].join('\n').includes(key))
+})

@@ -1,0 +1,56 @@
+import { registerHooks } from 'node:module'
+import { test } from 'tap'
+import { key, startAnthropicServer } from './anthropic-server.ts'
+import { startNode } from './chat-node.ts'
+import { chat } from './chatting.ts'
+
+const loaded: string[] = []
+registerHooks({
+  resolve(specifier, context, next) {
+    loaded.push(specifier)
+    return next(specifier, context)
+  },
+})
+
+/** What the SDK would take from the environment. */
+const variables = {
+  ANTHROPIC_API_KEY: 'sk-ant-of-somebody-else',
+  ANTHROPIC_AUTH_TOKEN: 'token-of-somebody-else',
+  ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
+  ANTHROPIC_CUSTOM_HEADERS: 'authorization: Bearer other\nx-of-somebody-else: 1',
+  ANTHROPIC_LOG: 'debug',
+}
+
+test('the SDK comes with the first call, writes nothing, and takes nothing from the environment', async (t) => {
+  Object.assign(process.env, variables)
+  t.teardown(() => {
+    for (const name of Object.keys(variables)) delete process.env[name]
+  })
+  const server = await startAnthropicServer()
+  t.teardown(() => server.close())
+  const { node, providers, log } = await startNode({ 'ai-anthropic': { apiKey: key, baseURL: server.url } })
+  t.teardown(() => node.stop())
+  const provider = providers.get('anthropic')
+  if (provider === undefined) throw new Error('The plugin did not add "anthropic".')
+  t.notOk(loaded.includes('@anthropic-ai/sdk'), 'not at the start')
+
+  const written = (['debug', 'info', 'log', 'warn', 'error'] as const).map((name) => t.capture(console, name))
+  for (const model of ['claude-opus-5-5', 'claude-sonnet-4-5', 'toString']) await chat(provider, { model })
+  server.play({ kind: 'garbage' })
+  await t.rejects(chat(provider))
+  t.same(
+    written.flatMap((calls) => calls()),
+    [],
+  )
+  t.ok(loaded.includes('@anthropic-ai/sdk'), 'with the first chat')
+
+  const { host, connection, 'content-length': length, ...headers } = server.headers()
+  t.match(headers, {
+    authorization: `Bearer ${key}`,
+    'anthropic-version': '2026-10-21',
+    'content-type': 'application/json',
+    'user-agent': 'Nodekeep',
+  })
+  t.notOk(Object.keys(headers).some((name) => name.startsWith('x-')))
+  t.notOk(log.join('\n').includes('Peru'), 'the chat is not logged')
+})

@@ -1,0 +1,176 @@
+import { test } from 'tap'
+import { chatNode } from './chat-node.ts'
+import { chat, chatError, question } from './chatting.ts'
+
+test('system messages go to "system", wherever they stand', async (t) => {
+  const { provider, server } = await chatNode(t)
+  await chat(provider, {
+    messages: [
+      { role: 'system', content: 'Be short.' },
+      question,
+      { role: 'assistant', content: 'Lima' },
+      {
+        role: 'system',
+        content: [
+          { type: 'text', text: 'Be kind.' },
+          { type: 'text', text: '' },
+        ],
+      },
+      { role: 'user', content: 'And of Chile?' },
+    ],
+  })
+  const { system, messages } = server.body()
+  t.same(system, [
+    { type: 'text', text: 'Be short.' },
+    { type: 'text', text: 'Be kind.' },
+  ])
+  t.same(messages, [
+    question,
+    { role: 'assistant', content: [{ type: 'text', text: 'Lima' }] },
+    { role: 'user', content: 'And of Chile?' },
+  ])
+  await chat(provider)
+  t.notOk('system' in server.body(), 'none without system messages')
+})
+
+test('answers of tools that follow each other are one message of the user', async (t) => {
+  const { provider, server } = await chatNode(t)
+  await chat(provider, {
+    messages: [
+      question,
+      {
+        role: 'assistant',
+        content: '',
+        toolCalls: [
+          { id: 'a', name: 'look', arguments: '{"at":"map"}' },
+          { id: 'b', name: 'look', arguments: '' },
+        ],
+      },
+      { role: 'tool', toolCallId: 'a', content: 'Lima' },
+      { role: 'tool', toolCallId: 'b', content: '' },
+      { role: 'user', content: 'Well?' },
+      {
+        role: 'assistant',
+        content: 'Once more.',
+        toolCalls: [{ id: 'c', name: 'look', arguments: '{"at":' }],
+      },
+      { role: 'tool', toolCallId: 'c', content: 'What do you mean?' },
+    ],
+  })
+  t.same(server.body().messages, [
+    question,
+    {
+      role: 'assistant',
+      content: [
+        { type: 'tool_use', id: 'a', name: 'look', input: { at: 'map' } },
+        { type: 'tool_use', id: 'b', name: 'look', input: {} },
+      ],
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'a', content: 'Lima' },
+        { type: 'tool_result', tool_use_id: 'b', content: '' },
+      ],
+    },
+    { role: 'user', content: 'Well?' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'Once more.' },
+        { type: 'tool_use', id: 'c', name: 'look', input: { INVALID_JSON: '{"at":' } },
+      ],
+    },
+    {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'c', content: 'What do you mean?' }],
+    },
+  ])
+})
+
+test('a reply of the model that was empty is left out', async (t) => {
+  const { provider, server } = await chatNode(t)
+  await chat(provider, { messages: [question, { role: 'assistant', content: '' }, question] })
+  t.same(server.body().messages, [question, question])
+})
+
+test('what the API does not take any more stays here, and the longest reply is always told', async (t) => {
+  const { provider, server } = await chatNode(t)
+  await chat(provider, { temperature: 1.5, topP: 0.5 })
+  t.same(server.body(), {
+    model: 'claude-opus-5-5',
+    max_tokens: 16384,
+    messages: [question],
+    stream: true,
+  })
+  await chat(provider, { maxTokens: 7, stop: [], tools: [], toolChoice: 'required' })
+  t.same(server.body().max_tokens, 7)
+  t.notOk('stop_sequences' in server.body() || 'tool_choice' in server.body())
+})
+
+test('tools without a schema take an object, and the choice of one is put into words', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const tools = [{ name: 'look', parameters: {} }]
+  for (const [toolChoice, words] of [
+    [undefined, { type: 'auto' }],
+    ['none', { type: 'none' }],
+    ['required', { type: 'any' }],
+    [{ name: 'look' }, { type: 'tool', name: 'look' }],
+  ] as const) {
+    await chat(provider, { tools, ...(toolChoice && { toolChoice }) })
+    t.same(server.body().tool_choice, words)
+    t.same(server.body().tools, [{ name: 'look', input_schema: { type: 'object' } }])
+  }
+})
+
+test('a schema for JSON is put into the form that the API takes', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 3 } } }
+  await chat(provider, { json: { schema } })
+  t.same(server.body().output_config, {
+    format: {
+      type: 'json_schema',
+      schema: {
+        type: 'object',
+        properties: { age: { type: 'integer', description: '{minimum: 3}' } },
+        additionalProperties: false,
+      },
+    },
+  })
+  for (const json of [
+    {},
+    { schema: { type: 'array' } },
+    { schema: { type: 'object', properties: { a: {} } } },
+  ]) {
+    const { code, permanent, message } = await chatError(provider, { json })
+    t.same([code, permanent], ['VALIDATION_ERROR', true])
+    t.match(message, /JSON Schema/)
+  }
+})
+
+test('images that the API can not take are refused here', async (t) => {
+  const { provider, server } = await chatNode(t)
+  for (const url of [
+    'https://example.org/a.png',
+    'data:image/png,%89PNG',
+    'data:image/svg+xml;base64,PHN2Zy8+',
+    'data:;base64,AAAA',
+    'image/png;base64,AAAA',
+    '',
+  ]) {
+    const { code, message } = await chatError(provider, {
+      messages: [{ role: 'user', content: [{ type: 'image', url }] }],
+    })
+    t.equal(code, 'VALIDATION_ERROR', url)
+    t.match(message, /"data:" URL in base64, of the type image\/gif, image\/jpeg, image\/png, image\/webp\.$/)
+  }
+  const image = { type: 'image', url: 'data:image/png;base64,AAAA' } as const
+  const { code } = await chatError(provider, { messages: [{ role: 'system', content: [image] }, question] })
+  t.equal(code, 'VALIDATION_ERROR', 'in a system message')
+  t.equal(server.chats(), 0)
+  const url = 'data:IMAGE/PNG;name=a.png;BASE64,AAAA'
+  await chat(provider, { messages: [{ role: 'user', content: [{ type: 'image', url }] }] })
+  t.same(server.body().messages[0]?.content, [
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+  ])
+})
