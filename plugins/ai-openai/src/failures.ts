@@ -12,12 +12,16 @@ interface Failure {
   readonly cause?: unknown
 }
 
+/** Whose failure it is. */
+interface Failing {
+  readonly name: string
+  readonly section: string
+  readonly key: string
+}
+
 /** Turns what the SDK throws into the error of the contract. */
-export function providerError(
-  { name, section, key }: { readonly name: string; readonly section: string; readonly key: string },
-  thrown: unknown,
-): NodekeepError {
-  const failure: Failure = typeof thrown === 'object' && thrown !== null ? thrown : {}
+export function providerError({ name, section, key }: Failing, thrown: unknown): NodekeepError {
+  const failure = failureOf(thrown)
   const status = statusOf(failure)
   const cause = causeOf(failure, thrown, key)
   if (status !== undefined && status >= 300 && status < 400) {
@@ -32,13 +36,25 @@ export function providerError(
   })
 }
 
+/** The same where models were asked for. Many servers have no such list. */
+export function modelListError(failing: Failing, thrown: unknown): NodekeepError {
+  const status = statusOf(failureOf(thrown))
+  if (status !== 404 && status !== 405 && status !== 501) return providerError(failing, thrown)
+  const message = `The AI provider "${failing.name}" has no list of models. This node's owner can set ${failing.section}.models.`
+  return new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
+}
+
 /** Whether a server refuses the wish for a count of tokens, which older ones don't know. */
 export function refusesStreamOptions(thrown: unknown): boolean {
-  const failure: Failure = typeof thrown === 'object' && thrown !== null ? thrown : {}
+  const failure = failureOf(thrown)
   const refused = failure.status === 400 || failure.status === 422
   return (
     refused && /stream_options|include_usage/.test(JSON.stringify(failure.error ?? failure.message ?? ''))
   )
+}
+
+function failureOf(thrown: unknown): Failure {
+  return typeof thrown === 'object' && thrown !== null ? thrown : {}
 }
 
 function statusOf({ status, code, message, cause }: Failure): number | undefined {

@@ -35,13 +35,13 @@ function headersOf({ body }: RequestInit, key: string): Record<string, string> {
   }
 }
 
-/** The SDK reads what is below `error`; some servers put it elsewhere, or write text. */
+/** The SDK reads what is below `error`. Some servers put it elsewhere, or write text; a page says nothing. */
 function errorBody(text: string): string {
   try {
     const value: unknown = JSON.parse(text)
     const named = typeof value === 'object' && value !== null && 'error' in value
     return named ? text : JSON.stringify({ error: value })
   } catch {
-    return text
+    return JSON.stringify({ error: /^\s*</.test(text) ? '' : text })
   }
 }

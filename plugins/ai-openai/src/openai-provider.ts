@@ -7,7 +7,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { OpenAI } from 'openai'
 import { type Configuration, openaiBaseURL } from './configuration.ts'
-import { providerError, refusesStreamOptions } from './failures.ts'
+import { modelListError, providerError, refusesStreamOptions } from './failures.ts'
 import { guardedFetch } from './guarded-fetch.ts'
 import { readModels } from './model-list.ts'
 import { readReply } from './reply.ts'
@@ -45,7 +45,7 @@ export class OpenAIProvider implements AiProvider {
       const client = await this.#connect()
       return readModels(await client.get('/models', { signal }))
     } catch (error) {
-      throw this.#explain(error, signal)
+      throw this.#explain(error, signal, modelListError)
     }
   }
 
@@ -111,9 +111,9 @@ export class OpenAIProvider implements AiProvider {
     return this.#client
   }
 
-  #explain(error: unknown, signal: AbortSignal): unknown {
+  #explain(error: unknown, signal: AbortSignal, explain = providerError): unknown {
     // The SDK ends its loop silently, or with an error of its own, when the signal aborts.
     if (signal.aborted) return signal.reason
-    return isNodekeepError(error) ? error : providerError(this.#options, error)
+    return isNodekeepError(error) ? error : explain(this.#options, error)
   }
 }

@@ -111,9 +111,7 @@ async function play(response: ServerResponse, scene: ModelScene, authorization?:
 
 async function write(response: ServerResponse, text: string, byteByByte = false): Promise<void> {
   if (!byteByByte) {
-    if (!response.write(text) && !response.destroyed) {
-      await Promise.race([once(response, 'drain'), once(response, 'close')])
-    }
+    if (!response.write(text)) await drained(response)
     return
   }
   const bytes = Buffer.from(text)
@@ -121,6 +119,19 @@ async function write(response: ServerResponse, text: string, byteByByte = false)
     response.write(bytes.subarray(index, index + 1))
     if (index % 16 === 0) await setImmediate()
   }
+}
+
+/** Waits until the client takes more, or has gone. */
+export function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed) resolve()
+    const events = ['drain', 'close'] as const
+    const wake = () => {
+      for (const event of events) response.off(event, wake)
+      resolve()
+    }
+    for (const event of events) response.on(event, wake)
+  })
 }
 
 function sendStatus(response: ServerResponse, status: number, authorization?: string): void {

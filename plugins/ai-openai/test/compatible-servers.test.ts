@@ -1,0 +1,214 @@
+import { test } from 'tap'
+import { chat, subject, textOf } from './fixtures/chatting.ts'
+import { begin, sendJson } from './openai-server.ts'
+import { chunk, delta, done, event } from './openai-wire.ts'
+
+const finish = { type: 'finish', reason: 'stop' } as const
+
+test('servers that count no tokens, or count them elsewhere', async (t) => {
+  const { server, provider } = await subject(t)
+  const counted = { prompt_tokens: 3, completion_tokens: 5 }
+  const usage = { type: 'usage', inputTokens: 3, outputTokens: 5 }
+  const cases: [name: string, events: string[], expected: object[]][] = [
+    ['none', [delta({ content: 'Hi' }), delta({}, 'stop'), done], [finish]],
+    ['null at the end', [delta({}, 'stop'), chunk([], { usage: null }), done], [finish]],
+    ['no list of choices', [delta({}, 'stop'), event({ usage: counted }), done], [usage, finish]],
+    [
+      'in the last piece',
+      [chunk([{ delta: {}, finish_reason: 'stop' }], { usage: counted }), done],
+      [usage, finish],
+    ],
+    [
+      'in each piece',
+      [
+        chunk([{ delta: { content: '' } }], { usage: { prompt_tokens: 3, completion_tokens: 0 } }),
+        chunk([{ delta: {} }], { usage: counted }),
+        chunk([{ delta: {}, finish_reason: 'stop' }], { usage: counted }),
+        done,
+      ],
+      [{ type: 'usage', inputTokens: 3, outputTokens: 0 }, usage, finish],
+    ],
+    [
+      'no numbers',
+      [delta({}, 'stop'), chunk([], { usage: { prompt_tokens: '3', completion_tokens: -1 } })],
+      [finish],
+    ],
+    ['without [DONE]', [delta({}, 'stop')], [finish]],
+  ]
+  for (const [name, events, expected] of cases) {
+    server.answer = (response) => begin(response).end(events.join(''))
+    const deltas = await chat(provider)
+    t.strictSame(
+      deltas.filter(({ type }) => type !== 'text'),
+      expected,
+      name,
+    )
+  }
+})
+
+test('events with other line ends, comments and fields', async (t) => {
+  const { server, provider } = await subject(t)
+  server.answer = (response) => {
+    const events = [
+      delta({ role: 'assistant', content: 'Hel' }),
+      delta({ content: 'lo' }),
+      delta({}, 'stop'),
+      done,
+    ]
+    begin(response).end(
+      `: OPENROUTER PROCESSING\n\n${events.join('event: x\nid: 7\n: ping\n')}`.replaceAll('\n', '\r\n'),
+    )
+  }
+  t.equal(textOf(await chat(provider)), 'Hello')
+})
+
+test('reasons to finish', async (t) => {
+  const { server, provider } = await subject(t)
+  const call = { tool_calls: [{ index: 0, id: 'a', function: { name: 'clock', arguments: '{}' } }] }
+  for (const [said, content, expected] of [
+    ['eos', {}, 'stop'],
+    ['function_call', {}, 'tool_calls'],
+    // OpenAI's own end of a reply that was made to call a tool.
+    ['stop', call, 'tool_calls'],
+    ['length', call, 'length'],
+  ] as const) {
+    server.answer = (response) => begin(response).end(delta(content) + delta({}, said))
+    t.strictSame((await chat(provider)).at(-1), { type: 'finish', reason: expected })
+  }
+  for (const end of ['', delta({}, ''), delta({}, null), done]) {
+    server.answer = (response) => begin(response).end(delta({ content: 'Hi' }) + end)
+    await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' }, 'a reply without a reason is not whole')
+  }
+})
+
+test('tool calls of careless servers', async (t) => {
+  const { server, provider } = await subject(t)
+  const clock = { name: 'clock', arguments: '{}' }
+  const cases: [name: string, calls: object[], expected: string[]][] = [
+    [
+      'no index',
+      [
+        { id: 'a', function: clock },
+        { id: 'b', function: clock },
+      ],
+      ['0 a clock {}', '1 b clock {}'],
+    ],
+    [
+      'index 0 for all',
+      [
+        { index: 0, id: 'a', function: clock },
+        { index: 0, id: 'b', function: clock },
+      ],
+      ['0 a clock {}', '1 b clock {}'],
+    ],
+    [
+      'no id',
+      [
+        { index: 0, function: clock },
+        { index: 1, function: clock },
+      ],
+      ['0 call_0 clock {}', '1 call_1 clock {}'],
+    ],
+    [
+      'id and name again and again',
+      [
+        { index: 0, id: 'a', function: { name: 'clock', arguments: '{"a"' } },
+        { index: 0, id: 'a', function: { name: 'clock', arguments: ':1}' } },
+      ],
+      ['0 a clock {"a"', '0   :1}'],
+    ],
+    ['an index that does not begin with 0', [{ index: 3, id: 'a', function: clock }], ['0 a clock {}']],
+    [
+      'arguments that are no text',
+      [{ index: 0, id: 'a', function: { name: 'clock', arguments: { a: 1 } } }],
+      ['0 a clock {"a":1}'],
+    ],
+    ['no arguments', [{ index: 0, id: 'a', function: { name: 'clock' } }], ['0 a clock ']],
+  ]
+  for (const [name, calls, expected] of cases) {
+    server.answer = (response) => {
+      const pieces = calls.map((call) => delta({ tool_calls: [call] }))
+      begin(response).end(`${pieces.join('')}${delta({}, 'tool_calls')}${done}`)
+    }
+    const heard = (await chat(provider)).flatMap((piece) =>
+      piece.type === 'tool_call'
+        ? [`${piece.index} ${piece.id ?? ''} ${piece.name ?? ''} ${piece.arguments ?? ''}`]
+        : [],
+    )
+    t.strictSame(heard, expected, name)
+  }
+  server.answer = (response) =>
+    begin(response).end(delta({ tool_calls: [{ index: 0, id: 'a' }] }) + delta({}, 'stop'))
+  await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' }, 'a call without a name is none')
+})
+
+test('a refusal is text, and thoughts are not', async (t) => {
+  const { server, provider } = await subject(t)
+  server.answer = (response) => {
+    const deltas = [
+      { reasoning_content: 'Hm.' },
+      { content: null, refusal: 'I can not' },
+      { refusal: ' do that.' },
+    ]
+    begin(response).end(deltas.map((each) => delta(each)).join('') + delta({}, 'stop') + done)
+  }
+  t.equal(textOf(await chat(provider)), 'I can not do that.')
+})
+
+test('what is no reply at all is an upstream error', async (t) => {
+  const { server, provider } = await subject(t)
+  for (const body of [
+    '',
+    '<!doctype html><title>Log in to this network</title>',
+    '{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}',
+    'data: null\n\n',
+    'data: "choices"\n\n',
+    event({ choices: 'none' }),
+    event({ choices: [null] }),
+    delta({ content: { text: 'Hi' } }) + delta({}, 'stop'),
+    delta({ content: 7 }) + delta({}, 'stop'),
+    delta({ tool_calls: 7 }) + delta({}, 'stop'),
+    delta({ tool_calls: [null] }) + delta({}, 'stop'),
+  ]) {
+    server.answer = (response) => begin(response).end(body)
+    await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR', name: 'NodekeepError' }, body)
+  }
+})
+
+test('a server that refuses to count tokens is asked again without, once', async (t) => {
+  const { server, provider } = await subject(t)
+  server.answer = (response) => {
+    const body = server.requests.at(-1)?.body as { stream_options?: object } | undefined
+    if (body?.stream_options)
+      sendJson(response, 400, { error: { message: "Unrecognized request argument: 'stream_options'" } })
+    else begin(response).end(delta({ content: 'Hi' }) + delta({}, 'stop') + done)
+  }
+  t.equal(textOf(await chat(provider)), 'Hi')
+  t.equal(server.chats(), 2)
+  t.equal(textOf(await chat(provider)), 'Hi')
+  t.equal(server.chats(), 3, 'from then on it is not asked to count')
+})
+
+test('lists of models of any shape', async (t) => {
+  const { server, provider } = await subject(t)
+  const list = () => provider.models(AbortSignal.timeout(5000))
+  for (const answer of [
+    { object: 'list', data: [{ id: 'a' }, { id: 'b' }, { id: 'a' }] },
+    [{ id: 'a' }, 'b'],
+    { models: [{ name: 'a' }, { name: 'b' }] },
+    { data: [{ id: 'a' }, null, 7, {}, { id: '' }, { id: 'b' }] },
+  ]) {
+    server.answerModels = (response) => sendJson(response, 200, answer)
+    t.strictSame(await list(), ['a', 'b'], JSON.stringify(answer))
+  }
+  server.answerModels = (response) => sendJson(response, 200, { data: null, models: [] })
+  t.strictSame(await list(), [])
+  for (const answer of [{ data: 'none' }, null, 7, {}]) {
+    server.answerModels = (response) => sendJson(response, 200, answer)
+    await t.rejects(list(), { code: 'UPSTREAM_ERROR' }, JSON.stringify(answer))
+  }
+  server.answerModels = (response) => response.writeHead(200).end('<html>')
+  await t.rejects(list(), { code: 'UPSTREAM_ERROR' })
+  server.answerModels = (response) => response.writeHead(404).end()
+  await t.rejects(list(), { code: 'UPSTREAM_ERROR', message: /has no list.*ai-openai\.models/ })
+})

@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { inspect } from 'node:util'
+import { test } from 'tap'
+import { chat, key, providerOf, subject } from './fixtures/chatting.ts'
+import { begin, sendJson } from './openai-server.ts'
+import { delta, event } from './openai-wire.ts'
+
+test('what a server says about a request is passed on, whatever its form', async (t) => {
+  const { server, provider } = await subject(t)
+  for (const [status, body] of [
+    [
+      400,
+      { error: { message: 'Too long.', type: 'invalid_request_error', code: 'context_length_exceeded' } },
+    ],
+    [400, { error: 'Too long.' }],
+    [400, { object: 'error', message: 'Too long.', type: 'BadRequestError', code: 400 }],
+    [422, { detail: 'Too long.' }],
+    [413, 'Too long.'],
+  ] as const) {
+    server.answer = (response) =>
+      typeof body === 'string' ? response.writeHead(status).end(body) : sendJson(response, status, body)
+    await t.rejects(
+      chat(provider),
+      { code: 'VALIDATION_ERROR', permanent: true, message: /It says: Too long\.$/ },
+      JSON.stringify(body),
+    )
+  }
+  server.answer = (response) =>
+    sendJson(response, 422, { detail: [{ loc: ['body', 'model'], msg: 'wrong' }] })
+  await t.rejects(chat(provider), { code: 'VALIDATION_ERROR', message: /"msg":"wrong"/ })
+})
+
+test('a key without credit is no reason to try again', async (t) => {
+  const { server, provider } = await subject(t)
+  const error = {
+    message: 'You exceeded your current quota.',
+    type: 'insufficient_quota',
+    code: 'insufficient_quota',
+  }
+  server.answer = (response) => sendJson(response, 429, { error })
+  await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR', permanent: true })
+})
+
+test('an error in mid-reply keeps its meaning', async (t) => {
+  const { server, provider } = await subject(t)
+  for (const [error, expected] of [
+    [{ message: 'x', code: 429 }, { code: 'TOO_MANY_REQUESTS' }],
+    [
+      { message: 'The prompt is too long.', code: 400 },
+      { code: 'VALIDATION_ERROR', message: /prompt is too long/ },
+    ],
+    [{ message: 'Provider disconnected', code: 'server_error' }, { code: 'UPSTREAM_ERROR' }],
+    [{ message: `key ${key}`, code: 502 }, { code: 'UPSTREAM_ERROR' }],
+    ['Boom', { code: 'UPSTREAM_ERROR' }],
+    [{}, { code: 'UPSTREAM_ERROR' }],
+  ] as const) {
+    server.answer = (response) => begin(response).end(delta({ content: 'Hi' }) + event({ error }))
+    await t.rejects(chat(provider), expected, JSON.stringify(error))
+  }
+})
+
+test('nothing that is thrown holds the key, also deep within', async (t) => {
+  const { server, provider } = await subject(t)
+  for (const status of [400, 401, 403, 429, 500, 302]) {
+    server.answer = (response) => {
+      const echo = { 'x-echo': key, 'www-authenticate': `Bearer ${key}`, location: `/?${key}` }
+      response
+        .writeHead(status, echo)
+        .end(JSON.stringify({ error: { message: `Bearer ${key}`, param: key } }))
+    }
+    const thrown = await chat(provider).catch((error: unknown) => error)
+    t.match(thrown, { name: 'NodekeepError' }, String(status))
+    t.notMatch(inspect(thrown, { depth: 10 }), key, String(status))
+  }
+})
+
+test('a failure tells the log what happened', async (t) => {
+  const { server, provider } = await subject(t)
+  await server.stop()
+  await t.rejects(chat(provider), {
+    code: 'UPSTREAM_ERROR',
+    cause: { message: /Connection error.*ECONNREFUSED/ },
+  })
+})
+
+test('what speaks no HTTP is an upstream error', async (t) => {
+  const raw = createServer((socket) => socket.end('220 mail.example.org ESMTP\r\n'))
+  raw.listen(0, '127.0.0.1')
+  await once(raw, 'listening')
+  t.teardown(() => raw.close())
+  const { port } = raw.address() as { port: number }
+  const { server } = await subject(t)
+  const provider = providerOf(server, { endpoint: `http://127.0.0.1:${port}/v1` })
+  await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' })
+})
