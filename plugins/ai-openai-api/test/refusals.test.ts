@@ -1,0 +1,163 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import OpenAI from 'openai'
+import { test } from 'tap'
+import { clientOf, createApiNode, finish, refusal, replying, text } from './fixtures/openai-api-node.ts'
+
+const hello = [{ role: 'user' as const, content: 'Hello' }]
+
+test('a wrong body is refused by the name of what is wrong, before a provider hears of it', async (t) => {
+  const provider = replying([finish()])
+  const node = await createApiNode({ acme: provider })
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const bodies: readonly [body: unknown, names: RegExp][] = [
+    [null, /body/],
+    [[], /body/],
+    [{ messages: hello }, /model/],
+    [{ model: 'acme/large' }, /messages/],
+    [{ model: 7, messages: hello }, /model/],
+    [{ model: 'acme/large', messages: [] }, /messages/],
+    [{ model: 'acme/large', messages: 'Hello' }, /messages/],
+    [{ model: 'acme/large', messages: [null] }, /messages\.0/],
+    [{ model: 'acme/large', messages: [{ role: 'wizard', content: 'a' }] }, /messages\.0\.role/],
+    [{ model: 'acme/large', messages: [{ role: 'user' }] }, /messages\.0.*content/],
+    [{ model: 'acme/large', messages: [{ role: 'user', content: 7 }] }, /messages\.0\.content/],
+    [{ model: 'acme/large', messages: [{ role: 'user', content: [{ type: 'audio' }] }] }, /type/],
+    [{ model: 'acme/large', messages: [{ role: 'user', content: [{ type: 'text' }] }] }, /text/],
+    [{ model: 'acme/large', messages: [{ role: 'tool', content: 'a' }] }, /tool_call_id/],
+    [{ model: 'acme/large', messages: hello, temperature: 3 }, /temperature/],
+    [{ model: 'acme/large', messages: hello, max_tokens: 0 }, /max_tokens/],
+    [{ model: 'acme/large', messages: hello, stop: [''] }, /stop/],
+    [{ model: 'acme/large', messages: hello, tool_choice: 'maybe' }, /tool_choice/],
+    [{ model: 'acme/large', messages: hello, n: 2 }, /"n"/],
+    [{ model: 'acme/large', messages: hello, logprobs: true }, /logprobs/],
+  ]
+  for (const [body, names] of bodies) {
+    const answer = await user.fetch('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const { error } = (await answer.json()) as { error: Record<string, unknown> }
+    t.equal(answer.status, 400, JSON.stringify(body))
+    t.match(error, { type: 'invalid_request_error', param: null, code: 'VALIDATION_ERROR', message: names })
+  }
+  t.equal(provider.asked.length, 0)
+})
+
+test("errors have OpenAI's form, so that its client knows them", async (t) => {
+  const failing = replying([], {
+    // biome-ignore lint/correctness/useYield: it fails before its first piece
+    async *chat() {
+      throw new NodekeepError('TOO_MANY_REQUESTS', 'Too much at once.', { headers: { 'retry-after': '7' } })
+    },
+  })
+  const node = await createApiNode({ acme: failing }, { ai: { retries: { max: 0 } } })
+  t.teardown(() => node.stop())
+  const client = clientOf(node, await node.signIn())
+  const ask = (model: string) => client.chat.completions.create({ model, messages: hello })
+  const limited = await refusal(ask('acme/large'))
+  t.ok(limited instanceof OpenAI.RateLimitError)
+  t.match(limited, { status: 429, type: 'rate_limit_error', code: 'TOO_MANY_REQUESTS' })
+  t.equal((limited as InstanceType<typeof OpenAI.APIError>).headers?.get('retry-after'), '7')
+  t.ok((await refusal(ask('nobody'))) instanceof OpenAI.NotFoundError)
+
+  const stranger = clientOf(node, { token: 'sk-made-up' })
+  const refused = await refusal(stranger.models.list())
+  t.ok(refused instanceof OpenAI.AuthenticationError)
+  t.match(refused, { type: 'authentication_error', code: 'UNAUTHORIZED' })
+
+  const lost = await node.fetch('/v1/embeddings', { method: 'POST' })
+  t.equal(lost.status, 404)
+  t.match(await lost.json(), { error: { type: 'invalid_request_error', code: 'NOT_FOUND' } })
+})
+
+test('a failure in mid-reply ends the stream with an error, never as if all were well', async (t) => {
+  const breaking = replying([], {
+    async *chat() {
+      yield text('Half of ')
+      throw new NodekeepError('UPSTREAM_ERROR', 'The model broke off.')
+    },
+  })
+  const faulty = replying([], {
+    async *chat() {
+      yield text('Half of ')
+      throw new Error('/root/secret')
+    },
+  })
+  const node = await createApiNode({ breaking, faulty })
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const client = clientOf(node, user)
+  for (const model of ['breaking/large', 'faulty/large']) {
+    let seen = ''
+    const stream = await client.chat.completions.create({ model, messages: hello, stream: true })
+    const read = async () => {
+      for await (const chunk of stream) seen += chunk.choices[0]?.delta.content ?? ''
+    }
+    t.ok((await refusal(read())) instanceof OpenAI.APIError)
+    t.equal(seen, 'Half of ')
+    const body = JSON.stringify({ model, messages: hello, stream: true })
+    const headers = { 'content-type': 'application/json' }
+    const raw = await (await user.fetch('/v1/chat/completions', { method: 'POST', headers, body })).text()
+    t.notMatch(raw, '[DONE]')
+    t.notMatch(raw, 'secret')
+    t.match(raw, '"type":"server_error"')
+  }
+  const whole = await refusal(client.chat.completions.create({ model: 'breaking/large', messages: hello }))
+
+  t.match(whole, { status: 502, code: 'UPSTREAM_ERROR' })
+})
+
+test('a client that leaves ends the chat at the provider', async (t) => {
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  const endless = replying([], {
+    async *chat(_request, signal) {
+      signal.addEventListener('abort', () => resolve())
+      while (!signal.aborted) {
+        yield text('and ')
+        await new Promise((go) => setImmediate(go))
+      }
+    },
+  })
+  const node = await createApiNode({ endless })
+  t.teardown(() => node.stop())
+  const client = clientOf(node, await node.signIn())
+  const stream = await client.chat.completions.create({
+    model: 'endless/large',
+    messages: hello,
+    stream: true,
+  })
+  for await (const _chunk of stream) break
+  await ended
+})
+
+test('a request over the limit is refused', async (t) => {
+  const node = await createApiNode(
+    { acme: replying([finish()]) },
+    { 'ai-openai-api': { maxBodyBytes: 1024 } },
+  )
+  t.teardown(() => node.stop())
+  const client = clientOf(node, await node.signIn())
+  const messages = [{ role: 'user' as const, content: 'a'.repeat(2000) }]
+  const call = client.chat.completions.create({ model: 'acme/large', messages })
+  t.match(await refusal(call), { status: 413 })
+})
+
+test('an API token needs the scope "ai"', async (t) => {
+  const node = await createApiNode({ acme: replying([text('Hi'), finish()]) })
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const tokenWith = async (scopes: readonly string[]) => {
+    const answer = await user.fetch('/api/account/tokens', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: scopes.join(), scopes }),
+    })
+    return ((await answer.json()) as { token: string }).token
+  }
+  const ask = async (token: string) =>
+    clientOf(node, { token }).chat.completions.create({ model: 'acme/large', messages: hello })
+  t.equal((await ask(await tokenWith(['ai']))).choices[0]?.message.content, 'Hi')
+  t.match(await refusal(ask(await tokenWith(['notes:read']))), { status: 403 })
+})
