@@ -116,8 +116,7 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
     const abort = new AbortController()
     this.#limit(this.#limits.firstMs, 'did not begin to reply in time')
     try {
-      const iterator = provider.chat(request, abort.signal)[Symbol.asyncIterator]()
-      this.#source = new ReplySource(iterator, abort)
+      this.#source = new ReplySource(provider.chat(request, abort.signal), abort)
     } catch (error) {
       this.#fault(error)
     }

@@ -9,9 +9,14 @@ export class ReplySource {
   readonly #iterator: AsyncIterator<unknown>
   readonly #abort: AbortController
 
-  /** @param abort tells the provider that the rest is not wanted */
-  constructor(iterator: AsyncIterator<unknown>, abort: AbortController) {
-    this.#iterator = iterator
+  /**
+   * @param answer what the provider's `chat` returned
+   * @param abort tells the provider that the rest is not wanted
+   * @throws TypeError when the answer can't be iterated
+   */
+  constructor(answer: AsyncIterable<unknown>, abort: AbortController) {
+    if (answer instanceof Promise) answer.catch(() => {})
+    this.#iterator = answer[Symbol.asyncIterator]()
     this.#abort = abort
   }
 

@@ -1,22 +1,7 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
 import { chat, createAiNode } from '../fixtures/ai-node.ts'
-import { replying, scripted, stop, text, usage } from '../fixtures/scripted-provider.ts'
-
-t.test('a streamed reply has exactly the form of the interface', async (t) => {
-  const node = await createAiNode({ providers: { acme: replying('Hel', 'lo "you"\n', '✓ 😀') } })
-  t.teardown(() => node.stop())
-  const ada = await node.signIn()
-  const answer = await chat(ada, { stream: true })
-  t.equal(answer.status, 200)
-  t.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8')
-  t.equal(answer.headers.get('cache-control'), 'no-cache, no-transform')
-  t.equal(answer.headers.get('x-accel-buffering'), 'no')
-  t.ok(answer.headers.get('x-request-id'))
-  t.equal(
-    await answer.text(),
-    'data: {"chunk":"Hel"}\n\ndata: {"chunk":"lo \\"you\\"\\n"}\n\ndata: {"chunk":"✓ 😀"}\n\ndata: [DONE]\n\n',
-  )
-})
+import { scripted, stop, text, usage } from '../fixtures/scripted-provider.ts'
 
 t.test('a whole reply is one answer', async (t) => {
   const acme = scripted(() => [
@@ -26,7 +11,7 @@ t.test('a whole reply is one answer', async (t) => {
     usage(3, 2),
     { ...stop, reason: 'length' },
   ])
-  const node = await createAiNode({ providers: { acme } })
+  const node = await createAiNode({ providers: { acme, silent: scripted(() => [stop]) } })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   for (const body of [{ stream: false }, {}]) {
@@ -47,4 +32,65 @@ t.test('a whole reply is one answer', async (t) => {
       stop: ['.'],
     })
   }
+  t.strictSame(await (await chat(ada, { provider: 'silent' })).json(), {
+    message: { role: 'assistant', content: '' },
+    provider: 'silent',
+    model: 'large',
+    finishReason: 'stop',
+    usage: null,
+  })
+})
+
+t.test('a conversation goes to the provider as it is', async (t) => {
+  const acme = scripted(() => [text('ok'), stop])
+  const node = await createAiNode({ providers: { acme } })
+  t.teardown(() => node.stop())
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Who are you?' },
+    { role: 'assistant', content: '' },
+    { role: 'user', content: '\u0000 \n <b>&amp;</b> 😀 \ud83d' },
+  ]
+  t.equal((await chat(await node.signIn(), { messages })).status, 200)
+  t.strictSame(acme.last.request, { model: 'large', messages })
+})
+
+t.test('an unknown provider or model is answered with what there is', async (t) => {
+  const refuse = () => {
+    throw new NodekeepError('NOT_FOUND', 'No such model.', { permanent: true })
+  }
+  const mute = scripted(refuse, { models: () => Promise.reject(new Error('down')) })
+  const node = await createAiNode({ providers: { acme: scripted(refuse), mute } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const answered = async (body: object) => {
+    const answer = await chat(ada, { ...body })
+    return { status: answer.status, ...((await answer.json()) as object) }
+  }
+  for (const stream of [false, true]) {
+    t.strictSame(await answered({ stream, provider: 'emca' }), {
+      status: 404,
+      error: true,
+      message: 'There is no AI provider "emca". There are: acme, mute.',
+      code: 'NOT_FOUND',
+    })
+    t.strictSame(await answered({ stream, model: 'huge' }), {
+      status: 404,
+      error: true,
+      message: 'The AI provider "acme" does not have the model "huge". It has: large, small.',
+      code: 'NOT_FOUND',
+    })
+    t.match(await answered({ stream, provider: 'mute' }), {
+      status: 404,
+      message: 'The AI provider "mute" does not have the model "large". What it has is not known now.',
+    })
+  }
+})
+
+t.test('a node without providers says so', async (t) => {
+  const node = await createAiNode()
+  t.teardown(() => node.stop())
+  const answer = await chat(await node.signIn())
+  t.equal(answer.status, 404)
+  t.match(await answer.json(), { message: 'There is no AI provider "acme". There is none.' })
 })

@@ -1,0 +1,84 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import t from 'tap'
+import { chat, createAiNode, usageOf } from '../fixtures/ai-node.ts'
+import { type Script, scripted, stop, text } from '../fixtures/scripted-provider.ts'
+
+const fails =
+  (error: unknown): Script =>
+  () => {
+    throw error
+  }
+const replies: Script = ({ model }) => [text(`I am ${model}`), stop]
+const down = new NodekeepError('UPSTREAM_ERROR', 'Down.')
+
+t.test('a configured model replies in the place of one that fails', async (t) => {
+  const [acme, spare, local] = [scripted(fails(down)), scripted(fails(down)), scripted(replies)]
+  const fallbacks = {
+    'acme/large': ['absent/model', 'spare/family/model', 'local/llama', 'local/second'],
+    'acme/small': ['spare/x'],
+  }
+  const node = await createAiNode({
+    providers: { acme, spare, local },
+    ai: { fallbacks, retries: { max: 1 } },
+  })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.match(await (await chat(ada)).json(), {
+    message: { content: 'I am llama' },
+    provider: 'local',
+    model: 'llama',
+  })
+  t.equal(acme.calls.length, 2)
+  t.equal(spare.calls.length, 2)
+  t.equal(spare.last.request.model, 'family/model')
+  t.equal(local.calls.length, 1)
+
+  const none = await chat(ada, { model: 'small' })
+  t.equal(none.status, 502, 'when all fail, the failure of what was asked for is told')
+  t.match(await none.json(), { message: 'Down.' })
+  t.equal((await chat(ada, { model: 'other' })).status, 502)
+  t.equal(local.calls.length, 1)
+  t.strictSame(
+    (await usageOf(ada)).map(({ provider, model, requests, failed }) => ({
+      provider,
+      model,
+      requests,
+      failed,
+    })),
+    [
+      { provider: 'local', model: 'llama', requests: 1, failed: 0 },
+      { provider: 'acme', model: 'small', requests: 1, failed: 1 },
+      { provider: 'acme', model: 'other', requests: 1, failed: 1 },
+    ],
+    'who replied is counted, or else what was asked for',
+  )
+})
+
+t.test('a refused key makes room for a fallback, a refused request does not', async (t) => {
+  const errors: Record<string, unknown> = {
+    key: new NodekeepError('UPSTREAM_ERROR', 'Key.', { permanent: true }),
+    patience: new NodekeepError('TOO_MANY_REQUESTS', 'Wait.', { headers: { 'retry-after': '3600' } }),
+    model: new NodekeepError('NOT_FOUND', 'Model.'),
+    request: new NodekeepError('VALIDATION_ERROR', 'Request.'),
+  }
+  const acme = scripted(({ model }) => fails(errors[model])({ model, messages: [] }, AbortSignal.abort(), 0))
+  const local = scripted(replies)
+  const fallbacks = Object.fromEntries(Object.keys(errors).map((model) => [`acme/${model}`, ['local/llama']]))
+  const node = await createAiNode({ providers: { acme, local }, ai: { fallbacks } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const statuses = { key: 200, patience: 200, model: 404, request: 400 }
+  for (const [model, status] of Object.entries(statuses))
+    t.equal((await chat(ada, { model })).status, status, model)
+  t.equal(acme.calls.length, 4)
+})
+
+t.test('a fallback that is misspelt stops the start', async (t) => {
+  for (const fallbacks of [
+    { acme: ['local/llama'] },
+    { 'acme/large': ['llama'] },
+    { 'acme/': ['local/llama'] },
+  ]) {
+    await t.rejects(createAiNode({ ai: { fallbacks } }), { message: /in ai\.fallbacks names no model/ })
+  }
+})

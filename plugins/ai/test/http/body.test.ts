@@ -1,0 +1,110 @@
+import t from 'tap'
+import { chat, chatBody, createAiNode } from '../fixtures/ai-node.ts'
+import { replying } from '../fixtures/scripted-provider.ts'
+
+t.test('what is no request for a chat is refused, and no provider hears of it', async (t) => {
+  const acme = replying('x')
+  const node = await createAiNode({ providers: { acme }, ai: { maxBodyBytes: 100_000 } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const hello = { role: 'user', content: 'Hello' }
+  const wrong: [body: Record<string, unknown>, message: string][] = [
+    [{ messages: undefined }, "the body must have required property 'messages'"],
+    [{ messages: null }, '"messages" in the body must be array'],
+    [{ messages: 'Hello' }, '"messages" in the body must be array'],
+    [{ messages: {} }, '"messages" in the body must be array'],
+    [{ messages: hello }, '"messages" in the body must be array'],
+    [{ messages: [] }, '"messages" in the body must NOT have fewer than 1 items'],
+    [{ messages: ['Hello'] }, '"messages.0" in the body must be object'],
+    [{ messages: [null] }, '"messages.0" in the body must be object'],
+    [{ messages: [[]] }, '"messages.0" in the body must be object'],
+    [{ messages: [{}] }, '"messages.0" in the body must have required property \'role\''],
+    [
+      { messages: [hello, { role: 'user' }] },
+      '"messages.1" in the body must have required property \'content\'',
+    ],
+    [{ messages: [{ content: 'x' }] }, '"messages.0" in the body must have required property \'role\''],
+    [{ messages: [{ ...hello, role: 'tool' }] }, '"messages.0.role" in the body must be equal to one of'],
+    [{ messages: [{ ...hello, role: 1 }] }, '"messages.0.role" in the body must be string'],
+    [{ messages: [{ ...hello, role: null }] }, '"messages.0.role" in the body must be string'],
+    [{ messages: [{ ...hello, content: null }] }, '"messages.0.content" in the body must be string'],
+    [{ messages: [{ ...hello, content: 7 }] }, '"messages.0.content" in the body must be string'],
+    [
+      { messages: [{ ...hello, content: [{ type: 'text', text: 'x' }] }] },
+      '"messages.0.content" in the body',
+    ],
+    [{ messages: [{ ...hello, content: { toString: 'x' } }] }, '"messages.0.content" in the body'],
+    [{ messages: [{ ...hello, name: 'Ada' }] }, 'messages.0 has the unknown field "name"'],
+    [{ provider: undefined }, "the body must have required property 'provider'"],
+    [{ provider: '' }, '"provider" in the body must NOT have fewer than 1 characters'],
+    [{ provider: ['acme'] }, '"provider" in the body must be string'],
+    [{ provider: 'x'.repeat(257) }, '"provider" in the body must NOT have more than 256 characters'],
+    [{ model: undefined }, "the body must have required property 'model'"],
+    [{ model: 5 }, '"model" in the body must be string'],
+    [{ model: 'x'.repeat(257) }, '"model" in the body must NOT have more than 256 characters'],
+    [{ stream: 'true' }, '"stream" in the body must be boolean'],
+    [{ maxTokens: 0 }, '"maxTokens" in the body must be >= 1'],
+    [{ maxTokens: 1.5 }, '"maxTokens" in the body must be integer'],
+    [{ maxTokens: '5' }, '"maxTokens" in the body must be integer'],
+    [{ temperature: -0.1 }, '"temperature" in the body must be >= 0'],
+    [{ temperature: 2.1 }, '"temperature" in the body must be <= 2'],
+    [{ stop: '.' }, '"stop" in the body must be array'],
+    [{ stop: [''] }, '"stop.0" in the body must NOT have fewer than 1 characters'],
+    [{ stop: Array(17).fill('x') }, '"stop" in the body must NOT have more than 16 items'],
+    [{ baseURL: 'http://10.0.0.1' }, 'body has the unknown field "baseURL"'],
+    [{ tools: [] }, 'body has the unknown field "tools"'],
+    [{ max_tokens: 5 }, 'body has the unknown field "max_tokens"'],
+  ]
+  for (const stream of [false, true]) {
+    for (const [body, message] of wrong) {
+      const answer = await chat(ada, { stream, ...body })
+      t.equal(answer.status, 400, message)
+      const error = (await answer.json()) as { message: string; code: string }
+      t.equal(error.code, 'VALIDATION_ERROR')
+      t.ok(error.message.includes(message), `${error.message} names ${message}`)
+    }
+  }
+  for (const body of ['', '[]', 'null', '"x"', '{', '{"messages":[}', '1']) {
+    const answer = await chat(ada, {}, { body })
+    t.equal(answer.status, 400, body)
+    t.match(await answer.json(), { error: true, code: 'VALIDATION_ERROR' })
+  }
+  const large = await chat(ada, { messages: [{ role: 'user', content: 'x'.repeat(100_000) }] })
+  t.equal(large.status, 413)
+  t.match(await large.json(), { error: true, code: 'PAYLOAD_TOO_LARGE' })
+  const form = await chat(ada, {}, { headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+  t.equal(form.status, 415)
+  t.equal(acme.calls.length, 0)
+})
+
+t.test('names that mean something elsewhere are names of nothing here', async (t) => {
+  const acme = replying('x')
+  const node = await createAiNode({ providers: { acme } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  for (const provider of [
+    '__proto__',
+    'constructor',
+    'http://127.0.0.1:1',
+    '../acme',
+    'acme/large',
+    'ACME',
+  ]) {
+    const answer = await chat(ada, { provider })
+    t.equal(answer.status, 404, provider)
+  }
+  t.equal(acme.calls.length, 0)
+  const body = JSON.stringify(chatBody()).replace('{', '{"__proto__":{"provider":"other"},')
+  t.equal((await chat(ada, {}, { body })).status, 400)
+})
+
+t.test('a prompt of the default limit arrives whole', async (t) => {
+  const acme = replying('x')
+  const node = await createAiNode({ providers: { acme } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const content = 'é'.repeat(5 * 1024 * 1024 - 100)
+  t.equal((await chat(ada, { messages: [{ role: 'user', content }] })).status, 200)
+  t.equal(acme.last.request.messages[0]?.content, content)
+  t.equal((await chat(ada, { messages: [{ role: 'user', content: `${content}${content}` }] })).status, 413)
+})
