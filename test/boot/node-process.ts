@@ -52,10 +52,11 @@ export async function startNodeProcess(
   const file = join(folder, 'nodekeep.json')
   const whole = { data: './data', auth: { owner: wallet }, loader: shortLimits, ...configuration }
   await writeFile(file, JSON.stringify(whole, null, 2))
+  const { PATH, XDG_CACHE_HOME } = process.env
   const child = spawn(
     process.execPath,
     ['--conditions=nodekeep-source', cli, 'start', '--config', 'nodekeep.json', '--port', '0', ...args],
-    { cwd: folder, env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] },
+    { cwd: folder, env: { PATH, XDG_CACHE_HOME }, stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const output = { stdout: '', stderr: '' }
   const watchers = new Set<() => void>()

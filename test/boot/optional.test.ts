@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { test } from 'tap'
+import t from 'tap'
 import { configurationOf, failingPlugins, fixtures, idOf } from '../loader/failing-plugins.ts'
 import { fromFixtures, listPlugins, presets, signInOwner, startNodeProcess } from './node-process.ts'
 
@@ -13,8 +13,10 @@ const faulty = {
   'routes-too-late': /Register routes before setup ends/,
 }
 
+// Both at a time: most of it is waiting for what hangs.
+t.jobs = presets.length
 for (const preset of presets) {
-  test(`${preset.split('/').at(-1)} serves with every broken plugin beside it`, async (t) => {
+  t.test(`${preset.split('/').at(-1)} serves with every broken plugin beside it`, async (t) => {
     const broken = configurationOf(failingPlugins, false, ['healthy', 'probe'])
     const plugins = Object.fromEntries(
       Object.entries(broken.plugins as Record<string, { from: string }>).map(([id, entry]) => [

@@ -2,9 +2,12 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setImmediate, setInterval } from 'node:timers/promises'
-import { type Test, test } from 'tap'
+import t, { type Test, test } from 'tap'
 import { fixtures } from '../loader/failing-plugins.ts'
 import { fromFixtures, signInOwner, startNodeProcess } from './node-process.ts'
+
+// Two at a time: most of it is waiting for what hangs.
+t.jobs = 2
 
 async function start(t: Test, server: Record<string, unknown> = {}) {
   const from = join(fixtures, 'stopping')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { useExample } from './example.ts'
-import { packOutside } from './packages.ts'
+import { installPackages, packOutside } from './packages.ts'
 import { useStorageBackend } from './storage-backend.ts'
 import { followTutorial } from './tutorial.ts'
 
@@ -9,18 +9,22 @@ const timeout = 120_000
 t.setTimeout(3 * timeout)
 const outside = await packOutside(t)
 
-t.test('the example is tested, compiled and used outside the repository', { timeout }, async (t) => {
-  await useExample(t, outside)
-})
-
 t.test('the tutorial of the SDK works as it is written', { timeout }, async (t) => {
   await followTutorial(t, outside)
 })
 
-t.test(
-  'a storage backend by somebody else passes the suite and keeps the files of a node',
-  { timeout },
-  async (t) => {
-    await useStorageBackend(t, outside)
-  },
-)
+t.test('plugins by others are installed beside a node', { timeout: 2 * timeout }, async (t) => {
+  const installed = await installPackages(outside, [
+    '@nodekeep/kernel',
+    '@nodekeep/plugin-sdk',
+    '@nodekeep/files',
+    'nodekeep-hello-plugin',
+    'nodekeep-storage-sqlite',
+  ])
+  await t.test('the example is tested, compiled and used outside the repository', { timeout }, async (t) => {
+    await useExample(t, installed)
+  })
+  await t.test('a storage backend passes the suite and keeps the files of a node', { timeout }, async (t) => {
+    await useStorageBackend(t, installed)
+  })
+})

@@ -1,47 +1,39 @@
-import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { root } from '../run/command.ts'
-import { type Outside, tarball } from './packages.ts'
+import type { Installation } from './packages.ts'
 import { run, start } from './terminal.ts'
 
 const nodekeep = 'node_modules/.bin/nodekeep'
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 
 /**
- * Installs the storage backend of somebody else beside a node, tests and compiles a copy of it there, and keeps files
- * in it, over a restart.
+ * Tests and compiles a copy of somebody's storage backend beside a node that has it installed, and keeps files in it,
+ * over a restart.
  */
-export async function useStorageBackend(t: Test, outside: Outside): Promise<void> {
-  const folder = join(outside.folder, 'archive')
-  await mkdir(folder)
-  const packages = ['@nodekeep/kernel', '@nodekeep/plugin-sdk', '@nodekeep/files', 'nodekeep-storage-sqlite']
-  const tarballs = packages.map((name) => tarball(outside, name)).join(' ')
-  await writeFile(join(folder, 'package.json'), '{ "private": true }')
-  await run(folder, `npm install --prefer-offline --no-audit --no-fund ${tarballs}`)
-
-  const copy = join(folder, 'storage-backend')
-  await cp(join(root, 'examples/storage-backend'), copy, {
-    recursive: true,
-    filter: (source) => !/[\\/](node_modules|dist)$/.test(source),
-  })
+export async function useStorageBackend(t: Test, { folder, copyExample }: Installation): Promise<void> {
+  const copy = await copyExample('storage-backend')
   t.match(await run(copy, 'npm test'), /what was written is there after a close and a new start/)
   const libraries = join(root, 'node_modules')
   await run(copy, `${libraries}/.bin/tsc --typeRoots ${libraries}/@types`)
 
   await writeFile(
-    join(folder, 'nodekeep.json'),
+    join(folder, 'archive.json'),
     JSON.stringify({
+      data: './archive-data',
       server: { port: 0 },
       plugins: { files: true, 'storage-sqlite': { from: 'nodekeep-storage-sqlite' } },
       storage: { mounts: { '/': 'sqlite' } },
     }),
   )
   const bytes = Buffer.alloc(700_000, 'Files in one database. ')
-  const token = (await run(folder, `${nodekeep} session create --wallet ${wallet}`)).trim()
+  const token = (
+    await run(folder, `${nodekeep} session create --config archive.json --wallet ${wallet}`)
+  ).trim()
   const authorization = `Bearer ${token}`
 
-  const first = await start(t, folder, `exec ${nodekeep} start`)
+  const first = await start(t, folder, `exec ${nodekeep} start --config archive.json`)
   const form = new FormData()
   form.set('path', '/letters/to Grace.txt')
   form.set('file', new Blob([bytes]))
@@ -53,7 +45,7 @@ export async function useStorageBackend(t: Test, outside: Outside): Promise<void
   t.strictSame(await stored.json(), { success: true, path: '/letters/to Grace.txt' })
   t.equal(await first.stop(), 0)
 
-  const second = await start(t, folder, `exec ${nodekeep} start`)
+  const second = await start(t, folder, `exec ${nodekeep} start --config archive.json`)
   const call = (path: string) => fetch(new URL(path, second.url), { headers: { authorization } })
   t.match(await (await call('/readdir?path=/letters')).json(), [{ name: 'to Grace.txt', size: bytes.length }])
   const read = await call('/read?path=/letters/to%20Grace.txt')

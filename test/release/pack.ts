@@ -4,6 +4,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { root, runTool } from '../run/command.ts'
+import { tarballsVariable } from '../run/run-folder.ts'
 import type { Package } from '../walls/packages.ts'
 import { buildWorkspaces, workspaces } from './build.ts'
 import { publishedManifest } from './published-manifest.ts'
@@ -22,10 +23,21 @@ export async function packWorkspaces(folder: string): Promise<Map<string, string
     for (const inner of ['', ...workspaces().map((entry) => entry.folder)]) await linkLibraries(inner, staged)
     await buildWorkspaces(staged)
     await Promise.all(workspaces().map((entry) => stage(entry, join(staged, entry.folder))))
-    return await pack(staged, folder)
+    await pack(staged, folder)
+    return tarballsIn(folder)
   } finally {
     await rm(staged, { recursive: true, force: true })
   }
+}
+
+/**
+ * The tarballs for a test: those that were packed for all tests of this run, or else its own.
+ *
+ * @param folder where its own go
+ */
+export async function packedForTest(folder: string): Promise<Map<string, string>> {
+  const shared = process.env[tarballsVariable]
+  return shared === undefined ? packWorkspaces(folder) : tarballsIn(shared)
 }
 
 /** Lets the compiler find the libraries that the built declarations speak of. */
@@ -47,10 +59,14 @@ async function stage({ folder, manifest }: Package, staged: string): Promise<voi
   }
 }
 
-async function pack(staged: string, folder: string): Promise<Map<string, string>> {
+async function pack(staged: string, folder: string): Promise<void> {
   const folders = workspaces().map((entry) => join(staged, entry.folder))
   const { ok, output } = await runTool('npm', ['pack', ...folders, '--pack-destination', folder, '--silent'])
   if (!ok) throw new Error(`The packages could not be packed:\n${output}`)
+}
+
+/** Paths of tarballs in the folder that they were packed to, by the names of the packages. */
+function tarballsIn(folder: string): Map<string, string> {
   return new Map(
     workspaces().map(({ manifest: { name, version } }) => [
       name,

@@ -6,11 +6,11 @@ import t from 'tap'
 import { type Program, root, startProgram } from '../run/command.ts'
 import { checkInstalls } from '../walls/installs.ts'
 import { installConsumer } from './consumer.ts'
-import { packWorkspaces } from './pack.ts'
+import { packedForTest } from './pack.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'nodekeep-tarballs-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
-const consumer = await installConsumer(await packWorkspaces(folder))
+const consumer = await installConsumer(await packedForTest(folder))
 t.teardown(() => consumer.remove())
 
 t.test('installing the packages compiles and downloads nothing', async (t) => {

@@ -1,16 +1,19 @@
 /**
- * `npm test`: lint, types, walls, tests. It stops at the first step that fails.
+ * `npm test`: lint, types, walls, packages, tests. It stops at the first step that fails.
  * `npm test -- kernel/test/auth`: only the tests of these files and folders.
  */
 import { overBudget, seconds } from './budget.ts'
 import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
+import { makeRunFolder, tarballsVariable } from './run-folder.ts'
 import { runTests } from './tap.ts'
 
+const folder = await makeRunFolder()
 const steps = [
   { name: 'lint', tool: 'biome', args: ['check', '--error-on-warnings'] },
   { name: 'types', tool: 'tsc', args: ['--noEmit'] },
   { name: 'walls', tool: 'node', args: ['test/walls/check.ts'] },
+  { name: 'packages', tool: 'node', args: ['test/release/pack.ts', folder.tarballs] },
 ]
 
 const paths = process.argv.slice(2)
@@ -38,7 +41,8 @@ async function failingStep(): Promise<string | undefined> {
 
 async function test() {
   const since = performance.now()
-  const run = await runTests(paths, printFile)
+  const packed = paths.length > 0 ? {} : { [tarballsVariable]: folder.tarballs }
+  const run = await runTests(paths, { ...folder.env, ...packed }, printFile)
   console.log(`${run.failed ? 'FAIL' : 'ok  '} tests (${seconds(performance.now() - since)})`)
   if (run.failures) console.log(`\n${run.failures}`)
   for (const line of overBudget(run.files)) console.log(`warning: ${line}`)

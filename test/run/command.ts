@@ -23,10 +23,10 @@ export function startProgram(
   return spawn('/usr/bin/env', clean, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** Starts one of the repository's own tools at its root, with the Node that runs this. */
-export function startTool(tool: string, args: readonly string[]): Program {
+/** Starts one of the repository's own tools at its root, with the Node that runs this and further variables. */
+export function startTool(tool: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Program {
   const path = [dirname(process.execPath), join(root, 'node_modules/.bin'), process.env.PATH]
-  return startProgram(tool, args, { cwd: root, env: { ...process.env, PATH: path.join(delimiter) } })
+  return startProgram(tool, args, { cwd: root, env: { ...process.env, PATH: path.join(delimiter), ...env } })
 }
 
 /** What a program came to. */

@@ -15,10 +15,12 @@ export interface TestRun extends Counts {
  * Runs test files through tap.
  *
  * @param paths files, folders or patterns; none means all
+ * @param env further variables for the tests
  * @param onFile called for each file as it ends
  */
 export async function runTests(
   paths: readonly string[],
+  env: NodeJS.ProcessEnv,
   onFile: (result: FileResult) => void,
 ): Promise<TestRun> {
   await prepareTap()
@@ -31,7 +33,7 @@ export async function runTests(
   })
 
   const patterns = await Promise.all(paths.map(pattern))
-  const tap = startTool('tap', ['run', '--reporter=tap', ...patterns])
+  const tap = startTool('tap', ['run', '--reporter=tap', ...patterns], env)
   let complaints = ''
   tap.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaints += text
