@@ -1,0 +1,16 @@
+import { definePlugin, WasmRuntimes } from '@nodekeep/plugin-sdk'
+import { configuration } from './configuration.ts'
+import { NativeRuntime } from './runtime.ts'
+
+/** Contributes the wasm runtime `native`: exported functions, run by V8 in processes of their own. */
+export default definePlugin({
+  id: 'wasm-native',
+  description: 'Calls exported WebAssembly functions in sandbox processes.',
+  config: configuration,
+  contributes: { runtimes: WasmRuntimes },
+  setup({ id, config, log, runtimes, onStop }) {
+    const runtime = new NativeRuntime({ ...config, section: id, log })
+    onStop(() => runtime.stop())
+    runtimes.add('native', runtime)
+  },
+})

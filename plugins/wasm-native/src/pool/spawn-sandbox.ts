@@ -1,0 +1,39 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+
+export type SandboxChild = ChildProcessByStdio<Writable, Readable, Readable>
+
+const mebibyte = 2 ** 20
+const pageBytes = 65_536
+/** Bytes of a function's place in a table. */
+const elementBytes = 32
+/** For what the sandbox itself keeps on V8's heap, and values of modules that live there. */
+const heapBytes = 64 * mebibyte
+
+/**
+ * Starts a sandbox: an empty environment, no rights but to read its own files, and V8's own bounds on what a module
+ * can have.
+ */
+export function spawnSandbox(memoryBytes: number): SandboxChild {
+  // From sources this file is TypeScript, and so is the other one.
+  const main = import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js'
+  const flags = [
+    '--permission',
+    ...['../sandbox/', '../protocol/'].map((folder) => `--allow-fs-read=${pathOf(folder)}`),
+    `--wasm-max-mem-pages=${Math.floor(memoryBytes / pageBytes)}`,
+    `--wasm-max-table-size=${Math.floor(memoryBytes / elementBytes)}`,
+    `--max-old-space-size=${Math.ceil((heapBytes + memoryBytes) / mebibyte)}`,
+    '--v8-pool-size=1',
+  ]
+  return spawn(process.execPath, [...flags, pathOf(`../sandbox/${main}`), String(memoryBytes)], {
+    cwd: '/',
+    env: {},
+    stdio: ['pipe', 'pipe', 'pipe'],
+    windowsHide: true,
+  })
+}
+
+function pathOf(relative: string): string {
+  return fileURLToPath(new URL(relative, import.meta.url))
+}

@@ -1,0 +1,18 @@
+import type { Run } from './run.ts'
+
+/** Something that a sandbox was sent and has not answered yet. */
+export interface Step {
+  readonly kind: 'load' | Run['work']['kind']
+  /** On whose account it is; of a module that is loaded, whoever wanted it first. */
+  readonly run: Run
+  /** When the sandbox began with it, or with loading its module, as `performance.now()`; infinite before that. */
+  began: number
+  /** Whether the run was given to another sandbox, since this one is held up. */
+  moved: boolean
+  /** Milliseconds of processor time that the process had used when the step seemed to take long. */
+  suspectedAt: number | null
+}
+
+export function newStep(kind: Step['kind'], run: Run): Step {
+  return { kind, run, began: Number.POSITIVE_INFINITY, moved: false, suspectedAt: null }
+}

@@ -1,0 +1,54 @@
+import type {
+  WasmFunctionExport,
+  WasmLimits,
+  WasmModule,
+  WasmNumber,
+  WasmRuntime,
+} from '@nodekeep/plugin-sdk'
+import { Pool, type PoolSettings } from './pool/pool.ts'
+import { Run, type Work } from './pool/run.ts'
+import type { FunctionList } from './protocol/messages.ts'
+
+/** Calls exported functions in sandbox processes: each in a fresh instance, bounded in time and memory. */
+export class NativeRuntime implements WasmRuntime {
+  readonly supports = { functions: true, programs: false }
+  readonly #pool: Pool
+
+  constructor(settings: PoolSettings) {
+    this.#pool = new Pool(settings)
+  }
+
+  exports(
+    module: WasmModule,
+    limits: WasmLimits,
+    signal: AbortSignal,
+  ): Promise<readonly WasmFunctionExport[]> {
+    return this.#run<FunctionList>(module, { kind: 'list' }, limits, signal)
+  }
+
+  call(
+    module: WasmModule,
+    name: string,
+    args: readonly WasmNumber[],
+    limits: WasmLimits,
+    signal: AbortSignal,
+  ): Promise<readonly WasmNumber[]> {
+    return this.#run<readonly WasmNumber[]>(module, { kind: 'call', name, args }, limits, signal)
+  }
+
+  /** Ends every sandbox. Runs that have no answer yet fail. */
+  async stop(): Promise<void> {
+    await this.#pool.stop()
+  }
+
+  #run<T>(module: WasmModule, work: Work, limits: WasmLimits, signal: AbortSignal): Promise<T> {
+    if (signal.aborted) return Promise.reject(signal.reason)
+    return new Promise<T>((resolve, reject) => {
+      const run = new Run(module, work, limits, { resolve: resolve as (value: unknown) => void, reject })
+      const abort = () => this.#pool.abort(run, signal.reason)
+      signal.addEventListener('abort', abort, { once: true })
+      run.onSettled = () => signal.removeEventListener('abort', abort)
+      this.#pool.begin(run)
+    })
+  }
+}

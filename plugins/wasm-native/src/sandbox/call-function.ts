@@ -1,0 +1,62 @@
+import type { WasmNumber } from '@nodekeep/plugin-sdk'
+import { Aborted, abortImport } from './abort-import.ts'
+import { fitArguments } from './arguments.ts'
+import type { LoadedModule } from './loaded-module.ts'
+import { Refusal } from './refusal.ts'
+import { Exception, type Exports, Instance, RuntimeError } from './web-assembly.ts'
+
+type WasmFunction = (...args: readonly WasmNumber[]) => unknown
+
+/**
+ * Calls an exported function in an instance of its own, which nothing is left of afterwards.
+ *
+ * @throws Refusal
+ */
+export function callFunction(
+  { module, shape }: LoadedModule,
+  name: string,
+  args: readonly WasmNumber[],
+): readonly WasmNumber[] {
+  const type = shape.functions.get(name)
+  if (type === undefined) throw new Refusal('NOT_FOUND', 'The module exports no function of this name.')
+  if (type === null) {
+    throw new Refusal('VALIDATION_ERROR', 'The function takes or gives other values than numbers.')
+  }
+  const fitting = fitArguments(type, args)
+  try {
+    let exports: Exports = {}
+    const instance = new Instance(
+      module,
+      shape.imports.length === 0 ? undefined : abortImport(() => exports.memory),
+    )
+    exports = instance.exports
+    return resultsOf((exports[name] as WasmFunction)(...fitting), type.results.length)
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+/** V8 gives no result as undefined, one as itself, and several as an array. */
+function resultsOf(given: unknown, count: number): readonly WasmNumber[] {
+  const results = (count === 1 ? [given] : count === 0 ? [] : given) as readonly WasmNumber[]
+  return results.some((result) => typeof result === 'bigint') ? results.map(safeInteger) : results
+}
+
+function safeInteger(value: WasmNumber): WasmNumber {
+  const number = Number(value)
+  return typeof value === 'bigint' && Number.isSafeInteger(number) ? number : value
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Aborted) return trap(`abort: ${error.message}`)
+  if (error instanceof RuntimeError) return trap(error.message)
+  if (error instanceof Exception) return trap('it threw an exception that nothing caught')
+  const reason = error instanceof Error ? error.message : 'unknown reason'
+  // Of the stack, and of memory that could not be had.
+  if (!/stack/.test(reason)) return new Refusal('UNPROCESSABLE', `The memory limit was reached: ${reason}.`)
+  return trap('the stack is full (too deep a recursion)')
+}
+
+function trap(reason: string): Refusal {
+  return new Refusal('UNPROCESSABLE', `The function trapped: ${reason}.`)
+}

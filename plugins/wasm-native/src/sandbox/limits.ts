@@ -1,0 +1,40 @@
+import type { ByteReader } from './byte-reader.ts'
+import { skipConstantExpression } from './constant-expression.ts'
+import { readValueType } from './value-types.ts'
+
+const HAS_MAXIMUM = 1
+const HAS_PAGE_SIZE = 8
+const usualPageBytes = 65_536
+/** A table with a first value begins so, where others have the type of their elements. */
+const WITH_VALUE = 0x40
+
+/** How much of something there is at first, and at most; `null` when the module does not say. */
+export interface Extent {
+  readonly initial: number
+  readonly maximum: number | null
+}
+
+/** Reads the limits of a memory, in bytes. */
+export function readMemory(reader: ByteReader): Extent {
+  const { flags, initial, maximum } = readLimits(reader)
+  const pageBytes = (flags & HAS_PAGE_SIZE) === 0 ? usualPageBytes : 2 ** reader.unsigned()
+  return { initial: initial * pageBytes, maximum: maximum === null ? null : maximum * pageBytes }
+}
+
+/** Reads the limits of a table, in elements. */
+export function readTable(reader: ByteReader): Extent {
+  const start = reader.at
+  const withValue = reader.byte() === WITH_VALUE
+  if (withValue) reader.skip(1)
+  else reader.at = start
+  readValueType(reader)
+  const { initial, maximum } = readLimits(reader)
+  if (withValue) skipConstantExpression(reader)
+  return { initial, maximum }
+}
+
+function readLimits(reader: ByteReader): Extent & { readonly flags: number } {
+  const flags = reader.byte()
+  const initial = reader.unsigned()
+  return { flags, initial, maximum: (flags & HAS_MAXIMUM) === 0 ? null : reader.unsigned() }
+}

@@ -1,0 +1,63 @@
+import type { FunctionList } from '../protocol/messages.ts'
+import { checkMemoryDemand } from './memory-demand.ts'
+import { type ModuleShape, readModuleShape } from './module-shape.ts'
+import { Refusal } from './refusal.ts'
+import { type CompiledModule, CompileError, Module } from './web-assembly.ts'
+
+/** A module that was compiled, and what it says of itself. */
+export interface LoadedModule {
+  readonly module: CompiledModule
+  readonly shape: ModuleShape
+}
+
+/**
+ * Compiles a module.
+ *
+ * @throws Refusal when it is none, wants too much memory, or something that it can't have
+ */
+export function loadModule(bytes: Buffer, memoryBytes: number): LoadedModule {
+  const shape = shapeOf(bytes)
+  // First, for what V8 has to say of a memory that is too large sounds as if the module were no good.
+  if (shape !== null) checkMemoryDemand(shape, memoryBytes)
+  const module = compile(bytes)
+  if (shape === null) {
+    throw new Refusal('VALIDATION_ERROR', 'The module uses a form of the binary format that is unknown here.')
+  }
+  checkImports(shape)
+  return { module, shape }
+}
+
+/** Lists the exported functions that take and give numbers only. */
+export function listFunctions({ shape }: LoadedModule): FunctionList {
+  return [...shape.functions].flatMap(([name, type]) => (type === null ? [] : [{ name, ...type }]))
+}
+
+function shapeOf(bytes: Buffer): ModuleShape | null {
+  try {
+    return readModuleShape(bytes)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+function compile(bytes: Buffer): CompiledModule {
+  try {
+    return new Module(bytes)
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error
+    const reason = error.message.replace(/^WebAssembly\.Module\(\): /, '')
+    throw new Refusal('VALIDATION_ERROR', `The module is not valid WebAssembly: ${reason}.`)
+  }
+}
+
+function checkImports({ imports }: ModuleShape): void {
+  const unknown = imports.find(
+    ({ module, name, kind }) => module !== 'env' || name !== 'abort' || kind !== 'function',
+  )
+  if (unknown === undefined) return
+  throw new Refusal(
+    'VALIDATION_ERROR',
+    `The module imports the ${unknown.kind} "${unknown.module}.${unknown.name}". There are no imports but AssemblyScript's function "env.abort".`,
+  )
+}

@@ -1,0 +1,38 @@
+/**
+ * The process in which modules run. It reads steps from its standard input and answers on its standard output, waits
+ * for nothing else, and ends when the input does.
+ */
+import { readSync, writeSync } from 'node:fs'
+import { FrameSplitter } from '../protocol/frame-splitter.ts'
+import { FrameWriter } from '../protocol/frame-writer.ts'
+import { Answer, largestRequest } from '../protocol/messages.ts'
+import { Steps } from './steps.ts'
+
+const input = 0
+const output = 1
+
+// A signal for the whole group, such as Ctrl+C, is the node's to answer: it ends its sandboxes when it ends.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+
+const steps = new Steps(Number(process.argv[2]))
+const answers = new FrameWriter()
+const frames = new FrameSplitter(largestRequest)
+const chunk = Buffer.allocUnsafeSlow(64 * 1024)
+
+answers.begin(Answer.ready)
+answers.finish()
+send()
+for (let size = readSync(input, chunk); size > 0; size = readSync(input, chunk)) {
+  frames.push(chunk.subarray(0, size), (frame) => {
+    steps.take(frame, answers)
+    // Each for itself: from what has been answered the node knows which step runs.
+    send()
+  })
+}
+// Nothing is to run any more, whatever the signals' handlers would wait for.
+process.exit(0)
+
+function send(): void {
+  const bytes = answers.take()
+  for (let sent = 0; sent < bytes.length; ) sent += writeSync(output, bytes, sent)
+}

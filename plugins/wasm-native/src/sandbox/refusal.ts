@@ -1,0 +1,11 @@
+import type { Failure } from '../protocol/messages.ts'
+
+/** Ends a step with a failure that its caller is told. */
+export class Refusal extends Error implements Failure {
+  readonly code: Failure['code']
+
+  constructor(code: Failure['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}

@@ -1,0 +1,71 @@
+import type { FrameReader } from '../protocol/frame-reader.ts'
+import type { FrameWriter } from '../protocol/frame-writer.ts'
+import { Answer, failureCodes, largestAnswer, Request } from '../protocol/messages.ts'
+import { readValues, writeValues } from '../protocol/values.ts'
+import { callFunction } from './call-function.ts'
+import { type LoadedModule, listFunctions, loadModule } from './loaded-module.ts'
+import { Refusal } from './refusal.ts'
+
+/** Does what the node asks for, one step after the other. */
+export class Steps {
+  readonly #memoryBytes: number
+  readonly #modules = new Map<number, LoadedModule>()
+
+  /** @param memoryBytes what a module's memories and tables may take together */
+  constructor(memoryBytes: number) {
+    this.#memoryBytes = memoryBytes
+  }
+
+  /** Takes a step and writes its answer, if it has one. */
+  take(request: FrameReader, answer: FrameWriter): void {
+    const began = performance.now()
+    const elapsed = () => Math.round((performance.now() - began) * 1000)
+    try {
+      if (request.kind === Request.forget) this.#modules.delete(request.uint32())
+      if (request.kind === Request.load) this.#load(request, elapsed, answer)
+      if (request.kind === Request.call) this.#call(request, elapsed, answer)
+      if (request.kind === Request.list) this.#list(request, elapsed, answer)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      answer.begin(Answer.failed)
+      answer.uint32(elapsed())
+      answer.uint8(failureCodes.indexOf(error.code))
+      answer.text(error.message.slice(0, 2000))
+      answer.finish()
+    }
+  }
+
+  #load(request: FrameReader, elapsed: () => number, answer: FrameWriter): void {
+    const number = request.uint32()
+    this.#modules.set(number, loadModule(request.rest(), this.#memoryBytes))
+    answer.begin(Answer.done)
+    answer.uint32(elapsed())
+    writeValues(answer, [])
+    answer.finish()
+  }
+
+  #call(request: FrameReader, elapsed: () => number, answer: FrameWriter): void {
+    const results = callFunction(this.#module(request), request.text(), readValues(request))
+    answer.begin(Answer.done)
+    answer.uint32(elapsed())
+    writeValues(answer, results)
+    answer.finish()
+  }
+
+  #list(request: FrameReader, elapsed: () => number, answer: FrameWriter): void {
+    const list = JSON.stringify(listFunctions(this.#module(request)))
+    if (list.length * 3 > largestAnswer - 100) {
+      throw new Refusal('UNPROCESSABLE', 'The module exports more functions than can be listed.')
+    }
+    answer.begin(Answer.listed)
+    answer.uint32(elapsed())
+    answer.text(list)
+    answer.finish()
+  }
+
+  #module(request: FrameReader): LoadedModule {
+    const loaded = this.#modules.get(request.uint32())
+    if (loaded === undefined) throw new Error('A module was not loaded.')
+    return loaded
+  }
+}
