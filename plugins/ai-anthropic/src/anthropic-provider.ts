@@ -46,7 +46,7 @@ export class AnthropicProvider implements AiProvider {
       const found = new Set<string>()
       for await (const { id } of models.list({ limit: 1000 }, { signal })) {
         if (found.size >= mostModels || found.has(id)) break
-        found.add(id)
+        if (typeof id === 'string' && id !== '') found.add(id)
       }
       return [...found]
     } catch (error) {

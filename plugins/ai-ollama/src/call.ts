@@ -1,0 +1,90 @@
+import { modelServerError } from '@nodekeep/plugin-sdk'
+import { readWithin } from './bounded-text.ts'
+import { type Place, refusalError } from './failure.ts'
+import { linesWithin } from './lines.ts'
+
+const longestLine = 4 * 1024 * 1024
+const largestList = 8 * 1024 * 1024
+const largestError = 64 * 1024
+/** How long a connection may stay open after the end of its answer. */
+const longestEndMs = 1000
+
+/**
+ * One call of the server. The SDK can't end a call whose answer has not begun, goes on with what it can't read, writes
+ * that to the console, holds lines of any length, and drops when to try again. Its `fetch` sees to that here.
+ */
+export class Call {
+  readonly #place: Place
+  readonly #signal: AbortSignal
+  readonly #ending = new AbortController()
+  #lines: AsyncGenerator<string> | undefined
+
+  constructor(place: Place, signal: AbortSignal) {
+    this.#place = place
+    this.#signal = AbortSignal.any([signal, this.#ending.signal])
+  }
+
+  /** For the SDK. Throws NodekeepError for an answer that is an error. */
+  readonly fetch: typeof fetch = async (input, init = {}) => {
+    const { method, body } = init
+    const response = await fetch(input, {
+      ...(method && { method }),
+      ...(body && { body }),
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'Nodekeep',
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      redirect: 'manual',
+      signal: this.#signal,
+    })
+    const { ok, status, headers } = response
+    const answer: AsyncIterable<Uint8Array> = response.body ?? ReadableStream.from([])
+    if (!ok) {
+      const said = await readWithin(answer, largestError).catch(() => '')
+      throw refusalError(this.#place, { status, said, retryAfter: headers.get('retry-after') })
+    }
+    if (method !== 'POST') return new Response(await readWithin(answer, largestList), { headers })
+    this.#lines = linesWithin(answer, longestLine)
+    return new Response(ReadableStream.from(this.#pieces(this.#lines)), { headers })
+  }
+
+  async *#pieces(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+    for await (const line of lines) {
+      const error = errorIn(line)
+      if (error !== undefined) {
+        throw modelServerError(this.#place.name, { status: 500, cause: new Error(error.slice(0, 500)) })
+      }
+      yield Buffer.from(`${line}\n`)
+    }
+  }
+
+  /** Reads what comes after the last line, so that the connection can be used again. The SDK stops before. */
+  async finish(): Promise<void> {
+    const patience = setTimeout(() => this.end(), longestEndMs)
+    try {
+      while ((await this.#lines?.next())?.done === false);
+    } catch {
+      // After its end, nothing can happen to a reply.
+    } finally {
+      clearTimeout(patience)
+    }
+  }
+
+  /** Ends the call at the server; nothing where it has ended. */
+  end(): void {
+    this.#ending.abort()
+  }
+}
+
+/** What a line says of an error in mid-reply (Ollama's page "Errors"). */
+function errorIn(line: string): string | undefined {
+  let piece: unknown
+  try {
+    piece = JSON.parse(line)
+  } catch {
+    // Refused below, like all that is no object: without its text, which the log has no use for.
+  }
+  if (typeof piece !== 'object' || piece === null) throw new Error('A line of the answer is no JSON object.')
+  return 'error' in piece ? String(piece.error) : undefined
+}

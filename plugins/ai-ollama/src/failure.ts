@@ -1,0 +1,50 @@
+import { modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
+
+/** Who failed, and where its owner would mend it. */
+export interface Place {
+  /** The name under which people ask for the provider. */
+  readonly name: string
+  /** The configuration section. */
+  readonly section: string
+}
+
+/** An answer of the server that is an error. */
+export interface Refusal {
+  readonly status: number
+  readonly said: string
+  readonly retryAfter: string | null
+}
+
+/** Turns an answer of the server into the error of the contract. */
+export function refusalError({ name, section }: Place, { status, said, retryAfter }: Refusal): NodekeepError {
+  const message = messageIn(said)
+  const cause = new Error(`status ${status}: ${message.slice(0, 500)}`)
+  const permanently = (text: string) => new NodekeepError('UPSTREAM_ERROR', text, { cause, permanent: true })
+  if (status >= 300 && status < 400) {
+    return permanently(
+      `The AI provider "${name}" has moved. This node's owner has to correct ${section}.host.`,
+    )
+  }
+  // No key is sent: these come from models that Ollama runs elsewhere, and from what stands before the server.
+  if (status === 401 || status === 403) {
+    return permanently(`The AI provider "${name}" needs a sign-in for this. Its owner has to sign in there.`)
+  }
+  return modelServerError(name, { status, message, retryAfter, cause })
+}
+
+/** Turns what the SDK or a connection throws into the error of the contract. */
+export function connectionError({ name }: Place, thrown: unknown): NodekeepError {
+  const { code } = ((thrown as Error | undefined)?.cause ?? {}) as { code?: unknown }
+  const late = /^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$/.test(String(code))
+  return modelServerError(name, { ...(late && { status: 504 }), cause: thrown })
+}
+
+/** Ollama says `{ "error": "…" }`. */
+function messageIn(said: string): string {
+  try {
+    const { error } = JSON.parse(said) as { error?: unknown }
+    return typeof error === 'string' ? error : ''
+  } catch {
+    return ''
+  }
+}

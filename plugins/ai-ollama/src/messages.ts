@@ -1,0 +1,64 @@
+import type { ChatMessage, ChatToolCall } from '@nodekeep/plugin-sdk'
+import type { Message, ToolCall } from 'ollama/browser'
+import { imageData } from './image.ts'
+
+/** A message of the wire. The SDK's types lack the ids, which servers have had since version 0.12.10. */
+type WireMessage = Message & { readonly tool_call_id?: string }
+
+/**
+ * A conversation as Ollama takes it. It knows one text for each message, beside which its images stand, and wants to
+ * have the name of the tool in its answer.
+ *
+ * @throws NodekeepError VALIDATION_ERROR for an image that can't be sent
+ */
+export function conversation(messages: readonly ChatMessage[]): WireMessage[] {
+  const names = new Map<string, string>()
+  return messages.map((message): WireMessage => {
+    switch (message.role) {
+      case 'tool': {
+        const { toolCallId, content } = message
+        const name = names.get(toolCallId)
+        return {
+          role: 'tool',
+          content,
+          tool_call_id: toolCallId,
+          ...(name !== undefined && { tool_name: name }),
+        }
+      }
+      case 'assistant': {
+        const { content, toolCalls = [] } = message
+        for (const { id, name } of toolCalls) names.set(id, name)
+        return {
+          role: 'assistant',
+          content,
+          ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(toolCall) }),
+        }
+      }
+      default:
+        return spoken(message)
+    }
+  })
+}
+
+function spoken({ role, content }: Extract<ChatMessage, { role: 'system' | 'user' }>): Message {
+  if (typeof content === 'string') return { role, content }
+  const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  const images = content.flatMap((part) => (part.type === 'image' ? [imageData(part.url)] : []))
+  return { role, content: text.join('\n'), ...(images.length > 0 && { images }) }
+}
+
+function toolCall({ id, name, arguments: text }: ChatToolCall): ToolCall & { id: string } {
+  return { id, function: { name, arguments: argumentsOf(text) } }
+}
+
+/** Ollama takes nothing but an object. What a model wrote wrong is wrapped in one, so that it sees it. */
+function argumentsOf(text: string): Record<string, unknown> {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  } catch {
+    // Wrapped below, like all that is no object.
+  }
+  return { INVALID_JSON: text }
+}

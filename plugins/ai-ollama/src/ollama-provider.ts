@@ -1,0 +1,68 @@
+import { type AiProvider, type ChatDelta, type ChatRequest, isNodekeepError } from '@nodekeep/plugin-sdk'
+import type { Ollama } from 'ollama/browser'
+import { Call } from './call.ts'
+import { connectionError, type Place } from './failure.ts'
+import { leavable } from './leavable.ts'
+import { readReply } from './reply.ts'
+import { chatParameters } from './request.ts'
+
+/** What the provider works with. */
+export interface OllamaProviderOptions extends Place {
+  /** Where the server answers, in any form that the SDK takes. */
+  readonly host: string
+}
+
+/** Models of an Ollama server, by its official SDK. */
+export class OllamaProvider implements AiProvider {
+  readonly supports = { tools: true, images: true, json: true }
+  readonly #options: OllamaProviderOptions
+
+  constructor(options: OllamaProviderOptions) {
+    this.#options = options
+  }
+
+  async models(signal: AbortSignal): Promise<string[]> {
+    try {
+      signal.throwIfAborted()
+      const server = await this.#server(new Call(this.#options, signal))
+      const { models } = await server.list()
+      const names = models.map(({ name, model }) => name ?? model)
+      return [...new Set(names.filter((name) => typeof name === 'string' && name !== ''))]
+    } catch (error) {
+      throw this.#explain(error, signal)
+    }
+  }
+
+  chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
+    return leavable(signal, (ending) => this.#reply(request, ending))
+  }
+
+  async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
+    const call = new Call(this.#options, signal)
+    try {
+      signal.throwIfAborted()
+      const parameters = chatParameters(request)
+      const server = await this.#server(call)
+      yield* readReply(await server.chat(parameters))
+      await call.finish()
+    } catch (error) {
+      throw this.#explain(error, signal)
+    } finally {
+      call.end()
+    }
+  }
+
+  /**
+   * The SDK is loaded when it is first needed. Not its variant for Node: that one takes an image for the name of a file
+   * if there is one, and sends the file.
+   */
+  async #server({ fetch }: Call): Promise<Ollama> {
+    const { Ollama } = await import('ollama/browser')
+    return new Ollama({ host: this.#options.host, fetch })
+  }
+
+  #explain(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason
+    return isNodekeepError(error) ? error : connectionError(this.#options, error)
+  }
+}

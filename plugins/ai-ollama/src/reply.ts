@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
+import type { ChatResponse, ToolCall } from 'ollama/browser'
+
+/** A piece of a reply. Nothing of it is sure to be there. */
+type Piece = Partial<ChatResponse>
+
+/** Reads the pieces of a reply. The SDK's loop ends after the one that says `done`, or throws. */
+export async function* readReply(pieces: AsyncIterable<Piece>): AsyncGenerator<ChatDelta> {
+  let calls = 0
+  for await (const piece of pieces) {
+    const { content, thinking, tool_calls: called } = piece.message ?? {}
+    // Thoughts are not part of the reply, but show that the model is at work.
+    if (content || thinking) yield { type: 'text', text: content ?? '' }
+    for (const call of called ?? []) {
+      yield readCall(call, calls)
+      calls += 1
+    }
+    if (piece.done !== true) continue
+    yield* readUsage(piece)
+    yield { type: 'finish', reason: finishReason(piece.done_reason, calls > 0) }
+  }
+}
+
+/** A call comes whole. Servers before version 0.12.10 give it no id. */
+function readCall(
+  { id, function: { name, arguments: args } }: ToolCall & { id?: string },
+  index: number,
+): ChatDelta {
+  return {
+    type: 'tool_call',
+    index,
+    id: id || `call_${randomUUID()}`,
+    name,
+    arguments: JSON.stringify(args ?? {}),
+  }
+}
+
+/** A count of 0 is left out on the wire. */
+function* readUsage({ prompt_eval_count: input, eval_count: output }: Piece): Iterable<ChatDelta> {
+  if (input === undefined && output === undefined) return
+  yield { type: 'usage', inputTokens: input ?? 0, outputTokens: output ?? 0 }
+}
+
+function finishReason(reason: string | undefined, hasCalls: boolean): ChatFinishReason {
+  if (reason === 'length') return 'length'
+  return hasCalls ? 'tool_calls' : 'stop'
+}

@@ -1,0 +1,44 @@
+import type { ChatRequest, ChatTool } from '@nodekeep/plugin-sdk'
+import type { ChatRequest as OllamaRequest, Options, Tool } from 'ollama/browser'
+import { conversation } from './messages.ts'
+
+/**
+ * The body of `POST /api/chat` (Ollama's API reference, "Generate a chat message").
+ *
+ * @throws NodekeepError VALIDATION_ERROR for what can't be sent
+ */
+export function chatParameters(request: ChatRequest): OllamaRequest & { stream: true } {
+  const { model, messages, json } = request
+  const tools = offeredTools(request)
+  const options = sampling(request)
+  return {
+    model,
+    messages: conversation(messages),
+    stream: true,
+    ...(tools.length > 0 && { tools: tools.map(tool) }),
+    ...(Object.keys(options).length > 0 && { options }),
+    ...(json && { format: json.schema ?? 'json' }),
+  }
+}
+
+/** Ollama has no word for the choice of a tool: it is offered what may be called, and calls it or not. */
+function offeredTools({ tools = [], toolChoice }: ChatRequest): readonly ChatTool[] {
+  if (toolChoice === 'none') return []
+  return typeof toolChoice === 'object' ? tools.filter(({ name }) => name === toolChoice.name) : tools
+}
+
+function tool({ name, description, parameters }: ChatTool): Tool {
+  return {
+    type: 'function',
+    function: { name, ...(description !== undefined && { description }), parameters: { ...parameters } },
+  }
+}
+
+function sampling({ maxTokens, temperature, topP, stop }: ChatRequest): Partial<Options> {
+  return {
+    ...(maxTokens !== undefined && { num_predict: maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(stop?.length && { stop: [...stop] }),
+  }
+}

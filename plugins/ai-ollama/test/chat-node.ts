@@ -1,0 +1,71 @@
+import { createTestNode, type TestNode } from '@nodekeep/kernel/testing'
+import { type AiProvider, AiProviders, definePlugin, type RegistryReader } from '@nodekeep/plugin-sdk'
+import type { Test } from 'tap'
+import aiOllama from '../src/index.ts'
+import { type OllamaServer, startOllamaServer } from './ollama-server.ts'
+
+/** A node with the plugin, and the server that it asks. */
+export interface ChatNode {
+  readonly node: TestNode
+  readonly server: OllamaServer
+  /** The provider `ollama`. */
+  readonly provider: AiProvider
+  readonly providers: RegistryReader<AiProvider>
+  /** Everything that the node logged, at the lowest level. */
+  readonly log: string[]
+  close(): Promise<void>
+}
+
+/**
+ * Boots a node with the plugin.
+ *
+ * @param section changes to the plugin's configuration
+ */
+export async function startChatNode(section: object = {}): Promise<ChatNode> {
+  const server = await startOllamaServer()
+  const config = { 'ai-ollama': { host: server.url, ...section } }
+  const started = await startNode(config).catch(async (error) => {
+    await server.close()
+    throw error
+  })
+  const provider = started.providers.get('ollama')
+  if (provider === undefined) throw new Error('The plugin did not add "ollama".')
+  return {
+    ...started,
+    server,
+    provider,
+    async close() {
+      await started.node.stop()
+      await server.close()
+    },
+  }
+}
+
+/** A node with the plugin and this configuration, and a look at the providers that there are. */
+export async function startNode(config: Record<string, unknown>, environment: Record<string, string> = {}) {
+  let providers: RegistryReader<AiProvider> | undefined
+  const reader = definePlugin({
+    id: 'reader',
+    requires: { all: AiProviders },
+    setup({ all }) {
+      providers = all
+    },
+  })
+  const log: string[] = []
+  const node = await createTestNode({
+    plugins: [aiOllama, reader],
+    config,
+    environment,
+    logLevel: 'trace',
+    onLog: (line) => log.push(line),
+  })
+  if (providers === undefined) throw new Error('Nobody read the registry.')
+  return { node, providers, log }
+}
+
+/** The same, closed when the test ends. */
+export async function chatNode(t: Test, section: object = {}): Promise<ChatNode> {
+  const started = await startChatNode(section)
+  t.teardown(() => started.close())
+  return started
+}

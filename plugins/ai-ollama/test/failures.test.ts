@@ -1,0 +1,111 @@
+import { test } from 'tap'
+import { chatNode } from './chat-node.ts'
+import { chatError } from './chatting.ts'
+import { startOllamaServer } from './ollama-server.ts'
+import { textLines } from './ollama-wire.ts'
+
+const now = () => new AbortController().signal
+
+test('redirects are not followed', async (t) => {
+  const other = await startOllamaServer()
+  t.teardown(() => other.close())
+  const { provider, server } = await chatNode(t)
+  server.answer((response, { url }) => {
+    response.writeHead(307, { location: `${other.url}${url}` }).end()
+  })
+  const moved = {
+    code: 'UPSTREAM_ERROR',
+    permanent: true,
+    message: /has moved\. This node's owner has to correct ai-ollama\.host\.$/,
+  }
+  t.match(await chatError(provider), moved)
+  await t.rejects(provider.models(now()), moved)
+  t.same(other.headers(), {}, 'nobody has asked there')
+})
+
+test('a model that is not there is not found', async (t) => {
+  const { provider } = await chatNode(t)
+  t.match(await chatError(provider, { model: 'no-such-model' }), { code: 'NOT_FOUND', permanent: true })
+})
+
+test('what the server says about a request is passed on', async (t) => {
+  const { provider, server } = await chatNode(t)
+  for (const [body, message] of [
+    ['{"error":"llama3.2 does not support tools"}', /It says: llama3\.2 does not support tools$/],
+    ['{"error":{"no":"text"}}', /It gives no reason\.$/],
+    ['400 bad request', /It gives no reason\.$/],
+    ['', /It gives no reason\.$/],
+  ] as const) {
+    server.answer((response) => {
+      response.writeHead(400).end(body)
+    })
+    t.match(await chatError(provider), { code: 'VALIDATION_ERROR', permanent: true, message })
+  }
+})
+
+test('a sign-in that is missing at the server is not called a key', async (t) => {
+  const { provider, server } = await chatNode(t)
+  for (const status of [401, 403]) {
+    server.play({ kind: 'status', status })
+    t.match(await chatError(provider), {
+      code: 'UPSTREAM_ERROR',
+      permanent: true,
+      message: 'The AI provider "ollama" needs a sign-in for this. Its owner has to sign in there.',
+    })
+  }
+})
+
+test('an error in mid-reply is an upstream error, and the log has the reason', async (t) => {
+  const { provider, server } = await chatNode(t)
+  server.answer((response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+    response.end([...textLines(['Li']), '{"error":"llama runner process has terminated"}\n'].join(''))
+  })
+  const { code, message, cause } = await chatError(provider)
+  t.equal(code, 'UPSTREAM_ERROR')
+  t.notMatch(message, 'runner')
+  t.match(String(cause), 'llama runner process has terminated')
+})
+
+test('an answer without an end is not held in memory', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const asking = [() => chatError(provider), () => t.rejects(provider.models(now()))]
+  for (const ask of asking) {
+    for (const status of [200, 400]) {
+      let sent = 0
+      const closed = new Promise<void>((resolve) => {
+        server.answer((response) => {
+          response.writeHead(status, { 'content-type': 'application/json' })
+          const piece = 'x'.repeat(65536)
+          const go = () => {
+            while (!response.destroyed) {
+              sent += piece.length
+              if (!response.write(piece)) return
+            }
+          }
+          response.on('drain', go)
+          response.once('close', resolve)
+          go()
+        })
+      })
+      await ask()
+      await closed
+      t.ok(sent < 32 * 1024 * 1024, `${sent} bytes were taken`)
+    }
+  }
+})
+
+test('a list that makes no sense is an upstream error', async (t) => {
+  const { provider, server } = await chatNode(t)
+  for (const body of ['', 'null', '{}', '{"models":7}', '{"models":[null]}', '<h1>It works!</h1>']) {
+    server.answer((response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+    })
+    await t.rejects(provider.models(now()), { code: 'UPSTREAM_ERROR' }, body)
+  }
+  server.answer((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end('{"models":[{},{"name":7},{"model":"a"},{"name":"b","model":"c"},{"name":"a"}]}')
+  })
+  t.same(await provider.models(now()), ['a', 'b'], 'what has no name is left out')
+})

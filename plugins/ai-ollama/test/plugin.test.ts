@@ -1,0 +1,57 @@
+import { test } from 'tap'
+import { startNode } from './chat-node.ts'
+import { chat, textOf } from './chatting.ts'
+import { models, startOllamaServer } from './ollama-server.ts'
+
+const now = () => new AbortController().signal
+
+test("the server is found in every form that Ollama's tools take", async (t) => {
+  const server = await startOllamaServer()
+  t.teardown(() => server.close())
+  const { host, port } = new URL(server.url)
+  for (const [section, environment] of [
+    [{ host }, {}],
+    [{ host: `http://${host}/` }, {}],
+    [{ host: `localhost:${port}` }, {}],
+    [{ host: `:${port}` }, {}],
+    [{ host: `\t${host}\n` }, {}],
+    [{}, { NODEKEEP_AI_OLLAMA__HOST: host }],
+    [{ host: '$' + '{OLLAMA_HOST}' }, { OLLAMA_HOST: host }],
+  ] as const) {
+    const { node, providers } = await startNode({ 'ai-ollama': section }, environment)
+    t.same(await providers.get('ollama')?.models(now()), models, JSON.stringify([section, environment]))
+    await node.stop()
+  }
+})
+
+test('what is no address of a server stops the start, and is not repeated', async (t) => {
+  for (const host of ['ftp://nas.local', 'unix:///run/ollama.sock', 'http://', '::1', 'nas:port']) {
+    await t.rejects(startNode({ 'ai-ollama': { host } }), /ai-ollama\.host must be an address, such as/, host)
+  }
+  for (const host of ['http://user:s3cret@nas', 'user:s3cret@nas:11434', 'nas/?key=s3cret', 'nas#s3cret']) {
+    const failed = await startNode({ 'ai-ollama': { host } }).catch(String)
+    t.match(failed, /ai-ollama\.host must be an address without user/, host)
+    t.notMatch(failed, 's3cret')
+  }
+  const { node } = await startNode({ 'ai-ollama': { host: '' } })
+  await node.stop()
+})
+
+test('several instances have names and servers of their own', async (t) => {
+  const [first, second] = [await startOllamaServer(), await startOllamaServer()]
+  t.teardown(() => Promise.all([first.close(), second.close()]))
+  const { node, providers } = await startNode({
+    plugins: { workshop: { from: 'ai-ollama' }, 'ai-attic': { from: 'ai-ollama' } },
+    'ai-ollama': { host: first.url },
+    workshop: { host: second.url },
+    'ai-attic': { host: second.url },
+  })
+  t.teardown(() => node.stop())
+  t.same(providers.names().sort(), ['attic', 'ollama', 'workshop'])
+  for (const name of ['ollama', 'workshop', 'attic']) {
+    const provider = providers.get(name)
+    if (provider === undefined) throw new Error(`${name} is missing.`)
+    t.equal(textOf(await chat(provider)), 'Hello.')
+  }
+  t.same([first.chats(), second.chats()], [1, 2])
+})

@@ -1,0 +1,140 @@
+import { once } from 'node:events'
+import { test } from 'tap'
+import { chatNode } from './chat-node.ts'
+import { chat, chatError, textOf } from './chatting.ts'
+import type { Answer } from './ollama-server.ts'
+import { callLine, lastLine, line, replyLines, textLines } from './ollama-wire.ts'
+
+const lines =
+  (...all: readonly string[]): Answer =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(all.join(''))
+  }
+
+test('thoughts are not part of the reply', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const thinking = line({ message: { role: 'assistant', content: '', thinking: 'Peru…' }, done: false })
+  server.answer(lines(thinking, ...textLines(['', 'Lima']), lastLine({})))
+  const deltas = await chat(provider)
+  t.same(deltas, [
+    { type: 'text', text: '' },
+    { type: 'text', text: 'Lima' },
+    { type: 'finish', reason: 'stop' },
+  ])
+})
+
+test('every reason to end has its word', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const call = callLine({ id: 'call_1', name: 'clock', arguments: '{}' }, 0)
+  for (const [begin, end, reason] of [
+    ['', { done_reason: 'stop' }, 'stop'],
+    ['', { done_reason: 'length' }, 'length'],
+    ['', { done_reason: 'load' }, 'stop'],
+    ['', { done_reason: undefined }, 'stop'],
+    [call, { done_reason: 'stop' }, 'tool_calls'],
+    [call, { done_reason: 'length' }, 'length'],
+  ] as const) {
+    server.answer(lines(begin, lastLine(end)))
+    t.same((await chat(provider)).at(-1), { type: 'finish', reason })
+  }
+})
+
+test('a call of a tool without an id gets one', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const calls = ['look', 'clock'].map((name) => ({ function: { name, arguments: { at: 'map' } } }))
+  const called = line({ message: { role: 'assistant', content: '', tool_calls: calls }, done: false })
+  server.answer(lines(called, called, lastLine({})))
+  const ids = new Set<string>()
+  const heard = (await chat(provider)).flatMap((delta) => {
+    if (delta.type !== 'tool_call') return []
+    ids.add(delta.id ?? '')
+    return [[delta.index, delta.name, delta.arguments]]
+  })
+  t.same(heard, [
+    [0, 'look', '{"at":"map"}'],
+    [1, 'clock', '{"at":"map"}'],
+    [2, 'look', '{"at":"map"}'],
+    [3, 'clock', '{"at":"map"}'],
+  ])
+  t.equal(ids.size, 4)
+})
+
+test('a count of tokens that is missing is 0, and none where both are', async (t) => {
+  const { provider, server } = await chatNode(t)
+  for (const [counts, usages] of [
+    [{ prompt_eval_count: 11, eval_count: 7 }, [{ type: 'usage', inputTokens: 11, outputTokens: 7 }]],
+    [{ eval_count: 7 }, [{ type: 'usage', inputTokens: 0, outputTokens: 7 }]],
+    [{}, []],
+  ] as const) {
+    server.answer(lines(lastLine(counts)))
+    t.same(
+      (await chat(provider)).filter(({ type }) => type === 'usage'),
+      usages,
+    )
+  }
+})
+
+test('line ends of any kind are ends, and the last one may be missing', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const whole = replyLines({ kind: 'reply', text: ['Li', 'ma'], finish: 'stop' })
+  server.answer(lines('\n', ...whole.map((text) => `${text.trim()}\r\n\r\n`)))
+  t.equal(textOf(await chat(provider)), 'Lima')
+  server.answer(lines(whole.join('').trim()))
+  t.equal(textOf(await chat(provider)), 'Lima')
+})
+
+test('connections are used again', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const sockets = new Set<unknown>()
+  server.answer((response, request) => {
+    sockets.add(request.socket)
+    lines(...replyLines({ kind: 'reply', text: ['Lima'], finish: 'stop' }))(response, request)
+  })
+  for (let chats = 0; chats < 5; chats += 1) await chat(provider)
+  t.ok(sockets.size < 5, `${sockets.size} connections`)
+})
+
+test('a server that keeps the connection open after the end does not keep the chat', async (t) => {
+  const { provider, server } = await chatNode(t)
+  let closed: Promise<unknown> | undefined
+  server.answer((response) => {
+    closed = once(response, 'close')
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+    response.write([...textLines(['Lima']), lastLine({})].join(''))
+  })
+  t.same((await chat(provider)).at(-1), { type: 'finish', reason: 'stop' })
+  await closed
+})
+
+test('who leaves before the first piece ends the call', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const closed = new Promise((resolve) => {
+    server.answer((response) => {
+      response.once('close', resolve)
+      void leave()
+    })
+  })
+  const request = { model: 'llama3.2:latest', messages: [{ role: 'user', content: 'Well?' }] } as const
+  const deltas = provider.chat(request, new AbortController().signal)[Symbol.asyncIterator]()
+  const first = t.rejects(deltas.next(), { name: 'AbortError' })
+  const leave = async () => t.same(await deltas.return?.(), { done: true, value: undefined })
+  await first
+  await closed
+})
+
+test('an answer that is none of a chat is an upstream error', async (t) => {
+  const { provider, server } = await chatNode(t)
+  for (const body of [
+    '',
+    'null\n',
+    '[]\n',
+    '"text"\n',
+    '<h1>It works!</h1>\n',
+    '{"done":false}\n',
+    line({ message: { tool_calls: [{}] }, done: false }) + lastLine({}),
+    line({ message: { tool_calls: 7 }, done: false }) + lastLine({}),
+  ]) {
+    server.answer(lines(body))
+    t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', permanent: false }, body)
+  }
+})

@@ -1,0 +1,118 @@
+import { test } from 'tap'
+import { chatNode } from './chat-node.ts'
+import { chat, chatError, question } from './chatting.ts'
+
+test("options stand under Ollama's names, and only those that were given", async (t) => {
+  const { provider, server } = await chatNode(t)
+  await chat(provider, { maxTokens: 7, temperature: 2, topP: 0.5, stop: ['END'] })
+  t.same(server.body(), {
+    model: 'llama3.2:latest',
+    messages: [question],
+    stream: true,
+    options: { num_predict: 7, temperature: 2, top_p: 0.5, stop: ['END'] },
+  })
+  await chat(provider, { stop: [], tools: [] })
+  t.same(server.body(), { model: 'llama3.2:latest', messages: [question], stream: true })
+  await chat(provider, { temperature: 0 })
+  t.same(server.body().options, { temperature: 0 })
+})
+
+test('answers of tools carry the name of the tool', async (t) => {
+  const { provider, server } = await chatNode(t)
+  await chat(provider, {
+    messages: [
+      question,
+      {
+        role: 'assistant',
+        content: '',
+        toolCalls: [
+          { id: 'a', name: 'look', arguments: '{"at":"map"}' },
+          { id: 'b', name: 'clock', arguments: '' },
+          { id: 'c', name: 'look', arguments: '{"at":' },
+          { id: 'd', name: 'look', arguments: '["map"]' },
+        ],
+      },
+      { role: 'tool', toolCallId: 'b', content: '12:30' },
+      { role: 'tool', toolCallId: 'a', content: 'Lima' },
+      { role: 'tool', toolCallId: 'of nobody', content: '?' },
+    ],
+  })
+  t.same(server.body().messages.slice(1), [
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [
+        { id: 'a', function: { name: 'look', arguments: { at: 'map' } } },
+        { id: 'b', function: { name: 'clock', arguments: {} } },
+        { id: 'c', function: { name: 'look', arguments: { INVALID_JSON: '{"at":' } } },
+        { id: 'd', function: { name: 'look', arguments: { INVALID_JSON: '["map"]' } } },
+      ],
+    },
+    { role: 'tool', content: '12:30', tool_call_id: 'b', tool_name: 'clock' },
+    { role: 'tool', content: 'Lima', tool_call_id: 'a', tool_name: 'look' },
+    { role: 'tool', content: '?', tool_call_id: 'of nobody' },
+  ])
+})
+
+test('the choice of a tool decides which ones are offered', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const tools = [
+    { name: 'look', description: 'Looks.', parameters: { type: 'object' } },
+    { name: 'clock', parameters: {} },
+  ]
+  for (const [toolChoice, offered] of [
+    ['auto', ['look', 'clock']],
+    ['required', ['look', 'clock']],
+    [{ name: 'clock' }, ['clock']],
+    ['none', undefined],
+  ] as const) {
+    await chat(provider, { tools, toolChoice })
+    t.same(
+      server.body().tools?.map((tool) => tool.function.name),
+      offered,
+    )
+  }
+})
+
+test('JSON is asked for by name or by a schema', async (t) => {
+  const { provider, server } = await chatNode(t)
+  await chat(provider, { json: {} })
+  t.equal(server.body().format, 'json')
+  const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 3 } } }
+  await chat(provider, { json: { schema } })
+  t.same(server.body().format, schema)
+})
+
+test('images stand beside the text, and no file of this machine is taken for one', async (t) => {
+  const { provider, server } = await chatNode(t)
+  // Base64 by its letters, and the name of a file.
+  const file = '/etc/hosts'
+  await chat(provider, {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What' },
+          { type: 'image', url: 'data:IMAGE/PNG;name=a.png;BASE64,AAAA' },
+          { type: 'text', text: 'is this?' },
+          { type: 'image', url: `data:image/jpeg;base64,${file}` },
+        ],
+      },
+    ],
+  })
+  t.same(server.body().messages, [{ role: 'user', content: 'What\nis this?', images: ['AAAA', file] }])
+  const { length } = server.body().messages
+  for (const url of [
+    'https://example.org/a.png',
+    'data:image/png,%89PNG',
+    'data:text/plain;base64,AAAA',
+    file,
+    '',
+  ]) {
+    const error = await chatError(provider, {
+      messages: [{ role: 'user', content: [{ type: 'image', url }] }],
+    })
+    t.match(error, { code: 'VALIDATION_ERROR', permanent: true, message: /"data:" URL in base64/ }, url)
+  }
+  t.equal(server.chats(), length)
+})
