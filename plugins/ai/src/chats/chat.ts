@@ -114,10 +114,16 @@ export class Chat {
       const { inputTokens, outputTokens } = tokensIn(said)
       return { inputTokens, outputTokens: Math.max(outputTokens, written), estimated: written > outputTokens }
     }
-    if (this.#call === null || wasRefused(outcome, written, error)) {
+    if (this.#call === null || this.#wasRefused(error)) {
       return { inputTokens: 0, outputTokens: 0, estimated: false }
     }
     return { inputTokens: tokensOfRequest(this.#parts.request), outputTokens: written, estimated: true }
+  }
+
+  /** Whether the provider answered with an error at once: then it did nothing that anybody would pay for. */
+  #wasRefused(error: unknown): boolean {
+    if (this.#ending !== null || this.#replies) return false
+    return (error as Partial<NodekeepError> | undefined)?.code !== 'UPSTREAM_TIMEOUT'
   }
 }
 
@@ -125,13 +131,6 @@ const ofCall: Record<CallOutcome, ChatUsage['outcome']> = {
   finished: 'finished',
   failed: 'failed',
   left: 'aborted',
-}
-
-/** Whether a provider answered with an error at once: then it has read nothing that anybody would pay for. */
-function wasRefused(outcome: ChatUsage['outcome'], written: number, error: unknown): boolean {
-  return (
-    outcome === 'failed' && written === 0 && (error as NodekeepError | undefined)?.code !== 'UPSTREAM_TIMEOUT'
-  )
 }
 
 function choiceOf({ provider, model }: ModelChoice): ModelChoice {

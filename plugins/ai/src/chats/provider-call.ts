@@ -119,6 +119,7 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
       this.#source = new ReplySource(provider.chat(request, abort.signal), abort)
     } catch (error) {
       this.#fault(error)
+      abort.abort(error)
     }
   }
 

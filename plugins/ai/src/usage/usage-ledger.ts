@@ -49,13 +49,13 @@ export class UsageLedger {
     if (this.#days.size > mostIdle) this.#forgetIdle()
   }
 
-  /** The days that are kept, the earliest first; those without use are left out. */
+  /** The days that are kept, the earliest first, and the models of each by their names; those without use are left out. */
   async report(userUuid: string): Promise<DayReport[]> {
     const days = daysUpTo(Date.now(), this.#parts.keepDays)
     const reports = days.map(async (day) => {
       const key = `${day}/${userUuid}`
       const rows = this.#days.get(key)?.rows ?? (await this.#read(key))
-      return rows.map((row) => ({ day, ...row }))
+      return rows.toSorted(byName).map((row) => ({ day, ...row }))
     })
     return (await Promise.all(reports)).flat()
   }
@@ -130,4 +130,8 @@ export class UsageLedger {
     this.#last = turn.catch(() => {})
     return turn
   }
+}
+
+function byName(a: UsageRow, b: UsageRow): number {
+  return a.provider < b.provider || (a.provider === b.provider && a.model < b.model) ? -1 : 1
 }

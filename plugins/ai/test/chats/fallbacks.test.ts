@@ -46,9 +46,9 @@ t.test('a configured model replies in the place of one that fails', async (t) =>
       failed,
     })),
     [
-      { provider: 'local', model: 'llama', requests: 1, failed: 0 },
-      { provider: 'acme', model: 'small', requests: 1, failed: 1 },
       { provider: 'acme', model: 'other', requests: 1, failed: 1 },
+      { provider: 'acme', model: 'small', requests: 1, failed: 1 },
+      { provider: 'local', model: 'llama', requests: 1, failed: 0 },
     ],
     'who replied is counted, or else what was asked for',
   )

@@ -1,0 +1,145 @@
+import type { TestUser } from '@nodekeep/kernel/testing'
+import type { AiProvider } from '@nodekeep/plugin-sdk'
+import t from 'tap'
+import { createAiNode } from '../fixtures/ai-node.ts'
+
+/** A provider whose list is what a test says, which counts how often it is asked. */
+function listing(models: (signal: AbortSignal, turn: number) => unknown) {
+  const provider = {
+    asked: 0,
+    models(signal: AbortSignal) {
+      provider.asked += 1
+      return models(signal, provider.asked - 1) as Promise<string[]>
+    },
+    chat: () => [] as unknown as ReturnType<AiProvider['chat']>,
+  }
+  return provider
+}
+
+const never = new Promise<never>(() => {})
+
+async function models(user: TestUser): Promise<Record<string, string[]>> {
+  const answer = await user.fetch('/api/ai/models')
+  t.equal(answer.status, 200)
+  const body = (await answer.json()) as { providers: Record<string, string[]> }
+  t.strictSame(Object.keys(body), ['providers'])
+  return body.providers
+}
+
+t.test('every provider is there, with none where it tells none', async (t) => {
+  const providers = {
+    acme: listing(async () => ['large', 'small', 'large', '']),
+    none: listing(async () => []),
+    throws: listing(() => {
+      throw new Error('fault')
+    }),
+    rejects: listing(() => Promise.reject(null)),
+    nothing: listing(() => undefined),
+    odd: listing(() => ({ length: 3 })),
+    mixed: listing(async () => ['fine', 7]),
+    plain: listing(() => ['at once']),
+    absent: { ...listing(() => []), models: undefined as unknown as AiProvider['models'] },
+    wide: listing(async () => ['x'.repeat(257), ...Array.from({ length: 20_000 }, (_, n) => `m${n}`)]),
+  }
+  const lines: string[] = []
+  const node = await createAiNode({ providers, onLog: (line) => lines.push(line) })
+  t.teardown(() => node.stop())
+  const { wide, ...others } = await models(await node.signIn())
+  t.strictSame(others, {
+    acme: ['large', 'small'],
+    none: [],
+    throws: [],
+    rejects: [],
+    nothing: [],
+    odd: [],
+    mixed: [],
+    plain: ['at once'],
+    absent: [],
+  })
+  t.equal(wide?.length, 9999)
+  t.match(
+    node.plugins().find(({ id }) => id === 'ai'),
+    { state: 'active' },
+  )
+  const complaints = lines.filter((line) => line.includes('does not tell its models'))
+  t.equal(complaints.length, 6, 'the log says of each what is wrong')
+})
+
+t.test('a provider that does not answer slows nothing', async (t) => {
+  const silent = listing(() => never)
+  const providers = { silent, acme: listing(async () => ['large']) }
+  const node = await createAiNode({ providers, ai: { models: { waitMs: 60, timeoutMs: 60_000 } } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const expected = { silent: [], acme: ['large'] }
+  const began = performance.now()
+  t.strictSame(await models(ada), expected)
+  t.ok(performance.now() - began >= 55, 'the first list is waited for, a little')
+  const others = await Promise.all(Array.from({ length: 20 }, () => models(ada)))
+  t.strictSame(others, Array(20).fill(expected))
+  t.equal(silent.asked, 1, 'it is asked once at a time')
+})
+
+t.test('a provider that does not answer is given up, and asked again', async (t) => {
+  const signals: AbortSignal[] = []
+  const silent = listing((signal, turn) => {
+    signals.push(signal)
+    return turn < 2 ? never : ['at last']
+  })
+  const ai = { models: { waitMs: 1, timeoutMs: 20, keepSeconds: 0.02 } }
+  const node = await createAiNode({ providers: { silent }, ai })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  while ((await models(ada)).silent?.[0] !== 'at last') t.ok(silent.asked <= 3)
+  t.strictSame(
+    signals.map(({ aborted }) => aborted),
+    [true, true, false],
+  )
+})
+
+t.test('a list is kept, and renewed while the old one is handed out', async (t) => {
+  const renewed = Promise.withResolvers<string[]>()
+  const acme = listing(async (_signal, turn) => {
+    if (turn === 0) return ['old']
+    if (turn === 1) return renewed.promise
+    throw new Error('down')
+  })
+  const node = await createAiNode({ providers: { acme }, ai: { models: { keepSeconds: 0.2 } } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.strictSame(await models(ada), { acme: ['old'] })
+  t.strictSame(await models(ada), { acme: ['old'] })
+  t.equal(acme.asked, 1)
+  while (acme.asked < 2) t.strictSame(await models(ada), { acme: ['old'] })
+  for (let n = 0; n < 5; n += 1)
+    t.strictSame(await models(ada), { acme: ['old'] }, 'nobody waits for the new one')
+  renewed.resolve(['new'])
+  while ((await models(ada)).acme?.[0] !== 'new') t.equal(acme.asked, 2)
+  while (acme.asked < 3) await models(ada)
+  t.strictSame(await models(ada), { acme: [] }, 'one that is down has none')
+})
+
+t.test('lists go with their providers, and what is asked then ends', async (t) => {
+  const signals: AbortSignal[] = []
+  const acme = listing((signal) => {
+    signals.push(signal)
+    return never
+  })
+  const config = { plugins: { scripted: { required: false } } }
+  const node = await createAiNode({ providers: { acme }, config, ai: { models: { waitMs: 60_000 } } })
+  t.teardown(() => node.stop())
+  const [ada, owner] = [await node.signIn(), await node.signIn('owner')]
+  const turn = (action: string) => owner.fetch(`/api/system/plugins/scripted/${action}`, { method: 'POST' })
+  const waiting = models(ada)
+  while (signals.length === 0) await ada.fetch('/whoami')
+  await turn('disable')
+  t.ok(signals[0]?.aborted)
+  t.strictSame(await waiting, { acme: [] }, 'who waited is answered')
+  t.strictSame(await models(ada), {})
+  await turn('enable')
+  const again = models(ada)
+  while (signals.length === 1) await ada.fetch('/whoami')
+  await node.stop()
+  t.ok(signals[1]?.aborted, 'the same at the end of the node')
+  await again.catch(() => {})
+})
