@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { test } from 'tap'
 import { key, models, startAnthropicServer } from './anthropic-server.ts'
 import { chatNode, startNode } from './chat-node.ts'
@@ -36,6 +37,23 @@ test('the variables of the node set the key', async (t) => {
     const config = { 'ai-anthropic': { baseURL: server.url, ...section } }
     const { node, providers } = await startNode(config, environment)
     t.same((await providers.get('anthropic')?.models(now()))?.length, models.length)
+    await node.stop()
+  }
+})
+
+test('the preset takes the key from ANTHROPIC_API_KEY', async (t) => {
+  const server = await startAnthropicServer()
+  t.teardown(() => server.close())
+  const config = {
+    extends: [join(import.meta.dirname, '../../../config/default.json')],
+    'ai-anthropic': { baseURL: server.url },
+  }
+  for (const [environment, listed] of [
+    [{ ANTHROPIC_API_KEY: key }, models],
+    [{}, []],
+  ] as const) {
+    const { node, providers } = await startNode(config, environment)
+    t.same(await providers.get('anthropic')?.models(now()), listed)
     await node.stop()
   }
 })

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { test } from 'tap'
 import { startNode } from './chat-node.ts'
 import { chat, textOf } from './chatting.ts'
@@ -22,6 +23,15 @@ test("the server is found in every form that Ollama's tools take", async (t) => 
     t.same(await providers.get('ollama')?.models(now()), models, JSON.stringify([section, environment]))
     await node.stop()
   }
+})
+
+test('the preset takes the server from OLLAMA_HOST', async (t) => {
+  const server = await startOllamaServer()
+  t.teardown(() => server.close())
+  const config = { extends: [join(import.meta.dirname, '../../../config/default.json')] }
+  const { node, providers } = await startNode(config, { OLLAMA_HOST: new URL(server.url).host })
+  t.teardown(() => node.stop())
+  t.same(await providers.get('ollama')?.models(now()), models)
 })
 
 test('what is no address of a server stops the start, and is not repeated', async (t) => {
