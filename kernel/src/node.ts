@@ -103,6 +103,7 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
     cradle.pluginHost.announceStop()
     return httpServer.close(server.drainSeconds * 1000)
   })
+  undo.push(cradle.sessionWatch.start())
   const address = await listen(httpServer, server.host, server.port)
   undo.push(
     startHousekeeping({

@@ -18,6 +18,7 @@ import { Admission } from '../identity/admission.ts'
 import { Authenticator } from '../identity/authenticator.ts'
 import { createNodeAddress } from '../identity/node-address.ts'
 import { createSessionTable } from '../identity/session-table.ts'
+import { SessionWatch } from '../identity/session-watch.ts'
 import { SignIn } from '../identity/sign-in.ts'
 import { UserAdministration } from '../identity/user-administration.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
@@ -65,6 +66,9 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
         new Authenticator(sessions, accounts, admission, {
           idleMs: configuration.kernel.session.idleDays * dayMs,
         }),
+    ),
+    sessionWatch: single(
+      ({ authenticator, eventBus, log }) => new SessionWatch({ authenticator, events: eventBus.scope(log) }),
     ),
     administration: single(createAdministration),
     signIn: single(createSignIn),
@@ -118,11 +122,11 @@ function createAdministration(cradle: KernelCradle): UserAdministration {
   return new UserAdministration({ database, accounts, sessions, authenticator, events, deletionGraceDays })
 }
 
-function createAccess({ authenticator, configuration }: KernelCradle): AccessCheck {
+function createAccess({ authenticator, sessionWatch, configuration }: KernelCradle): AccessCheck {
   const { cors, publicUrl } = configuration.kernel.server
   // A proxy in front of the node may hand on another Host than the one in the browser's address bar.
   const own = publicUrl === undefined ? [] : [publicUrl]
-  return createAccessCheck(authenticator, new Set(originsOf([...cors.origins, ...own])))
+  return createAccessCheck(authenticator, sessionWatch, new Set(originsOf([...cors.origins, ...own])))
 }
 
 /** Origins as browsers write them: configuration may have a slash at the end, upper case, or the port 443. */

@@ -7,6 +7,7 @@ import type { AccessCheck } from '../identity/access.ts'
 import type { Admission } from '../identity/admission.ts'
 import type { Authenticator } from '../identity/authenticator.ts'
 import type { Ownership } from '../identity/ownership.ts'
+import type { SessionWatch } from '../identity/session-watch.ts'
 import type { SignIn } from '../identity/sign-in.ts'
 import type { UserAccounts } from '../identity/user-accounts.ts'
 import type { UserAdministration } from '../identity/user-administration.ts'
@@ -46,6 +47,7 @@ export interface KernelCradle extends KernelValues {
   readonly sessions: SessionStore
   readonly admission: Admission
   readonly authenticator: Authenticator
+  readonly sessionWatch: SessionWatch
   readonly administration: UserAdministration
   readonly signIn: SignIn
   readonly nodeAddress: NodeAddress

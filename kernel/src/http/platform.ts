@@ -71,7 +71,7 @@ export const platform = fastifyPlugin<PlatformOptions>(
         })
       }
       if (request.is404 || isStrayPreflight(request)) done()
-      else checkAccess(request, done)
+      else checkAccess(request, reply, done)
     })
     app.addHook('preParsing', (request, reply, _payload, done) => {
       if (announcesBody(request.raw)) {

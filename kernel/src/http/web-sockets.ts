@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { WebSocket } from '@fastify/websocket'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, preHandlerHookHandler, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
@@ -13,6 +14,13 @@ export interface WebSockets {
 }
 
 const goingAway = 1001
+const policyViolation = 1008
+
+/** Milliseconds for the other end to take leave, too. */
+const leaveMs = 1000
+
+/** What requests became that were upgraded. */
+const clients = new WeakMap<IncomingMessage, WebSocket>()
 
 /** Bytes of one message. Bulk data belongs into HTTP bodies, which are streamed. */
 const maxPayload = 1024 * 1024
@@ -20,6 +28,21 @@ const maxPayload = 1024 * 1024
 /** Whether a request took its connection away from HTTP: whatever it is answered, no other request can follow. */
 export function isUpgrade(request: IncomingMessage & { upgrade?: boolean }): boolean {
   return request.upgrade === true
+}
+
+/**
+ * Ends the WebSocket that a request became, since its session has ended (RFC 6455, status 1008). Who doesn't leave is
+ * cut off soon. Nothing happens to other requests.
+ */
+export function endWebSocket(request: IncomingMessage): void {
+  if (!isUpgrade(request)) return
+  const client = clients.get(request)
+  if (client === undefined) {
+    request.socket.destroy()
+    return
+  }
+  client.close(policyViolation, 'The session has ended.')
+  setTimeout(() => client.terminate(), leaveMs).unref()
 }
 
 /** Makes an instance take WebSockets. The library is loaded for those that want them only. */
@@ -43,6 +66,9 @@ export async function createWebSockets(instance: FastifyInstance): Promise<WebSo
       instance.websocketServer.close(() => done())
     },
   })
+  instance.websocketServer.on('connection', (client: WebSocket, request: IncomingMessage) =>
+    clients.set(request, client),
+  )
   instance.websocketServer.on('wsClientError', (_error: Error, socket: Duplex, request: IncomingMessage) =>
     answerOnSocket(socket, badHandshake, ids.get(request) ?? ''),
   )

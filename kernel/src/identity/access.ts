@@ -1,21 +1,31 @@
 import { type AuthenticatedUser, NodekeepError } from '@nodekeep/plugin-sdk'
-import type { FastifyContextConfig, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { Authenticator } from './authenticator.ts'
 import { FailedAttempts } from './failed-attempts.ts'
 import { tokenOf } from './request-token.ts'
 import { isSameOrigin, mayChange } from './same-origin.ts'
+import type { SessionWatch } from './session-watch.ts'
 
 /** Decides whether a request may go on; sets `request.user`. Calls back with a NodekeepError when it may not. */
-export type AccessCheck = (request: FastifyRequest, done: (error?: Error) => void) => void
+export type AccessCheck = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+) => void
 
 /**
  * The check that runs before every route. A route that says nothing is for signed-in users.
  *
+ * @param watch is told of every request that a session was good for
  * @param origins foreign origins that may act with a user's cookie
  */
-export function createAccessCheck(authenticator: Authenticator, origins: ReadonlySet<string>): AccessCheck {
+export function createAccessCheck(
+  authenticator: Authenticator,
+  watch: Pick<SessionWatch, 'began'>,
+  origins: ReadonlySet<string>,
+): AccessCheck {
   const failures = new FailedAttempts()
-  return (request, done) => {
+  return (request, reply, done) => {
     const carried = tokenOf(request)
     const { config } = request.routeOptions
     if (carried === null) {
@@ -38,7 +48,10 @@ export function createAccessCheck(authenticator: Authenticator, origins: Readonl
         return
       }
       const refused = refusal(config, user)
-      request.user = user !== null && isCovered(user, config.scope) ? user : null
+      if (user !== null && isCovered(user, config.scope)) {
+        request.user = user
+        if (refused === undefined) watch.began(request.raw, reply.raw, carried.token, user.uuid)
+      }
       done(refused)
     }
     const known = authenticator.cached(carried.token)

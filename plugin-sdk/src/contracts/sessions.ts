@@ -1,8 +1,9 @@
 import { defineEvent } from '../event.ts'
 
 /**
- * Says that sessions of a user ended before their time: revoked, signed out, or the user disabled. Who keeps a
- * connection open for a user asks again whether it may, or closes it.
+ * Says that sessions of a user ended: revoked, signed out, the user disabled, or over while something went on by them.
+ * WebSockets that a session opened are closed by the kernel. Who keeps anything else open for a user, such as a stream
+ * of events, ends it. What another process ended is heard of within five seconds.
  */
 export const SessionsEnded = defineEvent<{ readonly userUuid: string }>('sessions.ended')
 
