@@ -1,0 +1,40 @@
+import { NodekeepError, type WasmFunctionExport } from '@nodekeep/plugin-sdk'
+
+/** Names of functions that a message has room for, in characters. */
+const roomForNames = 1000
+
+/** The functions that a module exports. */
+export class FunctionList {
+  /** In the module's order. */
+  readonly all: readonly WasmFunctionExport[]
+  readonly #byName: ReadonlyMap<string, WasmFunctionExport>
+
+  constructor(all: readonly WasmFunctionExport[]) {
+    this.all = all
+    this.#byName = new Map(all.map((found) => [found.name, found]))
+  }
+
+  /** @throws NodekeepError NOT_FOUND with the names that there are */
+  named(name: string): WasmFunctionExport {
+    const found = this.#byName.get(name)
+    if (found !== undefined) return found
+    throw new NodekeepError(
+      'NOT_FOUND',
+      `The module has no function "${name.slice(0, 100)}". ${this.#described()}`,
+    )
+  }
+
+  #described(): string {
+    if (this.all.length === 0) return 'It exports no function that could be called.'
+    const names: string[] = []
+    let room = roomForNames
+    for (const { name } of this.all) {
+      room -= name.length + 2
+      if (room < 0) break
+      names.push(name)
+    }
+    const left = this.all.length - names.length
+    if (names.length === 0) return `It exports ${left}, with names too long to tell.`
+    return `It exports: ${names.join(', ')}${left === 0 ? '' : `, and ${left} more`}.`
+  }
+}

@@ -1,0 +1,84 @@
+import { Type } from '@nodekeep/plugin-sdk'
+
+const path = (what: string) => Type.String({ description: `Absolute path of ${what} in your files.` })
+
+const moduleFile = path('a .wasm file')
+
+const moduleBytes = Type.String({ description: 'The module, in base64.' })
+
+/** Their types are the function's business, whose messages say more than a schema's. */
+const argument = Type.Unsafe<unknown>({
+  description: 'A number. Integers beyond 2^53 are texts of decimal digits; "NaN", "Infinity", "-Infinity".',
+})
+
+const call = {
+  function: Type.String({ description: 'Name of an exported function.' }),
+  args: Type.Array(argument, { default: [], maxItems: 1000 }),
+}
+
+/** The body of `POST /execute-file`. */
+export const executeFileBody = Type.Object({ filepath: moduleFile, ...call }, { additionalProperties: false })
+
+/** The body of `POST /execute`. */
+export const executeBody = Type.Object({ wasmBytes: moduleBytes, ...call }, { additionalProperties: false })
+
+/** What both answer. The results are written by `resultText`, since no serializer knows of a negative zero. */
+export const callAnswer = Type.Object({
+  success: Type.Boolean(),
+  result: Type.Unsafe<unknown>({ description: 'null, a value, or an array of values.' }),
+})
+
+const valueType = Type.Union([
+  Type.Literal('i32'),
+  Type.Literal('i64'),
+  Type.Literal('f32'),
+  Type.Literal('f64'),
+])
+
+/** `?path=…` */
+export const exportsQuery = Type.Object({ path: moduleFile })
+
+/** What `GET /exports` answers. */
+export const exportsAnswer = Type.Object({
+  exports: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      parameters: Type.Array(valueType),
+      results: Type.Array(valueType),
+    }),
+  ),
+})
+
+const folder = Type.Object(
+  {
+    path: path('a folder'),
+    as: Type.Optional(Type.String({ description: 'Absolute path under which the program sees it.' })),
+    writable: Type.Optional(Type.Boolean({ description: 'Keeps what the program changes there.' })),
+  },
+  { additionalProperties: false },
+)
+
+/** The body of `POST /run`. */
+export const runBody = Type.Object(
+  {
+    filepath: Type.Optional(moduleFile),
+    wasmBytes: Type.Optional(moduleBytes),
+    args: Type.Array(Type.String(), { default: [], maxItems: 1000 }),
+    env: Type.Record(Type.String(), Type.String(), { default: {}, maxProperties: 1000 }),
+    stdin: Type.String({ default: '' }),
+    encoding: Type.Union([Type.Literal('utf8'), Type.Literal('base64')], {
+      default: 'utf8',
+      description: 'How stdin, stdout and stderr are written.',
+    }),
+    folders: Type.Array(folder, { default: [], maxItems: 16 }),
+  },
+  { additionalProperties: false },
+)
+
+/** What `POST /run` answers. */
+export const runAnswer = Type.Object({
+  success: Type.Boolean({ description: 'Whether the exit code is 0.' }),
+  exitCode: Type.Integer(),
+  stdout: Type.String(),
+  stderr: Type.String(),
+})

@@ -1,0 +1,75 @@
+import { type AuthenticatedUser, NodekeepError, type UserFiles, type WasmPreopen } from '@nodekeep/plugin-sdk'
+
+/** A folder as a request names it. */
+export interface FolderWish {
+  readonly path: string
+  /** Absolute path in the program's world; the folder's own when not given. */
+  readonly as?: string
+  readonly writable?: boolean
+}
+
+/**
+ * The folders that a program is to see.
+ *
+ * @throws NodekeepError VALIDATION_ERROR, NOT_FOUND, FORBIDDEN for an API token that may not read or write files
+ */
+export async function preopensOf(
+  wishes: readonly FolderWish[],
+  user: AuthenticatedUser,
+  files: UserFiles,
+): Promise<WasmPreopen[]> {
+  const preopens: WasmPreopen[] = []
+  for (const { path, as, writable = false } of wishes) {
+    demandScope(user, 'files:read')
+    if (writable) demandScope(user, 'files:write')
+    const entry = await files.stat(path)
+    if (entry.type === 'file')
+      throw invalid(`"${entry.path}" is a file. Only folders can be opened for a program.`)
+    const preopen = { guestPath: guestPath(as ?? entry.path), files, path: entry.path, writable }
+    for (const other of preopens) checkApart(preopen, other)
+    preopens.push(preopen)
+  }
+  return preopens
+}
+
+/** What a program can read or change, its caller must be allowed to. */
+function demandScope({ scopes }: AuthenticatedUser, scope: string): void {
+  if (scopes === null || scopes.includes(scope)) return
+  throw new NodekeepError(
+    'FORBIDDEN',
+    `This API token may not open folders for a program: it needs the scope "${scope}".`,
+  )
+}
+
+function guestPath(path: string): string {
+  const names = path.slice(1).split('/')
+  const isPlain = path === '/' || names.every((name) => !['', '.', '..'].includes(name))
+  if (path.startsWith('/') && isPlain && !path.includes('\0') && path.isWellFormed()) return path
+  throw invalid(
+    `"as" must be an absolute path without empty names, "." and "..", such as "/data"; "${path.slice(0, 100)}" is not.`,
+  )
+}
+
+/** Of two folders in one place, it would be chance which one a program sees, or which change is kept. */
+function checkApart(one: WasmPreopen, other: WasmPreopen): void {
+  if (overlap(one.guestPath, other.guestPath)) {
+    throw invalid(
+      `The program would see one folder within another: "${other.guestPath}", "${one.guestPath}".`,
+    )
+  }
+  if ((one.writable || other.writable) && overlap(one.path, other.path)) {
+    throw invalid(`A writable folder must not overlap with another one: "${other.path}", "${one.path}".`)
+  }
+}
+
+function overlap(one: string, other: string): boolean {
+  return slashed(one).startsWith(slashed(other)) || slashed(other).startsWith(slashed(one))
+}
+
+function slashed(path: string): string {
+  return path.endsWith('/') ? path : `${path}/`
+}
+
+function invalid(message: string): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', message)
+}

@@ -1,0 +1,15 @@
+/** One call that waits for its turn. */
+export interface Waiting {
+  /** Says that it may begin. */
+  readonly begin: () => void
+  /** Says that it will not. */
+  readonly refuse: (error: Error) => void
+}
+
+/** The runs of one user. */
+export interface Lane {
+  readonly user: string
+  running: number
+  /** In the order in which they came. */
+  readonly waiting: Set<Waiting>
+}

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { createQueueStand } from '../fixtures/queue-stand.ts'
+import { callBytes, post, told } from '../fixtures/wasm-node.ts'
+
+const megabyte = 1024 * 1024
+
+t.test('base64 is taken as the standard has it, and not otherwise', async (t) => {
+  const { people } = await createQueueStand(t)
+  const ask = (wasmBytes: string) =>
+    told(post(people[0], 'execute', { wasmBytes, function: 'same', args: [1] }))
+  for (let length = 0; length < 8; length += 1) {
+    t.equal((await ask(randomBytes(length).toString('base64'))).status, 200, `${length} bytes`)
+  }
+  const wrong = [
+    'A',
+    'AA',
+    'AAA',
+    'AAAAA',
+    'AA=',
+    'AA=A',
+    'A===',
+    '====',
+    'AA==AA==',
+    'AB==',
+    'AAB=',
+    '-_-_',
+    '+/_A',
+  ]
+  for (const text of [...wrong, 'AAAA\n', '\nAAAAAAA', 'AAAA AAA', 'AAA\u00e9', 'AAAé', 'AA\0A']) {
+    const heard = await ask(text)
+    t.match(heard, { status: 400, body: { code: 'VALIDATION_ERROR', message: /not valid base64/ } }, text)
+  }
+})
+
+t.test('a module may have moduleMB, and not a byte more', async (t) => {
+  const { people } = await createQueueStand(t, { moduleMB: 1 })
+  const [ada] = people
+  t.equal((await callBytes(ada, new Uint8Array(megabyte), 'same', [1])).text, '{"success":true,"result":1}')
+  const tooLarge = await callBytes(ada, new Uint8Array(megabyte + 1), 'same', [1])
+  t.match(tooLarge, { status: 413, body: { code: 'PAYLOAD_TOO_LARGE', message: /too large.*1048576 bytes/ } })
+  const muchTooLarge = await callBytes(ada, new Uint8Array(8 * megabyte), 'same', [1])
+  t.match(muchTooLarge, { status: 413, body: { code: 'PAYLOAD_TOO_LARGE' } })
+})
+
+t.test('the memory of uploads is bounded: further ones are refused before they arrive', async (t) => {
+  const { runtime, people } = await createQueueStand(t, { moduleMB: 1 })
+  const [ada, bob] = people
+  const upload = (user: typeof ada) => callBytes(user, randomBytes(megabyte), 'hold', [1])
+  const first = Array.from({ length: 6 }, () => upload(ada))
+  await runtime.begun(6)
+  t.match(await upload(ada), { status: 429, retryAfter: '1', body: { message: /being uploaded/ } })
+  const others = upload(bob)
+  await runtime.begun(7)
+  for (const call of runtime.held) call.answer(1)
+  for (const answer of [...first, others]) t.equal((await answer).status, 200)
+
+  const again = upload(ada)
+  ;(await runtime.begun(8)).answer(2)
+  t.equal((await again).text, '{"success":true,"result":2}', 'their memory was given back')
+})

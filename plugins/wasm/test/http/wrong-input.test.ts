@@ -1,0 +1,87 @@
+import t from 'tap'
+import { createQueueStand } from '../fixtures/queue-stand.ts'
+import { callFile, post, told } from '../fixtures/wasm-node.ts'
+
+t.test('what is wrong with a request is said, and nothing is run', async (t) => {
+  const { runtime, people } = await createQueueStand(t)
+  const [ada] = people
+  const call = { filepath: '/m.wasm', function: 'same', args: [1] }
+  const bytes = { wasmBytes: 'AAAA', function: 'same', args: [1] }
+  const run = { filepath: '/m.wasm' }
+  const deep = '['.repeat(100_000)
+  const wrong: readonly (readonly [endpoint: string, body: unknown, message: RegExp])[] = [
+    ['execute-file', '{', /not valid JSON/],
+    ['execute-file', `{"filepath":"/m.wasm","function":"same","args":${deep}`, /not valid JSON/],
+    ['execute-file', '', /not valid JSON/],
+    ['execute-file', 'null', /the body must be object/],
+    ['execute-file', [call], /the body must be object/],
+    ['execute-file', { ...call, filepath: undefined }, /filepath/],
+    ['execute-file', { ...call, function: undefined }, /function/],
+    ['execute-file', { ...call, filepath: 7 }, /filepath/],
+    ['execute-file', { ...call, function: null }, /function/],
+    ['execute-file', { ...call, function: ['same'] }, /function/],
+    ['execute-file', { ...call, args: 1 }, /args/],
+    ['execute-file', { ...call, args: { 0: 1, length: 1 } }, /args/],
+    ['execute-file', { ...call, args: null }, /args/],
+    ['execute-file', { ...call, args: Array(1001).fill(0) }, /args/],
+    ['execute-file', { ...call, arguments: [] }, /unknown field "arguments"/],
+    ['execute-file', { ...call, wasmBytes: 'AAAA' }, /unknown field "wasmBytes"/],
+    ['execute-file', '{"filepath":"/m.wasm","function":"same","args":[1],"__proto__":{}}', /not valid JSON/],
+    ['execute-file', { ...call, filepath: 'm.wasm' }, /path must begin/],
+    ['execute-file', { ...call, filepath: '/../m.wasm' }, /"\.\."/],
+    ['execute-file', { ...call, filepath: '/m.wasm\0' }, /NUL/],
+    ['execute-file', { ...call, filepath: '/' }, /"\/" is a folder/],
+    ['execute', { ...bytes, wasmBytes: undefined }, /wasmBytes/],
+    ['execute', { ...bytes, wasmBytes: [0] }, /wasmBytes/],
+    ['execute', { ...bytes, filepath: '/m.wasm' }, /unknown field "filepath"/],
+    ['run', {}, /either by "filepath" or by "wasmBytes"/],
+    ['run', { ...run, wasmBytes: 'AAAA' }, /either by "filepath" or by "wasmBytes"/],
+    ['run', { ...run, args: [1] }, /args/],
+    ['run', { ...run, args: ['\0'] }, /"args.0" contains the character NUL/],
+    ['run', { ...run, args: ['', '\ud800'] }, /"args.1" is not valid Unicode/],
+    ['run', { ...run, args: Array(1001).fill('') }, /args/],
+    ['run', { ...run, env: { A: 1 } }, /env/],
+    ['run', { ...run, env: ['A=1'] }, /env/],
+    ['run', { ...run, env: { 'A=B': '1' } }, /contains "="/],
+    ['run', { ...run, env: { '': '1' } }, /empty/],
+    ['run', { ...run, env: { A: '\0' } }, /"env.A" contains the character NUL/],
+    ['run', { ...run, stdin: 1 }, /stdin/],
+    ['run', { ...run, stdin: '\ud800' }, /"stdin" is not valid Unicode/],
+    ['run', { ...run, stdin: 'AA=', encoding: 'base64' }, /"stdin" is not valid base64/],
+    ['run', { ...run, encoding: 'latin1' }, /encoding/],
+    ['run', { ...run, folders: ['/'] }, /folders/],
+    ['run', { ...run, folders: [{ path: '/', mode: 'rw' }] }, /unknown field "mode"/],
+    ['run', { ...run, folders: [{ path: '/', writable: 'yes' }] }, /writable/],
+    ['run', { ...run, folders: Array(17).fill({ path: '/' }) }, /folders/],
+    ['run', { ...run, cwd: '/' }, /unknown field "cwd"/],
+  ]
+  for (const [endpoint, body, message] of wrong) {
+    const what = `${endpoint} ${JSON.stringify(body)?.slice(0, 100)}`
+    const heard = await told(post(ada, endpoint, body))
+    t.match(heard, { status: 400, body: { error: true, code: 'VALIDATION_ERROR' } }, what)
+    t.match((heard.body as { message: string }).message, message, what)
+  }
+  t.strictSame(runtime.asked, { exports: 0, calls: 0 })
+  t.strictSame(runtime.programs, [])
+  t.equal((await callFile(ada, '/m.wasm', 'same', [1])).status, 200)
+})
+
+t.test('other types of content, methods and queries', async (t) => {
+  const { people } = await createQueueStand(t)
+  const [ada] = people
+  const form = { headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+  t.equal((await told(post(ada, 'execute-file', 'filepath=/m.wasm', form))).status, 415)
+  t.equal((await told(ada.fetch('/api/wasm/execute-file'))).status, 405)
+  t.equal((await told(ada.fetch('/api/wasm/exports'))).status, 400)
+  t.equal((await told(ada.fetch('/api/wasm/exports?path=/none'))).status, 404)
+  t.equal((await told(ada.fetch('/api/wasm/exports?path=/'))).status, 400)
+  const large = { filepath: '/m.wasm', function: 'x'.repeat(2 * 1024 * 1024), args: [] }
+  t.equal((await told(post(ada, 'execute-file', large))).status, 413)
+})
+
+t.test('arguments may be left out where a function takes none', async (t) => {
+  const { runtime, people } = await createQueueStand(t)
+  runtime.functions = [{ name: 'nothing', parameters: [], results: [] }]
+  const body = { filepath: '/m.wasm', function: 'nothing' }
+  t.equal((await told(post(people[0], 'execute-file', body))).text, '{"success":true,"result":null}')
+})
