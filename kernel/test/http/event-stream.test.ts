@@ -97,6 +97,33 @@ test('a client that leaves is noticed before anything was sent', async (t) => {
   await left
 })
 
+test('characters of several bytes do not keep a stream waiting for a client that reads again', async (t) => {
+  const line = '東'.repeat(10_000)
+  let sent = 0
+  const { promise: full, resolve: stall } = Promise.withResolvers<void>()
+  const plugin = streaming(async (stream, signal) => {
+    for (let stalled = false; !stalled; ) {
+      sent += 1
+      if (stream.send(line)) continue
+      const drained = stream.drained(signal).then(() => true)
+      stalled = !(await Promise.race([drained, after(200, false)]))
+      if (stalled) stall()
+      await drained
+    }
+    stream.end()
+  })
+  const node = await createTestNode({ plugins: [plugin] })
+  t.after(() => node.stop())
+  const connection = rawConnection(node.url)
+  connection.socket.pause()
+  connection.send('GET /stream HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
+  await full
+  connection.socket.resume()
+  const answer = await connection.ended()
+  t.equal(answer.split('data: ').length - 1, sent)
+  t.ok(answer.endsWith('0\r\n\r\n'), 'it came to its end')
+})
+
 test('who does not read is not sent more than the buffers hold', async (t) => {
   const line = 'x'.repeat(64 * 1024)
   let sent = 0
