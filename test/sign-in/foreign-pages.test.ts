@@ -148,6 +148,21 @@ test('origins that the configuration trusts may write', async (t) => {
   t.equal(await status({ 'sec-fetch-site': 'cross-site' }), 403)
 })
 
+test('a foreign page can not use up how often its visitor may sign in', async (t) => {
+  const auth = { owner: wallet(1), signInsPerMinute: 3 }
+  const node = await createTestNode({ plugins: [trustingLogin], config: { auth } })
+  t.teardown(() => node.stop())
+  const { headers, body } = proofOf(wallet(1))
+  const status = async (more: Headers) =>
+    (await send(node, 'POST', '/auth/test', { ...headers, ...more }, body)).statusCode
+  for (const page of foreign(node)) {
+    t.equal(await status(page), 403, JSON.stringify(page))
+    t.equal(await status({ ...page, 'content-type': 'text/plain' }), 403, 'as a form without asking')
+  }
+  for (const page of own(node).slice(0, 3)) t.equal(await status(page), 200, JSON.stringify(page))
+  t.equal(await status({}), 429, 'what counts are their own tries')
+})
+
 test('a Host that is not the node’s signs nobody in, whatever it resolves to', async (t) => {
   const config = { server: { hostnames: ['nas.local'] }, auth: { owner: wallet(1) } }
   const node = await createTestNode({ plugins: [trustingLogin], config })

@@ -14,6 +14,12 @@ export type AccessCheck = (
 ) => void
 
 /**
+ * Where people sign in. Each client may try so often; a foreign page could use up what its visitors have, unless it is
+ * refused before that is counted.
+ */
+const signInPaths = '/auth/'
+
+/**
  * The check that runs before every route. A route that says nothing is for signed-in users.
  *
  * @param watch is told of every request that a session was good for
@@ -27,7 +33,11 @@ export function createAccessCheck(
   const failures = new FailedAttempts()
   return (request, reply, done) => {
     const carried = tokenOf(request)
-    const { config } = request.routeOptions
+    const { config, url } = request.routeOptions
+    if (url?.startsWith(signInPaths) && !isSameOrigin(request.raw, origins)) {
+      done(new NodekeepError('FORBIDDEN', 'A page of another site must not sign in here.'))
+      return
+    }
     if (carried === null) {
       done(refusal(config, null))
       return

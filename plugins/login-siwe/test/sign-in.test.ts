@@ -61,6 +61,11 @@ test('what real wallets and clients write differently is taken', async (t) => {
 
 test('clients that ask too often wait', async (t) => {
   const login = await loginNode(t, { noncesPerMinute: 3 })
+  for (let image = 0; image < 5; image += 1) {
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }
+    const refused = await login.node.fetch('/auth/siwe/nonce', { headers })
+    t.equal(refused.status, 403, 'what a foreign page asks for in their name does not count')
+  }
   for (let asked = 0; asked < 3; asked += 1) await login.nonce()
   const answer = await login.node.fetch('/auth/siwe/nonce')
   t.equal(answer.status, 429)
