@@ -7,7 +7,8 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
 import { sessionView, viewSession } from './session-view.ts'
-import { type UserAdministration, usernamePattern } from './user-administration.ts'
+import type { UserAdministration } from './user-administration.ts'
+import { usernamePattern } from './user-changes.ts'
 import { signedInUser, viewOf } from './user-view.ts'
 
 const tags = ['account']

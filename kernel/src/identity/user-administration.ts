@@ -2,12 +2,15 @@ import { type EventBus, NodekeepError, type SessionStore, SessionsEnded } from '
 import type { StateDatabase } from '../state/database.ts'
 import type { Authenticator } from './authenticator.ts'
 import type { UserAccount, UserAccounts } from './user-accounts.ts'
-import { parseWallet } from './wallet-address.ts'
-
-/** What a username may be; the reason why is in the interface of `User`. */
-export const usernamePattern = '^[a-z0-9][a-z0-9_-]{2,29}$'
-
-const dayMs = 24 * 60 * 60 * 1000
+import {
+  changingWallet,
+  deleting,
+  disabling,
+  enabling,
+  renaming,
+  together,
+  type UserChange,
+} from './user-changes.ts'
 
 export interface UserAdministrationParts {
   readonly database: StateDatabase
@@ -18,16 +21,10 @@ export interface UserAdministrationParts {
   readonly deletionGraceDays: number
 }
 
-/** One change of one user, in one statement, so that nothing comes in between. */
-interface Change {
-  /** Assignments, with a `?` for each value. */
-  readonly set: string
-  readonly values: readonly (string | number)[]
-  /** What must hold of the user, and the conflict to report where it doesn't. */
-  readonly where?: string
-  readonly otherwise?: string
-  /** The conflict to report when another user has the value. */
-  readonly taken?: string
+/** What is to change of a user; at least one of it. */
+export interface UserUpdate {
+  readonly username?: string | undefined
+  readonly disabled?: boolean | undefined
 }
 
 /**
@@ -42,66 +39,38 @@ export class UserAdministration {
     this.#parts = parts
   }
 
-  async rename(uuid: string, username: string): Promise<UserAccount> {
-    if (!new RegExp(usernamePattern).test(username)) {
-      throw new NodekeepError(
-        'VALIDATION_ERROR',
-        'A username has 3 to 30 lower case letters, digits, dashes and underscores, and begins with a letter or digit.',
-      )
-    }
-    return this.#change(uuid, {
-      set: 'username = ?',
-      values: [username],
-      taken: `The username "${username}" is taken.`,
-    })
+  /** Renames, disables or enables a user: what is asked for, and all of it or nothing. */
+  async update(uuid: string, { username, disabled }: UserUpdate): Promise<UserAccount> {
+    const changes = username === undefined ? [] : [renaming(username)]
+    if (disabled !== undefined) changes.push(disabled ? disabling() : enabling())
+    const user = await this.#change(uuid, together(changes))
+    if (disabled === true) await this.endSessions(uuid)
+    return user
+  }
+
+  rename(uuid: string, username: string): Promise<UserAccount> {
+    return this.update(uuid, { username })
+  }
+
+  disable(uuid: string): Promise<UserAccount> {
+    return this.update(uuid, { disabled: true })
+  }
+
+  /** Lets a user sign in again, also one who is to be deleted. */
+  enable(uuid: string): Promise<UserAccount> {
+    return this.update(uuid, { disabled: false })
   }
 
   /** Gives a user another wallet. The uuid, and with it all data, stays. */
   async setWallet(uuid: string, address: string): Promise<UserAccount> {
-    const wallet = parseWallet(address)
-    if (wallet === null) throw new NodekeepError('VALIDATION_ERROR', `"${address}" is no wallet address.`)
-    const user = await this.#change(uuid, {
-      set: 'wallet = ?',
-      values: [wallet],
-      taken: `The wallet ${wallet} belongs to another user.`,
-    })
+    const user = await this.#change(uuid, changingWallet(address))
     await this.endSessions(uuid)
     return user
-  }
-
-  async disable(uuid: string): Promise<UserAccount> {
-    const user = await this.#change(uuid, {
-      set: 'disabled_at = coalesce(disabled_at, ?)',
-      values: [Date.now()],
-      where: 'owner IS NULL',
-      otherwise: "The owner can't be disabled.",
-    })
-    await this.endSessions(uuid)
-    return user
-  }
-
-  /**
-   * Lets a user sign in again, also one who is to be deleted. When the time of grace is over, their data may be half
-   * gone, and there is no way back.
-   */
-  enable(uuid: string): Promise<UserAccount> {
-    return this.#change(uuid, {
-      set: 'disabled_at = NULL, deletion_due = NULL',
-      values: [],
-      where: "coalesce(deletion_due > unixepoch('subsec') * 1000, TRUE)",
-      otherwise: "The removal of this user's data has begun; it can't be taken back any more.",
-    })
   }
 
   /** Disables a user now, and has their data removed when the time for second thoughts is over. */
   async delete(uuid: string): Promise<UserAccount> {
-    const now = Date.now()
-    const user = await this.#change(uuid, {
-      set: 'disabled_at = coalesce(disabled_at, ?), deletion_due = coalesce(deletion_due, ?)',
-      values: [now, now + this.#parts.deletionGraceDays * dayMs],
-      where: 'owner IS NULL',
-      otherwise: "The owner can't be deleted.",
-    })
+    const user = await this.#change(uuid, deleting(this.#parts.deletionGraceDays))
     await this.endSessions(uuid)
     return user
   }
@@ -135,7 +104,7 @@ export class UserAdministration {
     this.#parts.events.emit(SessionsEnded, { userUuid })
   }
 
-  async #change(uuid: string, change: Change): Promise<UserAccount> {
+  async #change(uuid: string, change: UserChange): Promise<UserAccount> {
     const { set, values, where = 'TRUE', otherwise, taken } = change
     const { database, accounts, authenticator } = this.#parts
     const statement = `UPDATE users SET ${set} WHERE uuid = ? AND ${where}`

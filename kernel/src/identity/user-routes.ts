@@ -1,7 +1,8 @@
 import { NodekeepError, type RoutesApp, type SessionStore, type Static, Type } from '@nodekeep/plugin-sdk'
 import { apiTokenView, sessionView, viewApiToken, viewSession } from './session-view.ts'
 import type { UserAccount, UserAccounts } from './user-accounts.ts'
-import { type UserAdministration, usernamePattern } from './user-administration.ts'
+import type { UserAdministration } from './user-administration.ts'
+import { usernamePattern } from './user-changes.ts'
 
 const config = { access: 'owner' } as const
 const tags = ['users']
@@ -62,12 +63,7 @@ export function userRoutes(app: RoutesApp, { accounts, sessions, administration 
   app.patch(
     '/api/users/:uuid',
     { config, schema: { ...one, summary: 'Rename, disable or enable a user', body: change } },
-    async ({ params: { uuid }, body: { username, disabled } }) => {
-      if (username !== undefined) await administration.rename(uuid, username)
-      if (disabled === true) await administration.disable(uuid)
-      if (disabled === false) await administration.enable(uuid)
-      return { user: viewAccount(await existing(uuid)) }
-    },
+    async ({ params: { uuid }, body }) => ({ user: viewAccount(await administration.update(uuid, body)) }),
   )
   app.delete(
     '/api/users/:uuid',

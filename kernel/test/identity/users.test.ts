@@ -91,6 +91,29 @@ test('wallets that begin alike get names that differ', async (t) => {
   t.equal(new Set(same.map(({ uuid }) => uuid)).size, 1)
 })
 
+test('a name and a ban that are asked for together both come, or neither', async (t) => {
+  const { boss, bossUser, enter, as } = await ownedNode(t)
+  const [adas, bobs] = [await enter(ada), await enter(bob)]
+  const path = `/api/users/${adas.user.uuid}`
+  const taken = await boss('PATCH', path, { username: bobs.user.username, disabled: true })
+  t.match(await expectError(t, taken, 409, 'CONFLICT'), /is taken\.$/)
+  t.match(await account(await boss('GET', path)), { username: adas.user.username, disabled: null })
+  t.ok(await isIn({ as }, adas.sessionToken))
+
+  const ownPath = `/api/users/${bossUser.uuid}`
+  const banned = await boss('PATCH', ownPath, { username: 'boss', disabled: true })
+  t.equal(await expectError(t, banned, 409, 'CONFLICT'), "The owner can't be disabled.")
+  t.match(await account(await boss('GET', ownPath)), { username: bossUser.username, disabled: null })
+
+  const both = await account(await boss('PATCH', path, { username: 'ada', disabled: true }))
+  t.match(both, { username: 'ada', disabled: String })
+  t.notOk(await isIn({ as }, adas.sessionToken))
+  t.match(await account(await boss('PATCH', path, { username: 'ada-again', disabled: false })), {
+    username: 'ada-again',
+    disabled: null,
+  })
+})
+
 test('the users are the owner’s to see, many as they are', async (t) => {
   const node = await ownedNode(t)
   const { sessionToken } = await node.enter(ada)
