@@ -18,7 +18,7 @@ const tables = `
   ) STRICT;
   CREATE TABLE IF NOT EXISTS node (
     id INTEGER PRIMARY KEY,
-    parent INTEGER REFERENCES node ON DELETE CASCADE,
+    parent INTEGER REFERENCES node,
     name TEXT NOT NULL,
     content INTEGER UNIQUE REFERENCES content,
     size INTEGER NOT NULL,

@@ -23,7 +23,7 @@ export interface Staged {
 export class Tree {
   readonly #child: StatementSync
   readonly #children: StatementSync
-  readonly #contents: StatementSync
+  readonly #below: StatementSync
   readonly #insert: StatementSync
   readonly #relink: StatementSync
   readonly #delete: StatementSync
@@ -31,11 +31,12 @@ export class Tree {
   constructor(connection: DatabaseSync) {
     this.#child = connection.prepare('SELECT * FROM node WHERE parent IS ? AND name = ?')
     this.#children = connection.prepare('SELECT * FROM node WHERE parent = ?')
-    this.#contents = connection.prepare(`
+    // In the order of their depth: each node comes before those in it.
+    this.#below = connection.prepare(`
       WITH RECURSIVE below (id, content) AS (
         SELECT id, content FROM node WHERE id = ?
         UNION ALL SELECT node.id, node.content FROM node JOIN below ON node.parent = below.id
-      ) SELECT content FROM below WHERE content IS NOT NULL`)
+      ) SELECT id, content FROM below`)
     this.#insert = connection.prepare(
       'INSERT INTO node (parent, name, content, size, modified, created) VALUES (?, ?, ?, ?, ?, ?)',
     )
@@ -108,9 +109,10 @@ export class Tree {
 
   /** @returns the contents that are no longer in the tree */
   remove(node: TreeNode): number[] {
-    const orphans = this.#contents.all(node.id).map(({ content }) => Number(content))
-    this.#delete.run(node.id)
-    return orphans
+    const nodes = this.#below.all(node.id)
+    // From the bottom up, since SQLite follows references for a thousand levels only.
+    for (const { id } of nodes.toReversed()) this.#delete.run(Number(id))
+    return nodes.flatMap(({ content }) => (content === null ? [] : [Number(content)]))
   }
 
   /** @returns the contents that are no longer in the tree */

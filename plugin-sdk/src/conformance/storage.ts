@@ -5,6 +5,7 @@ import { atomicMoveChecks } from './storage/atomic-moves.ts'
 import { committingChecks } from './storage/committing.ts'
 import { concurrencyChecks } from './storage/concurrency.ts'
 import { conditionChecks } from './storage/conditions.ts'
+import { depthChecks } from './storage/depth.ts'
 import { lifecycleChecks, reopeningChecks } from './storage/lifecycle.ts'
 import { listingChecks } from './storage/listing.ts'
 import { movingChecks } from './storage/moving.ts'
@@ -54,6 +55,7 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   const check = register(harness.create)
   sharedChecks(check)
   emptyRemovalChecks(check)
+  depthChecks(check)
   committingChecks(check)
   atomicMoveChecks(check)
   lifecycleChecks(check)

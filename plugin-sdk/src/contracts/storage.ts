@@ -104,8 +104,9 @@ export interface StorageSnapshot {
 
 /**
  * Keeps files. Paths that arrive here are clean: absolute, `/`-separated, in NFC, without empty, `.` or `..`
- * segments, each segment at most 255 bytes of UTF-8. `/` is the root and always exists. Missing parents of a
- * written file are made.
+ * segments, each segment at most 255 bytes of UTF-8. The whole has at most 4,096 bytes and, before that, the folder that
+ * a feature gives to a user; a backend that can't keep such paths refuses them with VALIDATION_ERROR. `/` is the root and
+ * always exists. Missing parents of a written file are made.
  *
  * A write appears whole or not at all, to everybody at the same moment; of several at once, the last one wins whole.
  *

@@ -87,7 +87,7 @@ async function backendAt(
     root,
     side,
     locks: createKeyedLocks(),
-    syncs: createFolderSync(disk, root, canSync),
+    syncs: createFolderSync(disk, canSync),
     hasLinks: await hasLinks(disk, side),
     discard(name: string) {
       const removing = (discarding ?? Promise.resolve())

@@ -29,10 +29,18 @@ export function newFolder(): MemoryFolder {
 
 /** A copy of a folder and those in it. Files are shared, since they never change. */
 export function copyFolder(folder: MemoryFolder): MemoryFolder {
-  const copies = [...folder.entries].map(
-    ([name, node]) => [name, node.type === 'directory' ? copyFolder(node) : node] as const,
-  )
-  return { ...folder, entries: new Map(copies) }
+  const copy = { ...folder, entries: new Map(folder.entries) }
+  // No recursion: trees may be deeper than the stack.
+  const copies = [copy]
+  for (let next = copies.pop(); next !== undefined; next = copies.pop()) {
+    for (const [name, node] of next.entries) {
+      if (node.type === 'file') continue
+      const inner = { ...node, entries: new Map(node.entries) }
+      next.entries.set(name, inner)
+      copies.push(inner)
+    }
+  }
+  return copy
 }
 
 export function entryOf(path: string, node: MemoryNode): StorageEntry {
@@ -99,8 +107,13 @@ export function parentOf(path: string): string {
 
 /** The bytes of all files of a node. */
 export function bytesOf(node: MemoryNode): number {
-  if (node.type === 'file') return node.size
-  return [...node.entries.values()].reduce((sum, entry) => sum + bytesOf(entry), 0)
+  let bytes = 0
+  const nodes = [node]
+  for (let next = nodes.pop(); next !== undefined; next = nodes.pop()) {
+    bytes += next.size
+    if (next.type === 'directory') for (const inner of next.entries.values()) nodes.push(inner)
+  }
+  return bytes
 }
 
 function segments(path: string): string[] {

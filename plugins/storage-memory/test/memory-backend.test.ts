@@ -52,6 +52,16 @@ test('many small chunks take no more memory than their bytes', async (t) => {
   t.ok(count < 10, `${count} chunks`)
 })
 
+test('trees may be deeper than the stack', async (t) => {
+  const backend = new MemoryBackend({ maxBytes: 100 })
+  const deep = '/d'.repeat(20_000)
+  await backend.write(`${deep}/file`, chunks(1, 100))
+  const snapshot = await backend.snapshot(new AbortController().signal)
+  t.match(await snapshot.read(`${deep}/file`), { entry: { size: 100 } })
+  await backend.remove('/d')
+  await backend.write('/there-is-room', chunks(1, 100))
+})
+
 test('who changes a chunk that was read does not change the file', async (t) => {
   const backend = new MemoryBackend({ maxBytes: 1000 })
   await backend.write('/file', chunks(1, 10))

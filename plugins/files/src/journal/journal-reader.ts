@@ -2,6 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type FileChange, NodekeepError } from '@nodekeep/plugin-sdk'
 import { type ChangeRow, changeOf, intentOf } from './change-row.ts'
 import type { ChangeIntent, CreatedDate } from './journal.ts'
+import { unnoted } from './longest-paths.ts'
 import { splitPath } from './split-path.ts'
 
 /** A user's changes before the first one that is still pending: all of them have an end, and none comes later. */
@@ -17,6 +18,7 @@ export class JournalReader {
   readonly #pending: StatementSync
   readonly #created: StatementSync
   readonly #createdIn: StatementSync
+  readonly #longest: StatementSync
 
   constructor(file: string) {
     const connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
@@ -33,6 +35,7 @@ export class JournalReader {
     this.#createdIn = connection.prepare(
       'SELECT name, revision, created FROM created WHERE user = ? AND folder = ?',
     )
+    this.#longest = connection.prepare('SELECT bytes FROM longest WHERE user = ?')
   }
 
   epoch(): string {
@@ -82,6 +85,11 @@ export class JournalReader {
         { revision: String(revision), created: new Date(Number(created)) },
       ]),
     )
+  }
+
+  longestOf(user: string): number {
+    this.#checkOpen()
+    return Math.max(unnoted, Number(this.#longest.get(user)?.bytes ?? 0))
   }
 
   close(): void {

@@ -20,6 +20,8 @@ export interface ChangeIntent {
   readonly by?: string
   /** When the file that this change replaces was created: its successor keeps the date. Needs `revision`. */
   readonly created?: Date
+  /** Bytes that no path of the user exceeds after a `move` of a folder, which moves other paths than its own. */
+  readonly longest?: number
 }
 
 /** An intent that survives a crash from now on. Readers wait for its end before they get any later change. */
@@ -55,6 +57,8 @@ export interface Journal extends ChangeLog {
   createdOf(userUuid: string, path: string, revision: string): Promise<Date | null>
   /** The same for all entries of a folder, by name. They hold for files with the same revision only. */
   createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>>
+  /** Bytes that no path exceeds which changes ever gave to something of a user. */
+  longestOf(userUuid: string): Promise<number>
   /** Forgets everything about a user, down to the free pages of the file. */
   erase(userUuid: string): Promise<void>
   /** Rejects when the journal can't be written. */
@@ -100,6 +104,7 @@ export async function openJournal(file: string, options: JournalOptions = {}): P
     pending: async () => reader.pending(),
     createdOf: async (userUuid, path, revision) => dates.of(userUuid, path, revision),
     createdIn: async (userUuid, folder) => reader.createdIn(userUuid, folder),
+    longestOf: async (userUuid) => reader.longestOf(userUuid),
     resolve,
     async begin(intent) {
       const seq = await writer.call({ kind: 'begin', intent })

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { CreatedDates } from './created-dates.ts'
 import type { ChangeIntent } from './journal.ts'
+import { LongestPaths } from './longest-paths.ts'
 
 /** The statements that write changes. Whoever calls them has a transaction open. */
 export class Ledger {
@@ -8,10 +9,12 @@ export class Ledger {
   readonly #insert: StatementSync
   readonly #commit: StatementSync
   readonly #discard: StatementSync
+  readonly #longest: LongestPaths
   readonly #erasing: readonly StatementSync[]
 
   constructor(connection: DatabaseSync) {
     this.#created = new CreatedDates(connection)
+    this.#longest = new LongestPaths(connection)
     this.#insert = connection.prepare(
       `INSERT INTO changes (user, op, path, source, size, revision, by, created, at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -21,7 +24,7 @@ export class Ledger {
        RETURNING user, op, path, source, revision, created`,
     )
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
-    this.#erasing = ['changes', 'created', 'pruned'].map((table) =>
+    this.#erasing = ['changes', 'created', 'pruned', 'longest'].map((table) =>
       connection.prepare(`DELETE FROM ${table} WHERE user = ?`),
     )
   }
@@ -29,6 +32,7 @@ export class Ledger {
   /** @returns the number of the change */
   begin(intent: ChangeIntent): number {
     const { userUuid, op, path, source, size, revision, by, created } = intent
+    this.#longest.note(intent)
     const { lastInsertRowid } = this.#insert.run(
       userUuid,
       op,

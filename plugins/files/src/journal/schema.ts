@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 
-const version = 1
+const version = 2
 
 /**
  * `changes`: times are milliseconds since 1970. A pending row is an intent; the index of those stays tiny.
@@ -36,8 +36,14 @@ const tables = `
   CREATE TABLE pruned (user TEXT PRIMARY KEY, through INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `
 
+/** `longest`: bytes that no path of a user exceeds, where that is more than most users ever have. */
+const tablesOfVersion2 = `
+  CREATE TABLE longest (user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO longest SELECT user, max(length(CAST(path AS BLOB))) AS bytes FROM changes GROUP BY user;
+`
+
 /**
- * Makes the tables of a new journal.
+ * Makes the tables of a new journal, and those that an older one lacks.
  *
  * @throws Error when a newer version of Nodekeep made them
  */
@@ -45,7 +51,10 @@ export function applySchema(connection: DatabaseSync): void {
   const found = Number(connection.prepare('PRAGMA user_version').get()?.user_version)
   if (found > version) throw new Error('it was written by a newer version of Nodekeep; start that version')
   if (found === version) return
-  connection.exec(`BEGIN IMMEDIATE; ${tables}`)
-  connection.prepare('INSERT INTO journal (epoch) VALUES (?)').run(randomUUID())
-  connection.exec(`PRAGMA user_version = ${version}; COMMIT`)
+  connection.exec('BEGIN IMMEDIATE')
+  if (found < 1) {
+    connection.exec(tables)
+    connection.prepare('INSERT INTO journal (epoch) VALUES (?)').run(randomUUID())
+  }
+  connection.exec(`${tablesOfVersion2} PRAGMA user_version = ${version}; COMMIT`)
 }

@@ -14,7 +14,7 @@ export const root = '/' as UserPath
 const longestSegment = 255
 
 /** Bytes of UTF-8 in a path: `PATH_MAX` of Linux. */
-const longestPath = 4096
+export const longestPath = 4096
 
 /**
  * Checks and normalises a path that came from outside. Names that are equal under Unicode's NFC are one name. Nothing

@@ -1,12 +1,14 @@
 import { createHash, type Hash, randomBytes } from 'node:crypto'
-import { type FileMoveOptions, NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
-import { childOf, root, type UserPath } from '../paths/user-path.ts'
+import { type FileMoveOptions, NodekeepError } from '@nodekeep/plugin-sdk'
+import { childOf, longestPath, root, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
 import { fileEntry } from './entries.ts'
 import { changing } from './explain.ts'
 import { makeDirectoryLocked } from './folders.ts'
+import { tooLongThere } from './path-lengths.ts'
 import type { Scope } from './scope.ts'
 import { sideBySide } from './side-by-side.ts'
+import { walk } from './walk.ts'
 import { writeLocked } from './writing.ts'
 
 type CopyOptions = Pick<FileMoveOptions, 'by' | 'signal'>
@@ -31,16 +33,21 @@ export function stopoverFor(destination: UserPath): UserPath {
   return childOf(parent as UserPath, `.moving-${randomBytes(8).toString('hex')}`)
 }
 
-/** Copies a file or folder and verifies each file. */
+/**
+ * Copies a file or folder and verifies each file.
+ *
+ * @param destination where the copy will be in the end
+ * @throws NodekeepError VALIDATION_ERROR when something would have too long a path there
+ */
 export async function copyTo(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  entry: StorageEntry,
+  destination: UserPath,
   options: CopyOptions,
 ): Promise<Copied> {
   const copied: Copied = { files: [], folders: [] }
-  const files = filesIn(scope, source, copy, entry, { ...options, folders: copied.folders })
+  const files = filesIn(scope, source, copy, destination, { ...options, folders: copied.folders })
   const { signal } = options
   await sideBySide(files, width, async ([from, to], failed) => {
     const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
@@ -55,19 +62,19 @@ async function* filesIn(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  entry: StorageEntry,
+  destination: UserPath,
   options: CopyOptions & Pick<Copied, 'folders'>,
 ): AsyncGenerator<readonly [from: UserPath, to: UserPath], void, undefined> {
-  options.signal?.throwIfAborted()
-  if (entry.type === 'file') {
-    yield [source, copy]
-    return
-  }
-  await makeDirectoryLocked(scope, copy, options)
-  options.folders.push(source)
-  const { backend, backendPath } = scope.place(source)
-  for await (const child of backend.list(backendPath)) {
-    yield* filesIn(scope, childOf(source, child.name), childOf(copy, child.name), child, options)
+  const lengthened = Buffer.byteLength(destination) - Buffer.byteLength(source)
+  const copyOf = (path: UserPath) => `${copy}${path.slice(source.length)}` as UserPath
+  for await (const [path, { type }] of walk(scope, source)) {
+    options.signal?.throwIfAborted()
+    if (Buffer.byteLength(path) + lengthened > longestPath) throw tooLongThere(source, destination)
+    if (type === 'file') yield [path, copyOf(path)]
+    else {
+      await makeDirectoryLocked(scope, copyOf(path), options)
+      options.folders.push(path)
+    }
   }
 }
 

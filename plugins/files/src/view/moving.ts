@@ -6,6 +6,7 @@ import { type Copied, copyTo, stopoverFor } from './crossing.ts'
 import { definedOnly } from './defined-only.ts'
 import { stat } from './entries.ts'
 import { changing, isMount, nothingAt } from './explain.ts'
+import { longestAfterMove } from './path-lengths.ts'
 import { removeLocked } from './removal.ts'
 import type { Scope } from './scope.ts'
 
@@ -27,7 +28,7 @@ export async function move(
     if (stopover === null) {
       await moveWithin(scope, source, destination, entry, options)
     } else {
-      const copied = await bringOver(scope, { source, stopover, destination }, entry, options)
+      const copied = await bringOver(scope, { source, stopover, destination }, options)
       await clearCopied(scope, copied, { source, destination }, definedOnly({ by: options.by }))
     }
     return await stat(scope, destination)
@@ -72,11 +73,10 @@ async function checkDestination(
 async function bringOver(
   scope: Scope,
   { source, stopover, destination }: { source: UserPath; stopover: UserPath; destination: UserPath },
-  entry: StorageEntry,
   options: FileMoveOptions,
 ): Promise<Copied> {
   try {
-    const copied = await copyTo(scope, source, stopover, entry, options)
+    const copied = await copyTo(scope, source, stopover, destination, options)
     await moveWithin(scope, stopover, destination, await movable(scope, stopover), options)
     return copied
   } catch (error) {
@@ -95,12 +95,13 @@ async function moveWithin(
   const from = scope.place(source)
   const to = scope.place(destination)
   const keepsRevision = type === 'file' && from.backend.supports.atomicMove
+  const longest = type === 'directory' ? await longestAfterMove(scope, source, destination) : undefined
   const intent = {
     userUuid: scope.userUuid,
     op: 'move' as const,
     path: destination,
     source,
-    ...definedOnly({ by, revision: keepsRevision ? revision : undefined }),
+    ...definedOnly({ by, longest, revision: keepsRevision ? revision : undefined }),
   }
   await changing(destination, () =>
     scope.recorder.record(intent, () => from.backend.move(from.backendPath, to.backendPath, { overwrite })),

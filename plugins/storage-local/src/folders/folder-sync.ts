@@ -1,8 +1,6 @@
 import type { Disk } from '../disk/disk.ts'
 import { isDiskError } from '../disk/disk-errors.ts'
-import type { Folder } from './folder.ts'
-import type { Root } from './root.ts'
-import { openFolder } from './walk.ts'
+import { type Folder, openChild } from './folder.ts'
 
 /** Makes what happened in folders survive the loss of power. */
 export interface FolderSync {
@@ -17,8 +15,11 @@ export interface FolderSync {
 /** So many folders are remembered to have a durable way. */
 const REMEMBERED = 10_000
 
+/** So many folders of a way are synced, and open, at once. */
+const TOGETHER = 64
+
 /** @param possible whether the file system can sync folders; without that, all this does nothing */
-export function createFolderSync(disk: Disk, root: Root, possible: boolean): FolderSync {
+export function createFolderSync(disk: Disk, possible: boolean): FolderSync {
   const running = new Map<string, Promise<void>>()
   const waiting = new Map<string, Promise<void>>()
   /** By path; the identity tells whether another program put another folder there. */
@@ -49,21 +50,35 @@ export function createFolderSync(disk: Disk, root: Root, possible: boolean): Fol
     return syncing
   }
 
+  /** Goes up by `..` from one to the next: from the root down it would be the square of the depth. */
   async function settleAbove(names: readonly string[], folder: Folder): Promise<void> {
-    const path = names.join('/')
-    const current = folder.identity()
-    if (!possible || names.length === 0 || durable.get(path) === current) return
+    if (!possible) return
     const begun = generation
-    const parentNames = names.slice(0, -1)
-    const parent = await openFolder(disk, root, parentNames)
+    const settled: (readonly [path: string, identity: string])[] = []
+    const above: Folder[] = []
     try {
-      await Promise.all([sync(parent), settleAbove(parentNames, parent)])
+      let current = folder
+      for (let depth = names.length; depth > 0; depth -= 1) {
+        const path = names.slice(0, depth).join('/')
+        if (durable.get(path) === current.identity()) break
+        settled.push([path, current.identity()])
+        current = await openChild(disk, current, '..')
+        above.push(current)
+        if (above.length === TOGETHER) await syncAll(above, 1)
+      }
+      await syncAll(above, 0)
     } finally {
-      parent.close()
+      for (const parent of above) parent.close()
     }
     if (begun !== generation) return
-    if (durable.size >= REMEMBERED) durable.clear()
-    durable.set(path, current)
+    if (durable.size + settled.length > REMEMBERED) durable.clear()
+    for (const [path, identity] of settled) durable.set(path, identity)
+  }
+
+  /** Syncs folders, and closes all of them but the last ones. */
+  async function syncAll(folders: Folder[], stay: number): Promise<void> {
+    await Promise.all(folders.map(sync))
+    for (const folder of folders.splice(0, folders.length - stay)) folder.close()
   }
 
   return {

@@ -38,13 +38,14 @@ export interface Found {
 /** Opens a folder by a path that is trusted, symbolic links included. */
 export async function openTrusted(disk: Disk, path: string): Promise<Folder> {
   const fd = await disk.open(path, O_RDONLY | O_DIRECTORY)
-  return folder(disk, fd, anchored ? disk.readlinkSync(`/proc/self/fd/${fd}`) : path)
+  const shown = anchored ? disk.readlinkSync(`/proc/self/fd/${fd}`) : path
+  return folder(disk, fd, () => shown)
 }
 
 /** Opens a folder within one that is open; ENOENT when there is none, ENOTDIR for anything else, links too. */
 export async function openChild(disk: Disk, parent: Folder, name: string | Buffer): Promise<Folder> {
   const path = pathIn(parent, name)
-  const shown = join(parent.path, name.toString())
+  const shown = () => join(parent.path, name.toString())
   if (anchored) return folder(disk, await disk.open(path, FOLDER), shown)
   const before = await disk.lstat(path)
   if (!before.isDirectory())
@@ -76,7 +77,7 @@ export async function openDirectly(
   }
   try {
     const path = `${root.path === '/' ? '' : root.path}/${below}`
-    if (disk.readlinkSync(`/proc/self/fd/${fd}`) === path) return folder(disk, fd, path)
+    if (disk.readlinkSync(`/proc/self/fd/${fd}`) === path) return folder(disk, fd, () => path)
   } catch (error) {
     if (!isDiskError(error, 'ENAMETOOLONG', 'ENOENT')) {
       disk.closeSync(fd)
@@ -110,12 +111,17 @@ export function findSync(disk: Disk, parent: Folder, name: string): Found | null
 
 const anchored = process.platform === 'linux'
 
-function folder(disk: Disk, fd: number, path: string): Folder {
-  const prefix = anchored ? `/proc/self/fd/${fd}/` : `${path}/`
+/** @param shown makes the path. In deep trees the paths of all folders would take the square of the depth. */
+function folder(disk: Disk, fd: number, shown: () => string): Folder {
+  const prefix = anchored ? `/proc/self/fd/${fd}/` : `${shown()}/`
   let identity: string | undefined
+  let path: string | undefined
   return {
     fd,
-    path,
+    get path() {
+      path ??= shown()
+      return path
+    },
     at: (name) => prefix + name,
     identity() {
       identity ??= identify(disk, fd)

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { isNodekeepError } from '../../errors.ts'
+import { assertAbsent, names, put, text } from './assertions.ts'
+import type { BackendCheck } from './subject.ts'
+
+/** More than the levels for which some databases follow references, and less than a path has room for. */
+const levels = 1100
+
+export function depthChecks(check: BackendCheck): void {
+  check('a folder within a thousand others is a folder like any other', async (backend) => {
+    const below = '/d'.repeat(levels)
+    try {
+      await put(backend, `/from${below}/file`, 'deep')
+    } catch (thrown) {
+      // A backend that can't keep such paths may refuse them.
+      if (isNodekeepError(thrown) && thrown.code === 'VALIDATION_ERROR') return
+      throw thrown
+    }
+    assert.deepEqual(await names(backend, `/from${below}`), ['file'])
+    await backend.move('/from', '/to')
+    assert.equal(await text(backend, `/to${below}/file`), 'deep')
+    const snapshot = await backend.snapshot?.(new AbortController().signal)
+    if (snapshot !== undefined) assert.equal(await text(snapshot, `/to${below}/file`), 'deep')
+    await snapshot?.release()
+    await backend.remove('/to')
+    await assertAbsent(backend, '/to')
+    assert.deepEqual(await names(backend, '/'), [])
+  })
+}
