@@ -8,8 +8,8 @@ export default definePlugin({
   description: 'Calls exported WebAssembly functions in sandbox processes.',
   config: configuration,
   contributes: { runtimes: WasmRuntimes },
-  setup({ id, config, log, runtimes, onStop }) {
-    const runtime = new NativeRuntime({ ...config, section: id, log })
+  setup({ config, log, runtimes, onStop }) {
+    const runtime = new NativeRuntime({ ...config, log })
     onStop(() => runtime.stop())
     runtimes.add('native', runtime)
   },

@@ -9,10 +9,10 @@ export function memoryLimitReached({ memoryBytes }: WasmLimits): NodekeepError {
   return new NodekeepError('UNPROCESSABLE', `The memory limit of ${mebibytes} MiB was reached.`)
 }
 
-/** @param cause for the log */
-export function sandboxDied(cause: string): NodekeepError {
+/** @param how for the log */
+export function sandboxDied(how: string | null): NodekeepError {
   return new NodekeepError('SERVICE_UNAVAILABLE', 'The sandbox of the run ended too soon. Try again.', {
-    cause: new Error(cause),
+    cause: new Error(`The sandbox ended: ${how}.`),
     headers: { 'retry-after': '1' },
   })
 }

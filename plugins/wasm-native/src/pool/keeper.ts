@@ -30,12 +30,14 @@ export class Keeper {
     this.#log = log
   }
 
-  keep(pid: number): void {
+  keep(pid: number | undefined): void {
+    if (pid === undefined) return
     this.#shell ??= this.#start()
     this.#shell?.stdin?.write(`keep ${pid}\n`)
   }
 
-  drop(pid: number): void {
+  drop(pid: number | undefined): void {
+    if (pid === undefined) return
     this.#shell?.stdin?.write(`drop ${pid}\n`)
   }
 

@@ -1,5 +1,11 @@
 import type { WasmModule } from '@nodekeep/plugin-sdk'
 
+/** What a sandbox keeps at most. */
+export interface CacheBounds {
+  readonly modules: number
+  readonly bytes: number
+}
+
 interface Kept {
   readonly number: number
   readonly size: number
@@ -7,25 +13,36 @@ interface Kept {
 
 /** Which modules a sandbox keeps compiled. Those that were not used for the longest time make room for others. */
 export class ModuleShelf {
-  readonly #most: { readonly modules: number; readonly bytes: number }
+  readonly #bounds: CacheBounds
   readonly #kept = new Map<string, Kept>()
   #bytes = 0
   #lastNumber = 0
 
-  constructor(most: { readonly modules: number; readonly bytes: number }) {
-    this.#most = most
+  constructor(bounds: CacheBounds) {
+    this.#bounds = bounds
+  }
+
+  get size(): number {
+    return this.#kept.size
+  }
+
+  /** Of the modules together. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   has(hash: string): boolean {
     return this.#kept.has(hash)
   }
 
-  /** The number of a module that is to be used now. */
-  use(hash: string): number | undefined {
+  /** The number of a module that is there and is to be used now. */
+  use(hash: string): number {
     const kept = this.#kept.get(hash)
-    if (kept === undefined || this.#kept.size === 1) return kept?.number
-    this.#kept.delete(hash)
-    this.#kept.set(hash, kept)
+    if (kept === undefined) throw new Error('The module is not there.')
+    if (this.#kept.size > 1) {
+      this.#kept.delete(hash)
+      this.#kept.set(hash, kept)
+    }
     return kept.number
   }
 
@@ -33,7 +50,7 @@ export class ModuleShelf {
   add({ hash, size }: WasmModule): { readonly number: number; readonly removed: readonly number[] } {
     const removed: number[] = []
     for (const [oldest, kept] of this.#kept) {
-      if (this.#kept.size < this.#most.modules && this.#bytes + size <= this.#most.bytes) break
+      if (this.#kept.size < this.#bounds.modules && this.#bytes + size <= this.#bounds.bytes) break
       this.#kept.delete(oldest)
       this.#bytes -= kept.size
       removed.push(kept.number)

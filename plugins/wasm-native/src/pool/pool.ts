@@ -1,8 +1,8 @@
 import type { Log } from '@nodekeep/plugin-sdk'
-import { chooseSandbox } from './choose.ts'
+import { chooseSandbox } from './choose-sandbox.ts'
 import { runtimeStopped, sandboxDied } from './failures.ts'
 import { Keeper } from './keeper.ts'
-import { causeOfDeath } from './post-mortem.ts'
+import { causeOfDeath, diedWith } from './post-mortem.ts'
 import { yieldToOthers } from './process-figures.ts'
 import type { Run } from './run.ts'
 import { Sandbox, type SandboxEvents } from './sandbox.ts'
@@ -16,15 +16,13 @@ export interface PoolSettings {
   readonly idleMs: number
   readonly cachedModules: number
   readonly cachedBytes: number
-  /** The section of the configuration, for messages. */
-  readonly section: string
   readonly log: Log
 }
 
-/** A run of a module that took so long has no others behind it the next time. */
+/** A run that took so many milliseconds has no others behind it the next time. */
 const slowMs = 5
-/** Processes that are kept from runs which are known to take long. */
-const reserved = 2
+/** Processes that are kept free of runs which are known to take long. */
+const kept = 2
 
 /** The sandboxes, and the runs that wait for one. */
 export class Pool {
@@ -35,15 +33,15 @@ export class Pool {
   readonly #watch: Watch
   readonly #events: SandboxEvents
   #line: Run[] = []
-  #stopped: (() => void) | null = null
+  #stopping: PromiseWithResolvers<void> | null = null
 
   constructor(settings: PoolSettings) {
     this.#settings = settings
     this.#keeper = new Keeper(settings.log)
-    this.#watch = new Watch(this.#sandboxes, settings.idleMs, (sandbox, moved) => {
-      const [step] = sandbox.steps
-      if (step !== undefined) this.#slowModules.note(step.run.module.hash, true)
-      this.#again(moved)
+    this.#watch = new Watch(this.#sandboxes, settings.idleMs, {
+      heldUp: (sandbox, step) => this.#heldUp(sandbox, step),
+      overdue: (sandbox, reason) => overdue(sandbox, reason),
+      unneeded: (sandbox) => sandbox.end(),
     })
     this.#events = {
       ready: () => this.#drain(),
@@ -54,111 +52,137 @@ export class Pool {
   }
 
   begin(run: Run): void {
-    if (this.#stopped !== null) run.reject(runtimeStopped())
-    else if (!this.#place(run)) this.#line.push(run)
-    else return
+    if (this.#stopping !== null) {
+      run.reject(runtimeStopped())
+      return
+    }
+    if (!this.#place(run)) this.#line.push(run)
+    this.#watch.begin()
     this.#provide()
   }
 
+  /** Ends a run. Where others wait behind it, it goes on until it turns out to take long. */
   abort(run: Run, reason: unknown): void {
     run.reject(reason)
     this.#line = this.#line.filter((waiting) => waiting !== run)
-    // Where others wait behind it, it is only stopped when it turns out to take long.
-    for (const sandbox of this.#sandboxes) {
-      if (sandbox.steps.length > 0 && sandbox.steps.every((step) => step.run.settled)) this.#watch.soon()
-    }
+    this.#watch.soon()
   }
 
   async stop(): Promise<void> {
-    const ended = new Promise<void>((resolve) => {
-      this.#stopped = resolve
-    })
-    for (const run of this.#line) run.reject(runtimeStopped())
+    this.#stopping ??= Promise.withResolvers()
+    const runs = [...this.#line, ...[...this.#sandboxes].flatMap(diedWith)]
     this.#line = []
-    for (const sandbox of this.#sandboxes) {
-      for (const { run } of sandbox.steps) run.reject(runtimeStopped())
-      for (const run of sandbox.takeWaiting()) run.reject(runtimeStopped())
-      sandbox.kill('the node stops')
-    }
-    if (this.#sandboxes.size > 0) await ended
+    for (const run of runs) run.reject(runtimeStopped())
+    for (const sandbox of this.#sandboxes) sandbox.end()
+    if (this.#sandboxes.size > 0) await this.#stopping.promise
     this.#watch.stop()
     this.#keeper.stop()
   }
 
   #place(run: Run): boolean {
     const alone = run.deaths > 0 || this.#slowModules.has(run.module.hash)
-    if (alone && this.#held() >= this.#settings.processes - reserved) return false
+    if (alone && this.#exclusive() >= this.#settings.processes - kept) return false
     const sandbox = chooseSandbox(this.#sandboxes, run, alone)
     if (sandbox === null) return false
+    sandbox.exclusive = alone
     sandbox.take(run)
-    this.#watch.begin()
     return true
   }
 
-  /** How many sandboxes are with a run that takes long. */
-  #held(): number {
-    let held = 0
-    for (const sandbox of this.#sandboxes) if (sandbox.busy && sandbox.slow) held += 1
-    return held
+  #exclusive(): number {
+    let count = 0
+    for (const { busy, exclusive } of this.#sandboxes) if (busy && exclusive) count += 1
+    return count
   }
 
   #drain(): void {
-    if (this.#line.length > 0) {
-      const line = this.#line
-      this.#line = []
-      for (const run of line) if (!this.#place(run)) this.#line.push(run)
-    }
+    if (this.#line.length > 0) this.#line = this.#line.filter((run) => !this.#place(run))
     this.#provide()
   }
 
   #again(runs: readonly Run[]): void {
-    this.#line.unshift(...runs.filter(({ settled }) => !settled))
+    const left = runs.filter(({ settled }) => !settled)
+    if (this.#stopping !== null) for (const run of left) run.reject(runtimeStopped())
+    else this.#line = [...left, ...this.#line]
+    this.#watch.begin()
     this.#drain()
   }
 
   /** Has one sandbox more than there is work for, so that the next run need not wait for its start. */
   #provide(): void {
-    if (this.#stopped !== null) return
-    const memoryBytes = this.#line[0]?.limits.memoryBytes ?? [...this.#sandboxes].at(-1)?.memoryBytes
-    if (memoryBytes === undefined) return
-    const idle = [...this.#sandboxes].filter(
-      (sandbox) => !sandbox.busy && !sandbox.slow && sandbox.memoryBytes === memoryBytes,
-    )
-    if (idle.length > 0) return
-    if (this.#sandboxes.size >= this.#settings.processes) return
+    if (this.#stopping !== null) return
+    const sandboxes = [...this.#sandboxes]
+    const like = this.#line[0]?.limits ?? sandboxes.find(({ busy }) => busy)
+    if (like === undefined) return
+    const { memoryBytes } = like
+    const idle = sandboxes.filter(({ busy, doomed }) => !busy && !doomed)
+    if (idle.some((sandbox) => !sandbox.yields && sandbox.memoryBytes === memoryBytes)) return
+    if (sandboxes.length >= this.#settings.processes) {
+      // Those with another memory limit are of no use to whoever waits.
+      if (this.#line.length > 0) idle.find((sandbox) => sandbox.memoryBytes !== memoryBytes)?.end()
+      return
+    }
     const { cachedModules, cachedBytes } = this.#settings
     const sandbox = new Sandbox(memoryBytes, { modules: cachedModules, bytes: cachedBytes }, this.#events)
     this.#sandboxes.add(sandbox)
-    if (sandbox.pid !== undefined) this.#keeper.keep(sandbox.pid)
+    this.#keeper.keep(sandbox.process.pid)
+  }
+
+  #heldUp(sandbox: Sandbox, head: Step): void {
+    sandbox.yields = yieldToOthers(sandbox.process.pid, true)
+    // Only who wants the module waits for its loading, and would have it loaded elsewhere.
+    if (head.kind === 'load') return
+    sandbox.exclusive = true
+    this.#slowModules.note(head.run.module.hash, true)
+    const behind = sandbox.steps.filter((step) => step !== head && !step.moved)
+    for (const step of behind) step.moved = true
+    this.#again(behind.map((step) => step.run))
   }
 
   #answered(sandbox: Sandbox, step: Step, ms: number): void {
     if (step.kind !== 'load') this.#slowModules.note(step.run.module.hash, ms > slowMs)
     if (sandbox.busy) return
-    if (sandbox.slow && sandbox.pid !== undefined) sandbox.slow = !yieldToOthers(sandbox.pid, false)
+    if (sandbox.yields) this.#hurry(sandbox)
     this.#drain()
+  }
+
+  /** Lets a sandbox compete again, or ends it where that is not allowed and another one is there that yields. */
+  #hurry(sandbox: Sandbox): void {
+    sandbox.yields = !yieldToOthers(sandbox.process.pid, false)
+    if (!sandbox.yields) return
+    const others = [...this.#sandboxes].some((other) => other !== sandbox && other.yields && !other.busy)
+    if (others) sandbox.end()
   }
 
   #ended(sandbox: Sandbox): void {
     this.#sandboxes.delete(sandbox)
-    if (sandbox.pid !== undefined) this.#keeper.drop(sandbox.pid)
-    const [head, ...behind] = sandbox.steps
-    if (head !== undefined) this.#judge(sandbox, head)
-    else if (sandbox.killedFor === null) this.#settings.log.warn({ exit: sandbox.exit }, 'a sandbox ended')
-    const runs = [...(head === undefined ? [] : [head]), ...behind].flatMap((step) =>
-      step.moved || step.run.settled || step.kind === 'load' ? [] : [step.run],
-    )
-    if (this.#stopped !== null && this.#sandboxes.size === 0) this.#stopped()
-    this.#again([...runs, ...sandbox.takeWaiting()])
+    this.#keeper.drop(sandbox.process.pid)
+    const [head] = sandbox.steps
+    const { exit } = sandbox.process
+    if (head !== undefined && !head.run.settled) {
+      const cause = causeOfDeath(sandbox, head.run.limits)
+      if (cause !== null) overdue(sandbox, cause)
+      else head.run.deaths += 1
+      if (head.run.deaths > 1) head.run.reject(sandboxDied(exit))
+    }
+    if (!sandbox.ready) this.#giveUp(exit)
+    if (this.#sandboxes.size === 0) this.#stopping?.resolve()
+    this.#again(diedWith(sandbox))
   }
 
-  /** Ends the run that a sandbox died of, or lets it be tried once more. */
-  #judge(sandbox: Sandbox, { run }: Step): void {
-    const cause = causeOfDeath(sandbox, run.limits)
-    if (cause !== null) run.reject(cause)
-    if (run.settled) return
-    run.deaths += 1
-    this.#settings.log.warn({ exit: sandbox.exit }, 'a sandbox ended in the middle of a run')
-    if (run.deaths > 1) run.reject(sandboxDied(sandbox.exit))
+  /** Lets nobody wait for a sandbox when one could not be started. */
+  #giveUp(exit: string | null): void {
+    if (this.#stopping === null) this.#settings.log.error({ exit }, 'a sandbox could not be started')
+    for (const run of this.#line.splice(0)) run.reject(sandboxDied(exit))
   }
+}
+
+/** Ends what a sandbox does, and itself. With a module that can't be loaded, all who wait for it have their answer. */
+function overdue(sandbox: Sandbox, reason: Error | null): void {
+  const [head, ...behind] = sandbox.steps
+  if (head !== undefined && reason !== null) {
+    head.run.reject(reason)
+    if (head.kind === 'load') for (const { run } of behind) run.reject(reason)
+  }
+  sandbox.end()
 }

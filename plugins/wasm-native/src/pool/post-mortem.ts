@@ -1,5 +1,6 @@
 import type { NodekeepError, WasmLimits } from '@nodekeep/plugin-sdk'
 import { memoryLimitReached } from './failures.ts'
+import type { Run } from './run.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /**
@@ -7,7 +8,12 @@ import type { Sandbox } from './sandbox.ts'
  *
  * @returns null when it died of something else
  */
-export function causeOfDeath({ complaint, killedFor }: Sandbox, limits: WasmLimits): NodekeepError | null {
-  if (killedFor === null && /out of memory|heap limit/i.test(complaint)) return memoryLimitReached(limits)
-  return null
+export function causeOfDeath(sandbox: Sandbox, limits: WasmLimits): NodekeepError | null {
+  return /out of memory|heap limit/i.test(sandbox.process.complaint) ? memoryLimitReached(limits) : null
+}
+
+/** The runs that a sandbox has not answered, and that no other one has. */
+export function diedWith(sandbox: Sandbox): Run[] {
+  const sent = sandbox.steps.flatMap(({ kind, moved, run }) => (kind === 'load' || moved ? [] : [run]))
+  return [...sent, ...sandbox.takeWaiting()].filter(({ settled }) => !settled)
 }

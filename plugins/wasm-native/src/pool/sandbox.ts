@@ -1,20 +1,15 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FrameReader } from '../protocol/frame-reader.ts'
-import { FrameSplitter } from '../protocol/frame-splitter.ts'
-import { FrameWriter } from '../protocol/frame-writer.ts'
-import { Answer, failureCodes, largestAnswer, Request } from '../protocol/messages.ts'
-import { readValues, writeValues } from '../protocol/values.ts'
-import { ModuleShelf } from './module-shelf.ts'
+import { Answer, Request } from '../protocol/messages.ts'
+import { writeValues } from '../protocol/values.ts'
+import { type CacheBounds, ModuleShelf } from './module-shelf.ts'
 import type { Run } from './run.ts'
-import { type SandboxChild, spawnSandbox } from './spawn-sandbox.ts'
+import { type ProcessListener, SandboxProcess } from './sandbox-process.ts'
+import { settle } from './settle.ts'
 import { newStep, type Step } from './step.ts'
-
-/** Bytes of what a sandbox complains on its standard error that are kept: the end says why it died. */
-const keptComplaint = 4096
 
 /** What a pool hears of a sandbox. */
 export interface SandboxEvents {
-  ready(sandbox: Sandbox): void
+  ready(): void
   /** A step was answered, after so many milliseconds in the sandbox. */
   answered(sandbox: Sandbox, step: Step, ms: number): void
   /** Runs could not be begun here, and have to be given to another one. */
@@ -24,64 +19,62 @@ export interface SandboxEvents {
 }
 
 /** A process that does the steps it is sent one after the other. */
-export class Sandbox {
+export class Sandbox implements ProcessListener {
   readonly memoryBytes: number
+  readonly process: SandboxProcess
   readonly modules: ModuleShelf
   /** In the order in which they were sent, which is that of the answers. */
   readonly steps: Step[] = []
-  state: 'starting' | 'ready' | 'ended' = 'starting'
+  ready = false
+  /** Whether it was told to end, so that it takes no more. */
+  doomed = false
+  /** Whether nothing is to be put behind what it does, which takes long. */
+  exclusive = false
+  /** The module that is run here for the first time. Until it has shown itself, no other is put behind it. */
+  proving: string | null = null
   /** Whether it lets every other process go first. */
-  slow = false
+  yields = false
   /** When it had its last answer, as `performance.now()`. */
   usedAt = performance.now()
-  /** Why it was killed, when it was. */
-  killedFor: string | null = null
-  complaint = ''
-  exit = ''
   /** Runs that wait until the bytes of their module have come. */
   #fetching: { readonly hash: string; readonly runs: Run[] } | null = null
-  readonly #child: SandboxChild
   readonly #events: SandboxEvents
-  readonly #frames = new FrameWriter()
-  #scheduled = false
 
-  constructor(
-    memoryBytes: number,
-    most: { readonly modules: number; readonly bytes: number },
-    events: SandboxEvents,
-  ) {
+  constructor(memoryBytes: number, bounds: CacheBounds, events: SandboxEvents) {
     this.memoryBytes = memoryBytes
-    this.modules = new ModuleShelf(most)
+    this.modules = new ModuleShelf(bounds)
     this.#events = events
-    this.#child = spawnSandbox(memoryBytes)
-    this.#listen()
-  }
-
-  get pid(): number | undefined {
-    return this.#child.pid
+    this.process = new SandboxProcess(memoryBytes, this)
   }
 
   get busy(): boolean {
     return this.steps.length > 0 || this.#fetching !== null
   }
 
-  /** How many runs it has before it. */
+  /** How many steps it has before it. */
   get load(): number {
     return this.steps.length + (this.#fetching?.runs.length ?? 0)
   }
 
-  /** Whether a run of this module need not wait for its bytes longer than others do. */
-  has(hash: string): boolean {
-    return this.modules.has(hash) || this.#fetching?.hash === hash
+  /** Whether runs of this module can be put behind what it does. */
+  admits(hash: string): boolean {
+    if (this.exclusive || (this.proving !== null && this.proving !== hash)) return false
+    return this.#fetching === null ? this.modules.has(hash) : this.#fetching.hash === hash
   }
 
-  /** Takes on a run. One whose module it does not have may only come when it is not busy. */
+  /** Takes on a run, which it admits, or any when it is not busy. */
   take(run: Run): void {
     const { hash } = run.module
-    const number = this.modules.use(hash)
-    if (number !== undefined) this.#send(run, number)
-    else if (this.#fetching?.hash === hash) this.#fetching.runs.push(run)
+    if (this.#fetching !== null) this.#fetching.runs.push(run)
+    else if (this.modules.has(hash)) this.#send(run, this.modules.use(hash))
     else void this.#fetch(run)
+  }
+
+  /** Takes away the runs that wait for bytes. */
+  takeWaiting(): Run[] {
+    const runs = this.#fetching?.runs ?? []
+    this.#fetching = null
+    return runs
   }
 
   /** Forgets to wait for bytes that nobody wants any more. */
@@ -89,105 +82,21 @@ export class Sandbox {
     if (this.#fetching?.runs.every(({ settled }) => settled)) this.#fetching = null
   }
 
-  kill(reason: string): void {
-    this.killedFor ??= reason
-    this.#child.kill('SIGKILL')
+  end(): void {
+    this.doomed = true
+    this.process.kill()
   }
 
-  /** Takes away the runs that have not been sent. */
-  takeWaiting(): Run[] {
-    const runs = this.#fetching?.runs ?? []
-    this.#fetching = null
-    return runs
-  }
-
-  async #fetch(run: Run): Promise<void> {
-    const fetching = { hash: run.module.hash, runs: [run] }
-    this.#fetching = fetching
-    const bytes = await run.module.bytes().catch((error: unknown) => {
-      run.reject(error)
-      return null
-    })
-    if (this.#fetching !== fetching) return
-    const wanted = this.takeWaiting().filter(({ settled }) => !settled)
-    const [first] = wanted
-    if (bytes === null || first === undefined) this.#events.returned(wanted)
-    else this.#load(first, bytes, wanted)
-  }
-
-  #load(first: Run, bytes: Uint8Array, runs: readonly Run[]): void {
-    const { number, removed } = this.modules.add(first.module)
-    for (const old of removed) {
-      this.#frames.begin(Request.forget)
-      this.#frames.uint32(old)
-      this.#frames.finish()
-    }
-    this.steps.push(newStep('load', first))
-    this.#frames.begin(Request.load)
-    this.#frames.uint32(number)
-    this.#frames.finish(bytes.length)
-    this.#flush()
-    this.#child.stdin.write(bytes)
-    for (const run of runs) this.#send(run, number)
-  }
-
-  #send(run: Run, number: number): void {
-    const { work } = run
-    const frames = this.#frames
-    frames.begin(work.kind === 'call' ? Request.call : Request.list)
-    frames.uint32(number)
-    if (work.kind === 'call') {
-      frames.text(work.name)
-      writeValues(frames, work.args)
-    }
-    frames.finish()
-    this.steps.push(newStep(work.kind, run))
-    // What is asked for in this turn of the event loop goes there together.
-    if (!this.#scheduled) setImmediate(() => this.#flush())
-    this.#scheduled = true
-  }
-
-  #flush(): void {
-    this.#scheduled = false
-    if (this.#frames.empty || this.state === 'ended') return
-    this.#child.stdin.write(this.#frames.take())
+  sent(now: number): void {
     const [step] = this.steps
-    if (step?.began === Number.POSITIVE_INFINITY) step.began = performance.now()
+    if (step?.began === Number.POSITIVE_INFINITY) step.began = now
   }
 
-  #listen(): void {
-    const child = this.#child
-    const splitter = new FrameSplitter(largestAnswer)
-    child.stdout.on('data', (chunk: Buffer) => {
-      const now = performance.now()
-      try {
-        splitter.push(chunk, (frame) => this.#answer(frame, now))
-      } catch {
-        this.kill('it answered what nobody understands')
-      }
-    })
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.complaint = (this.complaint + text).slice(-keptComplaint)
-    })
-    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {})
-    child.on('error', (error) => {
-      this.complaint += error.message
-      this.#end('could not be started')
-    })
-    child.on('close', (code, signal) => this.#end(signal ?? `exit code ${code}`))
-  }
-
-  #end(how: string): void {
-    if (this.state === 'ended') return
-    this.state = 'ended'
-    this.exit = how
-    this.#events.ended(this)
-  }
-
-  #answer(frame: FrameReader, now: number): void {
+  answer(frame: FrameReader, now: number): void {
+    this.usedAt = now
     if (frame.kind === Answer.ready) {
-      this.state = 'ready'
-      this.#events.ready(this)
+      this.ready = true
+      this.#events.ready()
       return
     }
     const step = this.steps.shift()
@@ -196,17 +105,68 @@ export class Sandbox {
     const [next] = this.steps
     // The time that a module takes to load is that of the first run that wanted it.
     if (next !== undefined) next.began = step.kind === 'load' && next.run === step.run ? step.began : now
-    this.usedAt = now
-    if (step.kind !== 'load') settle(step.run, frame)
+    if (step.kind !== 'load') {
+      this.proving = null
+      settle(step.run, frame)
+    }
+    if (!this.busy) this.exclusive = false
     this.#events.answered(this, step, ms)
+  }
+
+  ended(): void {
+    this.doomed = true
+    this.#events.ended(this)
+  }
+
+  async #fetch(run: Run): Promise<void> {
+    const fetching = { hash: run.module.hash, runs: [run] }
+    this.#fetching = fetching
+    const bytes = await bytesOf(run)
+    if (this.#fetching !== fetching) return
+    const wanted = this.takeWaiting().filter(({ settled }) => !settled)
+    const [first] = wanted
+    if (bytes === null || first === undefined) this.#events.returned(wanted)
+    else this.#load(first, bytes, wanted)
+  }
+
+  #load(first: Run, bytes: Uint8Array, runs: readonly Run[]): void {
+    const { frames } = this.process
+    const { number, removed } = this.modules.add(first.module)
+    for (const old of removed) {
+      frames.begin(Request.forget)
+      frames.uint32(old)
+      frames.finish()
+    }
+    frames.begin(Request.load)
+    frames.uint32(number)
+    frames.finish(bytes.length)
+    this.proving = first.module.hash
+    this.steps.push(newStep('load', first))
+    this.process.send(bytes)
+    for (const run of runs) this.#send(run, number)
+  }
+
+  #send(run: Run, number: number): void {
+    const { frames } = this.process
+    const { work } = run
+    frames.begin(work.kind === 'call' ? Request.call : Request.list)
+    frames.uint32(number)
+    if (work.kind === 'call') {
+      frames.text(work.name)
+      writeValues(frames, work.args)
+    }
+    frames.finish()
+    this.steps.push(newStep(work.kind, run))
+    this.process.sendSoon()
   }
 }
 
-function settle(run: Run, frame: FrameReader): void {
-  if (frame.kind === Answer.done) run.resolve(readValues(frame))
-  else if (frame.kind === Answer.listed) run.resolve(JSON.parse(frame.text()))
-  else {
-    const code = failureCodes[frame.uint8()] ?? 'SERVICE_UNAVAILABLE'
-    run.reject(new NodekeepError(code, frame.text()))
+/** The bytes of the module; null when the run has failed for want of them. */
+async function bytesOf(run: Run): Promise<Uint8Array | null> {
+  try {
+    return await run.module.bytes()
+  } catch (error) {
+    run.reject(error)
+    return null
   }
 }

@@ -25,6 +25,7 @@ export function spawnSandbox(memoryBytes: number): SandboxChild {
     `--wasm-max-table-size=${Math.floor(memoryBytes / elementBytes)}`,
     `--max-old-space-size=${Math.ceil((heapBytes + memoryBytes) / mebibyte)}`,
     '--v8-pool-size=1',
+    '--expose-gc',
   ]
   return spawn(process.execPath, [...flags, pathOf(`../sandbox/${main}`), String(memoryBytes)], {
     cwd: '/',

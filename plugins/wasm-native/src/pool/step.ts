@@ -1,8 +1,8 @@
-import type { Run } from './run.ts'
+import type { Run, Work } from './run.ts'
 
 /** Something that a sandbox was sent and has not answered yet. */
 export interface Step {
-  readonly kind: 'load' | Run['work']['kind']
+  readonly kind: 'load' | Work['kind']
   /** On whose account it is; of a module that is loaded, whoever wanted it first. */
   readonly run: Run
   /** When the sandbox began with it, or with loading its module, as `performance.now()`; infinite before that. */

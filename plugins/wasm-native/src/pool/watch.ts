@@ -1,100 +1,99 @@
 import { memoryLimitReached, timeLimitReached } from './failures.ts'
-import { processorMs, residentBytes, yieldToOthers } from './process-figures.ts'
-import type { Run } from './run.ts'
+import { processorMs, residentBytes } from './process-figures.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Step } from './step.ts'
 
-/** How often running sandboxes are looked at, in milliseconds. */
+/** How often sandboxes at work are looked at, in milliseconds. */
 const everyMs = 10
-/** A step that has had the processor for so long since it was first suspected holds others up. */
-const patienceMs = 10
-/** Where that can't be known, or there is no processor to be had: how long it may take. */
-const longPatienceMs = 100
-/** What a sandbox takes beside the memories and tables of modules. */
-const ownBytes = 192 * 2 ** 20
+/** A run that has had the processor for so long holds others up. */
+const runPatienceMs = 10
+/** So long may loading take: it is done once, and only those wait for it who want the module too. */
+const loadPatienceMs = 150
+/** Where there is no processor to be had, or no saying who had it, others have been held up for long enough after: */
+const longestPatienceMs = 100
+/** What a sandbox takes beside the memories and tables of modules, with what is left of them for a moment. */
+const ownBytes = 160 * 2 ** 20
+/** How much a module takes while it is loaded, in multiples of its size, with the code that it becomes. */
+const moduleShare = 3
 
-/** Looks after sandboxes that take long: gives what waits behind them to others, and ends them at their limits. */
+/** What is to be done about a sandbox. */
+export interface WatchEvents {
+  /** Its first step takes long. */
+  heldUp(sandbox: Sandbox, step: Step): void
+  /** Its first step has to be ended; with a reason that its caller is told, if one still waits. */
+  overdue(sandbox: Sandbox, reason: Error | null): void
+  /** Nobody needed it for so long that it may end. */
+  unneeded(sandbox: Sandbox): void
+}
+
+/** Looks after sandboxes that take long. */
 export class Watch {
   readonly #sandboxes: ReadonlySet<Sandbox>
   readonly #idleMs: number
-  readonly #held: (sandbox: Sandbox, moved: readonly Run[]) => void
+  readonly #events: WatchEvents
   #timer: NodeJS.Timeout | undefined
+  #idleTimer: NodeJS.Timeout | undefined
 
-  /** @param held told of a sandbox that is held up by its first step, and the runs behind that */
-  constructor(
-    sandboxes: ReadonlySet<Sandbox>,
-    idleMs: number,
-    held: (sandbox: Sandbox, moved: readonly Run[]) => void,
-  ) {
+  constructor(sandboxes: ReadonlySet<Sandbox>, idleMs: number, events: WatchEvents) {
     this.#sandboxes = sandboxes
     this.#idleMs = idleMs
-    this.#held = held
+    this.#events = events
   }
 
   begin(): void {
     this.#timer ??= setTimeout(() => this.soon(), everyMs)
   }
 
-  /** Looks as soon as the answers that have already come are read: the node itself may have been busy. */
+  /** Looks once the answers that have come are read: perhaps it was the node that was late. */
   soon(): void {
     setImmediate(() => this.#look())
   }
 
   stop(): void {
     clearTimeout(this.#timer)
+    clearTimeout(this.#idleTimer)
+    this.#timer = undefined
   }
 
   #look(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.stop()
     const now = performance.now()
-    let busy = false
     for (const sandbox of this.#sandboxes) {
       sandbox.giveUpFetching()
       const [step] = sandbox.steps
+      if (sandbox.doomed) continue
       if (step !== undefined) this.#inspect(sandbox, step, now)
-      else if (!sandbox.busy && now - sandbox.usedAt > this.#idleMs) sandbox.kill('it was idle')
-      busy ||= sandbox.busy
+      else if (!sandbox.busy && now - sandbox.usedAt >= this.#idleMs) this.#events.unneeded(sandbox)
     }
-    if (busy) this.begin()
-    else if (this.#sandboxes.size > 0) this.#timer = setTimeout(() => this.soon(), this.#idleMs / 4).unref()
+    if ([...this.#sandboxes].some(({ busy }) => busy)) this.begin()
+    else if (this.#sandboxes.size > 0) {
+      this.#idleTimer = setTimeout(() => this.soon(), this.#idleMs / 4)
+      this.#idleTimer.unref()
+    }
   }
 
   #inspect(sandbox: Sandbox, step: Step, now: number): void {
-    const { run } = step
+    const { limits } = step.run
     const elapsed = now - step.began
-    if (elapsed < everyMs / 2 || sandbox.killedFor !== null || sandbox.pid === undefined) return
-    if (elapsed >= run.limits.timeoutMs) {
-      run.reject(timeLimitReached(run.limits))
-      sandbox.kill('time limit')
-    } else if ((residentBytes(sandbox.pid) ?? 0) > sandbox.memoryBytes + ownBytes) {
-      run.reject(memoryLimitReached(run.limits))
-      sandbox.kill('memory limit')
-    } else if (sandbox.steps.every((each) => each.run.settled || each.moved)) {
-      sandbox.kill('aborted')
-    } else if (!sandbox.slow && holdsUp(step, elapsed, sandbox.pid)) {
-      this.#holdUp(sandbox, step)
-    }
-  }
-
-  #holdUp(sandbox: Sandbox, head: Step): void {
-    sandbox.slow = true
-    if (sandbox.pid !== undefined) yieldToOthers(sandbox.pid, true)
-    const behind = sandbox.steps.filter((step) => step.run !== head.run && !step.moved)
-    for (const step of behind) step.moved = true
-    this.#held(
-      sandbox,
-      behind.map((step) => step.run),
-    )
+    if (elapsed < everyMs / 2) return
+    const { pid } = sandbox.process
+    if (elapsed >= limits.timeoutMs) this.#events.overdue(sandbox, timeLimitReached(limits))
+    else if (
+      (residentBytes(pid) ?? 0) >
+      sandbox.memoryBytes + ownBytes + moduleShare * sandbox.modules.bytes
+    ) {
+      this.#events.overdue(sandbox, memoryLimitReached(limits))
+    } else if (sandbox.steps.every(({ run, moved }) => run.settled || moved)) {
+      this.#events.overdue(sandbox, null)
+    } else if (!sandbox.exclusive && takesLong(step, elapsed, pid)) this.#events.heldUp(sandbox, step)
   }
 }
 
-function holdsUp(step: Step, elapsed: number, pid: number): boolean {
+/** Judges by the processor's time, where that is known: on a busy machine the innocent take long too. */
+function takesLong(step: Step, elapsed: number, pid: number | undefined): boolean {
+  const patience = step.kind === 'load' ? loadPatienceMs : runPatienceMs
   const used = processorMs(pid)
-  if (used === null || elapsed > longPatienceMs) return elapsed > patienceMs * 2
-  if (step.suspectedAt === null) {
-    step.suspectedAt = used
-    return false
-  }
-  return used - step.suspectedAt >= patienceMs
+  if (used === null || elapsed > patience + longestPatienceMs) return elapsed > patience * 2
+  step.suspectedAt ??= used
+  return used - step.suspectedAt >= patience
 }

@@ -1,6 +1,6 @@
 import type { ByteReader } from './byte-reader.ts'
 import { readMemory, readTable } from './limits.ts'
-import { readValueType } from './value-types.ts'
+import { skipValueType } from './value-types.ts'
 
 /** https://webassembly.github.io/spec/core/binary/modules.html#import-section */
 const kinds = ['function', 'table', 'memory', 'global', 'tag'] as const
@@ -31,7 +31,7 @@ function readDescription(kind: ModuleImport['kind'], reader: ByteReader): number
   if (kind === 'table') readTable(reader)
   if (kind === 'memory') readMemory(reader)
   if (kind === 'global') {
-    readValueType(reader)
+    skipValueType(reader)
     reader.skip(1)
   }
   if (kind === 'tag') {

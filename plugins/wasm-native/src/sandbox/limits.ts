@@ -1,6 +1,6 @@
 import type { ByteReader } from './byte-reader.ts'
 import { skipConstantExpression } from './constant-expression.ts'
-import { readValueType } from './value-types.ts'
+import { skipValueType } from './value-types.ts'
 
 const HAS_MAXIMUM = 1
 const HAS_PAGE_SIZE = 8
@@ -27,7 +27,7 @@ export function readTable(reader: ByteReader): Extent {
   const withValue = reader.byte() === WITH_VALUE
   if (withValue) reader.skip(1)
   else reader.at = start
-  readValueType(reader)
+  skipValueType(reader)
   const { initial, maximum } = readLimits(reader)
   if (withValue) skipConstantExpression(reader)
   return { initial, maximum }

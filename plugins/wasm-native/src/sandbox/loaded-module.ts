@@ -27,9 +27,25 @@ export function loadModule(bytes: Buffer, memoryBytes: number): LoadedModule {
   return { module, shape }
 }
 
-/** Lists the exported functions that take and give numbers only. */
-export function listFunctions({ shape }: LoadedModule): FunctionList {
-  return [...shape.functions].flatMap(([name, type]) => (type === null ? [] : [{ name, ...type }]))
+/**
+ * Lists the exported functions that take and give numbers only.
+ *
+ * @param largest characters of the list as JSON, at most
+ * @throws Refusal when it would be longer
+ */
+export function listFunctions({ shape }: LoadedModule, largest: number): FunctionList {
+  const list: FunctionList[number][] = []
+  let size = 2
+  for (const [name, type] of shape.functions) {
+    if (type === null) continue
+    // A character of the name may need six as JSON, and a type has six.
+    size += 50 + name.length * 6 + (type.parameters.length + type.results.length) * 6
+    if (size > largest) {
+      throw new Refusal('UNPROCESSABLE', 'The module exports more functions than can be listed.')
+    }
+    list.push({ name, ...type })
+  }
+  return list
 }
 
 function shapeOf(bytes: Buffer): ModuleShape | null {

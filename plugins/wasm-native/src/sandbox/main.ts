@@ -6,6 +6,7 @@ import { readSync, writeSync } from 'node:fs'
 import { FrameSplitter } from '../protocol/frame-splitter.ts'
 import { FrameWriter } from '../protocol/frame-writer.ts'
 import { Answer, largestRequest } from '../protocol/messages.ts'
+import { MemoryReturn } from './memory-return.ts'
 import { Steps } from './steps.ts'
 
 const input = 0
@@ -15,6 +16,7 @@ const output = 1
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 const steps = new Steps(Number(process.argv[2]))
+const memory = new MemoryReturn()
 const answers = new FrameWriter()
 const frames = new FrameSplitter(largestRequest)
 const chunk = Buffer.allocUnsafeSlow(64 * 1024)
@@ -24,9 +26,11 @@ answers.finish()
 send()
 for (let size = readSync(input, chunk); size > 0; size = readSync(input, chunk)) {
   frames.push(chunk.subarray(0, size), (frame) => {
+    const began = performance.now()
     steps.take(frame, answers)
     // Each for itself: from what has been answered the node knows which step runs.
     send()
+    memory.consider(performance.now() - began)
   })
 }
 // Nothing is to run any more, whatever the signals' handlers would wait for.

@@ -29,6 +29,7 @@ export function readModuleShape(bytes: Buffer): ModuleShape {
   let types: number[] = []
   let own: number[] = []
   const functions = new Map<string, NumericType | null>()
+  const typesByPlace = new Map<number, NumericType | null>()
   const reader = new ByteReader(bytes)
   reader.skip(headerBytes)
   while (reader.more) {
@@ -51,9 +52,18 @@ export function readModuleShape(bytes: Buffer): ModuleShape {
       const index = section.unsigned()
       if (kind !== EXPORTED_FUNCTION) continue
       const type = index < imported.length ? imported[index] : own[index - imported.length]
-      const place = types[type ?? -1] ?? -1
-      functions.set(name, place < 0 ? null : readFunctionType(new ByteReader(bytes, place)))
+      functions.set(name, typeAt(types[type ?? -1] ?? -1))
     }
+  }
+
+  /** Many functions may have one type, which may be long. */
+  function typeAt(place: number): NumericType | null {
+    let type = typesByPlace.get(place)
+    if (type === undefined) {
+      type = place < 0 ? null : readFunctionType(new ByteReader(bytes, place))
+      typesByPlace.set(place, type)
+    }
+    return type
   }
 }
 

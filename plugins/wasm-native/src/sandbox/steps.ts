@@ -9,7 +9,8 @@ import { Refusal } from './refusal.ts'
 /** Does what the node asks for, one step after the other. */
 export class Steps {
   readonly #memoryBytes: number
-  readonly #modules = new Map<number, LoadedModule>()
+  /** What became of each module: one that was refused is so whenever it is wanted. */
+  readonly #modules = new Map<number, LoadedModule | Refusal>()
 
   /** @param memoryBytes what a module's memories and tables may take together */
   constructor(memoryBytes: number) {
@@ -37,7 +38,7 @@ export class Steps {
 
   #load(request: FrameReader, elapsed: () => number, answer: FrameWriter): void {
     const number = request.uint32()
-    this.#modules.set(number, loadModule(request.rest(), this.#memoryBytes))
+    this.#modules.set(number, loadOrRefuse(request.rest(), this.#memoryBytes))
     answer.begin(Answer.done)
     answer.uint32(elapsed())
     writeValues(answer, [])
@@ -53,10 +54,8 @@ export class Steps {
   }
 
   #list(request: FrameReader, elapsed: () => number, answer: FrameWriter): void {
-    const list = JSON.stringify(listFunctions(this.#module(request)))
-    if (list.length * 3 > largestAnswer - 100) {
-      throw new Refusal('UNPROCESSABLE', 'The module exports more functions than can be listed.')
-    }
+    // A character is at most three bytes.
+    const list = JSON.stringify(listFunctions(this.#module(request), largestAnswer / 4))
     answer.begin(Answer.listed)
     answer.uint32(elapsed())
     answer.text(list)
@@ -66,6 +65,16 @@ export class Steps {
   #module(request: FrameReader): LoadedModule {
     const loaded = this.#modules.get(request.uint32())
     if (loaded === undefined) throw new Error('A module was not loaded.')
+    if (loaded instanceof Refusal) throw loaded
     return loaded
+  }
+}
+
+function loadOrRefuse(bytes: Buffer, memoryBytes: number): LoadedModule | Refusal {
+  try {
+    return loadModule(bytes, memoryBytes)
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
   }
 }

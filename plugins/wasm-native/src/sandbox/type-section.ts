@@ -1,6 +1,6 @@
 import type { WasmValueType } from '@nodekeep/plugin-sdk'
 import type { ByteReader } from './byte-reader.ts'
-import { readNumericTypes, readValueType } from './value-types.ts'
+import { readNumericTypes, skipValueType } from './value-types.ts'
 
 /** https://webassembly.github.io/spec/core/binary/types.html */
 const REC = 0x4e
@@ -59,11 +59,11 @@ function readComposite(form: number, reader: ByteReader, places: number[]): void
 }
 
 function skipValueTypes(reader: ByteReader): void {
-  for (let left = reader.unsigned(); left > 0; left -= 1) readValueType(reader)
+  for (let left = reader.unsigned(); left > 0; left -= 1) skipValueType(reader)
 }
 
 /** The type, and whether it can be changed. */
 function skipField(reader: ByteReader): void {
-  readValueType(reader)
+  skipValueType(reader)
   reader.skip(1)
 }

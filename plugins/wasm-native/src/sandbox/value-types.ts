@@ -13,6 +13,12 @@ export function readValueType(reader: ByteReader): WasmValueType | null {
   return numeric[code] ?? null
 }
 
+/** Passes over a value type. */
+export function skipValueType(reader: ByteReader): void {
+  const code = reader.byte()
+  if (code === REF || code === REF_NULL) reader.skipInteger()
+}
+
 /** Reads a list of value types; null when one of them is no plain number. */
 export function readNumericTypes(reader: ByteReader): WasmValueType[] | null {
   const types: WasmValueType[] = []
