@@ -2,6 +2,7 @@ import { NodekeepError, type SessionStore } from '@nodekeep/plugin-sdk'
 import { Admission } from '../identity/admission.ts'
 import { Authenticator } from '../identity/authenticator.ts'
 import { Ownership } from '../identity/ownership.ts'
+import { createLiveSessions, type LiveSessions } from '../identity/session-life.ts'
 import { createSessionTable } from '../identity/session-table.ts'
 import { type UserAccount, UserAccounts } from '../identity/user-accounts.ts'
 import { UserAdministration } from '../identity/user-administration.ts'
@@ -11,10 +12,13 @@ import { openStateDatabase } from '../state/database.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
+const dayMs = 24 * 60 * 60 * 1000
+
 /** Users and sessions of a node, for a person who may write its data folder. */
 export interface IdentityAccess {
   readonly accounts: UserAccounts
   readonly sessions: SessionStore
+  readonly liveSessions: LiveSessions
   readonly administration: UserAdministration
   readonly expiryDays: number
   /** `auth.owner` as it is written. */
@@ -41,7 +45,8 @@ export async function withIdentity<T>(
     const accounts = new UserAccounts(database)
     const sessions = createSessionTable(database)
     const admission = new Admission(kernel.auth)
-    const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: 0 })
+    const idleMs = kernel.session.idleDays * dayMs
+    const authenticator = new Authenticator(sessions, accounts, admission, { idleMs })
     const events = createEventBus().scope(createLogger({ level: 'silent' }))
     const { deletionGraceDays, owner: configuredOwner } = kernel.auth
     const owner = async () => {
@@ -52,6 +57,7 @@ export async function withIdentity<T>(
     return await work({
       accounts,
       sessions,
+      liveSessions: createLiveSessions(sessions, idleMs),
       administration: new UserAdministration({
         database,
         accounts,

@@ -2,10 +2,13 @@ import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import { accountRoutes } from '../identity/account-routes.ts'
 import { apiTokenRoutes } from '../identity/api-token-routes.ts'
 import { createSessionCookies } from '../identity/session-cookie.ts'
+import { createLiveSessions } from '../identity/session-life.ts'
 import { signInRoutes } from '../identity/sign-in-routes.ts'
 import { userRoutes } from '../identity/user-routes.ts'
 import { whoamiRoute } from '../identity/whoami-route.ts'
 import type { KernelCradle } from './cradle.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
 
 /** Everything around users and their sessions. */
 export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
@@ -19,11 +22,13 @@ export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
     cookies: createSessionCookies(server.publicUrl, session.expiryDays),
     signInsPerMinute: auth.signInsPerMinute,
   })
-  accountRoutes(app, { sessions, administration })
+  const liveSessions = createLiveSessions(sessions, session.idleDays * dayMs)
+  accountRoutes(app, { liveSessions, administration })
   apiTokenRoutes(app, {
     sessions,
+    liveSessions,
     administration,
     knownScopes: () => new Set(routeTable.routes.flatMap(({ scope }) => scope ?? [])),
   })
-  userRoutes(app, { accounts, sessions, administration })
+  userRoutes(app, { accounts, liveSessions, administration })
 }

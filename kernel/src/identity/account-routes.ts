@@ -1,11 +1,6 @@
-import {
-  type AuthenticatedUser,
-  NodekeepError,
-  type RoutesApp,
-  type SessionStore,
-  Type,
-} from '@nodekeep/plugin-sdk'
+import { type AuthenticatedUser, NodekeepError, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
+import type { LiveSessions } from './session-life.ts'
 import { sessionView, viewSession } from './session-view.ts'
 import type { UserAdministration } from './user-administration.ts'
 import { usernamePattern } from './user-changes.ts'
@@ -15,12 +10,12 @@ const tags = ['account']
 const success = Type.Object({ success: Type.Literal(true) })
 
 export interface AccountRouteParts {
-  readonly sessions: SessionStore
+  readonly liveSessions: LiveSessions
   readonly administration: UserAdministration
 }
 
 /** What a signed-in user may do with their own account: `/api/account` and its sessions. */
-export function accountRoutes(app: RoutesApp, { sessions, administration }: AccountRouteParts): void {
+export function accountRoutes(app: RoutesApp, { liveSessions, administration }: AccountRouteParts): void {
   app.patch(
     '/api/account',
     {
@@ -49,7 +44,7 @@ export function accountRoutes(app: RoutesApp, { sessions, administration }: Acco
     },
     async (request) => {
       const { uuid, sessionId } = callerOf(request)
-      const own = (await sessions.listByUser(uuid)).filter(({ kind }) => kind === 'session')
+      const own = (await liveSessions(uuid)).filter(({ kind }) => kind === 'session')
       return { sessions: own.map((record) => viewSession(record, sessionId)) }
     },
   )
@@ -79,7 +74,7 @@ export function accountRoutes(app: RoutesApp, { sessions, administration }: Acco
     },
     async (request) => {
       const { uuid, sessionId } = callerOf(request)
-      const others = (await sessions.listByUser(uuid)).filter(
+      const others = (await liveSessions(uuid)).filter(
         ({ kind, id }) => kind === 'session' && id !== sessionId,
       )
       for (const { id } of others) await administration.endIfThere(uuid, id)

@@ -7,6 +7,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { callerOf } from './account-routes.ts'
 import { issueApiToken } from './issue-session.ts'
+import type { LiveSessions } from './session-life.ts'
 import { apiTokenView, viewApiToken } from './session-view.ts'
 import type { UserAdministration } from './user-administration.ts'
 
@@ -29,6 +30,7 @@ const wish = Type.Object(
 
 export interface ApiTokenRouteParts {
   readonly sessions: SessionStore
+  readonly liveSessions: LiveSessions
   readonly administration: UserAdministration
   /** The scopes that the routes of the node ask for now. */
   readonly knownScopes: () => ReadonlySet<string>
@@ -36,7 +38,7 @@ export interface ApiTokenRouteParts {
 
 /** `/api/account/tokens`: named tokens with scopes, for programs. */
 export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void {
-  const { sessions, administration, knownScopes } = parts
+  const { sessions, liveSessions, administration, knownScopes } = parts
   app.get(
     '/api/account/tokens',
     {
@@ -49,7 +51,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
       },
     },
     async (request) => ({
-      tokens: (await tokensOf(sessions, callerOf(request).uuid)).map(viewApiToken),
+      tokens: (await tokensOf(liveSessions, callerOf(request).uuid)).map(viewApiToken),
       knownScopes: [...knownScopes()].sort(),
     }),
   )
@@ -69,7 +71,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
       refuseUnknownScopes(scopes, knownScopes())
       const wish = { userUuid: uuid, name, scopes: [...new Set(scopes)], expiryDays }
       const { token, record } = await issueApiToken(sessions, wish)
-      const objection = objectionTo(await sessions.listByUser(uuid), sessionId)
+      const objection = objectionTo(await liveSessions(uuid), sessionId)
       if (objection !== null) {
         await administration.endIfThere(uuid, record.id)
         throw objection
@@ -95,8 +97,8 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
   )
 }
 
-async function tokensOf(sessions: SessionStore, userUuid: string) {
-  return (await sessions.listByUser(userUuid)).filter(({ kind }) => kind === 'api-token')
+async function tokensOf(liveSessions: LiveSessions, userUuid: string) {
+  return (await liveSessions(userUuid)).filter(({ kind }) => kind === 'api-token')
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { AuthenticatedUser, SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Admission } from './admission.ts'
+import { isLive } from './session-life.ts'
 import { isTokenForm, tokenHash } from './token.ts'
 import type { UserAccounts } from './user-accounts.ts'
 
@@ -62,7 +63,7 @@ export class Authenticator {
     const hash = tokenHash(token)
     const session = await this.#sessions.find(hash)
     const now = Date.now()
-    if (session === null || this.#isOver(session, now)) return null
+    if (session === null || !isLive(session, this.#idleMs, now)) return null
     const account = await this.#accounts.get(session.userUuid)
     if (account === null || account.disabledAt !== null || !this.#admission.admits(account)) return null
     if (now - session.lastUsedAt.getTime() >= touchEveryMs) await this.#touch(hash, now)
@@ -85,11 +86,6 @@ export class Authenticator {
   /** A full disk must not keep people out: they may be about to make room. The next request tries again. */
   async #touch(hash: Uint8Array, now: number): Promise<void> {
     await this.#sessions.touch(hash, new Date(now)).catch(() => {})
-  }
-
-  #isOver(session: SessionRecord, now: number): boolean {
-    if (session.expiresAt !== null && session.expiresAt.getTime() <= now) return true
-    return session.kind === 'session' && session.lastUsedAt.getTime() + this.#idleMs <= now
   }
 
   #believeUntil(session: SessionRecord, now: number): number {

@@ -1,4 +1,5 @@
-import { NodekeepError, type RoutesApp, type SessionStore, type Static, Type } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type RoutesApp, type Static, Type } from '@nodekeep/plugin-sdk'
+import type { LiveSessions } from './session-life.ts'
 import { apiTokenView, sessionView, viewApiToken, viewSession } from './session-view.ts'
 import type { UserAccount, UserAccounts } from './user-accounts.ts'
 import type { UserAdministration } from './user-administration.ts'
@@ -32,12 +33,12 @@ const change = Type.Object(
 
 export interface UserRouteParts {
   readonly accounts: UserAccounts
-  readonly sessions: SessionStore
+  readonly liveSessions: LiveSessions
   readonly administration: UserAdministration
 }
 
 /** `/api/users`, for the owner: list, rename, disable and delete users, and end their sessions. */
-export function userRoutes(app: RoutesApp, { accounts, sessions, administration }: UserRouteParts): void {
+export function userRoutes(app: RoutesApp, { accounts, liveSessions, administration }: UserRouteParts): void {
   const existing = async (uuid: string): Promise<UserAccount> => {
     const user = await accounts.get(uuid)
     if (user === null) throw new NodekeepError('NOT_FOUND', 'There is no user with that uuid.')
@@ -85,7 +86,7 @@ export function userRoutes(app: RoutesApp, { accounts, sessions, administration 
     },
     async ({ params, user }) => {
       const { uuid } = await existing(params.uuid)
-      const records = await sessions.listByUser(uuid)
+      const records = await liveSessions(uuid)
       return {
         sessions: records
           .filter(({ kind }) => kind === 'session')

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { issueSession } from '../../src/identity/issue-session.ts'
+import { issueApiToken, issueSession } from '../../src/identity/issue-session.ts'
 import { expectError } from './fixtures/expect-error.ts'
 import { dataFolder, type LoginNode, loginNode, owner, wallet } from './fixtures/login-node.ts'
 import { changeState, onState } from './fixtures/state-file.ts'
@@ -16,7 +16,7 @@ interface SessionView {
   current: boolean
 }
 
-async function sessionsOf({ as }: LoginNode, token: string): Promise<SessionView[]> {
+async function sessionsOf({ as }: Pick<LoginNode, 'as'>, token: string): Promise<SessionView[]> {
   const response = await as(token, '/api/account/sessions')
   return ((await response.json()) as { sessions: SessionView[] }).sessions
 }
@@ -129,6 +129,35 @@ test('a session ends at its time, however much it is used, and when it was not u
   t.equal(await times(20.001, 0), false)
   t.equal(await times(5, 2.99), true)
   t.equal(await times(5, 3.001), false)
+})
+
+test('what can not be used any more is not listed, neither to the user nor to the owner', async (t) => {
+  const { node, as, enter } = await loginNode(t, { config: { session: { idleDays: 3 } } })
+  const [{ sessionToken, user }, boss] = [await enter(ada), await enter(owner)]
+  const wish = { userUuid: user.uuid, expiryDays: 30 }
+  const session = async (label: string) => (await issueSession(node.sessions, { ...wish, label })).record.id
+  const apiToken = async (name: string) =>
+    (await issueApiToken(node.sessions, { ...wish, name, scopes: ['test:read'] })).record.id
+  const [idle, over, used] = [await session('idle'), await session('over'), await session('used')]
+  const [resting, ended] = [await apiToken('resting'), await apiToken('ended')]
+  const daysAgo = (days: number) => Date.now() - days * dayMs
+  const change = (column: string, time: number, id: string) =>
+    t.equal(changeState(node.dataFolder, `UPDATE sessions SET ${column} = ? WHERE id = ?`, time, id), 1)
+  change('last_used_at', daysAgo(3.001), idle)
+  change('last_used_at', daysAgo(2.999), used)
+  change('last_used_at', daysAgo(20), resting)
+  for (const id of [over, ended]) change('expires_at', daysAgo(0.001), id)
+
+  const ids = async (token: string, path: string, key: 'sessions' | 'tokens') => {
+    const lists = (await (await as(token, path)).json()) as Record<typeof key, { id: string }[]>
+    return lists[key].map(({ id }) => id).sort()
+  }
+  const current = (await sessionsOf({ as }, sessionToken)).find((each) => each.current)?.id ?? ''
+  const live = [current, used].sort()
+  t.same(await ids(sessionToken, '/api/account/sessions', 'sessions'), live)
+  t.same(await ids(sessionToken, '/api/account/tokens', 'tokens'), [resting], 'API tokens may lie idle')
+  t.same(await ids(boss.sessionToken, `/api/users/${user.uuid}/sessions`, 'sessions'), live)
+  t.same(await ids(boss.sessionToken, `/api/users/${user.uuid}/sessions`, 'tokens'), [resting])
 })
 
 test('the time of last use is kept, each minute and even when it can not be written', async (t) => {

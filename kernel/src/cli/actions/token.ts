@@ -22,9 +22,9 @@ export async function createToken({ name, scope, days, ...options }: TokenWishOp
 
 /** `nodekeep token list` */
 export async function listTokens(options: TokenOptions): Promise<void> {
-  await withIdentity(options, async ({ sessions, find }) => {
+  await withIdentity(options, async ({ liveSessions, find }) => {
     const { uuid } = await find(options.user)
-    const tokens = (await sessions.listByUser(uuid)).filter(({ kind }) => kind === 'api-token')
+    const tokens = (await liveSessions(uuid)).filter(({ kind }) => kind === 'api-token')
     const lines = tokens.map(({ id, label, scopes, expiresAt }) =>
       [id, label, scopes?.join(','), expiresAt?.toISOString() ?? 'never expires'].join('  '),
     )
