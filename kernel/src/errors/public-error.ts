@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http'
 import { type ErrorBody, type ErrorCode, errorStatus, isNodekeepError } from '@nodekeep/plugin-sdk'
+import { STATUS_CODES } from '../http/node-http.ts'
 
 /** An error in the form that leaves the node. */
 export interface PublicError extends ErrorBody {

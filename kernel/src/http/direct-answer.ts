@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { errorBody, type PublicError } from '../errors/public-error.ts'
 import { closeLingering } from './closing.ts'
+import { STATUS_CODES } from './node-http.ts'
 
 /** Answers an error where no Fastify instance is concerned. */
 export function answerDirectly(response: ServerResponse, error: PublicError, requestId: string): void {

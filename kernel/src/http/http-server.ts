@@ -1,10 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type PublicError, publicError } from '../errors/public-error.ts'
 import { clientError } from './client-error.ts'
 import { Connections } from './connections.ts'
 import { answerDirectly, answerOnSocket } from './direct-answer.ts'
+import { createServer } from './node-http.ts'
 import type { RequestHandler, RouteTable } from './route-table.ts'
 
 export interface HttpServerOptions {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { METHODS } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ErrorSerializer, NodekeepError, type RouteAccess } from '@nodekeep/plugin-sdk'
 import createRouter, { type HTTPMethod, type HTTPVersion, type Instance } from 'find-my-way'
+import { METHODS } from './node-http.ts'
 
 /** One route as the table knows it. */
 export interface MountedRoute {

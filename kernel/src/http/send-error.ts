@@ -1,7 +1,7 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, type PublicError, toPublicError } from '../errors/public-error.ts'
+import { validateHeaderName, validateHeaderValue } from './node-http.ts'
 import { leavesMuch } from './unread-body.ts'
 import { isUpgrade } from './web-sockets.ts'
 
