@@ -7,7 +7,11 @@ import { isAbsolute, join } from 'node:path'
 // Compiled code of the libraries is kept between starts, which saves a good part of each. Node's own choice would be
 // the system's temporary folder, where others could put code of theirs.
 const cache = privateFolder()
-if (cache !== null) enableCompileCache(cache)
+if (cache !== null) {
+  enableCompileCache(cache)
+  // So do the threads of plugins, each of which would compile (and from sources first read TypeScript) by itself.
+  process.env.NODE_COMPILE_CACHE ??= cache
+}
 const { run } = await import('#command-line')
 await run(process.argv.slice(2))
 
