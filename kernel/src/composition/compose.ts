@@ -8,7 +8,7 @@ import {
   tokenKey,
   Users,
 } from '@nodekeep/plugin-sdk'
-import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix'
+import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
 import { Health } from '../health/health-report.ts'
 import { createApp } from '../http/create-app.ts'
 import { createRequestIds } from '../http/request-id.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log, Plugin } from '@nodekeep/plugin-sdk'
-import { type AwilixContainer, asFunction, asValue } from 'awilix'
+import { type AwilixContainer, asFunction, asValue } from 'awilix/browser'
 import { Activation } from '../plugins/activation.ts'
 import { PluginFailure } from '../plugins/failure.ts'
 import { sectionName } from '../plugins/load-plugins.ts'
