@@ -1,5 +1,6 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import { healthRoutes } from '../health/health-routes.ts'
+import { compileLate } from '../http/late-compilation.ts'
 import { answerNotFound } from '../http/not-found.ts'
 import { kernelOwner, type RequestHandler } from '../http/route-table.ts'
 import { kernelVersion } from '../kernel-version.ts'
@@ -18,6 +19,7 @@ export interface KernelApp {
 export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> {
   const { log, createApp, routeTable, health } = cradle
   const { instance, routes } = await createApp(log)
+  compileLate(instance)
   answerNotFound(instance, routeTable)
   const app = instance as unknown as RoutesApp
   identityRoutes(app, cradle)

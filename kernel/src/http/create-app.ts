@@ -1,4 +1,4 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifySchemaCompiler } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { collectRoutes } from './collect-routes.ts'
 import { type PlatformOptions, platform } from './platform.ts'
 import { RequestLog } from './request-log.ts'
@@ -25,6 +25,7 @@ export interface App {
 
 /** Makes the Fastify instance of one plugin (or of the kernel itself) with what all instances share. */
 export async function createApp(options: AppOptions): Promise<App> {
+  const compileValidator = createValidatorCompiler()
   const instance = Fastify({
     // Fastify would make a child logger and listen to each answer's end for every request of a logger of its own.
     logger: false,
@@ -36,12 +37,15 @@ export async function createApp(options: AppOptions): Promise<App> {
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     pluginTimeout: options.loadTimeoutMs,
     routerOptions,
+    schemaController: {
+      // Given here, Fastify doesn't load a compiler of its own. What it declares is the form of that one.
+      compilersFactory: { buildValidator: () => compileValidator as never },
+    },
     frameworkErrors: (error, request, reply) =>
       sendError(error, request, reply.header('x-request-id', request.id)),
   }) as unknown as FastifyInstance
   instance.log = options.log
   const routes = collectRoutes(instance)
-  instance.setValidatorCompiler(createValidatorCompiler() as FastifySchemaCompiler<unknown>)
   await instance.register(platform, options)
   return { instance, routes }
 }
