@@ -5,6 +5,7 @@ import { banner } from '../banner.ts'
 import type { ConfigurationOptions } from '../configuration-options.ts'
 import { fail } from '../fail.ts'
 import { readConfiguration } from '../read-configuration.ts'
+import { letYoungGenerationGrow } from '../young-generation.ts'
 
 /** Starts the node and runs it until a signal asks for its end. */
 export async function start(options: ConfigurationOptions): Promise<void> {
@@ -13,6 +14,7 @@ export async function start(options: ConfigurationOptions): Promise<void> {
   interrupted.then(() => giveUp.abort())
   try {
     const { node, log } = await boot(options, giveUp.signal)
+    letYoungGenerationGrow()
     await interrupted
     log.info('The node is stopping.')
     await node.stop()
