@@ -134,7 +134,10 @@ export interface StorageBackend {
   ): Promise<StorageEntry>
   /** Makes a folder and its parents. One that exists is fine. */
   makeDirectory(path: string): Promise<void>
-  /** Removes a file, or a folder with all that is in it. CONFLICT for the root. */
+  /**
+   * Removes a file, or a folder with all that is in it. CONFLICT for the root. What `stat` and `list` leave out, such as
+   * a symbolic link on a disk, may be removed too: then it goes, and nothing that it leads to.
+   */
   remove(path: string, options?: StorageRemoveOptions): Promise<void>
   /**
    * Moves a file or folder. Missing parents of the destination are made. CONFLICT when something is there, unless

@@ -50,7 +50,8 @@ async function attempts(backend: StorageBackend, path: string): Promise<Record<s
     stat: () => backend.stat(path),
     read: async () => collect((await backend.read(path)).content),
     list: () => Array.fromAsync(backend.list(path)),
-    remove: () => backend.remove(path),
+    'remove a version': () => backend.remove(path, { ifRevision: 'x' }),
+    'remove if empty': () => backend.remove(path, { onlyIfEmpty: true }),
     'move away': () => backend.move(path, '/user/moved'),
     'write if absent': () => backend.write(path, chunks('written'), { ifAbsent: true }),
     'make a folder': () => backend.makeDirectory(path),
@@ -76,7 +77,8 @@ t.test('links in the last place are not there, and only a written file takes the
         stat: 'NOT_FOUND',
         read: 'NOT_FOUND',
         list: 'NOT_FOUND',
-        remove: 'NOT_FOUND',
+        'remove a version': 'PRECONDITION_FAILED',
+        'remove if empty': 'CONFLICT',
         'move away': 'NOT_FOUND',
         'write if absent': 'PRECONDITION_FAILED',
         'make a folder': 'CONFLICT',
@@ -91,6 +93,19 @@ t.test('links in the last place are not there, and only a written file takes the
     }
   }
   t.strictSame(contentsOf(outside), before)
+})
+
+t.test('a link is removed by its own path, and nothing behind it', async (t) => {
+  const { backend, links, outside, root } = await planted(t)
+  const before = contentsOf(outside)
+  for (const link of links) {
+    await backend.remove(`/user/${link}`)
+    t.equal(lstatSync(join(root, 'user', link), { throwIfNoEntry: false }), undefined, link)
+    await t.rejects(backend.remove(`/user/${link}`), { code: 'NOT_FOUND' })
+  }
+  t.strictSame(contentsOf(outside), before)
+  t.ok(existsSync('/etc/passwd'))
+  t.strictSame(contentsOf(root), { '/user': null, '/user/real': null, '/user/real/file': 'inside' })
 })
 
 t.test('links in the middle lead nowhere', async (t) => {
@@ -179,6 +194,7 @@ for (const place of ['folder', 'file'] as const) {
         backend.move('/user/swapped/secret', '/user/swapped/moved', { overwrite: true }).catch(() => {}),
         Array.fromAsync(backend.list('/user/swapped')).catch(() => {}),
         backend.makeDirectory(`/user/swapped/made-${round}`).catch(() => {}),
+        backend.remove('/user/swapped/secret').catch(() => {}),
       ])
     }
     child.kill('SIGKILL')

@@ -7,7 +7,7 @@ import {
 import { entryAt } from '../changes/happened.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
-import { changing, isMount, nothingAt } from './explain.ts'
+import { changing, isMount } from './explain.ts'
 import type { Scope } from './scope.ts'
 
 export type RemoveOptions = FileChangeOptions & Pick<StorageConditions, 'ifRevision'>
@@ -33,11 +33,12 @@ export async function removeLocked(
   const { mounts, userUuid, recorder } = scope
   const { backend, backendPath } = scope.place(path)
   const { by, ifRevision, onlyIfEmpty } = options
-  // Asked first, so that the journal doesn't count what can't be removed.
-  if ((await entryAt(mounts, userUuid, path)) === null) throw nothingAt(path)
-  await changing(path, () =>
-    recorder.record({ userUuid, op: 'delete', path, ...definedOnly({ by }) }, () =>
-      backend.remove(backendPath, definedOnly({ ifRevision, onlyIfEmpty })),
-    ),
-  )
+  const step = () => backend.remove(backendPath, definedOnly({ ifRevision, onlyIfEmpty }))
+  // Asked first, so that the journal doesn't count what can't be removed, nor what it never knew: a symbolic link that
+  // another program put there is not shown, but goes when it is named.
+  if ((await entryAt(mounts, userUuid, path)) === null) await changing(path, step)
+  else
+    await changing(path, () =>
+      recorder.record({ userUuid, op: 'delete', path, ...definedOnly({ by }) }, step),
+    )
 }

@@ -1,10 +1,12 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 
 t.test('listing, looking, making, deleting and moving', async (t) => {
-  const node = await createFilesNode()
+  const services = captureServices()
+  const node = await createFilesNode({}, { plugins: [services.plugin] })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -94,6 +96,25 @@ t.test('listing, looking, making, deleting and moving', async (t) => {
       names.toSorted(),
     )
     t.equal((await get(ada, 'read', '/large/passwd')).status, 404)
+  })
+
+  t.test('a link that another program put there goes when it is deleted, and nothing else', async (t) => {
+    const folder = join(node.dataFolder, 'files', ada.user.uuid)
+    const outside = t.testdir({ folder: { file: 'kept' } })
+    for (const [name, target] of [
+      ['to-file', join(outside, 'folder', 'file')],
+      ['to-folder', join(outside, 'folder')],
+      ['to-nothing', join(outside, 'none')],
+    ] as const) {
+      await symlink(target, join(folder, name))
+      t.equal((await post(ada, 'delete', { path: `/${name}/file` })).status, 404)
+      t.equal((await post(ada, 'delete', { path: `/${name}` }, { 'if-match': '*' })).status, 412)
+      const head = await services.changes.head(ada.user.uuid)
+      t.equal((await post(ada, 'delete', { path: `/${name}` })).status, 200)
+      t.equal((await post(ada, 'delete', { path: `/${name}` })).status, 404)
+      t.equal(await services.changes.head(ada.user.uuid), head, 'the journal never knew of it')
+    }
+    t.equal(await readFile(join(outside, 'folder', 'file'), 'utf8'), 'kept')
   })
 
   t.test('exactly as many entries as are written at once', async (t) => {

@@ -9,7 +9,7 @@ import { removeVersion } from './version-removal.ts'
 
 /**
  * Takes away what has these names. A folder goes at once as a whole, into the side folder, where it is taken apart
- * afterwards.
+ * afterwards. Of a symbolic link, the link goes, and never what it leads to.
  */
 export async function remove(
   store: Store,
@@ -23,7 +23,7 @@ export async function remove(
   })
   try {
     const found = await find(disk, folder, names.at(-1) ?? '')
-    if (found === null || !(found.stats.isDirectory() || found.stats.isFile())) throw notFound()
+    if (found === null) throw notFound()
     await removeFound(store, folder, found, options)
     await syncs.settle(parents, folder)
   } finally {
@@ -40,7 +40,7 @@ async function removeFound(
   const { disk, side, syncs, discard } = store
   const path = folder.at(stored)
   const isFolder = stats.isDirectory()
-  if (ifRevision !== undefined && (isFolder || revisionOf(stats) !== ifRevision)) throw otherRevision()
+  if (ifRevision !== undefined && !(stats.isFile() && revisionOf(stats) === ifRevision)) throw otherRevision()
   if (onlyIfEmpty) {
     if (!isFolder) throw notEmpty()
     await disk.rmdir(path).catch((error: unknown) => {
