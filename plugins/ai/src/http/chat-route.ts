@@ -1,9 +1,15 @@
-import { type AiChatService, type ChatQuery, NodekeepError, type RoutesApp } from '@nodekeep/plugin-sdk'
+import {
+  type AiChatService,
+  type ChatQuery,
+  ClientPresence,
+  EventStream,
+  errorBodyOf,
+  errorStatus,
+  NodekeepError,
+  type RoutesApp,
+} from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { chatAnswer, chatBody } from './chat-schema.ts'
-import { EventStream } from './event-stream.ts'
-import { Presence } from './presence.ts'
-import { shownError } from './shown-error.ts'
 import { wholeReply } from './whole-reply.ts'
 
 export interface ChatRouteParts {
@@ -23,7 +29,7 @@ export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: 
     },
     async (request, reply) => {
       const { stream = false, ...query } = request.body
-      const presence = new Presence(request)
+      const presence = new ClientPresence(request)
       try {
         if (stream) return await streamed(chats, query, { request, reply, presence, heartbeatMs })
         return await wholeReply(await chats.start(userOf(request), query, presence.signal))
@@ -37,10 +43,11 @@ export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: 
 interface Streaming {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  readonly presence: Presence
+  readonly presence: ClientPresence
   readonly heartbeatMs: number
 }
 
+/** Each event is a line with JSON; the last one says `[DONE]`, also after an error. */
 async function streamed(chats: AiChatService, query: ChatQuery, to: Streaming): Promise<FastifyReply> {
   const { request, reply, presence, heartbeatMs } = to
   const { signal } = presence
@@ -48,16 +55,28 @@ async function streamed(chats: AiChatService, query: ChatQuery, to: Streaming): 
   try {
     const { deltas } = await chats.start(userOf(request), query, signal)
     for await (const delta of deltas) {
-      if (delta.type === 'text' && !stream.send(delta.text)) await stream.drained(signal)
+      if (delta.type !== 'text') continue
+      if (!stream.send(`{"chunk":${JSON.stringify(delta.text)}}`)) await stream.drained(signal)
     }
-    stream.end()
   } catch (error) {
-    stream.close()
+    if (!stream.began || signal.aborted) stream.close()
     if (!stream.began) throw error
-    if (signal.aborted) request.log.debug('The client left before the reply ended.')
-    else stream.fail(shownError(error, request))
+    if (signal.aborted) {
+      request.log.debug('The client left before the reply ended.')
+      return reply
+    }
+    stream.send(errorEvent(error, request))
   }
+  stream.send('[DONE]')
+  stream.end()
   return reply
+}
+
+/** An error as a client may see it within an answer that has begun. What is not the client's fault is logged. */
+function errorEvent(error: unknown, { id, log }: FastifyRequest): string {
+  const { message, code } = errorBodyOf(error, id)
+  if (errorStatus[code] >= 500) log.error({ err: error, path: '/api/ai/chat' }, message)
+  return JSON.stringify({ chunk: '', error: true, message, code })
 }
 
 function userOf({ user }: FastifyRequest): string {
