@@ -105,13 +105,15 @@ async function play(response: ServerResponse, scene: ModelScene, authorization?:
   }
   for (const content of scene.text) await write(response, delta({ content }))
   if (scene.kind === 'unfinished') response.end()
-  if (scene.kind === 'cut') response.destroy()
+  // What is not sent yet when the connection is cut would be lost.
+  if (scene.kind === 'cut') response.write(': \n\n', () => response.destroy())
   if (scene.kind === 'failure') response.end(event({ error: { message: 'Boom', type: 'server_error' } }))
 }
 
 async function write(response: ServerResponse, text: string, byteByByte = false): Promise<void> {
   if (!byteByByte) {
-    if (!response.write(text)) await drained(response)
+    // As bytes: after a text with characters of several bytes, Node 26.10 may never say that there is room again.
+    if (!response.write(Buffer.from(text))) await drained(response)
     return
   }
   const bytes = Buffer.from(text)

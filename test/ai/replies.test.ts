@@ -1,0 +1,66 @@
+import t from 'tap'
+import { ask, askStreamed, usageOf } from './fixtures/asking.ts'
+import { startStand } from './fixtures/stand.ts'
+
+const { node, wires } = await startStand(t)
+const text = ['Lima', ' 🙂 is', ' the capital of Perú.', '\n\ndata: [DONE]\n\n', '👩‍👩‍👧‍👦']
+const usage = { inputTokens: 21, outputTokens: 13 }
+
+t.test('the models of all providers are listed', async (t) => {
+  const ada = await node.signIn()
+  const { providers } = (await (await ada.fetch('/api/ai/models')).json()) as { providers: object }
+  const listed = Object.entries(providers).map(([name, models]) => [name, [...models].sort()])
+  t.strictSame(
+    Object.fromEntries(listed),
+    Object.fromEntries(wires.map(({ provider, models }) => [provider, [...models].sort()])),
+  )
+})
+
+for (const wire of wires) {
+  t.test(`${wire.provider}: a reply is whole, streamed or not, however its bytes fall`, async (t) => {
+    for (const byteByByte of [false, true]) {
+      const ada = await node.signIn()
+      wire.server.play({ kind: 'reply', text, usage, finish: 'length', byteByByte })
+      t.strictSame(await askStreamed(ada, wire), { text: text.join(''), error: null, pings: 0 })
+      t.strictSame(await (await ask(ada, wire)).json(), {
+        message: { role: 'assistant', content: text.join('') },
+        provider: wire.provider,
+        model: wire.model,
+        finishReason: 'length',
+        usage,
+      })
+      const counted = { requests: 2, failed: 0, aborted: 0, estimated: 0 }
+      t.strictSame(await usageOf(ada), [{ ...counted, inputTokens: 42, outputTokens: 26 }])
+    }
+  })
+
+  t.test(`${wire.provider}: what was asked arrives`, async (t) => {
+    const ada = await node.signIn()
+    const messages = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hello ☀' },
+      { role: 'assistant', content: 'Hi.' },
+      { role: 'user', content: 'And?' },
+    ]
+    await ask(ada, wire, { messages, maxTokens: 77, stop: ['END'] })
+    t.match(wire.server.received(), { model: wire.model, maxTokens: 77, stop: ['END'] })
+    const said = wire.server.received()?.messages.map(({ role, content }) => ({
+      role,
+      content:
+        typeof content === 'string'
+          ? content
+          : content.map((part) => ('text' in part ? part.text : '')).join(),
+    }))
+    t.strictSame(said, messages)
+  })
+
+  t.test(`${wire.provider}: an answer of 10 MB is whole`, async (t) => {
+    const ada = await node.signIn()
+    const piece = 'Nodekeep ✓ 😀\n'.repeat(64)
+    const pieces = Array<string>(Math.ceil(10_000_000 / Buffer.byteLength(piece))).fill(piece)
+    wire.server.play({ kind: 'reply', text: pieces, usage, finish: 'stop' })
+    const { text: heard, error } = await askStreamed(ada, wire)
+    t.equal(error, null)
+    t.ok(heard === pieces.join(''), `${heard.length} characters came`)
+  })
+}
