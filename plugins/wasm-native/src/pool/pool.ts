@@ -141,6 +141,7 @@ export class Pool {
 
   #answered(sandbox: Sandbox, step: Step, ms: number): void {
     if (step.kind !== 'load') this.#slowModules.note(step.run.module.hash, ms > slowMs)
+    sandbox.weighed &&= ms <= slowMs
     if (sandbox.busy) return
     if (sandbox.yields) this.#hurry(sandbox)
     this.#drain()

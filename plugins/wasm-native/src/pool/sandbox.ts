@@ -34,6 +34,8 @@ export class Sandbox implements ProcessListener {
   proving: string | null = null
   /** Whether it lets every other process go first. */
   yields = false
+  /** Whether it has been looked at how much memory it kept, since it last took long. */
+  weighed = true
   /** When it had its last answer, as `performance.now()`. */
   usedAt = performance.now()
   /** Runs that wait until the bytes of their module have come. */

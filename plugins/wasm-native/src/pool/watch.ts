@@ -1,20 +1,19 @@
 import { memoryLimitReached, timeLimitReached } from './failures.ts'
-import { processorMs, residentBytes } from './process-figures.ts'
+import { isBloated, takesTooMuch } from './memory-share.ts'
+import { processorMs } from './process-figures.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Step } from './step.ts'
 
 /** How often sandboxes at work are looked at, in milliseconds. */
 const everyMs = 10
+/** After so long a sandbox has given back what it does not need. */
+const settlingMs = 50
 /** A run that has had the processor for so long holds others up. */
 const runPatienceMs = 10
 /** So long may loading take: it is done once, and only those wait for it who want the module too. */
 const loadPatienceMs = 150
 /** Where there is no processor to be had, or no saying who had it, others have been held up for long enough after: */
 const longestPatienceMs = 100
-/** What a sandbox takes beside the memories and tables of modules, with what is left of them for a moment. */
-const ownBytes = 160 * 2 ** 20
-/** How much a module takes while it is loaded, in multiples of its size, with the code that it becomes. */
-const moduleShare = 3
 
 /** What is to be done about a sandbox. */
 export interface WatchEvents {
@@ -22,7 +21,7 @@ export interface WatchEvents {
   heldUp(sandbox: Sandbox, step: Step): void
   /** Its first step has to be ended; with a reason that its caller is told, if one still waits. */
   overdue(sandbox: Sandbox, reason: Error | null): void
-  /** Nobody needed it for so long that it may end. */
+  /** It may end: nobody needed it for long, or it has grown too large to be of use. */
   unneeded(sandbox: Sandbox): void
 }
 
@@ -63,13 +62,21 @@ export class Watch {
       const [step] = sandbox.steps
       if (sandbox.doomed) continue
       if (step !== undefined) this.#inspect(sandbox, step, now)
-      else if (!sandbox.busy && now - sandbox.usedAt >= this.#idleMs) this.#events.unneeded(sandbox)
+      else if (!sandbox.busy) this.#inspectIdle(sandbox, now)
     }
-    if ([...this.#sandboxes].some(({ busy }) => busy)) this.begin()
+    if ([...this.#sandboxes].some(({ busy, weighed }) => busy || !weighed)) this.begin()
     else if (this.#sandboxes.size > 0) {
       this.#idleTimer = setTimeout(() => this.soon(), this.#idleMs / 4)
       this.#idleTimer.unref()
     }
+  }
+
+  #inspectIdle(sandbox: Sandbox, now: number): void {
+    const idleMs = now - sandbox.usedAt
+    if (idleMs >= this.#idleMs) this.#events.unneeded(sandbox)
+    if (sandbox.weighed || idleMs < settlingMs) return
+    sandbox.weighed = true
+    if (isBloated(sandbox)) this.#events.unneeded(sandbox)
   }
 
   #inspect(sandbox: Sandbox, step: Step, now: number): void {
@@ -78,10 +85,7 @@ export class Watch {
     if (elapsed < everyMs / 2) return
     const { pid } = sandbox.process
     if (elapsed >= limits.timeoutMs) this.#events.overdue(sandbox, timeLimitReached(limits))
-    else if (
-      (residentBytes(pid) ?? 0) >
-      sandbox.memoryBytes + ownBytes + moduleShare * sandbox.modules.bytes
-    ) {
+    else if (takesTooMuch(sandbox)) {
       this.#events.overdue(sandbox, memoryLimitReached(limits))
     } else if (sandbox.steps.every(({ run, moved }) => run.settled || moved)) {
       this.#events.overdue(sandbox, null)

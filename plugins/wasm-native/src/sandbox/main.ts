@@ -5,7 +5,7 @@
 import { readSync, writeSync } from 'node:fs'
 import { FrameSplitter } from '../protocol/frame-splitter.ts'
 import { FrameWriter } from '../protocol/frame-writer.ts'
-import { Answer, largestRequest } from '../protocol/messages.ts'
+import { Answer, largestRequest, Request } from '../protocol/messages.ts'
 import { MemoryReturn } from './memory-return.ts'
 import { Steps } from './steps.ts'
 
@@ -17,6 +17,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 const steps = new Steps(Number(process.argv[2]))
 const memory = new MemoryReturn()
+let forgotten = false
 const answers = new FrameWriter()
 const frames = new FrameSplitter(largestRequest)
 const chunk = Buffer.allocUnsafeSlow(64 * 1024)
@@ -27,6 +28,9 @@ send()
 for (let size = readSync(input, chunk); size > 0; size = readSync(input, chunk)) {
   frames.push(chunk.subarray(0, size), (frame) => {
     const began = performance.now()
+    // What was forgotten makes room for what comes now.
+    if (frame.kind === Request.load && forgotten) memory.collect()
+    forgotten = frame.kind === Request.forget
     steps.take(frame, answers)
     // Each for itself: from what has been answered the node knows which step runs.
     send()

@@ -1,4 +1,4 @@
-/** Garbage beyond so many bytes is cleared away. */
+/** Garbage of so many bytes is cleared away. */
 const bearable = 32 * 2 ** 20
 /** A step of so many milliseconds may have left much behind. */
 const longMs = 1
@@ -6,8 +6,8 @@ const longMs = 1
 const often = 16
 
 /**
- * Gives the memories of past instances back. V8 would wait for more of them than the limit of the process allows,
- * which holds for what is no longer used, too.
+ * Gives the memory of past instances and modules back. V8 would wait for more of them than the limit of the process
+ * allows, which holds for what is no longer used, too.
  */
 export class MemoryReturn {
   /** V8's collector, which `--expose-gc` shows. */
@@ -20,7 +20,10 @@ export class MemoryReturn {
     this.#steps += 1
     if (ms < longMs && this.#steps < often) return
     this.#steps = 0
-    if (process.memoryUsage.rss() - this.#least < bearable) return
+    if (process.memoryUsage.rss() - this.#least >= bearable) this.collect()
+  }
+
+  collect(): void {
     this.#collect()
     this.#least = process.memoryUsage.rss()
   }
