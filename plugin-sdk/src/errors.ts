@@ -44,6 +44,8 @@ export interface NodekeepErrorOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Says that making the same call again can't help, to those who would try. */
   readonly permanent?: boolean
+  /** Says that the log knows it already, as of a state that lasts: the node doesn't log it again for each request. */
+  readonly logged?: boolean
 }
 
 const brand: unique symbol = Symbol.for('nodekeep.error@1')
@@ -61,6 +63,8 @@ export class NodekeepError extends Error {
   readonly headers: Readonly<Record<string, string>>
   /** Whether making the same call again can't help. `false` where nobody said so. */
   readonly permanent: boolean
+  /** Whether who threw it has told the log. `false` where nobody said so. */
+  readonly logged: boolean
 
   constructor(code: ErrorCode, message: string, options: NodekeepErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -68,6 +72,7 @@ export class NodekeepError extends Error {
     this.code = code
     this.headers = options.headers ?? {}
     this.permanent = options.permanent ?? false
+    this.logged = options.logged ?? false
     Object.defineProperty(this, brand, { value: true })
   }
 

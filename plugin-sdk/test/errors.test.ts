@@ -41,7 +41,7 @@ test('every code has a status of its own kind', async (t) => {
 
 test('the brand does not show', async (t) => {
   const error = new NodekeepError('CONFLICT', 'The name is taken.')
-  t.strictSame(Object.keys(error).sort(), ['code', 'headers', 'name'])
+  t.strictSame(Object.keys(error).sort(), ['code', 'headers', 'logged', 'name', 'permanent'])
   t.notOk(JSON.stringify(error).includes('brand'))
 })
 

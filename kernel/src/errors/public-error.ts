@@ -5,7 +5,7 @@ import { STATUS_CODES } from '../http/node-http.ts'
 export interface PublicError extends ErrorBody {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Whether the cause is the node's fault and belongs into the log. */
+  /** Whether the cause is the node's fault and belongs into the log, which doesn't know it yet. */
   readonly internal: boolean
 }
 
@@ -34,7 +34,8 @@ const codeByStatus = new Map<number, ErrorCode>(
 export function toPublicError(thrown: unknown, requestId: string): PublicError {
   // Another copy of the SDK may know codes that this one doesn't.
   if (isNodekeepError(thrown) && Object.hasOwn(errorStatus, thrown.code)) {
-    return publicError(thrown.code, thrown.message, thrown.headers, errorStatus[thrown.code] >= 500)
+    const internal = errorStatus[thrown.code] >= 500 && thrown.logged !== true
+    return publicError(thrown.code, thrown.message, thrown.headers, internal)
   }
   if (typeof thrown === 'object' && thrown !== null) {
     const known = fromLibrary(thrown as LibraryError)

@@ -19,6 +19,7 @@ import { fileRoutes } from './http/routes.ts'
 import { openSpool } from './http/spool.ts'
 import { type ChangeIntent, openJournal } from './journal/journal.ts'
 import { Mounts } from './mounts/mounts.ts'
+import { Reach } from './mounts/reach.ts'
 
 /** The plugin `files`: each user's files on storage backends, over HTTP and for other plugins. */
 export default definePlugin({
@@ -29,7 +30,7 @@ export default definePlugin({
   contributes: { health: HealthChecks, userData: UserData },
   provides: { files: Files, changes: Changes },
   async setup({ config, backends, health, userData, log, events, dataDir, nodeDataDir, routes, ...context }) {
-    const mounts = new Mounts(config.mounts, backends)
+    const mounts = new Mounts(config.mounts, backends, new Reach(log))
     const spool = await openSpool(dataDir)
     const journal = await openJournal(join(nodeDataDir, 'journal.sqlite'), config.journal)
     context.onStop(() => journal.close())

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyReply } from 'fastify'
 
 export interface Sending {
@@ -35,6 +36,7 @@ export async function sendContent(reply: FastifyReply, sending: Sending): Promis
     if (!response.writableEnded) response.end()
   } catch (error) {
     if (gone.destroyed) log.debug('The client left before the answer ended.')
+    else if (isNodekeepError(error) && error.logged) log.debug({ err: error }, 'The answer broke off.')
     else log.error({ err: error }, 'The answer broke off: what it is read from failed.')
     response.destroy()
   }

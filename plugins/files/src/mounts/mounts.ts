@@ -1,5 +1,7 @@
 import { NodekeepError, type RegistryReader, type StorageBackend } from '@nodekeep/plugin-sdk'
 import { isBelow, isWithin, root, type UserPath, userPath } from '../paths/user-path.ts'
+import type { Reach } from './reach.ts'
+import { watchedBackend } from './watched-backend.ts'
 
 /** Where a path of a user is kept. */
 export interface Place {
@@ -12,6 +14,8 @@ export interface Place {
 /** The mounts of `storage.mounts`, the same for every user, on the backends that are loaded now. */
 export class Mounts {
   readonly #backends: RegistryReader<StorageBackend>
+  readonly #reach: Reach
+  readonly #watched = new WeakMap<StorageBackend, StorageBackend>()
   /** Longest path first. */
   readonly #mounts: readonly (readonly [point: UserPath, backend: string])[]
 
@@ -19,12 +23,17 @@ export class Mounts {
    * @param mounts paths to names of backends; `/` is `local` unless it says otherwise
    * @throws Error that names the key of the configuration to mend
    */
-  constructor(mounts: Readonly<Record<string, string>>, backends: RegistryReader<StorageBackend>) {
+  constructor(
+    mounts: Readonly<Record<string, string>>,
+    backends: RegistryReader<StorageBackend>,
+    reach: Reach,
+  ) {
     const all = Object.entries({ '/': 'local', ...mounts }).map(([path, name]) => {
       return [userPath(path, `The mount "${path}" in storage.mounts`), name] as const
     })
     this.#mounts = all.toSorted(([a], [b]) => b.length - a.length)
     this.#backends = backends
+    this.#reach = reach
     refuseAliases(all)
   }
 
@@ -44,12 +53,17 @@ export class Mounts {
   /** @throws NodekeepError SERVICE_UNAVAILABLE when the backend is not loaded */
   backend(mount: UserPath, name: string): StorageBackend {
     const backend = this.#backends.get(name)
-    if (backend !== undefined) return backend
-    throw new NodekeepError(
-      'SERVICE_UNAVAILABLE',
-      `The storage of "${mount}" is out of reach now. Try again later.`,
-      { headers: { 'retry-after': '30' }, cause: new Error(`No plugin provides the backend "${name}".`) },
-    )
+    if (backend === undefined) {
+      const cause = new Error(`No plugin provides the backend "${name}".`)
+      const message = `The storage of "${mount}" is out of reach now. Try again later.`
+      throw this.#reach.lost(mount, new NodekeepError('SERVICE_UNAVAILABLE', message, { cause }))
+    }
+    let watched = this.#watched.get(backend)
+    if (watched === undefined) {
+      watched = watchedBackend(backend, mount, this.#reach)
+      this.#watched.set(backend, watched)
+    }
+    return watched
   }
 
   /** The mount that a path belongs to. */
