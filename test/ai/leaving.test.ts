@@ -1,9 +1,8 @@
 import type { ModelScene } from '@nodekeep/plugin-sdk/conformance/ai'
 import t, { type Test } from 'tap'
-import { rawChat } from '../../plugins/ai/test/fixtures/raw-chat.ts'
-import { settled } from '../../plugins/ai/test/fixtures/settled.ts'
 import { question, usageOf } from './fixtures/asking.ts'
 import { startStand } from './fixtures/stand.ts'
+import { rawChat, settled } from './fixtures/tests-of-ai.ts'
 import { until } from './fixtures/until.ts'
 import type { Wire } from './fixtures/wires.ts'
 

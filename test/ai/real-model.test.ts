@@ -1,8 +1,8 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
 import t from 'tap'
-import { readEvents } from '../../plugins/ai/test/fixtures/events.ts'
 import { root } from '../run/command.ts'
 import { noRealServer, realServer } from './fixtures/real-server.ts'
+import { readEvents } from './fixtures/tests-of-ai.ts'
 
 t.test('a real model replies, streamed or not, and can be left', { skip: noRealServer }, async (t) => {
   const { provider, config, stop } = await realServer()
