@@ -28,12 +28,11 @@ export async function useStorageBackend(t: Test, { folder, copyExample }: Instal
     }),
   )
   const bytes = Buffer.alloc(700_000, 'Files in one database. ')
+  const first = await start(t, folder, `exec ${nodekeep} start --config archive.json`)
   const token = (
     await run(folder, `${nodekeep} session create --config archive.json --wallet ${wallet}`)
   ).trim()
   const authorization = `Bearer ${token}`
-
-  const first = await start(t, folder, `exec ${nodekeep} start --config archive.json`)
   const form = new FormData()
   form.set('path', '/letters/to Grace.txt')
   form.set('file', new Blob([bytes]))

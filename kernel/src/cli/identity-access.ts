@@ -9,6 +9,7 @@ import { UserAdministration } from '../identity/user-administration.ts'
 import { createLogger } from '../log/logger.ts'
 import { createEventBus } from '../services/event-bus.ts'
 import { openStateDatabase } from '../state/database.ts'
+import { holdsState } from '../state/stored-state.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
@@ -34,12 +35,20 @@ export interface IdentityAccess {
 /**
  * Opens users and sessions beside a node that may be running: it takes no lock, since single statements don't
  * disturb. A running node notices within some seconds.
+ *
+ * @throws NodekeepError NOT_FOUND where there is no data: a folder that was mistyped must not come to be
  */
 export async function withIdentity<T>(
   options: ConfigurationOptions,
   work: (identity: IdentityAccess) => Promise<T>,
 ): Promise<T> {
   const { kernel } = await readConfiguration(options)
+  if (!holdsState(kernel.data)) {
+    throw new NodekeepError(
+      'NOT_FOUND',
+      `There is no node's data in ${kernel.data}. Start the node once, or name its folder with --data.`,
+    )
+  }
   const database = await openStateDatabase(kernel.data)
   try {
     const accounts = new UserAccounts(database)

@@ -5,6 +5,11 @@ import type { StateStore } from '@nodekeep/plugin-sdk'
 import { createSql } from './sql.ts'
 import { createStateStore } from './state-store.ts'
 
+/** Whether a node has stored anything in a folder. */
+export function holdsState(dataFolder: string): boolean {
+  return existsSync(join(dataFolder, 'state.sqlite'))
+}
+
 /**
  * Reads from the state of a node that may be running, without changing anything. Writing is refused by SQLite.
  *
@@ -16,9 +21,8 @@ export async function withStoredState<T>(
   read: (state: StateStore) => Promise<T>,
   otherwise: T,
 ): Promise<T> {
-  const path = join(dataFolder, 'state.sqlite')
-  if (!existsSync(path)) return otherwise
-  const connection = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+  if (!holdsState(dataFolder)) return otherwise
+  const connection = new DatabaseSync(join(dataFolder, 'state.sqlite'), { readOnly: true, timeout: 5000 })
   try {
     const sql = createSql(connection)
     const hasTable =

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'tap'
@@ -35,6 +35,20 @@ test('what keeps a node from starting is told in one line, without a stack', asy
   }
   const verbose = await folder.run('start', '--port', `${port}`, '--verbose')
   t.match(verbose, { code: 1, stderr: /is in use[\s\S]*\n {4}at [\s\S]*caused by .*EADDRINUSE/ })
+})
+
+test('only a start makes a data folder; the other commands say that there is none', async (t) => {
+  const folder = await commandFolder(t, { data: './mistyped' })
+  const missing = join(folder.path, 'mistyped')
+  const commands = ['user list', 'user disable ada', 'session create', 'token list', 'token revoke x']
+  for (const outcome of await Promise.all(commands.map((line) => folder.run(...line.split(' '))))) {
+    t.ok(isRefusal(outcome), outcome.stderr)
+    t.match(outcome.stderr, `There is no node's data in ${missing}. Start the node once`)
+  }
+  for (const line of ['config check', 'config print', 'plugins list']) {
+    t.equal((await folder.run(...line.split(' '))).code, 0, line)
+  }
+  t.same(await readdir(folder.path), ['nodekeep.json'])
 })
 
 test('a second node on the same data folder is refused, the first one goes on', async (t) => {

@@ -37,10 +37,11 @@ test('a node is claimed for a wallet, and the session works at once, beside the 
 
 test('the configured owner needs no claiming', async (t) => {
   const folder = await commandFolder(t, { auth: { owner: ada } })
+  const options = { dataFolder: folder.data, config: { auth: { owner: ada } } }
+  const { node } = await loginNode(t, options)
   const other = await folder.run('session', 'create', '--wallet', bob)
   t.match(other, refusal(new RegExp(`belongs to the wallet ${ada}`)))
-  t.equal((await folder.run('session', 'create')).code, 0, 'before the first start')
-  const { node } = await loginNode(t, { dataFolder: folder.data, config: { auth: { owner: ada } } })
+  t.equal((await folder.run('session', 'create')).code, 0, 'though they never signed in')
   const user = await node.accounts.owner()
   t.equal(user?.wallet, ada)
   t.equal((await node.sessions.listByUser(user?.uuid ?? '')).length, 1)
@@ -83,6 +84,7 @@ test('no session is made that would open nothing', async (t) => {
 
 test('what is wrong is said in one line', async (t) => {
   const folder = await commandFolder(t)
+  await loginNode(t, { dataFolder: folder.data })
   const address = await folder.run('session', 'create', '--wallet', ada.slice(0, -1))
   t.match(address, refusal(/^nodekeep: "0x[^"]*" is no wallet address: [^\n]+\n$/))
   const missing = await folder.run('session', 'create', '--config', 'nowhere.json')

@@ -57,10 +57,10 @@ test('a token is made for another user, with another end or none', async (t) => 
 
 test('what can not be is said in one line', async (t) => {
   const folder = await commandFolder(t)
+  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
   const unclaimed = await folder.run('token', 'create', '-n', 'x', '-s', 'ai')
   t.ok(isRefusal(unclaimed))
   t.match(unclaimed.stderr, /The node has no owner yet/)
-  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
   const { user } = await enter(ada)
   for (const [args, reason] of [
     [['create', '-n', 'x', '-s', 'ai', '--user', ada], /"auth\.admission" .* does not admit it/],

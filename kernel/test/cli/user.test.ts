@@ -7,9 +7,9 @@ const [ada, bob] = [wallet(1), wallet(2)]
 
 test('users are listed, for people and for programs', async (t) => {
   const folder = await commandFolder(t)
+  const { enter } = await loginNode(t, { dataFolder: folder.data })
   t.match(await folder.run('user', 'list'), { code: 0, stdout: 'There are no users yet.\n', stderr: '' })
   t.match(await folder.run('user', 'list', '--json'), { code: 0, stdout: '[]\n' })
-  const { enter } = await loginNode(t, { dataFolder: folder.data })
   const [boss, adas] = [await enter(owner), await enter(ada)]
   const { stdout } = await folder.run('user', 'list')
   const lines = stdout.trimEnd().split('\n')
