@@ -5,6 +5,7 @@ import { type PublicError, publicError } from '../errors/public-error.ts'
 import { clientError } from './client-error.ts'
 import { Connections } from './connections.ts'
 import { answerDirectly, answerOnSocket } from './direct-answer.ts'
+import { hostProblem } from './host-header.ts'
 import { createServer } from './node-http.ts'
 import type { RequestHandler, RouteTable } from './route-table.ts'
 
@@ -83,8 +84,9 @@ export class HttpServer {
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
     this.#connections.began(request, response)
-    if (request.headers.host === undefined && request.httpVersion !== '1.0') {
-      answerDirectly(response, noHost, this.#options.nextRequestId())
+    const problem = hostProblem(request)
+    if (problem !== null) {
+      answerDirectly(response, problem, this.#options.nextRequestId())
       return
     }
     const found = this.#options.table.find(request.method ?? 'GET', request.url ?? '/')
@@ -93,6 +95,11 @@ export class HttpServer {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const problem = hostProblem(request)
+    if (problem !== null) {
+      this.#refuse(socket, problem)
+      return
+    }
     const found = this.#options.table.find('GET', request.url ?? '/')
     if (found?.route.websocket !== true || !found.mount.upgrade(request, socket, head)) {
       this.#refuse(socket, noWebSocket)
@@ -114,4 +121,3 @@ const noTunnels = publicError('METHOD_NOT_ALLOWED', 'The node is no proxy: CONNE
   allow: '',
 })
 const noWebSocket = publicError('NOT_FOUND', 'There is no WebSocket at this path.')
-const noHost = publicError('VALIDATION_ERROR', 'The request has no "Host" header.', { connection: 'close' })
