@@ -12,7 +12,6 @@ const malformed: Readonly<Record<string, readonly [bytes: string | Buffer, code:
   'no HTTP at all': ['hello?\r\n\r\n', 'VALIDATION_ERROR'],
   'the start of TLS': [Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]), 'VALIDATION_ERROR'],
   'the preface of HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'VALIDATION_ERROR'],
-  'no Host': ['GET /open HTTP/1.1\r\n\r\n', 'VALIDATION_ERROR'],
   'two Hosts': [`GET /open HTTP/1.1\r\n${host}hOst: other.test\r\n\r\n`, 'VALIDATION_ERROR'],
   'the same Host twice': [`GET /open HTTP/1.1\r\n${host}${host}\r\n`, 'VALIDATION_ERROR'],
   'two Hosts in HTTP/1.0': [`GET /open HTTP/1.0\r\n${host}${host}\r\n`, 'VALIDATION_ERROR'],
