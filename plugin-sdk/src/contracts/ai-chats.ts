@@ -16,7 +16,8 @@ export interface ChatReply {
    * taken from the provider than the loop asks for. Leaving the loop ends the call at the provider.
    *
    * Throws NodekeepError: UPSTREAM_ERROR when the reply breaks off, is longer than allowed or makes no sense,
-   * UPSTREAM_TIMEOUT when it stalls, SERVICE_UNAVAILABLE when the provider's plugin stops.
+   * UPSTREAM_TIMEOUT when it stalls, SERVICE_UNAVAILABLE when the provider's plugin stops, UNAUTHORIZED when a session
+   * of the user ends.
    */
   readonly deltas: AsyncIterable<ChatDelta>
 }

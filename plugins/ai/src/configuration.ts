@@ -12,7 +12,7 @@ export const configuration = Type.Object({
     description: 'Largest body of a request, in bytes.',
   }),
   maxReplyBytes: Type.Integer({
-    default: 64 * 1024 * 1024,
+    default: 16 * 1024 * 1024,
     minimum: 1024,
     maximum: 1024 ** 3,
     description: 'Longest reply, in bytes of UTF-8.',

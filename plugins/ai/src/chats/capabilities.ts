@@ -1,10 +1,10 @@
 import { type AiCapabilities, type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** What a request needs beyond text that the provider can't do, in words; `null` when it can do everything. */
-export function lackingCapability(request: ChatRequest, supports: AiCapabilities = {}): string | null {
-  if (supports.tools !== true && needsTools(request)) return 'tools'
-  if (supports.images !== true && needsImages(request)) return 'images'
-  if (supports.json !== true && request.json !== undefined) return 'replies in JSON'
+export function lackingCapability(request: ChatRequest, supports: AiCapabilities | undefined): string | null {
+  if (supports?.tools !== true && needsTools(request)) return 'tools'
+  if (supports?.images !== true && needsImages(request)) return 'images'
+  if (supports?.json !== true && request.json !== undefined) return 'replies in JSON'
   return null
 }
 

@@ -26,6 +26,7 @@ export class Chat {
   readonly #limit: NodeJS.Timeout
   #call: ProviderCall | null = null
   #candidate: Candidate | null = null
+  #prompt: number | undefined
   #ending: ChatUsage['outcome'] | null = null
   #replies = false
   #over = false
@@ -64,7 +65,7 @@ export class Chat {
 
   /** Tokens so far, estimated. */
   get tokens(): number {
-    return tokensOfRequest(this.#parts.request) + tokensOfBytes(this.#call?.bytes ?? 0)
+    return this.#promptTokens() + tokensOfBytes(this.#call?.bytes ?? 0)
   }
 
   /** Notes the call that is about to be made. */
@@ -117,7 +118,12 @@ export class Chat {
     if (this.#call === null || this.#wasRefused(error)) {
       return { inputTokens: 0, outputTokens: 0, estimated: false }
     }
-    return { inputTokens: tokensOfRequest(this.#parts.request), outputTokens: written, estimated: true }
+    return { inputTokens: this.#promptTokens(), outputTokens: written, estimated: true }
+  }
+
+  #promptTokens(): number {
+    this.#prompt ??= tokensOfRequest(this.#parts.request)
+    return this.#prompt
   }
 
   /** Whether the provider answered with an error at once: then it did nothing that anybody would pay for. */

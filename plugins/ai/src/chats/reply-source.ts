@@ -42,7 +42,7 @@ export class ReplySource {
   /** Lets the provider come to its own end after the last piece, so that it can keep its connection. */
   close(): void {
     const giveUp = () => this.leave(new Error('The reply was finished.'))
-    const grace = setTimeout(giveUp, graceMs)
+    const grace = setTimeout(giveUp, graceMs).unref()
     this.next(
       (result) => {
         clearTimeout(grace)

@@ -25,7 +25,13 @@ export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: 
     {
       bodyLimit: maxBodyBytes,
       config: { scope: 'ai' },
-      schema: { summary: 'Chat with a model', body: chatBody, response: { 200: chatAnswer } },
+      schema: {
+        summary: 'Chat with a model',
+        description:
+          'With "stream": true the answer is text/event-stream: data lines with {"chunk": …}, and [DONE] last.',
+        body: chatBody,
+        response: { 200: chatAnswer },
+      },
     },
     async (request, reply) => {
       const { stream = false, ...query } = request.body

@@ -1,8 +1,12 @@
 const dayMs = 24 * 60 * 60 * 1000
 
-/** The day of UTC in which a moment is, as `2026-07-31`. */
+let [latest, latestName] = [Number.NaN, '']
+
+/** The day of UTC in which a moment is, as `2026-07-31`. Mostly it is that of the moment before. */
 export function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10)
+  const day = Math.floor(time / dayMs)
+  if (day !== latest) [latest, latestName] = [day, new Date(time).toISOString().slice(0, 10)]
+  return latestName
 }
 
 /** So many days up to that of a moment, the earliest first. */

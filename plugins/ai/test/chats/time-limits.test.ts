@@ -72,7 +72,7 @@ t.test('a reply that is slow but alive is not', async (t) => {
 
 t.test('a client that is slow is not taken for a provider that is', async (t) => {
   const acme = scripted(function* () {
-    for (let n = 0; n < 20_000; n += 1) yield text('x'.repeat(1000))
+    for (let n = 0; n < 12_000; n += 1) yield text('x'.repeat(1000))
     yield stop
   })
   const node = await createAiNode({ providers: { acme }, ai: { timeouts: { betweenSeconds: 0.05 } } })

@@ -9,7 +9,7 @@ const megabyte = 1024 * 1024
 
 t.test('a client that does not read slows the provider down, and fills no memory', async (t) => {
   const piece = 'x'.repeat(1000)
-  const count = 20_000
+  const count = 12_000
   const acme = scripted(function* () {
     for (let n = 0; n < count; n += 1) yield text(piece)
     yield stop

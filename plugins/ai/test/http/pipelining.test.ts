@@ -1,0 +1,47 @@
+import t from 'tap'
+import { createAiNode } from '../fixtures/ai-node.ts'
+import { rawChat } from '../fixtures/raw-chat.ts'
+import { scripted, stop, text, untilAborted } from '../fixtures/scripted-provider.ts'
+
+t.test('chats that wait for each other on one connection', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const providers = {
+    first: scripted(async function* () {
+      yield text('one')
+      await gate.promise
+      yield stop
+    }),
+    // More than a connection holds, so that it has to wait until the first one has ended.
+    second: scripted(function* () {
+      for (let n = 0; n < 5000; n += 1) yield text('x'.repeat(1000))
+      yield stop
+    }),
+    held: scripted(async function* (_request, signal) {
+      yield text('held')
+      await untilAborted(signal)
+    }),
+  }
+  const node = await createAiNode({ providers })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+
+  const connection = await rawChat(node, ada, { provider: 'first', stream: true }, 'keep-alive')
+  await connection.ask({ provider: 'second', stream: true })
+  await connection.until(/one/)
+  while (providers.second.calls.length === 0) await ada.fetch('/whoami')
+  t.ok(providers.second.last.asked < 5000, 'who waits is not filled up')
+  gate.resolve()
+  const answers = await connection.until(/\[DONE][\s\S]*\[DONE]/)
+  t.ok(answers.indexOf('[DONE]') < answers.indexOf('xxx'), 'each answer is whole before the next one')
+  t.equal(answers.match(/x{1000}/g)?.length, 5000)
+
+  await connection.ask({ provider: 'held', stream: true })
+  await connection.ask({ provider: 'held', stream: true })
+  while (providers.held.calls.length < 2) await ada.fetch('/whoami')
+  const ended = providers.held.calls.map(
+    ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+  )
+  connection.socket.destroy()
+  await Promise.all(ended)
+  t.pass('both end when the client goes')
+})

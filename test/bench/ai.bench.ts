@@ -1,0 +1,130 @@
+import type { Bench } from './bench.ts'
+import { type AiStand, runClient, setUpAiStand } from './fixtures/ai-stand.ts'
+import type { StreamTimes } from './fixtures/ai-stream-times.ts'
+import { type LoadOptions, loadHttp } from './http-load.ts'
+import { residentMB } from './process.ts'
+
+const streams = 200
+const long = '200-apart'
+
+/** A whole reply of ten pieces, as the load generator asks the node for it. */
+function wholeChat({ node, token }: AiStand): LoadOptions {
+  return {
+    url: new URL('/api/ai/chat', node.url),
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ provider: 'openai', ...chatBody }),
+  }
+}
+
+const chatBody = { model: '10', messages: [{ role: 'user', content: 'Hello' }] }
+
+const latency: Bench = {
+  name: 'ai: time that the node adds to a whole reply, against the SDK alone, p50',
+  unit: 'ms',
+  better: 'less',
+  goal: { ours: 0.5 },
+  async setUp() {
+    const stand = await setUpAiStand()
+    return {
+      async ours() {
+        const direct = await runClient<number>(
+          'ai-direct-latency.ts',
+          stand.upstream.url.origin,
+          chatBody.model,
+          '2',
+        )
+        const { p50Ms } = await loadHttp({ ...wholeChat(stand), connections: 1, seconds: 2 })
+        return p50Ms - direct
+      },
+      tearDown: stand.tearDown,
+    }
+  },
+}
+
+const requests: Bench = {
+  name: 'ai: whole replies, 32 connections, against bare Fastify with the SDK',
+  unit: 'requests/s',
+  better: 'more',
+  goal: { ratio: 0.8 },
+  async setUp() {
+    const stand = await setUpAiStand()
+    const bare = await stand.start('ai-bare-fastify.ts')
+    const bareChat: LoadOptions = {
+      url: new URL('/chat', bare.url),
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(chatBody),
+    }
+    return {
+      ours: async () => (await loadHttp(wholeChat(stand))).requestsPerSecond,
+      baseline: async () => (await loadHttp(bareChat)).requestsPerSecond,
+      tearDown: stand.tearDown,
+    }
+  },
+}
+
+function nodeStreams({ node, token }: AiStand): Promise<StreamTimes> {
+  return runClient('ai-streams.ts', node.url.origin, token, long, `${streams}`)
+}
+
+function directStreams({ upstream }: AiStand): Promise<StreamTimes> {
+  return runClient('ai-direct-streams.ts', upstream.url.origin, long, `${streams}`)
+}
+
+const total: Bench = {
+  name: 'ai: 200 streams of 200 pieces at once, against the SDK alone',
+  unit: 'ms',
+  better: 'less',
+  goal: { ratio: 1.3 },
+  async setUp() {
+    const stand = await setUpAiStand()
+    return {
+      ours: async () => (await nodeStreams(stand)).totalMs,
+      baseline: async () => (await directStreams(stand)).totalMs,
+      tearDown: stand.tearDown,
+    }
+  },
+}
+
+const firstText: Bench = {
+  name: 'ai: time that the node adds to the first text of each of them, p50',
+  unit: 'ms',
+  better: 'less',
+  goal: { ours: 5 },
+  async setUp() {
+    const stand = await setUpAiStand()
+    return {
+      async ours() {
+        const direct = await directStreams(stand)
+        return (await nodeStreams(stand)).firstTextMs - direct.firstTextMs
+      },
+      tearDown: stand.tearDown,
+    }
+  },
+}
+
+const memory: Bench = {
+  name: 'ai: memory of the node for each of them, at its highest',
+  unit: 'MB',
+  better: 'less',
+  goal: { ours: 1 },
+  async setUp() {
+    const stand = await setUpAiStand()
+    return {
+      async ours() {
+        const before = await residentMB(stand.node.pid)
+        let highest = before
+        const watch = setInterval(async () => {
+          highest = Math.max(highest, await residentMB(stand.node.pid))
+        }, 20)
+        await nodeStreams(stand)
+        clearInterval(watch)
+        return (highest - before) / streams
+      },
+      tearDown: stand.tearDown,
+    }
+  },
+}
+
+export default [latency, requests, total, firstText, memory] satisfies Bench[]
