@@ -23,7 +23,8 @@ export function providerError(
   { name, section, key }: { readonly name: string; readonly section: string; readonly key: string },
   thrown: unknown,
 ): NodekeepError {
-  if (!isApiError(thrown)) return modelServerError(name, { cause: thrown })
+  if (!isApiError(thrown))
+    return modelServerError(name, { ...(isLate(thrown) && { status: 504 }), cause: thrown })
   const status = statusOf(thrown)
   if (status === undefined) return modelServerError(name, { cause: thrown.cause ?? thrown })
   const { type, requestID, errorCode, apiMessage, headers } = thrown
@@ -53,6 +54,12 @@ function statusOf({ status, type, name, error }: APIError): number | undefined {
   if (name === 'APIConnectionTimeoutError') return 504
   // An event that tells of an error has a body, a connection that failed has none.
   return error === undefined ? undefined : (statuses[type ?? ''] ?? 500)
+}
+
+/** Whether a connection on which nothing came was given up; the SDK tells it only before the answer begins. */
+function isLate(thrown: unknown): boolean {
+  const { code } = ((thrown as Error | undefined)?.cause ?? {}) as { code?: unknown }
+  return code === 'UND_ERR_BODY_TIMEOUT'
 }
 
 /** By what it holds: the SDK's class is only there once the SDK is. */

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { providerError } from '../src/failure.ts'
 import { errorBody, errorEvent, event, messageStart, textBlock } from './anthropic-events.ts'
 import { key, startAnthropicServer } from './anthropic-server.ts'
 import { chatNode } from './chat-node.ts'
@@ -152,4 +153,15 @@ test('the key is in no message and no line of the log', async (t) => {
   await chat(provider)
   t.equal(server.headers().authorization, `Bearer ${key}`)
   t.notOk([...said, ...log].join('\n').includes(key))
+})
+
+test('a connection that was given up in mid-reply is too slow, not broken', async (t) => {
+  const place = { name: 'anthropic', section: 'ai-anthropic', key }
+  for (const [code, becomes] of [
+    ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],
+    ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],
+  ] as const) {
+    const thrown = new TypeError('terminated', { cause: Object.assign(new Error('…'), { code }) })
+    t.match(providerError(place, thrown), { code: becomes, permanent: false, cause: thrown })
+  }
 })

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { connectionError } from '../src/failure.ts'
 import { chatNode } from './chat-node.ts'
 import { chatError } from './chatting.ts'
 import { startOllamaServer } from './ollama-server.ts'
@@ -108,4 +109,17 @@ test('a list that makes no sense is an upstream error', async (t) => {
     response.end('{"models":[{},{"name":7},{"model":"a"},{"name":"b","model":"c"},{"name":"a"}]}')
   })
   t.same(await provider.models(now()), ['a', 'b'], 'what has no name is left out')
+})
+
+test('a connection that was given up is too slow, not broken', async (t) => {
+  for (const [code, becomes] of [
+    ['UND_ERR_HEADERS_TIMEOUT', 'UPSTREAM_TIMEOUT'],
+    ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'UPSTREAM_TIMEOUT'],
+    ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],
+  ] as const) {
+    const thrown = new TypeError('terminated', { cause: Object.assign(new Error('…'), { code }) })
+    const place = { name: 'ollama', section: 'ai-ollama' }
+    t.match(connectionError(place, thrown), { code: becomes, permanent: false, cause: thrown })
+  }
 })
