@@ -32,6 +32,8 @@ export function fileHeaders(file: FileEntry): Record<string, string> {
       type: shown.test(type) ? 'inline' : 'attachment',
     }),
     'content-security-policy': sandbox,
+    // Pages of other origins, other ports of this machine among them, get nothing of it into an image or a script.
+    'cross-origin-resource-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
   }
 }

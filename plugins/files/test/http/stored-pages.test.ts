@@ -47,6 +47,11 @@ t.test("stored pages can't act as the node", async (t) => {
       const policy = headers.get('content-security-policy') ?? ''
       t.match(policy, /(^|; )default-src 'none'(;|$)/, `${name}: nothing is loaded or run`)
       t.match(policy, /(^|; )sandbox(;|$)/, `${name}: no origin, no scripts, no forms`)
+      t.equal(
+        headers.get('cross-origin-resource-policy'),
+        'same-origin',
+        `${name}: for the node's own pages only`,
+      )
       t.equal(headers.get('x-content-type-options'), 'nosniff', `${name}: it is what its name says`)
       const disposition = active.includes(name) ? /^attachment/ : /^inline/
       t.match(headers.get('content-disposition'), disposition, `${name} is ${disposition}`)

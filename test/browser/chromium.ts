@@ -1,0 +1,20 @@
+import { access, constants } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+
+/** As Debian, other distributions and Google call it. */
+const names = ['chromium', 'chromium-browser', 'google-chrome']
+
+/** Where Chromium is, or null when it isn't installed. */
+export async function findChromium(): Promise<string | null> {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    for (const name of names) {
+      const program = join(folder, name)
+      const isThere = await access(program, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+      if (isThere) return program
+    }
+  }
+  return null
+}

@@ -1,0 +1,117 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { type Browser, type BrowserContext, chromium, type Route } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { findChromium } from './chromium.ts'
+
+const program = await findChromium()
+
+/** What somebody may store who wants to act as whoever opens it. */
+const script = `document.title = 'ran'; fetch('/whoami').then((answer) => answer.json()).then((who) => { document.title = 'ran as ' + who.user.username })`
+const pages: Record<string, string> = {
+  'page.html': `<!doctype html><title>stored</title><script>${script}</script><img src="x" onerror="${script}">`,
+  'picture.svg': `<svg xmlns="http://www.w3.org/2000/svg" onload="${script}"><title>stored</title><script>${script}</script></svg>`,
+  'page.xhtml': `<html xmlns="http://www.w3.org/1999/xhtml"><head><title>stored</title></head><body><script>${script}</script></body></html>`,
+}
+
+/** A picture of one pixel. */
+const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+
+/** A node with stored pages, and a browser in which their owner is signed in. */
+interface Scene {
+  readonly node: TestNode
+  readonly ada: TestUser
+  readonly context: BrowserContext
+}
+
+async function setUp(t: Test, executablePath: string): Promise<Scene> {
+  const node = await createTestNode({
+    folder: import.meta.dirname,
+    config: { plugins: { files: true, 'storage-local': true } },
+  })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  for (const [name, body] of [...Object.entries(pages), ['pixel.gif', pixel] as const])
+    await ada.fetch(`/write?path=/${name}`, { method: 'PUT', body })
+  // Chromium refuses to be its own sandbox for root. What it opens here is the node's.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  const browser: Browser = await chromium.launch({ executablePath, args })
+  t.teardown(() => browser.close())
+  const context = await browser.newContext()
+  await context.addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
+  return { node, ada, context }
+}
+
+/**
+ * Opens a page with some of its headers taken away, and tells what came of it. A script runs while the page loads, so
+ * what has not run by then doesn't.
+ */
+async function open({ node, context }: Scene, name: string, without: readonly string[]) {
+  const page = await context.newPage()
+  const answered: string[] = []
+  page.on('response', (response) => answered.push(new URL(response.url()).pathname))
+  const download = page.waitForEvent('download').catch(() => null)
+  await page.route(
+    (url) => url.pathname === '/read',
+    (route) => answerWithout(route, without),
+  )
+  // Going to what is saved is an error.
+  const shown = await page.goto(new URL(`/read?path=/${name}`, node.url).href).catch(() => null)
+  const saved = shown === null ? ((await download)?.suggestedFilename() ?? null) : null
+  if (shown !== null && (await page.title()) === 'ran')
+    await page.waitForFunction("document.title !== 'ran'")
+  const title = await page.title()
+  await page.close()
+  return { title, saved, answered: answered.filter((path) => path !== '/read') }
+}
+
+async function answerWithout(route: Route, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return route.continue()
+  const response = await route.fetch()
+  const headers = Object.entries(response.headers()).filter(([name]) => !names.includes(name))
+  await route.fulfill({ response, headers: Object.fromEntries(headers) })
+}
+
+const skip = program === null ? 'Chromium is not installed' : false
+
+t.test('stored pages that are opened in Chromium', { skip }, async (t) => {
+  const scene = await setUp(t, program ?? '')
+  const { node, ada, context } = scene
+
+  for (const name of Object.keys(pages)) {
+    t.test(`${name} is saved, and does nothing`, async (t) => {
+      t.strictSame(await open(scene, name, []), { title: '', saved: name, answered: [] })
+    })
+
+    t.test(`${name} does nothing either in a browser that would show it`, async (t) => {
+      const { title, saved, answered } = await open(scene, name, ['content-disposition'])
+      t.notMatch(title, /ran/)
+      t.strictSame({ saved, answered }, { saved: null, answered: [] }, 'it was shown, and was given nothing')
+    })
+
+    t.test(`${name} would act as the user without what the node says of it`, async (t) => {
+      const { title } = await open(scene, name, ['content-disposition', 'content-security-policy'])
+      t.equal(title, `ran as ${ada.user.username}`)
+    })
+  }
+
+  t.test('a page of another origin gets no picture of the user', async (t) => {
+    const other: Server = createServer((_request, response) => {
+      const source = new URL('/read?path=/pixel.gif', node.url)
+      response.setHeader('content-type', 'text/html')
+      response.end(
+        `<img src="${source}" onload="document.title = 'got it'" onerror="document.title = 'refused'">`,
+      )
+    })
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => other.close())
+    const page = await context.newPage()
+    const { port } = other.address() as AddressInfo
+    await page.goto(`http://127.0.0.1:${port}/`, { waitUntil: 'load' })
+    t.equal(await page.title(), 'refused')
+    await page.goto(new URL('/read?path=/pixel.gif', node.url).href)
+    t.match(await page.title(), /pixel|gif|1.1/, 'the user sees it')
+    await page.close()
+  })
+})
