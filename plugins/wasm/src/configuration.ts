@@ -29,16 +29,16 @@ export const configuration = Type.Object({
     description: 'Most that a program may write to stdout and stderr together, in KiB.',
   }),
   parallel: Type.Integer({
-    default: 32,
+    default: 64,
     minimum: 1,
     maximum: 4096,
     description: 'Most runs at a time.',
   }),
   parallelPerUser: Type.Integer({
-    default: 8,
+    default: 32,
     minimum: 1,
     maximum: 4096,
-    description: 'Most runs of one user at a time. It is fewer while only few more can begin.',
+    description: 'Most runs of one user at a time. Who has long ones is given fewer.',
   }),
   queue: Type.Integer({
     default: 1024,

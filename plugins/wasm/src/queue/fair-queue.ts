@@ -10,11 +10,19 @@ export interface QueueBounds {
   readonly queuePerUser: number
 }
 
+/** What a user may run at a time who has nothing running yet. */
+const firstAllowance = 4
+
+/** A run that takes longer is no short one, in milliseconds. */
+const shortMs = 100
+
 /**
  * Lets so many calls run at a time and makes the others wait. Users take turns, each with the oldest of their calls.
  *
  * Of one user, no more may run than places are left free. So those who came first, or many of them together, can't take
- * every place: whoever has nothing running finds one, for as long as there are fewer users than places.
+ * every place: whoever has nothing running finds one, for as long as there are fewer users than places. And what a user
+ * may run at a time grows by one with each short run, and is halved by each long one: many short ones at a time cost
+ * little and go faster together, many long ones are in the way of everybody.
  */
 export class FairQueue {
   readonly #bounds: QueueBounds
@@ -42,12 +50,13 @@ export class FairQueue {
     // Whoever waits was not allowed to begin, and is told once that changes. So nobody is overtaken here.
     if (this.#mayBegin(lane)) this.#begin(lane)
     else await this.#turn(lane, signal)
+    const began = performance.now()
     try {
       // Who left in the moment of their turn is not run for.
       signal.throwIfAborted()
       return await task()
     } finally {
-      this.#end(lane)
+      this.#end(lane, performance.now() - began)
     }
   }
 
@@ -65,13 +74,14 @@ export class FairQueue {
   #laneOf(user: string): Lane {
     const known = this.#lanes.get(user)
     if (known !== undefined) return known
-    const lane: Lane = { user, running: 0, waiting: new Set() }
+    const allowance = Math.min(firstAllowance, this.#bounds.parallelPerUser)
+    const lane: Lane = { user, running: 0, allowance, waiting: new Set() }
     this.#lanes.set(user, lane)
     return lane
   }
 
-  #mayBegin({ running }: Lane): boolean {
-    return running < this.#bounds.parallelPerUser && running < this.#bounds.parallel - this.#running
+  #mayBegin({ running, allowance }: Lane): boolean {
+    return running < allowance && running < this.#bounds.parallel - this.#running
   }
 
   #begin(lane: Lane): void {
@@ -79,7 +89,9 @@ export class FairQueue {
     this.#running += 1
   }
 
-  #end(lane: Lane): void {
+  #end(lane: Lane, ms: number): void {
+    if (ms > shortMs) lane.allowance = Math.ceil(lane.allowance / 2)
+    else if (lane.allowance < this.#bounds.parallelPerUser) lane.allowance += 1
     lane.running -= 1
     this.#running -= 1
     if (this.#waiting > 0) this.#callNext()

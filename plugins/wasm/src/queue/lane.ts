@@ -10,6 +10,8 @@ export interface Waiting {
 export interface Lane {
   readonly user: string
   running: number
+  /** How many may run at a time, as far as the runs so far tell. */
+  allowance: number
   /** In the order in which they came. */
   readonly waiting: Set<Waiting>
 }

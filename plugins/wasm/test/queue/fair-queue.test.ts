@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
 import { FairQueue, type QueueBounds } from '../../src/queue/fair-queue.ts'
@@ -54,7 +55,7 @@ t.test('somebody with many calls does not keep others waiting', async (t) => {
 })
 
 t.test('of one user no more run than places are left, so that a newcomer finds one', async (t) => {
-  const { call, begun, end } = stand({ parallel: 6, parallelPerUser: 6 })
+  const { call, begun, end } = stand({ parallel: 6 })
   for (let index = 0; index < 6; index += 1) call(`a${index}`)
   t.equal(begun.length, 3)
   for (let index = 0; index < 6; index += 1) call(`b${index}`)
@@ -68,6 +69,24 @@ t.test('of one user no more run than places are left, so that a newcomer finds o
   t.equal(begun.at(-1), 'd0', 'whose turn it is, of those who have nothing running')
   for (const name of ['a1', 'a2', 'b0', 'b1', 'c0', 'd0']) await end(name)
   t.ok(begun.includes('c1') && begun.includes('a3') && begun.includes('b2'), begun.join())
+})
+
+t.test('short runs earn more places, long ones cost some', async (t) => {
+  const { call, end, begun, running } = stand({ parallel: 100, parallelPerUser: 8 })
+  for (let index = 0; index < 60; index += 1) call(`a${index}`)
+  t.equal(running.size, 4)
+  for (let index = 0; index < 3; index += 1) await end(`a${index}`)
+  t.equal(running.size, 7)
+  for (let index = 3; index < 20; index += 1) await end(`a${index}`)
+  t.equal(running.size, 8, 'as parallelPerUser says')
+  await delay(110)
+  await end('a20')
+  t.equal(running.size, 7, 'four are allowed now, and nothing is broken off')
+  for (let index = 21; index < 28; index += 1) await end(`a${index}`)
+  t.equal(running.size, 1)
+  t.equal(begun.length, 29)
+  await end('a28')
+  t.equal(running.size, 2, 'and it can be earned again')
 })
 
 t.test('a single place is used', async (t) => {
