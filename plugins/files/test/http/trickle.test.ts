@@ -1,0 +1,106 @@
+import { stat } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createFilesNode, get, put } from '../fixtures/files-node.ts'
+import { openFiles, temporaryFiles, untilEmpty } from '../fixtures/leftovers.ts'
+import { multipart } from '../fixtures/multipart.ts'
+import { openRaw, requestHead } from '../fixtures/raw-http.ts'
+
+/** A body may stand still for so long, in milliseconds. */
+const stall = 600
+
+const megabyte = 1024 * 1024
+
+t.test('uploads that trickle', async (t) => {
+  const node = await createFilesNode({}, { config: { server: { bodyTimeoutSeconds: stall / 1000 } } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+
+  /** The ways to send a file: what comes before its bytes, and what after. */
+  const ways = (length: number) => {
+    const file = { name: 'file', content: 'bytes-of-the-file', filename: 'x' }
+    const path = { name: 'path', content: '/slow' }
+    const forms = [
+      [path, file],
+      [file, path],
+    ].map((parts) => {
+      const { body, contentType } = multipart(parts, 'edge')
+      const [before = '', after = ''] = body.toString().split(file.content)
+      return { target: 'POST /write', type: contentType, before, after }
+    })
+    return [{ target: 'PUT /write?path=/slow', type: 'text/plain', before: '', after: '' }, ...forms].map(
+      ({ target, type, before, after }) => ({
+        before:
+          requestHead(ada, target, {
+            'content-type': type,
+            'content-length': before.length + length + after.length,
+          }) + before,
+        after,
+      }),
+    )
+  }
+  const nothingIsLeft = async (t: Test) => {
+    t.equal((await get(ada, 'stat', '/slow')).status, 404, 'nothing was stored')
+    t.strictSame(await untilEmpty(() => temporaryFiles(node)), [], 'no temporary file is left')
+    t.strictSame(await untilEmpty(() => openFiles(node)), [], 'no file is open')
+    t.equal((await put(ada, '/works', 'x')).status, 200)
+  }
+
+  t.test('one that never stands still is taken, however long it lasts', async (t) => {
+    const pieces = 30
+    await Promise.all(
+      ways(pieces).map(async ({ before, after }) => {
+        const raw = await openRaw(node)
+        await raw.send(before)
+        const began = performance.now()
+        for (let sent = 0; sent < pieces; sent += 1) {
+          await delay((3 * stall) / pieces)
+          await raw.send('x')
+        }
+        await raw.send(after)
+        t.match(await raw.rest(), /^HTTP\/1\.1 200 /)
+        t.ok(performance.now() - began > 2 * stall, 'it took longer than it may stand still')
+      }),
+    )
+    t.equal(await (await get(ada, 'read', '/slow')).text(), 'x'.repeat(pieces))
+    await ada.fetch('/delete', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"path":"/slow"}',
+    })
+  })
+
+  t.test('what has come is on the disk, not in memory; when no more comes, it goes', async (t) => {
+    for (const { before } of ways(4 * megabyte)) {
+      const raw = await openRaw(node)
+      await raw.send(before)
+      for (let sent = 0; sent < 48; sent += 1) await raw.send(Buffer.alloc(megabyte / 16, 'x'))
+      let stored = 0
+      while (stored < 2 * megabyte) {
+        const files = await temporaryFiles(node)
+        const sizes = files.map((file) =>
+          stat(file).then(
+            ({ size }) => size,
+            () => 0,
+          ),
+        )
+        stored = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+        if (raw.socket.closed) break
+      }
+      t.ok(stored >= 2 * megabyte, `${stored} of 3 MiB are stored while the rest is awaited`)
+      t.match(await raw.rest(), /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s)
+      await nothingIsLeft(t)
+    }
+  })
+
+  t.test('many that stand still at once', async (t) => {
+    const answers = Array.from({ length: 30 }, async (_, n) => {
+      const raw = await openRaw(node)
+      await raw.send(ways(1000)[n % 3]?.before ?? '')
+      await raw.send('x'.repeat(n))
+      return raw.rest()
+    })
+    for (const answer of await Promise.all(answers)) t.match(answer, /^HTTP\/1\.1 408 /)
+    await nothingIsLeft(t)
+  })
+})
