@@ -72,6 +72,19 @@ declare module 'fastify' {
     user: AuthenticatedUser | null
   }
 
+  /** What `GET /openapi.json` tells about a route beside its shapes (OpenAPI 3.1, "Operation Object"). */
+  interface FastifySchema {
+    /** One line that says what the route does. */
+    summary?: string
+    /** More about it, in Markdown. */
+    description?: string
+    /** Under which headings the route is shown. */
+    tags?: readonly string[]
+    deprecated?: boolean
+    /** Leaves the route out of the document. */
+    hide?: boolean
+  }
+
   interface FastifyContextConfig {
     access?: RouteAccess
     /** Why a public route may be public. Required for those, and shown to the owner at `GET /api/system/plugins`. */

@@ -125,3 +125,12 @@ export const routes = definePlugin({
     )
   },
 })
+
+export const described = definePlugin({
+  id: 'described',
+  setup({ routes }) {
+    routes((app) => {
+      app.get('/described', { schema: { summary: 'Says nothing', tags: ['acme'] } }, async () => null)
+    })
+  },
+})
