@@ -86,6 +86,7 @@ export class Pool {
     if (sandbox === null) return false
     sandbox.exclusive = alone
     sandbox.take(run)
+    this.#watch.begin()
     return true
   }
 
@@ -166,14 +167,15 @@ export class Pool {
       else head.run.deaths += 1
       if (head.run.deaths > 1) head.run.reject(sandboxDied(exit))
     }
-    if (!sandbox.ready) this.#giveUp(exit)
+    if (!sandbox.ready) this.#giveUp(sandbox)
     if (this.#sandboxes.size === 0) this.#stopping?.resolve()
     this.#again(diedWith(sandbox))
   }
 
   /** Lets nobody wait for a sandbox when one could not be started. */
-  #giveUp(exit: string | null): void {
-    if (this.#stopping === null) this.#settings.log.error({ exit }, 'a sandbox could not be started')
+  #giveUp({ process: { exit, complaint } }: Sandbox): void {
+    if (this.#stopping !== null) return
+    this.#settings.log.error({ exit, complaint }, 'a sandbox could not be started')
     for (const run of this.#line.splice(0)) run.reject(sandboxDied(exit))
   }
 }
