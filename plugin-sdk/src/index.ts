@@ -25,6 +25,7 @@ export {
   type NodekeepErrorOptions,
 } from './errors.ts'
 export { defineEvent, type EventBus, type EventType } from './event.ts'
+export { interruptible } from './interruptible.ts'
 export { type ModelServerFailure, modelServerError } from './model-server-error.ts'
 export { definePlugin, isPlugin, type Plugin, type PluginDefinition, type SetupResult } from './plugin.ts'
 export type { ErrorSerializer, RouteAccess, Routes, RoutesApp, RoutesOptions, SchemaTypes } from './routes.ts'

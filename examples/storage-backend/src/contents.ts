@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { interruptible, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Database } from './database.ts'
-import { interruptible } from './interruptible.ts'
 import type { Staged } from './tree.ts'
 
 const chunkSize = 256 * 1024

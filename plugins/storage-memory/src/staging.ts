@@ -1,6 +1,5 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { interruptible, NodekeepError } from '@nodekeep/plugin-sdk'
 import { Blocks } from './blocks.ts'
-import { interruptible } from './interruptible.ts'
 import type { Room } from './room.ts'
 
 /** Bytes that were received whole and have no place in the tree yet. Their room is taken. */

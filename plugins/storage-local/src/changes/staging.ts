@@ -1,8 +1,8 @@
 import { type BigIntStats, constants } from 'node:fs'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { interruptible, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
+import { foreign } from '../disk/disk-errors.ts'
 import { createEarlySync } from './early-sync.ts'
-import { interruptible } from './interruptible.ts'
 import type { Store } from './store.ts'
 import { nextTime } from './write-times.ts'
 
@@ -99,7 +99,7 @@ async function receive(
     batched = 0
   }
   try {
-    for await (const chunk of interruptible(content, signals)) {
+    for await (const chunk of foreign(interruptible(content, ...signals))) {
       if (chunk.length === 0) continue
       batch.push(chunk)
       batched += chunk.length

@@ -34,6 +34,15 @@ export class ForeignFailure {
   }
 }
 
+/** The items of somebody else's stream; what it fails with is not the disk's failure. */
+export async function* foreign<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* source
+  } catch (failure) {
+    throw new ForeignFailure(failure)
+  }
+}
+
 /** What to throw to a caller for what was thrown inside. The disk's own words stay in the cause. */
 export function storageError(thrown: unknown): unknown {
   if (thrown instanceof ForeignFailure) return thrown.failure
