@@ -1,0 +1,54 @@
+import type { WasmRuntime } from '../contracts/wasm.ts'
+import type { ConformanceTest } from './conformance-test.ts'
+import { freshnessChecks } from './wasm/freshness.ts'
+import { functionEndingChecks } from './wasm/function-endings.ts'
+import { functionLimitChecks } from './wasm/function-limits.ts'
+import { functionListChecks } from './wasm/function-lists.ts'
+import { numberChecks } from './wasm/numbers.ts'
+import { refusalChecks } from './wasm/refusals.ts'
+import type { FunctionRuntime, WasmCheck } from './wasm/subject.ts'
+import { supportChecks } from './wasm/support.ts'
+import { trapChecks } from './wasm/traps.ts'
+
+export type { ConformanceTest }
+
+/** What a runtime's author tells the suite. What the runtime can do, the suite reads from `supports`. */
+export interface WasmHarness {
+  /** Makes a runtime. Called once for each test. */
+  create(): Promise<WasmRuntime>
+  /** Ends it, and whatever it started. */
+  destroy?(runtime: WasmRuntime): Promise<void>
+}
+
+/**
+ * The tests that every wasm runtime has to pass. The suite knows no test runner: it registers its tests with the
+ * function that it is given.
+ *
+ * @example
+ * import { test } from 'node:test'
+ * wasmConformance(test, { create: async () => new AcmeRuntime(), destroy: (runtime) => runtime.stop() })
+ */
+export function wasmConformance(test: ConformanceTest, harness: WasmHarness): void {
+  const check: WasmCheck = (name, run) => {
+    test(name, async () => {
+      const runtime = await harness.create()
+      try {
+        await run(runtime)
+      } finally {
+        await harness.destroy?.(runtime)
+      }
+    })
+  }
+  const checkFunctions: WasmCheck<FunctionRuntime> = (name, run) =>
+    check(name, async (runtime) => {
+      if (runtime.supports.functions) await run(runtime as FunctionRuntime)
+    })
+  supportChecks(check)
+  functionListChecks(checkFunctions)
+  numberChecks(checkFunctions)
+  freshnessChecks(checkFunctions)
+  refusalChecks(checkFunctions)
+  trapChecks(checkFunctions)
+  functionLimitChecks(checkFunctions)
+  functionEndingChecks(checkFunctions)
+}

@@ -1,0 +1,43 @@
+import type { WasmFunctionExport, WasmLimits, WasmModule, WasmNumber } from '../../contracts/wasm.ts'
+import { moduleOf, type Sample } from './sample-module.ts'
+import type { FunctionRuntime } from './subject.ts'
+
+/** Bounds that no sample comes near unless it wants to. */
+export const limits: WasmLimits = { timeoutMs: 4000, memoryBytes: 32 * 2 ** 20, outputBytes: 65_536 }
+
+/** What may differ from one run to the next. */
+export interface RunOptions extends Partial<WasmLimits> {
+  readonly signal?: AbortSignal
+}
+
+export function limitsOf({ signal: _signal, ...changes }: RunOptions): WasmLimits {
+  return { ...limits, ...changes }
+}
+
+export function call(
+  runtime: FunctionRuntime,
+  sample: Sample,
+  name: string,
+  args: readonly WasmNumber[] = [],
+  options: RunOptions = {},
+): Promise<readonly WasmNumber[]> {
+  return callModule(runtime, moduleOf(sample), name, args, options)
+}
+
+export function callModule(
+  runtime: FunctionRuntime,
+  module: WasmModule,
+  name: string,
+  args: readonly WasmNumber[] = [],
+  options: RunOptions = {},
+): Promise<readonly WasmNumber[]> {
+  return runtime.call(module, name, args, limitsOf(options), options.signal ?? new AbortController().signal)
+}
+
+export function list(
+  runtime: FunctionRuntime,
+  module: WasmModule,
+  options: RunOptions = {},
+): Promise<readonly WasmFunctionExport[]> {
+  return runtime.exports(module, limitsOf(options), options.signal ?? new AbortController().signal)
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { assertFails } from './assertions.ts'
+import { call, callModule, limits, list } from './calling.ts'
+import * as samples from './function-samples.ts'
+import { moduleOf, moduleOfBytes } from './sample-module.ts'
+import type { FunctionRuntime, WasmCheck } from './subject.ts'
+
+export function refusalChecks(check: WasmCheck<FunctionRuntime>): void {
+  check('what is no valid module is refused', async (runtime) => {
+    const whole = await moduleOf(samples.numbers).bytes()
+    const spoilt = Uint8Array.from(whole)
+    // Of the last function's last instruction, which is in front of its end.
+    spoilt[whole.length - 2] = 0xff
+    const modules = { none: new Uint8Array(), text: Buffer.from('(module)'), cut: whole.slice(0, -9), spoilt }
+    for (const [what, bytes] of Object.entries(modules)) {
+      const module = moduleOfBytes(bytes)
+      await assertFails(callModule(runtime, module, 'nothing'), 'VALIDATION_ERROR', `a call of ${what}`)
+      await assertFails(list(runtime, module), 'VALIDATION_ERROR', `the list of ${what}`)
+    }
+  })
+
+  check('a module that wants something of its host is refused by name', async (runtime) => {
+    for (const [name, sample] of Object.entries(samples.imports)) {
+      await assertFails(
+        call(runtime, sample, 'run'),
+        'VALIDATION_ERROR',
+        `the import ${name}`,
+        new RegExp(name),
+      )
+    }
+  })
+
+  check('a function that is not there is not found', async (runtime) => {
+    for (const name of ['I32', 'toString', '', 'memory']) {
+      await assertFails(call(runtime, samples.numbers, name), 'NOT_FOUND', JSON.stringify(name))
+    }
+  })
+
+  check('a module whose bytes can not be had fails as they do', async (runtime) => {
+    const reason = new Error('gone')
+    const missing = { hash: 'a'.repeat(64), size: 100, bytes: () => Promise.reject(reason) }
+    const signal = new AbortController().signal
+    await assert.rejects(runtime.call(missing, 'run', [], limits, signal), reason)
+    await assert.rejects(runtime.exports(missing, limits, signal), reason)
+    assert.deepEqual(await call(runtime, samples.hostile, 'ok'), [1])
+  })
+}
