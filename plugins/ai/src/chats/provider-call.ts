@@ -155,20 +155,21 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
   /** Goes on after a piece that is not handed out. */
   #skip(): void {
     this.#timer?.refresh()
-    this.#inTurn(this.#pull)
+    if (this.#isTurnOver()) setImmediate(this.#pull)
+    else this.#pull()
   }
 
-  #hand(delta: ChatDelta): void {
+  #hand(value: ChatDelta): void {
     const resolve = this.#resolve
     this.#resolve = this.#reject = undefined
-    this.#inTurn(() => resolve?.({ done: false, value: delta }))
+    if (this.#isTurnOver()) setImmediate(() => resolve?.({ done: false, value }))
+    else resolve?.({ done: false, value })
   }
 
-  /** Does the next step now, or in a later turn of the event loop when this one has taken many. */
-  #inTurn(step: () => void): void {
+  /** Counts a piece, and tells whether this turn of the event loop has taken many. */
+  #isTurnOver(): boolean {
     this.#pieces += 1
-    if (this.#pieces % piecesInATurn === 0) setImmediate(step)
-    else step()
+    return this.#pieces % piecesInATurn === 0
   }
 
   /** The reply is whole. What the provider does after its `finish` concerns nobody. */
