@@ -1,8 +1,10 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Ethereum } from './ethereum.ts'
 
-/** Characters of the longest message that is read: parsing takes some milliseconds for each thousand. */
+/** Characters of the longest message that is read: parsing takes up to 4 ms for each thousand. */
 const MAX_MESSAGE_LENGTH = 4096
+
+const nonceLine = '\nNonce: '
 
 /** The fields of an EIP-4361 message that decide about a sign-in. */
 export interface SignInMessage {
@@ -21,14 +23,26 @@ export interface SignInMessage {
 }
 
 /**
+ * Finds the nonce without parsing, which is worth it for a nonce of ours only. The statement, which is free text, may
+ * have such a line too, but stands before it.
+ *
+ * @throws NodekeepError VALIDATION_ERROR
+ */
+export function nonceOf(text: string): string {
+  if (text.length > MAX_MESSAGE_LENGTH) {
+    throw unreadable(`it has more than ${MAX_MESSAGE_LENGTH} characters`)
+  }
+  const line = text.lastIndexOf(nonceLine)
+  if (line === -1) throw unreadable('it has no nonce')
+  return text.slice(line + nonceLine.length).split('\n', 1)[0] ?? ''
+}
+
+/**
  * Reads an EIP-4361 message. Whatever was signed has to be the one text that its fields make.
  *
  * @throws NodekeepError VALIDATION_ERROR
  */
 export function readMessage(text: string, { SiweMessage }: Ethereum): SignInMessage {
-  if (text.length > MAX_MESSAGE_LENGTH) {
-    throw unreadable(`it has more than ${MAX_MESSAGE_LENGTH} characters`)
-  }
   const parsed = parse(text, SiweMessage)
   const { domain, address, uri, version, chainId, nonce, issuedAt, expirationTime, notBefore } = parsed
   if (parsed.toMessage() !== text) throw unreadable('its fields are not in the form of EIP-4361')

@@ -51,13 +51,19 @@ export class Nonces {
     return issuing
   }
 
+  /** Whether a nonce could be used now. */
+  async isOutstanding(value: string): Promise<boolean> {
+    // Another process may have given it out.
+    const expires = this.#outstanding.get(value) ?? (await this.#state.get<Stored>(value))?.expires
+    return expires !== undefined && expires > Date.now()
+  }
+
   /** Uses a nonce up. Of several that try at once, `true` is the answer to one. */
   async consume(value: string): Promise<boolean> {
-    // Another process may have given it out. The state's delete alone would count an expired row, too.
-    const expires = this.#outstanding.get(value) ?? (await this.#state.get<Stored>(value))?.expires
+    // The state's delete alone would count an expired row, too.
+    const isOutstanding = await this.isOutstanding(value)
     this.#outstanding.delete(value)
-    if (expires === undefined || expires <= Date.now()) return false
-    return await this.#state.delete(value)
+    return isOutstanding && (await this.#state.delete(value))
   }
 
   async #issue(): Promise<Nonce> {

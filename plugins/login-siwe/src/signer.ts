@@ -12,15 +12,15 @@ export function isSignedByKey(
   text: string,
   signature: string,
   address: string,
-  { ethers }: Ethereum,
+  { ethers, recoverPublicKey }: Ethereum,
 ): boolean {
   if (!/^0x[0-9a-f]{128}(?:1b|1c|00|01)$/.test(signature)) return false
-  const r = signature.slice(0, 66)
-  const s = `0x${signature.slice(66, 130)}`
-  if (BigInt(s) > ethers.N / 2n) return false
+  if (BigInt(`0x${signature.slice(66, 130)}`) > ethers.N / 2n) return false
   const yParity = /(?:1c|01)$/.test(signature) ? 1 : 0
+  const rs = ethers.getBytes(signature.slice(0, 130))
   try {
-    return ethers.recoverAddress(ethers.hashMessage(text), { r, s, v: 27 + yParity }) === address
+    const key = recoverPublicKey(Uint8Array.of(yParity, ...rs), ethers.getBytes(ethers.hashMessage(text)))
+    return ethers.computeAddress(ethers.hexlify(key)) === address
   } catch {
     // Not every r is on the curve.
     return false

@@ -10,7 +10,7 @@ import type { SiweConfig } from './config.ts'
 import { ContractWallets } from './contract-wallets.ts'
 import { type Ethereum, loadEthereum } from './ethereum.ts'
 import { createJsonRpc } from './json-rpc.ts'
-import { readMessage, type SignInMessage } from './message.ts'
+import { nonceOf, readMessage, type SignInMessage } from './message.ts'
 import { checkDomain, checkMessage } from './message-checks.ts'
 import type { Nonces } from './nonces.ts'
 import { isSignedByKey } from './signer.ts'
@@ -37,13 +37,12 @@ export class SiweProvider implements LoginProvider {
     circumstances.signal.throwIfAborted()
     const { message: text, signature } = readToken(credentials.token)
     checkDomain(text, circumstances.origin)
+    if (!(await this.#nonces.isOutstanding(nonceOf(text)))) throw unknownNonce()
     const ethereum = await loadEthereum()
     const message = readMessage(text, ethereum)
     this.#checkMessage(message, circumstances.origin)
     const account = agreedAccount(credentials, message, ethereum)
-    if (!(await this.#nonces.consume(message.nonce))) {
-      throw refused('The nonce of the message is unknown, used or too old. Ask for a new one and sign again.')
-    }
+    if (!(await this.#nonces.consume(message.nonce))) throw unknownNonce()
     if (!isSignedByKey(text, signature, message.address, ethereum)) {
       await this.#checkContract(message, signature, ethereum, circumstances.signal)
     }
@@ -89,6 +88,10 @@ function agreedAccount({ uuid, address }: LoginCredentials, message: SignInMessa
     throw refused('"uuid" is not the account of the message: eip155, its chain id and its address.')
   }
   return account
+}
+
+function unknownNonce(): NodekeepError {
+  return refused('The nonce of the message is unknown, used or too old. Ask for a new one and sign again.')
 }
 
 function refused(why: string): NodekeepError {

@@ -19,7 +19,12 @@ test('every field that is wrong is refused, one by one', async (t) => {
     'chain id': [/chain id of the message must be 1/, { fields: { chainId: 137 } }],
     'chain id as another text': [/can't be read/, { text: (m) => m.replace('Chain ID: 1', 'Chain ID: 01') }],
     'nonce made up': [/nonce of the message is unknown/, { fields: { nonce: 'f'.repeat(32) } }],
-    'nonce too short': [/can't be read/, { fields: { nonce: 'abc' } }],
+    'nonce too short': [/nonce of the message is unknown/, { fields: { nonce: 'abc' } }],
+    'no nonce': [/has no nonce/, { text: (m) => m.replace(/\nNonce: .*/, '') }],
+    'a nonce in the statement only': [
+      /nonce of the message is unknown/,
+      { text: (m) => m.replace('Sign in to this', 'Nonce: abc').replace(/\nNonce: .{32}$/m, '') },
+    ],
     'issued a year ago': [/too old/, { fields: { issuedAt: at(-365 * 86_400) } }],
     'issued six minutes ago': [/too old/, { fields: { issuedAt: at(-360) } }],
     'issued in the future': [/in the future/, { fields: { issuedAt: at(120) } }],

@@ -59,6 +59,12 @@ test('what real wallets and clients write differently is taken', async (t) => {
   t.equal(users.size, 1, 'all of them are one user')
 })
 
+test('a statement may look like another field', async (t) => {
+  const login = await loginNode(t)
+  const fields = { statement: 'Nonce: 00000000000000000000000000000000' }
+  t.equal((await login.signIn(await credentials(await login.nonce(), wallet, { fields }))).status, 200)
+})
+
 test('clients that ask too often wait', async (t) => {
   const login = await loginNode(t, { noncesPerMinute: 3 })
   for (let image = 0; image < 5; image += 1) {
