@@ -1,0 +1,38 @@
+import { AiProviders, definePlugin, isNodekeepError, modelServerError, Type } from '@nodekeep/plugin-sdk'
+
+export default definePlugin({
+  id: 'ai-acme',
+  config: Type.Object({ url: Type.String({ default: 'http://127.0.0.1:8600' }) }),
+  contributes: { providers: AiProviders },
+  setup({ config, providers }) {
+    async function* ask(path: string, init: RequestInit) {
+      try {
+        const response = await fetch(config.url + path, { ...init, redirect: 'error' })
+        const retryAfter = response.headers.get('retry-after')
+        if (!response.ok) throw modelServerError('acme', { status: response.status, retryAfter })
+        let rest = ''
+        for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+          const lines = (rest + text).split('\n')
+          rest = lines.pop() ?? ''
+          for (const line of lines) yield JSON.parse(line)
+        }
+        throw new Error('The answer ends without its last line.')
+      } catch (cause) {
+        throw isNodekeepError(cause) ? cause : modelServerError('acme', { cause })
+      }
+    }
+    providers.add('acme', {
+      async models(signal) {
+        for await (const { models } of ask('/models', { signal })) return models
+      },
+      async *chat(request, signal) {
+        const init = { method: 'POST', body: JSON.stringify(request), signal }
+        for await (const { text, tokens, end } of ask('/chat', init)) {
+          if (text) yield { type: 'text', text }
+          if (tokens) yield { type: 'usage', inputTokens: tokens.read, outputTokens: tokens.written }
+          if (end) return yield { type: 'finish', reason: end }
+        }
+      },
+    })
+  },
+})

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { type AiProvider, AiProviders, definePlugin } from '@nodekeep/plugin-sdk'
+import { aiConformance } from '@nodekeep/plugin-sdk/conformance/ai'
+import aiAcme from '../src/index.ts'
+import { AcmeServer } from './acme-server.ts'
+
+const server = new AcmeServer()
+await server.start()
+
+/** Takes the provider as a feature does, when the node starts. */
+let provider: AiProvider | undefined
+const user = definePlugin({
+  id: 'user-of-models',
+  requires: { providers: AiProviders },
+  setup({ providers, onStart }) {
+    onStart(() => {
+      provider = providers.get('acme')
+    })
+  },
+})
+const node = await createTestNode({ plugins: [aiAcme, user], config: { 'ai-acme': { url: server.url } } })
+after(async () => {
+  await node.stop()
+  await server.stop()
+})
+
+aiConformance(test, {
+  async setUp() {
+    assert.ok(provider, 'there is a provider "acme"')
+    await server.start()
+    const { models } = server
+    return { provider, models, server, stopServer: () => server.stop(), close: async () => {} }
+  },
+})
