@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { test } from 'tap'
 import { chat, key, textOf } from './fixtures/chatting.ts'
 import { providerNode } from './fixtures/provider-node.ts'
@@ -51,6 +52,15 @@ test('a key from the environment is sent, and neither logged nor told', async (t
     server.answer = null
     t.notMatch(log.join('\n'), key)
   }
+})
+
+test('the preset takes the key from OPENAI_API_KEY', async (t) => {
+  const server = await startOpenAIServer(key)
+  t.teardown(() => server.stop())
+  const preset = join(import.meta.dirname, '../../../config/default.json')
+  const config = { extends: [preset], 'ai-openai': { baseURL: server.url } }
+  const { providers } = await providerNode(t, config, { environment: { OPENAI_API_KEY: key } })
+  t.equal(textOf(await chat(providers.get('openai'))), 'Hello!')
 })
 
 test('a node does not start with an address that a key must not go to', async (t) => {
