@@ -80,14 +80,28 @@ export class Pool {
   }
 
   #place(run: Run): boolean {
-    const alone = run.deaths > 0 || this.#slowModules.has(run.module.hash)
-    if (alone && this.#exclusive() >= this.#settings.processes - kept) return false
+    const alone = this.#mayTakeLong(run)
+    if (alone && (this.#exclusive() >= this.#settings.processes - kept || this.#shareable(run) < 2))
+      return false
     const sandbox = chooseSandbox(this.#sandboxes, run, alone)
     if (sandbox === null) return false
     sandbox.exclusive = alone
     sandbox.take(run)
     this.#watch.begin()
     return true
+  }
+
+  #mayTakeLong(run: Run): boolean {
+    return run.deaths > 0 || this.#slowModules.has(run.module.hash)
+  }
+
+  /** How many sandboxes are there for runs that share one. The last one is never given to a run that may take long. */
+  #shareable({ limits }: Run): number {
+    let count = 0
+    for (const { ready, doomed, exclusive, memoryBytes } of this.#sandboxes) {
+      if (ready && !doomed && !exclusive && memoryBytes === limits.memoryBytes) count += 1
+    }
+    return count
   }
 
   #exclusive(): number {
@@ -97,7 +111,12 @@ export class Pool {
   }
 
   #drain(): void {
-    if (this.#line.length > 0) this.#line = this.#line.filter((run) => !this.#place(run))
+    if (this.#line.length > 0) {
+      const { long = [], short = [] } = Object.groupBy(this.#line, (run) =>
+        this.#mayTakeLong(run) ? 'long' : 'short',
+      )
+      this.#line = [...short, ...long].filter((run) => !this.#place(run))
+    }
     this.#provide()
   }
 
@@ -117,7 +136,9 @@ export class Pool {
     if (like === undefined) return
     const { memoryBytes } = like
     const idle = sandboxes.filter(({ busy, doomed }) => !busy && !doomed)
-    if (idle.some((sandbox) => !sandbox.yields && sandbox.memoryBytes === memoryBytes)) return
+    const fit = idle.filter((sandbox) => !sandbox.yields && sandbox.memoryBytes === memoryBytes)
+    // Who waits though there is an idle one is not to have the last.
+    if (fit.length > (this.#line.length > 0 ? 1 : 0)) return
     if (sandboxes.length >= this.#settings.processes) {
       // Those with another memory limit are of no use to whoever waits.
       if (this.#line.length > 0) idle.find((sandbox) => sandbox.memoryBytes !== memoryBytes)?.end()
