@@ -98,7 +98,7 @@ export class OpenAIProvider implements AiProvider {
       return new OpenAI({
         baseURL: endpoint,
         // The fetch below says what is sent. What is `null` here would else be taken from the environment.
-        apiKey: key || 'none',
+        apiKey: 'not this one',
         adminAPIKey: null,
         organization: null,
         project: null,

@@ -41,7 +41,8 @@ export async function* readReply(chunks: AsyncIterable<ChatCompletionChunk>): As
     told = `${usage.inputTokens} ${usage.outputTokens}`
     yield usage
   }
-  if (!reason) throw new Error('The reply ended without a reason to finish.')
+  // OpenRouter's reason for a reply that failed.
+  if (!reason || reason === 'error') throw new Error('The reply ended without a reason to finish.')
   yield { type: 'finish', reason: finishReason(reason, calls.count > 0) }
 }
 

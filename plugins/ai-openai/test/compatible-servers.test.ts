@@ -75,7 +75,7 @@ test('reasons to finish', async (t) => {
     server.answer = (response) => begin(response).end(delta(content) + delta({}, said))
     t.strictSame((await chat(provider)).at(-1), { type: 'finish', reason: expected })
   }
-  for (const end of ['', delta({}, ''), delta({}, null), done]) {
+  for (const end of ['', delta({}, ''), delta({}, null), delta({}, 'error'), done]) {
     server.answer = (response) => begin(response).end(delta({ content: 'Hi' }) + end)
     await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' }, 'a reply without a reason is not whole')
   }

@@ -63,6 +63,12 @@ test('the preset takes the key from OPENAI_API_KEY', async (t) => {
   t.equal(textOf(await chat(providers.get('openai'))), 'Hello!')
 })
 
+test('a node does not start with a key that no header can carry', async (t) => {
+  const failure = await providerNode(t, { 'ai-openai': { apiKey: 'sk-with\nbreak' } }).then(() => '', String)
+  t.match(failure, /ai-openai\.apiKey/)
+  t.notMatch(failure, 'break')
+})
+
 test('a node does not start with an address that a key must not go to', async (t) => {
   const section = { apiKey: key, baseURL: 'http://api.example.org/v1' }
   const failure = await providerNode(t, { 'ai-openai': section }).then(() => '', String)
