@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
+import type { ProviderLogin } from './logins.ts'
+import type { SessionTable } from './session-table.ts'
 import { createToken, tokenHash } from './token.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -12,6 +14,8 @@ export interface SessionWish {
   /** What the user sees in the list of sessions. */
   readonly label: string
   readonly expiryDays: number
+  /** What it was made for; none when the command line makes it. */
+  readonly login?: ProviderLogin
 }
 
 export interface ApiTokenWish {
@@ -34,11 +38,11 @@ export interface IssuedToken {
  * @param end how the sessions that are too many are ended
  */
 export async function issueSession(
-  sessions: SessionStore,
-  wish: SessionWish,
+  sessions: SessionTable,
+  { login, ...wish }: SessionWish,
   end: (userUuid: string, id: string) => Promise<unknown> = (...which) => sessions.revoke(...which),
 ): Promise<IssuedToken> {
-  const issued = await issue(sessions, { ...wish, kind: 'session', scopes: null })
+  const issued = await issue(sessions, { ...wish, kind: 'session', scopes: null }, login)
   // Only now, so that of several sign-ins at once the last one finds them all.
   const own = (await sessions.listByUser(wish.userUuid)).filter(({ kind }) => kind === 'session')
   const byUse = own.sort((a, b) => b.lastUsedAt.getTime() - a.lastUsedAt.getTime())
@@ -53,10 +57,11 @@ export function issueApiToken(sessions: SessionStore, wish: ApiTokenWish): Promi
 }
 
 async function issue(
-  sessions: SessionStore,
+  sessions: SessionTable,
   wish: Pick<SessionRecord, 'kind' | 'userUuid' | 'label' | 'scopes'> & {
     readonly expiryDays: number | null
   },
+  login?: ProviderLogin,
 ): Promise<IssuedToken> {
   const { expiryDays, ...given } = wish
   const token = createToken(wish.kind)
@@ -69,6 +74,6 @@ async function issue(
     lastUsedAt: new Date(now),
     expiresAt: expiryDays === null ? null : new Date(now + expiryDays * dayMs),
   }
-  await sessions.create(record)
+  await sessions.create(record, login)
   return { token, record }
 }

@@ -1,25 +1,24 @@
 import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from '../state/database.ts'
-import type { Row } from '../state/sql.ts'
+import type { Row, Sql } from '../state/sql.ts'
+import { type ProviderLogin, recordLogin } from './logins.ts'
 
-/** Sessions in the kernel's own database. */
-export function createSessionTable(database: StateDatabase): SessionStore {
+/** Sessions in the kernel's own database, beside the users and how they signed in. */
+export interface SessionTable extends SessionStore {
+  /** Stores a session, and the login that led to it, durably: both or neither. */
+  create(record: SessionRecord, login?: ProviderLogin): Promise<void>
+}
+
+/** The sessions of a node. */
+export function createSessionTable(database: StateDatabase): SessionTable {
   return {
-    create: (record) =>
-      database.use((sql) => {
-        sql.run(
-          'INSERT INTO sessions (token_hash, id, user_uuid, kind, label, scopes, created_at, last_used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-          record.tokenHash,
-          record.id,
-          record.userUuid,
-          record.kind,
-          record.label,
-          record.scopes === null ? null : JSON.stringify(record.scopes),
-          record.createdAt.getTime(),
-          record.lastUsedAt.getTime(),
-          record.expiresAt?.getTime() ?? null,
-        )
-      }),
+    create: (record, login) =>
+      login === undefined
+        ? database.use((sql) => insert(sql, record))
+        : database.transaction((sql) => {
+            recordLogin(sql, record.userUuid, login, record.createdAt)
+            insert(sql, record)
+          }),
     find: (tokenHash) =>
       database.use((sql) => {
         const row = sql.get('SELECT * FROM sessions WHERE token_hash = ?', tokenHash)
@@ -47,6 +46,21 @@ export function createSessionTable(database: StateDatabase): SessionStore {
     sweep: (endedBefore) =>
       database.use((sql) => sql.run('DELETE FROM sessions WHERE expires_at < ?', endedBefore.getTime())),
   }
+}
+
+function insert(sql: Sql, record: SessionRecord): void {
+  sql.run(
+    'INSERT INTO sessions (token_hash, id, user_uuid, kind, label, scopes, created_at, last_used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    record.tokenHash,
+    record.id,
+    record.userUuid,
+    record.kind,
+    record.label,
+    record.scopes === null ? null : JSON.stringify(record.scopes),
+    record.createdAt.getTime(),
+    record.lastUsedAt.getTime(),
+    record.expiresAt?.getTime() ?? null,
+  )
 }
 
 function toRecord(row: Row): SessionRecord {

@@ -2,13 +2,14 @@ import {
   type LoginCredentials,
   type LoginProvider,
   NodekeepError,
-  type SessionStore,
   type VerifiedLogin,
 } from '@nodekeep/plugin-sdk'
 import { withTimeLimit } from '../plugins/time-limit.ts'
 import type { Admission } from './admission.ts'
 import { issueSession } from './issue-session.ts'
+import type { ProviderLogin } from './logins.ts'
 import type { Ownership } from './ownership.ts'
+import type { SessionTable } from './session-table.ts'
 import type { UserAccount, UserAccounts } from './user-accounts.ts'
 import type { UserAdministration } from './user-administration.ts'
 import { parseWallet } from './wallet-address.ts'
@@ -33,7 +34,7 @@ export interface SignedIn {
 export interface SignInParts {
   readonly providers: { get(name: string): LoginProvider | undefined; names(): string[] }
   readonly accounts: UserAccounts
-  readonly sessions: SessionStore
+  readonly sessions: SessionTable
   readonly ownership: Ownership
   readonly admission: Admission
   readonly administration: UserAdministration
@@ -61,8 +62,8 @@ export class SignIn {
       throw new NodekeepError('UNAUTHORIZED', 'The proof belongs to another wallet than "address" names.')
     }
     const user = await this.#admit(wallet, request.claim)
-    await this.#parts.accounts.recordLogin(user.uuid, request.provider, verified.uuid)
-    return { user, token: await this.#openSession(user, request.label) }
+    const login = { provider: request.provider, providerUuid: verified.uuid }
+    return { user, token: await this.#openSession(user, request.label, login) }
   }
 
   #provider(name: string): LoginProvider {
@@ -110,7 +111,7 @@ export class SignIn {
     const known = await accounts.findByWallet(wallet)
     const owner = known?.owner === true || ownership.isConfiguredOwner(wallet)
     if (!admission.admits({ owner, wallet })) throw notAdmitted()
-    const user = await accounts.ensure(wallet, owner)
+    const user = known?.owner === owner ? known : await accounts.ensure(wallet, owner)
     // Somebody else may be the owner since.
     if (!admission.admits(user)) throw notAdmitted()
     if (user.disabledAt !== null) throw isDisabled()
@@ -121,9 +122,9 @@ export class SignIn {
    * A user may be disabled or get another wallet while they sign in. What ended their sessions then has missed this
    * one, if it wasn't stored yet; so look once more when it is.
    */
-  async #openSession({ uuid, wallet }: UserAccount, label: string): Promise<string> {
+  async #openSession({ uuid, wallet }: UserAccount, label: string, login: ProviderLogin): Promise<string> {
     const { sessions, accounts, administration, expiryDays } = this.#parts
-    const wish = { userUuid: uuid, label, expiryDays }
+    const wish = { userUuid: uuid, label, expiryDays, login }
     const { token, record } = await issueSession(sessions, wish, (...which) =>
       administration.endIfThere(...which),
     )

@@ -83,21 +83,6 @@ export class UserAccounts implements UserDirectory {
     })
   }
 
-  /** Keeps which identity of which provider a user has signed in with. */
-  recordLogin(userUuid: string, provider: string, providerUuid: string): Promise<void> {
-    const now = Date.now()
-    return this.#database.use((sql) => {
-      sql.run(
-        'INSERT INTO logins (provider, provider_uuid, user_uuid, first_at, last_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET last_at = excluded.last_at',
-        provider,
-        providerUuid,
-        userUuid,
-        now,
-        now,
-      )
-    })
-  }
-
   async #findBy(condition: string, ...values: string[]): Promise<UserAccount | null> {
     const row = await this.#database.use((sql) =>
       sql.get(`SELECT ${columns} FROM users WHERE ${condition}`, ...values),

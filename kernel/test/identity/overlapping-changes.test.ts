@@ -1,9 +1,9 @@
-import { NodekeepError, type SessionStore } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { Admission } from '../../src/identity/admission.ts'
 import { Authenticator } from '../../src/identity/authenticator.ts'
 import { Ownership } from '../../src/identity/ownership.ts'
-import { createSessionTable } from '../../src/identity/session-table.ts'
+import { createSessionTable, type SessionTable } from '../../src/identity/session-table.ts'
 import { SignIn } from '../../src/identity/sign-in.ts'
 import { UserAccounts } from '../../src/identity/user-accounts.ts'
 import { UserAdministration } from '../../src/identity/user-administration.ts'
@@ -31,11 +31,11 @@ async function parts(t: Test, meanwhile: (administration: UserAdministration) =>
     events,
     deletionGraceDays: 7,
   })
-  const slow: SessionStore = {
+  const slow: SessionTable = {
     ...sessions,
-    async create(record) {
+    async create(...record) {
       await meanwhile(administration)
-      await sessions.create(record)
+      await sessions.create(...record)
     },
   }
   const signIn = new SignIn({

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
+import type { SessionRecord } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { createSessionTable } from '../../src/identity/session-table.ts'
 import { UserAccounts } from '../../src/identity/user-accounts.ts'
@@ -11,7 +11,7 @@ async function setUp(t: Test) {
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
   const [ada, bob] = [await accounts.ensure(wallet(1)), await accounts.ensure(wallet(2))]
-  return { sessions: createSessionTable(database) as SessionStore, database, ada: ada.uuid, bob: bob.uuid }
+  return { sessions: createSessionTable(database), database, ada: ada.uuid, bob: bob.uuid }
 }
 
 function record(userUuid: string, given: Partial<SessionRecord> = {}): SessionRecord {
@@ -79,6 +79,19 @@ test('use moves the times forward, never back', async (t) => {
   t.same(await touched(plain, 1_760_000_000_000, 1_810_000_000_000), [1_760_000_000_000, 1_810_000_000_000])
   t.same(await touched(endless, 1_750_000_000_000, 1_810_000_000_000), [1_750_000_000_000, undefined])
   t.same(await touched(record(ada), 1_750_000_000_000), [undefined, undefined], 'of none, none is made')
+})
+
+test('a session and the login that led to it are stored together, or neither', async (t) => {
+  const { sessions, database, ada } = await setUp(t)
+  const logins = () => database.use((sql) => sql.all('SELECT provider, provider_uuid FROM logins'))
+  const first = record(ada)
+  await sessions.create(first, { provider: 'siwe', providerUuid: 'one' })
+  t.match(await sessions.find(first.tokenHash), { id: first.id })
+  t.same(await logins(), [{ provider: 'siwe', provider_uuid: 'one' }])
+  await t.rejects(sessions.create(first, { provider: 'siwe', providerUuid: 'two' }), /UNIQUE/)
+  t.equal((await logins()).length, 1)
+  await sessions.create(record(ada), { provider: 'siwe', providerUuid: 'one' })
+  t.equal((await logins()).length, 1, 'who signs in again is not kept twice')
 })
 
 test('a user’s sessions are listed newest first, and end one by one or together', async (t) => {
