@@ -137,6 +137,7 @@ export class Pool {
     const { memoryBytes } = like
     const idle = sandboxes.filter(({ busy, doomed }) => !busy && !doomed)
     const fit = idle.filter((sandbox) => !sandbox.yields && sandbox.memoryBytes === memoryBytes)
+    if (fit.some(({ ready }) => !ready)) return
     // Who waits though there is an idle one is not to have the last.
     if (fit.length > (this.#line.length > 0 ? 1 : 0)) return
     if (sandboxes.length >= this.#settings.processes) {
