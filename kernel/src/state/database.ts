@@ -2,10 +2,17 @@ import { stat } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { preparePrivateFile } from './data-folder.ts'
 import { Gate } from './gate.ts'
-import { openFailure } from './open-failure.ts'
+import { isBusy, openFailure } from './open-failure.ts'
+import { LockHeld, withPatience } from './patience.ts'
 import { applySchema, kernelSchema, type SchemaStep } from './schema.ts'
 import { createSql, type Sql } from './sql.ts'
 import { statementFailure } from './statement-failure.ts'
+
+/** What tells a file from another one of the same name. */
+interface FileIdentity {
+  readonly dev: number
+  readonly ino: number
+}
 
 /**
  * The node's only connection to `state.sqlite`, shared by everything in the kernel.
@@ -19,30 +26,26 @@ export class StateDatabase {
   readonly #connection: DatabaseSync
   readonly #sql: Sql
   readonly #gate = new Gate()
-  readonly #file: { readonly dev: number; readonly ino: number }
+  readonly #file: FileIdentity
+  readonly #patienceMs: number
 
-  constructor(path: string, connection: DatabaseSync, file: { readonly dev: number; readonly ino: number }) {
+  constructor(path: string, connection: DatabaseSync, file: FileIdentity, patienceMs: number) {
     this.path = path
     this.#connection = connection
     this.#sql = createSql(connection)
     this.#file = file
+    this.#patienceMs = patienceMs
   }
 
   /**
-   * Runs statements, each durable when it returns. The work must not be asynchronous.
+   * Runs statements, each durable when it returns. The work must not be asynchronous. It is run anew when another
+   * program holds the file and nothing was changed yet.
    *
    * Rejects with NodekeepError INSUFFICIENT_STORAGE on a full disk, and with SERVICE_UNAVAILABLE when another
    * program holds the file for too long.
    */
   use<T>(work: (sql: Sql) => T): Promise<T> {
-    return this.#gate.pass(() => {
-      this.#assertOpen()
-      try {
-        return work(this.#sql)
-      } catch (error) {
-        throw statementFailure(error)
-      }
-    })
+    return withPatience(() => this.#gate.pass(() => this.#attempt(work)), this.#patienceMs)
   }
 
   /** Runs statements in one transaction: all of them are kept, or none when the work throws. */
@@ -67,9 +70,8 @@ export class StateDatabase {
    * rejects. It must use the statements that it is given; any other way in would wait for itself.
    */
   exclusiveTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.#gate.hold(async () => {
-      this.#assertOpen()
-      this.#connection.exec('BEGIN IMMEDIATE')
+    const run = async () => {
+      this.#attempt(() => this.#connection.exec('BEGIN IMMEDIATE'))
       try {
         const result = await work(this.#sql)
         this.#connection.exec('COMMIT')
@@ -78,7 +80,8 @@ export class StateDatabase {
         this.#rollBack()
         throw error
       }
-    })
+    }
+    return withPatience(() => this.#gate.hold(run), this.#patienceMs)
   }
 
   /** Tells whether the database answers and its file is still in its place. It never waits for anybody. */
@@ -86,11 +89,11 @@ export class StateDatabase {
     try {
       this.#assertOpen()
       this.#sql.get('SELECT count(*) AS steps FROM kernel_schema')
-      const { dev, ino } = await stat(this.path)
-      return dev === this.#file.dev && ino === this.#file.ino
-    } catch {
-      return false
+    } catch (error) {
+      if (!isBusy(error)) return false
     }
+    const file = await stat(this.path).catch(() => null)
+    return file?.dev === this.#file.dev && file.ino === this.#file.ino
   }
 
   /** Waits for an open transaction, then closes. Calling it again does nothing. */
@@ -98,6 +101,23 @@ export class StateDatabase {
     return this.#gate.pass(() => {
       if (this.#connection.isOpen) this.#connection.close()
     })
+  }
+
+  #attempt<T>(work: (sql: Sql) => T): T {
+    this.#assertOpen()
+    const before = this.#totalChanges()
+    try {
+      return work(this.#sql)
+    } catch (error) {
+      const failure = statementFailure(error)
+      if (!isBusy(error) || this.#totalChanges() !== before) throw failure
+      throw new LockHeld('Another connection holds the lock.', { cause: failure })
+    }
+  }
+
+  /** Rows that this connection has changed since it was opened. */
+  #totalChanges(): unknown {
+    return this.#sql.get('SELECT total_changes() AS changes')?.changes
   }
 
   #assertOpen(): void {
@@ -114,19 +134,23 @@ export class StateDatabase {
  * Opens `<dataFolder>/state.sqlite`, making the folder (0700) and the file (0600) when they are missing, and
  * brings the kernel's tables up to date. Take the lock of the data folder first.
  *
+ * @param patienceMs how long to wait for another program that holds the file
  * @throws Error with one line for a person: unwritable folder, damaged file, newer schema, full disk
  */
 export async function openStateDatabase(
   dataFolder: string,
   schema: readonly SchemaStep[] = kernelSchema,
+  patienceMs = 5000,
 ): Promise<StateDatabase> {
   const path = preparePrivateFile(dataFolder, 'state.sqlite')
   let connection: DatabaseSync | undefined
   try {
-    connection = new DatabaseSync(path, { timeout: 5000, enableForeignKeyConstraints: true })
+    connection = new DatabaseSync(path, { timeout: patienceMs, enableForeignKeyConstraints: true })
     configure(connection)
     applySchema(connection, schema)
-    return new StateDatabase(path, connection, await stat(path))
+    // From now on nobody may hold up the process; see withPatience.
+    connection.exec('PRAGMA busy_timeout = 0')
+    return new StateDatabase(path, connection, await stat(path), patienceMs)
   } catch (error) {
     connection?.close()
     throw openFailure(path, error)

@@ -38,12 +38,12 @@ test('the connection is set up for durability', async (t) => {
   t.equal(await pragma('journal_mode'), 'wal')
   t.equal(await pragma('synchronous'), 2, 'FULL')
   t.equal(await pragma('foreign_keys'), 1)
-  t.equal(await pragma('busy_timeout'), 5000)
+  t.equal(await pragma('busy_timeout'), 0, 'nothing holds up the process')
   await database.close()
 })
 
 test('a full disk and a locked file are told from faults of the program, and go by', async (t) => {
-  const database = await openStateDatabase(t.testdir(), schema)
+  const database = await openStateDatabase(t.testdir(), schema, 10)
   const pragma = (text: string) => database.use((sql) => sql.get(`PRAGMA ${text}`))
   const pages = Number((await pragma('page_count'))?.page_count)
   await pragma(`max_page_count = ${pages}`)
@@ -56,7 +56,6 @@ test('a full disk and a locked file are told from faults of the program, and go 
   )
   await pragma('max_page_count = 1000000')
 
-  await pragma('busy_timeout = 10')
   const other = new DatabaseSync(database.path)
   other.exec('BEGIN IMMEDIATE')
   const held = { code: 'SERVICE_UNAVAILABLE', headers: { 'retry-after': '5' } }
@@ -69,6 +68,48 @@ test('a full disk and a locked file are told from faults of the program, and go 
   other.close()
   await add(database, 'b')
   t.same(await texts(database), ['b'])
+  await database.close()
+})
+
+test('who holds the file for a while is waited for, and everything else goes on', async (t) => {
+  const database = await openStateDatabase(t.testdir(), schema)
+  await add(database, 'before')
+  const other = new DatabaseSync(database.path)
+  other.exec('BEGIN IMMEDIATE')
+  const waiting = [
+    add(database, 'one'),
+    database.transaction((sql) => sql.run('INSERT INTO notes VALUES (?)', 'two')),
+    database.exclusiveTransaction(async (sql) => sql.run('INSERT INTO notes VALUES (?)', 'three')),
+  ]
+  let settled = 0
+  for (const each of waiting) each.then(() => (settled += 1))
+  const since = performance.now()
+  let turns = 0
+  while (performance.now() - since < 100) {
+    await new Promise((resolve) => setImmediate(resolve))
+    turns += 1
+  }
+  t.ok(turns > 20, `${turns} turns of the event loop meanwhile`)
+  t.same(await texts(database), ['before'], 'reading goes on')
+  t.ok(await database.isConnected())
+  t.equal(settled, 0)
+  other.exec('COMMIT')
+  other.close()
+  await Promise.all(waiting)
+  t.same(await texts(database), ['before', 'one', 'three', 'two'])
+
+  const touched = database.use((sql) => {
+    sql.run('INSERT INTO notes VALUES (?)', 'once')
+    const holder = new DatabaseSync(database.path)
+    try {
+      holder.exec('BEGIN IMMEDIATE')
+      sql.run('INSERT INTO notes VALUES (?)', 'never')
+    } finally {
+      holder.close()
+    }
+  })
+  await t.rejects(touched, { code: 'SERVICE_UNAVAILABLE' }, 'what has changed something is not run again')
+  t.same(await texts(database), ['before', 'once', 'one', 'three', 'two'])
   await database.close()
 })
 
