@@ -28,8 +28,9 @@ export interface StorageReadOptions {
   /** Last byte, inclusive. RANGE_NOT_SATISFIABLE when one of the two is not within the file. */
   readonly end?: number
   /**
-   * Lets the backend reuse the memory of a chunk once the next one is asked for. It saves most of the cost of large
-   * files for those who hand each chunk on before they ask again; everybody else gets chunks to keep.
+   * Lets the backend reuse the memory of a chunk once the one after next is asked for. It saves most of the cost of
+   * large files for those who ask for the next chunk while they hand on the one before, and wait for both before they
+   * ask again; everybody else gets chunks to keep.
    */
   readonly reuseBuffers?: boolean
   readonly signal?: AbortSignal

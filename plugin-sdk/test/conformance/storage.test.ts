@@ -66,7 +66,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     }),
   ],
   [
-    /any size|many may read/,
+    /any size|many may read|may be reused/,
     () => {
       const shared = Buffer.alloc(100_000)
       return {

@@ -8,16 +8,18 @@ export interface Sending {
   readonly headers: Readonly<Record<string, string>>
   /** Bytes of the content. */
   readonly length: number
-  /** Chunks whose memory may be reused once the next one is asked for. */
+  /** Chunks whose memory may be reused once the one after next is asked for. */
   readonly content: AsyncIterable<Uint8Array>
 }
+
+type Connection = EventEmitter & { readonly destroyed: boolean }
 
 /** Content up to this size goes out in one piece with the head, in bytes. */
 const onePiece = 8 * 1024
 
 /**
- * Answers with content, past Fastify's streams: each chunk is handed to the system before the next one is asked for,
- * so no more is read than the client takes. When the client goes or the content fails, both end.
+ * Answers with content, past Fastify's streams: one chunk is handed to the system while the next one is read, so no
+ * more is read than the client takes. When the client goes or the content fails, both end.
  */
 export async function sendContent(reply: FastifyReply, sending: Sending): Promise<void> {
   const { raw: response, log } = reply
@@ -26,13 +28,7 @@ export async function sendContent(reply: FastifyReply, sending: Sending): Promis
   reply.hijack()
   response.writeHead(status, { ...(reply.getHeaders() as object), ...headers, 'content-length': length })
   try {
-    let left = length
-    for await (const chunk of content) {
-      left -= chunk.length
-      if (left < 0) throw new Error('The content is longer than its entry says.')
-      await handOver(response, gone, chunk, left === 0)
-    }
-    if (left > 0) throw new Error('The content is shorter than its entry says.')
+    await sendChunks(response, gone, length, content)
     if (!response.writableEnded) response.end()
   } catch (error) {
     if (gone.destroyed) log.debug('The client left before the answer ended.')
@@ -42,10 +38,35 @@ export async function sendContent(reply: FastifyReply, sending: Sending): Promis
   }
 }
 
+async function sendChunks(
+  response: ServerResponse,
+  connection: Connection,
+  length: number,
+  content: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const chunks = content[Symbol.asyncIterator]()
+  try {
+    let left = length
+    let next = chunks.next()
+    for (let step = await next; !step.done; step = await next) {
+      left -= step.value.length
+      if (left < 0) throw new Error('The content is longer than its entry says.')
+      const sent = handOver(response, connection, step.value, left === 0)
+      next = chunks.next()
+      // Its failure counts when its turn comes.
+      next.catch(() => {})
+      await sent
+    }
+    if (left > 0) throw new Error('The content is shorter than its entry says.')
+  } finally {
+    await chunks.return?.()
+  }
+}
+
 /** Resolves when the system has taken a chunk; rejects when the connection is gone. */
 function handOver(
   response: ServerResponse,
-  connection: EventEmitter & { readonly destroyed: boolean },
+  connection: Connection,
   chunk: Uint8Array,
   isLast: boolean,
 ): Promise<void> {

@@ -9,9 +9,10 @@ const FEW_READERS = 16
 let readers = 0
 
 /**
- * Reads a part of an open file, one chunk ahead of who asks, and closes the file in the end.
+ * Reads a part of an open file, and closes it in the end. Chunks to keep are read one ahead of who asks. Those in memory
+ * that is reused are not: whoever takes them asks for one while handing on the one before, and two buffers are enough.
  *
- * @param reuse whether the memory of a chunk may be used again when the next one is asked for
+ * @param reuse whether the memory of a chunk may be used again when the one after next is asked for
  */
 export async function* chunksOf(
   file: OpenFile,
@@ -21,27 +22,23 @@ export async function* chunksOf(
   const { disk, fd, stats } = file
   readers += 1
   const chunkBytes = Math.min(readers > FEW_READERS ? SMALL_CHUNK : LARGE_CHUNK, range.end - range.start)
-  const spare: Buffer[] = []
+  const buffers: Buffer[] = []
   let ahead: Promise<Buffer> | null = null
-  const readAhead = (start: number): Promise<Buffer> | null => {
-    if (start >= range.end) return null
+  const read = (start: number): Promise<Buffer> => {
     const length = Math.min(chunkBytes, range.end - start)
-    const buffer = (reuse ? spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(chunkBytes)
-    const reading = fill(file, buffer.subarray(0, length), start)
-    // Its failure counts when the chunk's turn comes.
-    reading.catch(() => {})
-    return reading
+    const buffer = (buffers.length === 2 && buffers.shift()) || Buffer.allocUnsafeSlow(chunkBytes)
+    if (reuse) buffers.push(buffer)
+    return fill(file, buffer.subarray(0, length), start)
   }
   try {
-    let position = range.start
-    ahead = readAhead(position)
-    while (ahead !== null) {
-      const chunk: Buffer = await ahead
+    for (let position = range.start; position < range.end; ) {
+      const chunk: Buffer = await (ahead ?? read(position))
       position += chunk.length
-      ahead = readAhead(position)
-      if (ahead === null && !sameContent(stats, disk.fstatSync(fd))) throw changed()
+      ahead = reuse || position === range.end ? null : read(position)
+      // Its failure counts when the chunk's turn comes.
+      ahead?.catch(() => {})
+      if (position === range.end && !sameContent(stats, disk.fstatSync(fd))) throw changed()
       yield chunk
-      if (reuse) spare.push(Buffer.from(chunk.buffer))
     }
   } finally {
     readers -= 1
