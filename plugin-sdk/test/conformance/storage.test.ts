@@ -49,6 +49,19 @@ test('a view of files is held to the same, without what only backends have', asy
   t.ok(ofViews.length > 40 && ofViews.length < ofBackends.length)
 })
 
+/** Gives all chunks in the same memory. */
+function sharedMemory(): Partial<PaperBackend> {
+  const shared = Buffer.alloc(100_000)
+  return {
+    async *chunks(_path, bytes) {
+      for (let start = 0; start < bytes.length; start += shared.length) {
+        const length = bytes.copy(shared, 0, start)
+        yield shared.subarray(0, length)
+      }
+    },
+  }
+}
+
 /** For each fault, the name of a test that must find it, and what of the backend it replaces. */
 const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBackend>][] = [
   [/any size/, () => ({ checkEarly: () => {}, range: (bytes) => bytes.subarray(0, 1_000_000) })],
@@ -65,20 +78,8 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       },
     }),
   ],
-  [
-    /any size|many may read|may be reused/,
-    () => {
-      const shared = Buffer.alloc(100_000)
-      return {
-        async *chunks(_path, bytes) {
-          for (let start = 0; start < bytes.length; start += shared.length) {
-            const length = bytes.copy(shared, 0, start)
-            yield shared.subarray(0, length)
-          }
-        },
-      }
-    },
-  ],
+  [/any size|many may read/, sharedMemory],
+  [/may be reused/, sharedMemory],
   [
     /two versions mixed/,
     (backend) => ({
