@@ -1,18 +1,25 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * Watches whether the client of one request is still there, for routes that do something long for it. Node says
- * nothing of its own accord while an answer is being prepared.
+ * Watches whether the client of one request still waits, for routes that do something long for it. Node says nothing of
+ * its own accord while an answer is being prepared.
  */
 export class ClientPresence {
   readonly #socket: FastifyRequest['raw']['socket']
+  readonly #response: FastifyReply['raw'] | undefined
   readonly #abort = new AbortController()
 
-  constructor({ raw }: Pick<FastifyRequest, 'raw'>) {
+  /**
+   * @param reply where it is given, the client also counts as gone when somebody else has answered it: the node does that
+   * when an error is thrown where nobody can catch it
+   */
+  constructor({ raw }: Pick<FastifyRequest, 'raw'>, reply?: Pick<FastifyReply, 'raw'>) {
     this.#socket = raw.socket
+    this.#response = reply?.raw
     this.#socket.once('close', this.#leave)
     // Node closes its side too when the client has closed the other one, but not before all is sent.
     this.#socket.once('end', this.#leave)
+    this.#response?.once('close', this.#leave)
     if (this.#socket.destroyed) this.#leave()
   }
 
@@ -25,6 +32,7 @@ export class ClientPresence {
   release(): void {
     this.#socket.off('close', this.#leave)
     this.#socket.off('end', this.#leave)
+    this.#response?.off('close', this.#leave)
   }
 
   readonly #leave = (): void => this.#abort.abort(new Error('The client left.'))

@@ -41,7 +41,7 @@ export function chatCompletionsRoute(app: RoutesApp, parts: ChatCompletionsParts
     async (request, reply) => {
       const { body, user } = request
       if (user === null) throw new NodekeepError('UNAUTHORIZED', 'Sign in first.')
-      const presence = new ClientPresence(request)
+      const presence = new ClientPresence(request, reply)
       try {
         if (body.stream !== true) {
           const answer = await completion(await start(user.uuid, body, presence.signal))

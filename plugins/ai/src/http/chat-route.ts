@@ -35,7 +35,7 @@ export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: 
     },
     async (request, reply) => {
       const { stream = false, ...query } = request.body
-      const presence = new ClientPresence(request)
+      const presence = new ClientPresence(request, reply)
       try {
         if (stream) return await streamed(chats, query, { request, reply, presence, heartbeatMs })
         return await wholeReply(await chats.start(userOf(request), query, presence.signal))

@@ -180,3 +180,65 @@ t.test('the cause of a failure is logged, and not shown', async (t) => {
     'prompts are not logged',
   )
 })
+
+t.test('what a provider leaves behind ends its own chat at most', async (t) => {
+  const never = new Promise<never>(() => {})
+  const providers = {
+    'throws-later': scripted(async function* () {
+      yield text('so far')
+      setTimeout(() => {
+        throw new Error('later')
+      })
+      await never
+    }),
+    'rejects-later': scripted(function* () {
+      yield text('all')
+      Promise.reject(new Error('later'))
+      yield stop
+    }),
+  }
+  const node = await createAiNode({ providers, ai: { limits: { chatsPerUser: 1 } } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  await t.rejects(chat(ada, { provider: 'throws-later', stream: true }).then((answer) => answer.text()))
+  await aborted(providers['throws-later'].last.signal)
+  t.equal((await chat(ada, { provider: 'throws-later' })).status, 500)
+  await aborted(providers['throws-later'].last.signal)
+  t.match(readEvents(await (await chat(ada, { provider: 'rejects-later', stream: true })).text()), {
+    text: 'all',
+    error: null,
+  })
+  t.equal((await chat(ada, { provider: 'rejects-later' })).status, 200)
+})
+
+t.test('a provider that does not let go is left all the same', async (t) => {
+  const ways = [
+    () => {
+      throw new Error('fault')
+    },
+    () => Promise.reject(new Error('fault')),
+    () => new Promise(() => {}),
+    () => null,
+    undefined,
+    'no function',
+  ]
+  const providers = Object.fromEntries(
+    ways.map((way, n) => [
+      `way-${n}`,
+      iterating(() => ({ value: n % 2 ? null : text('x') }), { return: way }),
+    ]),
+  )
+  const node = await createAiNode({ providers, ai: { maxReplyBytes: 1024, retries: { max: 0 } } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  for (const provider of Object.keys(providers))
+    t.equal((await chat(ada, { provider })).status, 502, provider)
+  t.match(
+    node.plugins().find(({ id }) => id === 'ai'),
+    { state: 'active' },
+  )
+})
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+}
