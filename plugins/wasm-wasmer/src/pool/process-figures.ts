@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+
+/** Bytes of a process that are in RAM: the second figure of /proc/PID/statm, in pages (proc(5)). Linux only. */
+export function residentBytes(pid: number | undefined): number | null {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * 4096
+  } catch {
+    return null
+  }
+}
+
+/** Lets other processes go before this one, with all threads that it has; those that it starts are like them. */
+export function yieldToOthers(pid: number | undefined): void {
+  for (const thread of threadsOf(pid)) {
+    try {
+      setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL)
+    } catch {
+      // It has ended, or the system does not let it: then it goes without.
+    }
+  }
+}
+
+/** On Linux each thread has a priority of its own, which is set by its number. */
+function threadsOf(pid: number | undefined): number[] {
+  if (pid === undefined) return []
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number)
+  } catch {
+    return [pid]
+  }
+}

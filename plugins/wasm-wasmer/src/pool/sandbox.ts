@@ -1,0 +1,94 @@
+import { EventEmitter } from 'node:events'
+import { type Frame, FrameCollector, frameHead } from '../protocol/frame.ts'
+import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
+import { residentBytes, yieldToOthers } from './process-figures.ts'
+import { type SandboxChild, spawnSandbox } from './spawn-sandbox.ts'
+
+/** Characters of what a process complains on its standard error that are kept: the end says why it died. */
+const keptComplaint = 4096
+
+/** What is heard of a sandbox. */
+interface SandboxEvents {
+  ready: []
+  message: [message: SandboxMessage, body: Buffer]
+  ended: []
+}
+
+/** A process for one run. */
+export class Sandbox extends EventEmitter<SandboxEvents> {
+  readonly memoryBytes: number
+  /** How it ended, for the log; null while it runs. */
+  exit: string | null = null
+  complaint = ''
+  /** Bytes in RAM when it was ready; null before, and where nobody knows. */
+  baseBytes: number | null = null
+  isReady = false
+  readonly #child: SandboxChild
+  /** What it says before it has something to do is short. */
+  readonly #frames = new FrameCollector(1024)
+
+  constructor(memoryBytes: number) {
+    super()
+    this.memoryBytes = memoryBytes
+    this.#child = spawnSandbox(memoryBytes)
+    this.#listen()
+  }
+
+  /** Bytes in RAM beyond those that it had when it was ready; 0 where nobody knows. */
+  get grownBytes(): number {
+    return (residentBytes(this.#child.pid) ?? 0) - (this.baseBytes ?? 0)
+  }
+
+  /** @param largestAnswer bytes */
+  send(request: RunRequest, body: readonly Uint8Array[], largestAnswer: number): void {
+    this.#frames.largest = largestAnswer
+    const bodyBytes = body.reduce((sum, { length }) => sum + length, 0)
+    this.#child.stdin.write(frameHead(request, bodyBytes))
+    for (const part of body) if (part.length > 0) this.#child.stdin.write(part)
+  }
+
+  yieldToOthers(): void {
+    yieldToOthers(this.#child.pid)
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
+  #listen(): void {
+    const { stdin, stderr, stdio } = this.#child
+    const [, , , answers] = stdio
+    answers.on('data', (chunk: Buffer) => {
+      try {
+        for (const frame of this.#frames.push(chunk)) this.#hear(frame)
+      } catch (error) {
+        // Whoever answers what nobody understands is not to be trusted any more.
+        this.complaint += String(error)
+        this.kill()
+      }
+    })
+    stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.complaint = (this.complaint + text).slice(-keptComplaint)
+    })
+    for (const stream of [stdin, answers, stderr]) stream.on('error', () => {})
+    this.#child.on('error', (error) => this.#end(error.message))
+    this.#child.on('close', (code, signal) => this.#end(signal ?? `exit code ${code}`))
+  }
+
+  #hear({ header, body }: Frame): void {
+    const message = header as SandboxMessage
+    if (message.kind !== 'ready') {
+      this.emit('message', message, body)
+      return
+    }
+    this.isReady = true
+    this.baseBytes = residentBytes(this.#child.pid)
+    this.emit('ready')
+  }
+
+  #end(how: string): void {
+    if (this.exit !== null) return
+    this.exit = how
+    this.emit('ended')
+  }
+}

@@ -1,0 +1,95 @@
+import type {
+  Log,
+  WasmLimits,
+  WasmModule,
+  WasmProgramResult,
+  WasmProgramRun,
+  WasmRuntime,
+} from '@nodekeep/plugin-sdk'
+import type { Configuration } from './configuration.ts'
+import { copyIn } from './folders/copy-in.ts'
+import { mountable } from './folders/mountable.ts'
+import { writeBack } from './folders/write-back.ts'
+import { Places } from './pool/places.ts'
+import { Pool } from './pool/pool.ts'
+import { BodyReader } from './protocol/frame.ts'
+import type { RunRequest } from './protocol/messages.ts'
+
+/** What the runtime is made with. */
+export interface WasmerSettings extends Configuration {
+  readonly log: Log
+}
+
+/** Runs WASI programs, each in a process that runs nothing else, before or after. */
+export class WasmerRuntime implements WasmRuntime {
+  readonly supports = { functions: false, programs: true }
+  readonly #settings: WasmerSettings
+  readonly #places: Places
+  readonly #pool: Pool
+
+  constructor(settings: WasmerSettings) {
+    this.#settings = settings
+    this.#places = new Places(settings.processes)
+    this.#pool = new Pool(settings)
+  }
+
+  async run(
+    module: WasmModule,
+    program: WasmProgramRun,
+    limits: WasmLimits,
+    signal: AbortSignal,
+  ): Promise<WasmProgramResult> {
+    program.preopens.forEach(mountable)
+    const leave = await this.#places.take(signal)
+    try {
+      return await this.#run(module, program, limits, signal)
+    } finally {
+      leave()
+    }
+  }
+
+  /** Ends every process. Runs that have not ended fail. */
+  async stop(): Promise<void> {
+    this.#places.close()
+    await this.#pool.stop()
+  }
+
+  async #run(
+    module: WasmModule,
+    program: WasmProgramRun,
+    limits: WasmLimits,
+    signal: AbortSignal,
+  ): Promise<WasmProgramResult> {
+    const { args, env, stdin, preopens } = program
+    const bounds = {
+      outputBytes: limits.outputBytes,
+      folderBytes: this.#settings.folderMB * 2 ** 20,
+      folderEntries: this.#settings.folderEntries,
+    }
+    const bytes = await module.bytes()
+    const { folders, contents, revisions } = await copyIn(preopens, bounds, signal)
+    const request: RunRequest = {
+      args,
+      env,
+      moduleBytes: bytes.length,
+      stdinBytes: stdin.length,
+      folders,
+      limits: bounds,
+    }
+    const { ending, body } = await this.#pool.run(request, [bytes, stdin, ...contents], limits, signal)
+    const parts = new BodyReader(body)
+    const stdout = parts.take(ending.stdoutBytes)
+    const stderr = parts.take(ending.stderrBytes)
+    for (const [index, { removed, stored }] of ending.changes.entries()) {
+      const preopen = preopens[index]
+      const known = revisions[index]
+      if (preopen === undefined || known === undefined || !preopen.writable) continue
+      const changes = stored.map(({ path, size }) => ({
+        path,
+        content: size === null ? null : parts.take(size),
+      }))
+      await writeBack(preopen, removed, changes, known)
+    }
+    return { exitCode: ending.exitCode, stdout, stderr }
+  }
+}

@@ -1,0 +1,115 @@
+import { FileError } from './file-error.ts'
+import type { MemoryFile } from './memory-file.ts'
+import type { MemoryNode } from './memory-folder.ts'
+import type { Mount } from './mount.ts'
+
+/** A file that a program has opened. */
+interface OpenFile {
+  readonly file: MemoryFile
+  readonly writes: boolean
+  readonly appends: boolean
+}
+
+/** Most files that a program has open. */
+const mostOpen = 4096
+
+/**
+ * Answers what the SDK asks of mounted folders. Its calls and their arguments are those of `HostFileSystem` in the
+ * SDK's js/bindgen/src/host_filesystem.rs. Nothing here reaches anything but memory.
+ */
+export class FileCalls {
+  readonly #mounts: readonly Mount[]
+  readonly #open = new Map<number, OpenFile>()
+  #lastId = 0
+
+  constructor(mounts: readonly Mount[]) {
+    this.#mounts = mounts
+  }
+
+  /**
+   * @param mount the number of the folder
+   * @throws FileError
+   */
+  answer(mount: number, method: string, args: readonly unknown[]): unknown {
+    const folder = this.#mounts[mount]
+    if (folder === undefined) throw new FileError('ENOENT')
+    const [first, second, third] = args
+    const path = String(first)
+    const number = Number(first)
+    switch (method) {
+      case 'stat':
+        return described(folder.root.find(path))
+      case 'readDir':
+        return listed(folder.root.find(path))
+      case 'open':
+        return this.#openFile(folder, path, args.slice(1).map(Boolean))
+      case 'read':
+        return this.#get(number).file.read(Number(second), Number(third))
+      case 'write':
+        return this.#write(this.#get(number), Number(second), Uint8Array.from(third as Uint8Array))
+      case 'setLen':
+        return this.#writable(this.#get(number)).resize(Number(second))
+      case 'mkdir':
+        return void changeable(folder).root.addFolder(path)
+      case 'remove':
+        return changeable(folder).root.remove(path)
+      case 'rename':
+        return changeable(folder).root.rename(path, String(second))
+      case 'close':
+        return void this.#open.delete(number)
+      case 'flush':
+      case 'sync':
+        return null
+      default:
+        throw new FileError('ENOTSUP')
+    }
+  }
+
+  #openFile(mount: Mount, path: string, flags: readonly boolean[]): number {
+    const [, write = false, create = false, createNew = false, truncate = false, append = false] = flags
+    const writes = write || append
+    if (writes || create || createNew || truncate) changeable(mount)
+    if (this.#open.size >= mostOpen) throw new FileError('EIO')
+    const [parent, name] = mount.root.place(path)
+    let node = parent.entries.get(name)
+    if (node !== undefined && createNew) throw new FileError('EEXIST')
+    if (node === undefined && !create && !createNew) throw new FileError('ENOENT')
+    node ??= mount.root.addFile(path, null)
+    if (node.kind === 'directory') throw new FileError('EISDIR')
+    if (truncate) node.resize(0)
+    this.#lastId += 1
+    this.#open.set(this.#lastId, { file: node, writes, appends: append })
+    return this.#lastId
+  }
+
+  #get(id: number): OpenFile {
+    const open = this.#open.get(id)
+    if (open === undefined) throw new FileError('EIO')
+    return open
+  }
+
+  #writable(open: OpenFile): MemoryFile {
+    if (!open.writes) throw new FileError('EACCES')
+    return open.file
+  }
+
+  #write(open: OpenFile, offset: number, data: Uint8Array): number {
+    const file = this.#writable(open)
+    file.write(open.appends ? file.size : offset, data)
+    return data.length
+  }
+}
+
+function changeable(mount: Mount): Mount {
+  if (!mount.writable) throw new FileError('EACCES')
+  return mount
+}
+
+function described({ kind, size }: MemoryNode): object {
+  return { kind, size }
+}
+
+function listed(node: MemoryNode): object[] {
+  if (node.kind === 'file') throw new FileError('ENOTDIR')
+  return [...node.entries].map(([name, entry]) => ({ name, ...described(entry) }))
+}

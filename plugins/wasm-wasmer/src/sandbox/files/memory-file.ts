@@ -1,0 +1,62 @@
+import type { Budget } from './budget.ts'
+
+/** A file in memory. */
+export class MemoryFile {
+  readonly kind = 'file'
+  size: number
+  readonly #budget: Budget
+  readonly #original: Buffer | null
+  #bytes: Buffer
+  #linked = true
+
+  /** @param original what it is at first; null for a new one. It is never changed. */
+  constructor(budget: Budget, original: Buffer | null) {
+    this.#budget = budget
+    this.#original = original
+    this.#bytes = original ?? Buffer.alloc(0)
+    this.size = this.#bytes.length
+    budget.takeBytes(this.size)
+  }
+
+  /** @returns a view, good until the next change */
+  content(): Buffer {
+    return this.#bytes.subarray(0, this.size)
+  }
+
+  read(offset: number, length: number): Buffer {
+    return this.#bytes.subarray(Math.min(offset, this.size), Math.min(offset + length, this.size))
+  }
+
+  write(offset: number, data: Uint8Array): void {
+    this.#own(Math.max(this.size, offset + data.length))
+    this.size = Math.max(this.size, offset + data.length)
+    this.#bytes.set(data, offset)
+  }
+
+  resize(size: number): void {
+    this.#own(size)
+    this.#bytes.fill(0, Math.min(size, this.size))
+    this.size = size
+  }
+
+  /** Removed from its folder. Who has it open may go on with it; the memory is the process's affair from then on. */
+  unlink(): void {
+    this.#budget.giveBytes(this.size)
+    this.#linked = false
+  }
+
+  #count(growth: number): void {
+    if (!this.#linked) return
+    if (growth > 0) this.#budget.takeBytes(growth)
+    else this.#budget.giveBytes(-growth)
+  }
+
+  /** Makes sure that the bytes are not the original ones, and that there is room; what is new is zero. */
+  #own(size: number): void {
+    this.#count(size - this.size)
+    if (this.#bytes !== this.#original && size <= this.#bytes.length) return
+    const grown = Buffer.alloc(size > this.#bytes.length ? size + (size >> 1) : this.#bytes.length)
+    this.#bytes.copy(grown, 0, 0, this.size)
+    this.#bytes = grown
+  }
+}

@@ -1,0 +1,116 @@
+import type { Budget } from './budget.ts'
+import { FileError } from './file-error.ts'
+import { MemoryFile } from './memory-file.ts'
+
+/** What a folder holds. */
+export type MemoryNode = MemoryFile | MemoryFolder
+
+/** A folder in memory, with what is in it. Paths are relative to it, in the form `a/b`; it is itself ''. */
+export class MemoryFolder {
+  readonly kind = 'directory'
+  readonly size = 0
+  readonly entries = new Map<string, MemoryNode>()
+  readonly #budget: Budget
+
+  constructor(budget: Budget) {
+    this.#budget = budget
+  }
+
+  /** @throws FileError when there is nothing at the path */
+  find(path: string): MemoryNode {
+    let node: MemoryNode = this
+    for (const name of namesOf(path)) {
+      if (node.kind === 'file') throw new FileError('ENOTDIR')
+      const next: MemoryNode | undefined = node.entries.get(name)
+      if (next === undefined) throw new FileError('ENOENT')
+      node = next
+    }
+    return node
+  }
+
+  /** The folder that something is in or is to be put into, and its name there. */
+  place(path: string): [parent: MemoryFolder, name: string] {
+    const names = namesOf(path)
+    const name = names.pop()
+    if (name === undefined) throw new FileError('EACCES')
+    const parent = this.find(names.join('/'))
+    if (parent.kind === 'file') throw new FileError('ENOTDIR')
+    return [parent, name]
+  }
+
+  /** @param original what the file is at first, or null when it is a new one */
+  addFile(path: string, original: Buffer | null): MemoryFile {
+    const [parent, name] = this.#vacancy(path)
+    const file = new MemoryFile(this.#budget, original)
+    parent.entries.set(name, file)
+    return file
+  }
+
+  addFolder(path: string): MemoryFolder {
+    const [parent, name] = this.#vacancy(path)
+    const folder = new MemoryFolder(this.#budget)
+    parent.entries.set(name, folder)
+    return folder
+  }
+
+  /** Removes a file, or a folder that is empty. */
+  remove(path: string): void {
+    const [parent, name] = this.place(path)
+    const node = this.find(path)
+    if (node.kind === 'directory' && node.entries.size > 0) throw new FileError('ENOTEMPTY')
+    parent.entries.delete(name)
+    this.#budget.giveEntry()
+    if (node.kind === 'file') node.unlink()
+  }
+
+  /** Moves within this folder. A file replaces a file, a folder an empty folder. */
+  rename(from: string, to: string): void {
+    const node = this.find(from)
+    const [oldParent, oldName] = this.place(from)
+    const [newParent, newName] = this.place(to)
+    if (node.kind === 'directory' && isWithin(newParent, node)) throw new FileError('EACCES')
+    const replaced = newParent.entries.get(newName)
+    if (replaced === node) return
+    if (replaced !== undefined) {
+      if (replaced.kind !== node.kind) {
+        throw new FileError(replaced.kind === 'file' ? 'ENOTDIR' : 'EISDIR')
+      }
+      this.remove(to)
+    }
+    oldParent.entries.delete(oldName)
+    newParent.entries.set(newName, node)
+  }
+
+  /** All that is in it, folders before what is in them. */
+  *walk(prefix = ''): Iterable<[path: string, node: MemoryNode]> {
+    for (const [name, node] of this.entries) {
+      yield [prefix + name, node]
+      if (node.kind === 'directory') yield* node.walk(`${prefix}${name}/`)
+    }
+  }
+
+  #vacancy(path: string): [parent: MemoryFolder, name: string] {
+    const [parent, name] = this.place(path)
+    if (parent.entries.has(name)) throw new FileError('EEXIST')
+    this.#budget.takeEntry()
+    return [parent, name]
+  }
+}
+
+/** Bytes of a name, at most: more than any storage takes would only be lost later. */
+const longestName = 255
+/** Characters of a path, at most. */
+const longestPath = 4096
+
+function namesOf(path: string): string[] {
+  if (path.length > longestPath) throw new FileError('EIO')
+  const names = path.split('/').filter((name) => name !== '' && name !== '.')
+  if (names.includes('..')) throw new FileError('EACCES')
+  if (names.some((name) => Buffer.byteLength(name) > longestName)) throw new FileError('EIO')
+  return names
+}
+
+function isWithin(folder: MemoryFolder, other: MemoryFolder): boolean {
+  if (folder === other) return true
+  return [...other.entries.values()].some((node) => node.kind === 'directory' && isWithin(folder, node))
+}

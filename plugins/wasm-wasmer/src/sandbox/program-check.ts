@@ -1,0 +1,53 @@
+import { OutOfMemory, Refusal } from './refusal.ts'
+import { type ModuleExport, type ModuleImport, webAssembly } from './web-assembly.ts'
+
+/** Modules of imports that Wasmer has: WASI and WASIX. */
+const systems = ['wasi_snapshot_preview1', 'wasi_unstable', 'wasi', 'wasix_32v1', 'wasix_64v1']
+
+/**
+ * Checks that a module is a program, as far as that shows before it runs: Wasmer takes more than it can run.
+ *
+ * @returns what it imports
+ * @throws Refusal
+ * @throws OutOfMemory when the module begins with more memory than there is
+ */
+export function checkProgram(bytes: Buffer): readonly ModuleImport[] {
+  const module = compile(bytes)
+  const exports = webAssembly.Module.exports(module)
+  const imports = webAssembly.Module.imports(module)
+  if (!exports.some(({ name, kind }) => name === '_start' && kind === 'function')) {
+    throw invalid(
+      'The module is no WASI program: it exports no function "_start". Functions are called by other endpoints.',
+    )
+  }
+  if (![...imports, ...exports].some(isMemory)) {
+    throw invalid('The module is no WASI program: it has no memory that it exports as "memory".')
+  }
+  const unknown = imports.find((each) => !isMemory(each) && !systems.includes(each.module))
+  if (unknown !== undefined) throw unknownImport(unknown)
+  return imports
+}
+
+/** @returns what to say of an import that isn't there */
+export function unknownImport({ module, name }: ModuleImport): Refusal {
+  return invalid(`The module imports "${module}.${name}". There are no imports but those of WASI and WASIX.`)
+}
+
+function compile(bytes: Buffer): object {
+  try {
+    return new webAssembly.Module(bytes)
+  } catch (error) {
+    const reason = String((error as Error).message).replace(/^WebAssembly\.Module\(\): /, '')
+    // What is too large for the limits of this process.
+    if (/^initial (memory|table) size/.test(reason)) throw new OutOfMemory()
+    throw invalid(`The module is not valid WebAssembly: ${reason}.`)
+  }
+}
+
+function isMemory({ name, kind }: ModuleExport): boolean {
+  return kind === 'memory' && name === 'memory'
+}
+
+function invalid(message: string): Refusal {
+  return new Refusal('VALIDATION_ERROR', message)
+}

@@ -1,0 +1,76 @@
+import { BroadcastChannel } from 'node:worker_threads'
+import { BodyReader, type Frame } from '../protocol/frame.ts'
+import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
+import { type Call, callChannel, writeAnswer } from './calls/shared-answer.ts'
+import { failedInstance } from './failed-instance.ts'
+import { Budget } from './files/budget.ts'
+import { FileCalls } from './files/file-calls.ts'
+import { FileError } from './files/file-error.ts'
+import { Mount } from './files/mount.ts'
+import { type Ending, runProgram } from './program.ts'
+import { checkProgram } from './program-check.ts'
+import { OutOfMemory, Refusal } from './refusal.ts'
+import type { Sdk } from './sdk.ts'
+
+/** Sends a message, with a body. */
+export type Send = (message: SandboxMessage, body?: readonly Uint8Array[]) => void
+
+/** Runs what the node asks for, and sends how it ended. */
+export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send): Promise<void> {
+  const request = header as RunRequest
+  const { promise: refused, reject: refuse } = Promise.withResolvers<never>()
+  try {
+    const parts = new BodyReader(body)
+    const module = parts.take(request.moduleBytes)
+    const stdin = parts.take(request.stdinBytes)
+    const imports = checkProgram(module)
+    const budget = new Budget(request.limits, refuse)
+    const mounts = request.folders.map((folder) => new Mount(folder, budget, (size) => parts.take(size)))
+    answerCalls(new FileCalls(mounts), (error) => refuse(failedInstance(error, imports)))
+    sdk.mount(mounts)
+    const program = { ...request, module, stdin }
+    sendEnding(
+      await Promise.race([runProgram(sdk, program, request.limits.outputBytes), refused]),
+      mounts,
+      send,
+    )
+  } catch (error) {
+    if (error instanceof OutOfMemory) send({ kind: 'out-of-memory' })
+    else if (error instanceof Refusal) send({ kind: 'failed', code: error.code, message: error.message })
+    else throw error
+  }
+}
+
+/** Answers the threads: what they ask of folders, and why a module could not be instantiated. */
+function answerCalls(calls: FileCalls, instanceFailed: (error: readonly unknown[]) => void): void {
+  const channel = new BroadcastChannel(callChannel)
+  const answer = (mount: number, method: string, args: readonly unknown[]): unknown => {
+    if (method !== 'instance-failed') return calls.answer(mount, method, args) ?? null
+    instanceFailed(args)
+    return null
+  }
+  channel.onmessage = (event: unknown) => {
+    const { mount, method, args, answer: buffer } = (event as { readonly data: Call }).data
+    try {
+      writeAnswer(buffer, { value: answer(mount, method, args) })
+    } catch (error) {
+      writeAnswer(buffer, { error: error instanceof FileError ? error.code : 'EIO' })
+    }
+  }
+  // Some calls come from this thread.
+  Object.assign(globalThis, { __wasmerHostFileSystem: answer })
+}
+
+function sendEnding({ exitCode, stdout, stderr }: Ending, mounts: readonly Mount[], send: Send): void {
+  const changes = mounts.map((mount) => mount.changes())
+  send(
+    {
+      kind: 'ended',
+      exitCode,
+      stdoutBytes: stdout.length,
+      stderrBytes: stderr.length,
+      changes: changes.map(([change]) => change),
+    },
+    [stdout, stderr, ...changes.flatMap(([, contents]) => contents)],
+  )
+}

@@ -1,0 +1,41 @@
+/**
+ * A thread of the SDK, in which programs run. Before it becomes one, it is given what the SDK looks for in it: a way to
+ * the mounted folders, which are in the main thread.
+ */
+import { BroadcastChannel, getEnvironmentData } from 'node:worker_threads'
+import { awaitAnswer, type Call, callChannel, emptyAnswer, usualAnswerBytes } from './calls/shared-answer.ts'
+import { webAssembly } from './web-assembly.ts'
+
+const channel = new BroadcastChannel(callChannel)
+channel.unref()
+let buffer = new SharedArrayBuffer(usualAnswerBytes)
+
+Object.assign(globalThis, { __wasmerHostFileSystem: call })
+reportInstances()
+await import(new URL('./node-worker.js', String(getEnvironmentData('sdk'))).href)
+
+function call(mount: number, method: string, args: readonly unknown[]): unknown {
+  channel.postMessage({ mount, method, args, answer: emptyAnswer(buffer) } satisfies Call)
+  const outcome = awaitAnswer(buffer)
+  if (typeof outcome === 'number') {
+    buffer = new SharedArrayBuffer(8 + outcome)
+    return call(mount, method, args)
+  }
+  if ('error' in outcome) throw Object.assign(new Error(outcome.error), { code: outcome.error })
+  return outcome.value
+}
+
+/** Tells the main thread why a module can't be instantiated: the SDK would only say that it couldn't. */
+function reportInstances(): void {
+  webAssembly.Instance = new Proxy(webAssembly.Instance, {
+    construct(instance, args, target) {
+      try {
+        return Reflect.construct(instance, args, target) as object
+      } catch (error) {
+        const { name, message } = error as Error
+        call(-1, 'instance-failed', [name, message])
+        throw error
+      }
+    },
+  })
+}
