@@ -2,6 +2,9 @@ import type { ChatDelta } from '@nodekeep/plugin-sdk'
 
 const reasons: ReadonlySet<unknown> = new Set(['stop', 'length', 'tool_calls', 'content_filter'])
 
+/** Tool calls of one reply. Whoever gathers them keeps a place for each up to the highest index. */
+const mostCalls = 1000
+
 /** Whether a provider yielded what the contract says. */
 export function isDelta(value: unknown): value is ChatDelta {
   if (typeof value !== 'object' || value === null) return false
@@ -14,7 +17,7 @@ export function isDelta(value: unknown): value is ChatDelta {
     case 'finish':
       return reasons.has(delta.reason)
     case 'tool_call':
-      return isCount(delta.index) && isText(delta.id) && isText(delta.name) && isText(delta.arguments)
+      return isIndex(delta.index) && isText(delta.id) && isText(delta.name) && isText(delta.arguments)
     default:
       return false
   }
@@ -22,6 +25,10 @@ export function isDelta(value: unknown): value is ChatDelta {
 
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0
+}
+
+function isIndex(value: unknown): boolean {
+  return isCount(value) && Number(value) < mostCalls
 }
 
 function isText(value: unknown): boolean {

@@ -68,6 +68,8 @@ t.test('whatever a provider does before its first piece is an upstream error', a
       { type: 'finish', reason: 'end_turn' },
       { type: 'tool_call' },
       { type: 'tool_call', index: -1 },
+      { type: 'tool_call', index: 1000 },
+      { type: 'tool_call', index: 2 ** 32 - 2 },
       { type: 'tool_call', index: 0, name: {} },
       { type: 'tool_call', index: 0, arguments: {} },
       { type: 'tool_call', index: 0, id: 4 },
