@@ -14,7 +14,7 @@ export function executeRoutes(app: RoutesApp, parts: WasmRoutesParts): void {
 
   const executeFile = { summary: 'Call a function of a stored module', body: executeFileBody, response }
   app.post('/execute-file', { schema: executeFile, config }, async (request, reply) => {
-    const { filepath, function: name, args } = request.body
+    const { filepath, function: name, args = [] } = request.body
     const user = callerOf(request)
     const signal = connectionSignal(request)
     const result = await queue.run(user.uuid, signal, async () =>
@@ -25,7 +25,7 @@ export function executeRoutes(app: RoutesApp, parts: WasmRoutesParts): void {
 
   const execute = { summary: 'Call a function of a module that comes along', body: executeBody, response }
   app.post('/execute', { ...uploads, schema: execute, config }, async (request, reply) => {
-    const { wasmBytes, function: name, args } = request.body
+    const { wasmBytes, function: name, args = [] } = request.body
     const signal = connectionSignal(request)
     const result = await queue.run(callerOf(request).uuid, signal, async () =>
       calls.call(moduleFromBase64(wasmBytes, moduleBytes), { name, args }, signal),

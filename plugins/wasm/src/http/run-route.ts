@@ -13,13 +13,14 @@ export function runRoute(app: RoutesApp, parts: WasmRoutesParts): void {
   const schema = { summary: 'Run a WASI program', body: runBody, response: { 200: runAnswer } }
   app.post('/run', { ...uploads, schema, config: { scope: 'wasm' } }, async (request) => {
     const { body } = request
+    const { encoding = 'utf8', folders = [] } = body
     const user = callerOf(request)
     const signal = connectionSignal(request)
     const runtime = runtimes.forPrograms()
-    const input = programInput(body)
+    const input = programInput({ ...body, encoding })
     checkSource(body)
     const { exitCode, stdout, stderr } = await queue.run(user.uuid, signal, async () => {
-      const preopens = await preopensOf(body.folders, user, files.for(user))
+      const preopens = await preopensOf(folders, user, files.for(user))
       const module =
         body.wasmBytes === undefined
           ? await stored.find(user, body.filepath ?? '', signal)
@@ -30,8 +31,8 @@ export function runRoute(app: RoutesApp, parts: WasmRoutesParts): void {
     return {
       success: exitCode === 0,
       exitCode,
-      stdout: asText(stdout, body.encoding),
-      stderr: asText(stderr, body.encoding),
+      stdout: asText(stdout, encoding),
+      stderr: asText(stderr, encoding),
     }
   })
 }

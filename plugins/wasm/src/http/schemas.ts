@@ -13,7 +13,7 @@ const argument = Type.Unsafe<unknown>({
 
 const call = {
   function: Type.String({ description: 'Name of an exported function.' }),
-  args: Type.Array(argument, { default: [], maxItems: 1000 }),
+  args: Type.Optional(Type.Array(argument, { maxItems: 1000 })),
 }
 
 /** The body of `POST /execute-file`. */
@@ -63,14 +63,15 @@ export const runBody = Type.Object(
   {
     filepath: Type.Optional(moduleFile),
     wasmBytes: Type.Optional(moduleBytes),
-    args: Type.Array(Type.String(), { default: [], maxItems: 1000 }),
-    env: Type.Record(Type.String(), Type.String(), { default: {}, maxProperties: 1000 }),
-    stdin: Type.String({ default: '' }),
-    encoding: Type.Union([Type.Literal('utf8'), Type.Literal('base64')], {
-      default: 'utf8',
-      description: 'How stdin, stdout and stderr are written.',
-    }),
-    folders: Type.Array(folder, { default: [], maxItems: 16 }),
+    args: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
+    env: Type.Optional(Type.Record(Type.String(), Type.String(), { maxProperties: 1000 })),
+    stdin: Type.Optional(Type.String()),
+    encoding: Type.Optional(
+      Type.Union([Type.Literal('utf8'), Type.Literal('base64')], {
+        description: 'How stdin, stdout and stderr are written; "utf8" when not given.',
+      }),
+    ),
+    folders: Type.Optional(Type.Array(folder, { maxItems: 16 })),
   },
   { additionalProperties: false },
 )

@@ -3,9 +3,10 @@ import { decodeBase64 } from '../modules/base64.ts'
 
 /** What a request says of a program's input. */
 export interface InputWish {
-  readonly args: readonly string[]
-  readonly env: Readonly<Record<string, string>>
-  readonly stdin: string
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly stdin?: string
+  /** Of `stdin`. */
   readonly encoding: 'utf8' | 'base64'
 }
 
@@ -14,7 +15,8 @@ export interface InputWish {
  *
  * @throws NodekeepError VALIDATION_ERROR
  */
-export function programInput({ args, env, stdin, encoding }: InputWish): Omit<WasmProgramRun, 'preopens'> {
+export function programInput(wish: InputWish): Omit<WasmProgramRun, 'preopens'> {
+  const { args = [], env = {}, stdin = '', encoding } = wish
   for (const [index, text] of args.entries()) checkText(text, `"args.${index}"`)
   for (const [name, value] of Object.entries(env)) {
     if (name === '' || name.includes('=')) throw invalid('"env" has a name that is empty or contains "=".')
