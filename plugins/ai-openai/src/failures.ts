@@ -9,6 +9,7 @@ interface Failure {
   /** What the server wrote below `error`, in the answer or in mid-reply. */
   readonly error?: unknown
   readonly code?: unknown
+  readonly type?: unknown
   readonly cause?: unknown
 }
 
@@ -74,10 +75,26 @@ function saidBy({ error, message }: Failure): string {
   return typeof said === 'string' ? said : JSON.stringify(said)
 }
 
-/** For the log. Servers repeat the key in their words, and the SDK keeps all of the answer in its errors. */
-function causeOf({ message, cause }: Failure, thrown: unknown, key: string): Error {
+/**
+ * For the log. The server's own words stay out of it, and so does what does not parse: they may quote the chat, or the
+ * key.
+ */
+function causeOf(failure: Failure, thrown: unknown, key: string): Error {
+  const { status, error, message, code, type, cause } = failure
+  if (thrown instanceof SyntaxError) return new Error('A piece of the answer is no JSON.')
+  if (status !== undefined || error !== undefined) {
+    const kind = [code, type].find(isWord) ?? 'no code'
+    return new Error(withoutKey(`status ${status ?? 'none, in mid-reply'}, ${kind}`, key))
+  }
   const reason = reasonOf(cause)
   return new Error(withoutKey(String(message ?? thrown), key) + (reason === '' ? '' : ` (${reason})`))
+}
+
+/** Whether it is a name of a kind of errors, such as `server_error` or `503`, and no sentence. */
+function isWord(value: unknown): boolean {
+  return /^[\w.-]{1,64}$/.test(
+    typeof value === 'number' ? String(value) : typeof value === 'string' ? value : '',
+  )
 }
 
 /** The code of the system or the HTTP client below a failure, such as `ECONNREFUSED`. */

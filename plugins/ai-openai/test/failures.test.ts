@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { inspect } from 'node:util'
 import { test } from 'tap'
 import { chat, key, providerOf, subject } from './fixtures/chatting.ts'
-import { begin, sendJson } from './openai-server.ts'
+import { type Answer, begin, sendJson } from './openai-server.ts'
 import { delta, event } from './openai-wire.ts'
 
 test('what a server says about a request is passed on, whatever its form', async (t) => {
@@ -82,6 +82,34 @@ test('a failure tells the log what happened', async (t) => {
     code: 'UPSTREAM_ERROR',
     cause: { message: /Connection error.*ECONNREFUSED/ },
   })
+})
+
+test('what the log is told quotes neither the chat nor the reply', async (t) => {
+  const { server, provider } = await subject(t)
+  const message = 'Failed on: Say hello.'
+  for (const [name, answer, cause] of [
+    [
+      'a status',
+      (response) => sendJson(response, 500, { error: { message, type: message, code: 'server_error' } }),
+      'status 500, server_error',
+    ],
+    ['a text', (response) => response.writeHead(503).end(message), 'status 503, no code'],
+    [
+      'an error in mid-reply',
+      (response) => begin(response).end(event({ error: { message, type: 'overloaded' } })),
+      'status none, in mid-reply, overloaded',
+    ],
+    [
+      'a piece that does not parse',
+      (response) => begin(response).end('data: Say hello.\n\n'),
+      'A piece of the answer is no JSON.',
+    ],
+  ] as readonly [name: string, answer: Answer, cause: string][]) {
+    server.answer = answer
+    const thrown = await chat(provider).catch((error: unknown) => error)
+    t.match(thrown, { code: 'UPSTREAM_ERROR', cause: { message: cause } }, name)
+    t.notMatch(inspect(thrown, { depth: 10 }), 'hello', name)
+  }
 })
 
 test('what speaks no HTTP is an upstream error', async (t) => {
