@@ -20,7 +20,11 @@ export function guardedFetch(key: string): typeof fetch {
       // The SDK takes nothing else of an answer that it streams.
       return Object.defineProperty(response, 'body', { value: wholeEvents(body, largestEvent) })
     }
-    if (ok) return new Response(await readWithin(body, largestList), { status, headers })
+    if (ok) {
+      // The SDK reads nothing as JSON that isn't said to be, which some servers forget.
+      const type = { 'content-type': 'application/json' }
+      return new Response(await readWithin(body, largestList), { status, headers: type })
+    }
     const said = await readWithin(body, largestError).catch(() => '')
     return new Response(errorBody(String(said)), { status, headers })
   }

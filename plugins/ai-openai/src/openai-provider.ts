@@ -66,18 +66,16 @@ export class OpenAIProvider implements AiProvider {
   async #ask(request: ChatRequest, signal: AbortSignal) {
     const { completions } = (await this.#connect()).chat
     const parameters = chatParameters(request, this.#tokenLimitField)
-    if (this.#askForUsage) {
-      try {
-        return await completions.create(
-          { ...parameters, stream_options: { include_usage: true } },
-          { signal },
-        )
-      } catch (error) {
-        if (!refusesStreamOptions(error)) throw error
-        this.#askForUsage = false
-      }
+    if (!this.#askForUsage) return completions.create(parameters, { signal })
+    try {
+      return await completions.create({ ...parameters, stream_options: { include_usage: true } }, { signal })
+    } catch (error) {
+      if (!refusesStreamOptions(error)) throw error
     }
-    return completions.create(parameters, { signal })
+    const reply = await completions.create(parameters, { signal })
+    // Not before: a refusal that only quotes the chat must not end the counting.
+    this.#askForUsage = false
+    return reply
   }
 
   get #lacksKey(): boolean {

@@ -5,6 +5,12 @@ import { readUsage } from './usage.ts'
 
 type Choice = Partial<ChatCompletionChunk.Choice>
 
+/** With what llama.cpp, vLLM and DeepSeek, or OpenRouter and Ollama, call a model's thoughts. */
+type Delta = Partial<ChatCompletionChunk.Choice.Delta> & {
+  readonly reasoning_content?: unknown
+  readonly reasoning?: unknown
+}
+
 const reasons: Readonly<Record<string, ChatFinishReason>> = {
   stop: 'stop',
   length: 'length',
@@ -26,7 +32,9 @@ export async function* readReply(chunks: AsyncIterable<ChatCompletionChunk>): As
   for await (const chunk of chunks) {
     const choice: Choice | undefined = chunk?.choices?.[0]
     if (choice !== undefined) {
-      const { content, refusal, tool_calls: pieces } = choice.delta ?? {}
+      const { content, refusal, tool_calls: pieces, reasoning_content, reasoning }: Delta = choice.delta ?? {}
+      // Thoughts are not part of the reply, but show that the model is at work.
+      if (reasoning_content || reasoning) yield { type: 'text', text: '' }
       for (const text of [content, refusal]) {
         if (text === undefined || text === null || text === '') continue
         if (typeof text !== 'string') throw new Error('A text of the reply is no text.')
