@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { root } from '../run/command.ts'
 
@@ -57,10 +57,14 @@ export async function residentMB(pid: number): Promise<number> {
   return (Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024) / 1e6
 }
 
-/** The CPU time that all threads of a process have used so far, in seconds. Linux only. */
+/**
+ * The CPU time that the living threads of a process have used so far, in seconds. Linux only: its statistics of the
+ * scheduler count nanoseconds, where `/proc/PID/stat` has steps of 10 ms, a tenth of some figures.
+ */
 export async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // proc(5): after the name in parentheses, fields 14 and 15 of the line, in clock ticks of 1/100 s.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
+  const threads = await readdir(`/proc/${pid}/task`)
+  const statistics = await Promise.all(
+    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')),
+  )
+  return statistics.reduce((sum, text) => sum + Number(text.split(' ', 1)[0]), 0) / 1e9
 }
