@@ -31,6 +31,8 @@ test('a wrong body is refused by the name of what is wrong, before a provider he
     [{ model: 'acme/large', messages: hello, tool_choice: 'maybe' }, /tool_choice/],
     [{ model: 'acme/large', messages: hello, n: 2 }, /"n"/],
     [{ model: 'acme/large', messages: hello, logprobs: true }, /logprobs/],
+    [{ model: 'acme/large', messages: hello, functions: [{ name: 'clock' }] }, /"functions".*"tools"/],
+    [{ model: 'acme/large', messages: hello, modalities: ['text', 'audio'] }, /modalities/],
   ]
   for (const [body, names] of bodies) {
     const answer = await user.fetch('/v1/chat/completions', {

@@ -11,6 +11,8 @@ import type { ModelName } from './model-name.ts'
 export function readQuery(body: ChatRequestBody, { provider, model }: ModelName): ChatQuery {
   if ((body.n ?? 1) > 1) throw unsupported('"n"', 'one reply at a time')
   if (body.logprobs === true) throw unsupported('"logprobs"', 'text without probabilities')
+  if (body.functions != null) throw unsupported('"functions"', 'the same as "tools"')
+  if (body.modalities?.some((kind) => kind !== 'text')) throw unsupported('"modalities"', 'text')
   const maxTokens = body.max_completion_tokens ?? body.max_tokens
   const stop = typeof body.stop === 'string' ? [body.stop] : body.stop
   const json = readJson(body.response_format)

@@ -47,6 +47,8 @@ export interface ChatRequestBody {
   } | null
   readonly n?: number | null
   readonly logprobs?: boolean | null
+  readonly modalities?: readonly string[] | null
+  readonly functions?: unknown
 }
 
 const text = { type: 'string' }
@@ -118,6 +120,7 @@ export const chatRequest = Type.Unsafe<ChatRequestBody>(
     ),
     n: { type: ['integer', 'null'], minimum: 1 },
     logprobs: flag,
+    modalities: { type: ['array', 'null'], items: text },
   }),
 )
 
