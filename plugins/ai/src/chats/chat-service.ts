@@ -4,6 +4,7 @@ import {
   type ChatQuery,
   type ChatReply,
   type ChatRequest,
+  isNodekeepError,
   type Log,
   NodekeepError,
   type RegistryReader,
@@ -63,7 +64,9 @@ export class ChatService implements AiChatService {
       return { ...(chat.choice ?? asked), deltas: { [Symbol.asyncIterator]: () => call } }
     } catch (error) {
       chat.failed(error)
-      throw (error as NodekeepError).code === 'NOT_FOUND' ? await this.#unknownModel(asked, error) : error
+      throw isNodekeepError(error) && error.code === 'NOT_FOUND'
+        ? await this.#unknownModel(asked, error)
+        : error
     }
   }
 

@@ -82,6 +82,7 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
       return Promise.reject(error)
     }
     if (this.#outcome !== undefined) return Promise.resolve(end)
+    if (this.#reject !== undefined) return Promise.reject(new Error('Ask for one piece at a time.'))
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject

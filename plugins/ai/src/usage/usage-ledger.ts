@@ -28,8 +28,9 @@ export interface DayReport extends UsageRow {
 export class UsageLedger {
   readonly #parts: LedgerParts
   readonly #days = new Map<string, DayUsage>()
-  readonly #loading = new Map<string, Promise<DayUsage>>()
+  readonly #loading = new Map<string, Promise<void>>()
   #timer: NodeJS.Timeout | undefined
+  #sweep: NodeJS.Immediate | undefined
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(parts: LedgerParts) {
@@ -39,14 +40,21 @@ export class UsageLedger {
   /** What a user used today. Tell by `close` when nothing more is to be added. */
   async open(userUuid: string): Promise<DayUsage> {
     const key = `${dayOf(Date.now())}/${userUuid}`
-    const day = this.#days.get(key) ?? (await this.#load(key))
-    day.open += 1
-    return day
+    for (;;) {
+      const day = this.#days.get(key)
+      if (day !== undefined) {
+        day.open += 1
+        return day
+      }
+      // Once it is loaded it is looked up again: others may have made room, or erased it, before its turn came.
+      await this.#load(key)
+    }
   }
 
   close(day: DayUsage): void {
     day.open -= 1
-    if (this.#days.size > mostIdle) this.#forgetIdle()
+    // Later, when nobody has a day in their hands that they have not opened yet.
+    if (this.#days.size > mostIdle) this.#sweep ??= setImmediate(() => this.#forgetIdle())
   }
 
   /** The days that are kept, the earliest first, and the models of each by their names; those without use are left out. */
@@ -80,14 +88,12 @@ export class UsageLedger {
     })
   }
 
-  #load(key: string): Promise<DayUsage> {
+  #load(key: string): Promise<void> {
     const known = this.#loading.get(key)
     if (known !== undefined) return known
     const loading = this.#read(key)
       .then((rows) => {
-        const day = new DayUsage(key, rows, () => this.#writeSoon())
-        this.#days.set(key, day)
-        return day
+        this.#days.set(key, new DayUsage(key, rows, () => this.#writeSoon()))
       })
       .finally(() => this.#loading.delete(key))
     this.#loading.set(key, loading)
@@ -119,6 +125,7 @@ export class UsageLedger {
   }
 
   #forgetIdle(): void {
+    this.#sweep = undefined
     for (const [key, day] of this.#days) {
       if (day.open === 0 && !day.changed) this.#days.delete(key)
     }

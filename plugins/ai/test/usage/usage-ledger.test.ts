@@ -116,10 +116,30 @@ t.test('accounts that nobody needs any more leave the memory, and are read again
     ledger.close(day)
   }
   await ledger.flush()
+  ledger.close(await ledger.open('last'))
+  await turns()
   open.add(chat)
   t.equal(await ledger.open('busy'), open, 'but not while a chat is to be counted there')
   entries.set([...entries.keys()].find((key) => key.endsWith('/user-3')) ?? '', [])
   t.equal((await ledger.open('user-3')).tokens, 0)
+})
+
+t.test('an account that is about to be opened does not leave the memory', async (t) => {
+  const { ledger, entries } = paperLedger()
+  const days = await Promise.all(Array.from({ length: 1001 }, (_, n) => ledger.open(`user-${n}`)))
+  const opening = ledger.open('ada')
+  // Each makes room, at every step of the opening.
+  for (const day of days) {
+    ledger.close(day)
+    await null
+  }
+  const opened = await opening
+  opened.add(chat)
+  await ledger.flush()
+  t.strictSame(
+    [...entries.keys()].map((key) => key.split('/')[1]),
+    ['ada'],
+  )
 })
 
 t.test('who is erased stays erased, also when a chat of theirs was running', async (t) => {
