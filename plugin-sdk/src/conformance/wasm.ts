@@ -5,8 +5,12 @@ import { functionEndingChecks } from './wasm/function-endings.ts'
 import { functionLimitChecks } from './wasm/function-limits.ts'
 import { functionListChecks } from './wasm/function-lists.ts'
 import { numberChecks } from './wasm/numbers.ts'
+import { programEndingChecks } from './wasm/program-endings.ts'
+import { programFolderChecks } from './wasm/program-folders.ts'
+import { programLimitChecks } from './wasm/program-limits.ts'
+import { programWorldChecks } from './wasm/program-worlds.ts'
 import { refusalChecks } from './wasm/refusals.ts'
-import type { FunctionRuntime, WasmCheck } from './wasm/subject.ts'
+import type { FunctionRuntime, ProgramRuntime, WasmCheck } from './wasm/subject.ts'
 import { supportChecks } from './wasm/support.ts'
 import { trapChecks } from './wasm/traps.ts'
 
@@ -43,6 +47,10 @@ export function wasmConformance(test: ConformanceTest, harness: WasmHarness): vo
     check(name, async (runtime) => {
       if (runtime.supports.functions) await run(runtime as FunctionRuntime)
     })
+  const checkPrograms: WasmCheck<ProgramRuntime> = (name, run) =>
+    check(name, async (runtime) => {
+      if (runtime.supports.programs) await run(runtime as ProgramRuntime)
+    })
   supportChecks(check)
   functionListChecks(checkFunctions)
   numberChecks(checkFunctions)
@@ -51,4 +59,8 @@ export function wasmConformance(test: ConformanceTest, harness: WasmHarness): vo
   trapChecks(checkFunctions)
   functionLimitChecks(checkFunctions)
   functionEndingChecks(checkFunctions)
+  programWorldChecks(checkPrograms)
+  programFolderChecks(checkPrograms)
+  programLimitChecks(checkPrograms)
+  programEndingChecks(checkPrograms)
 }

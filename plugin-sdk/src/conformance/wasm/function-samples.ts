@@ -79,8 +79,8 @@ export const hostile: Sample = {
 
 /** Loops before anything is called. */
 export const loopingStart: Sample = {
-  wat: '(module (func $main (loop (br 0))) (start $main) (func (export "run")))',
-  base64: 'AGFzbQEAAAABBAFgAAADAwIAAAcHAQNydW4AAQgBAAoMAgcAA0AMAAsLAgAL',
+  wat: '(module (func $main (loop (br 0))) (start $main) (func (export "never")))',
+  base64: 'AGFzbQEAAAABBAFgAAADAwIAAAcJAQVuZXZlcgABCAEACgwCBwADQAwACwsCAAs=',
 }
 
 /** Begins with 1 GiB. */

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { assertFails } from './assertions.ts'
+import * as samples from './program-samples.ts'
+import { run, textOf } from './running.ts'
+import type { ProgramRuntime, WasmCheck } from './subject.ts'
+
+const timeoutMs = 700
+/** Much longer than stopping takes, and much shorter than the program would go on. */
+const longestEndMs = 8000
+
+export function programLimitChecks(check: WasmCheck<ProgramRuntime>): void {
+  check('a program that never ends is stopped at its time limit', async (runtime) => {
+    for (const [what, arg] of [
+      ['a loop', 'l'],
+      ['a long sleep', 's'],
+    ] as const) {
+      const began = performance.now()
+      const attempt = run(runtime, samples.hostileProgram, { args: [arg] }, { timeoutMs })
+      await assertFails(attempt, 'UNPROCESSABLE', what, /time/i)
+      const took = performance.now() - began
+      assert.ok(took < longestEndMs, `${what} was stopped after ${took.toFixed()} ms`)
+    }
+    await expectWorks(runtime)
+  })
+
+  check('who loops does not keep others waiting', async (runtime) => {
+    let looping = true
+    const limits = { timeoutMs: 5000 }
+    const loop = assertFails(
+      run(runtime, samples.hostileProgram, { args: ['l'] }, limits),
+      'UNPROCESSABLE',
+      'a loop',
+    ).finally(() => {
+      looping = false
+    })
+    await expectWorks(runtime)
+    assert.ok(looping, 'the other was answered while it looped')
+    await loop
+  })
+
+  check('a program that writes without end is stopped at its limit', async (runtime) => {
+    const attempt = run(runtime, samples.hostileProgram, { args: ['f'] }, { outputBytes: 100_000 })
+    await assertFails(attempt, 'UNPROCESSABLE', 'endless output', /output/i)
+    await expectWorks(runtime)
+  })
+
+  check('a program that takes memory without end has no more than its limit', async (runtime) => {
+    const memoryBytes = 8 * 2 ** 20
+    const attempt = run(runtime, samples.hostileProgram, { args: ['g'] }, { memoryBytes })
+    const ended = await attempt.catch(async () => {
+      await assertFails(attempt, 'UNPROCESSABLE', 'endless memory', /memory/i)
+      return { exitCode: 0 }
+    })
+    assert.ok(ended.exitCode <= 8, `it had ${ended.exitCode} MiB`)
+    await expectWorks(runtime)
+  })
+
+  check('a program that traps is told', async (runtime) => {
+    await assertFails(
+      run(runtime, samples.hostileProgram, { args: ['t'] }),
+      'UNPROCESSABLE',
+      'a trap',
+      /trap/i,
+    )
+    await expectWorks(runtime)
+  })
+}
+
+async function expectWorks(runtime: ProgramRuntime): Promise<void> {
+  const { stdout } = await run(runtime, samples.echo, { stdin: Buffer.from('works') })
+  assert.match(textOf(stdout), /\0works$/)
+}

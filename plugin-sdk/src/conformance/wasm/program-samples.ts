@@ -1,0 +1,207 @@
+import type { Sample } from './sample-module.ts'
+
+/** Writes its arguments to stdout and its environment to stderr, each with a NUL behind it, then its input to stdout. */
+export const echo: Sample = {
+  wat: `(module
+    (import "wasi_snapshot_preview1" "args_sizes_get" (func $args_sizes (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "environ_sizes_get" (func $env_sizes (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "environ_get" (func $env (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+    (memory (export "memory") 4)
+    (func $put (param $fd i32) (param $at i32) (param $left i32)
+      (loop $more
+        (if (i32.eqz (local.get $left)) (then (return)))
+        (i32.store (i32.const 0) (local.get $at))
+        (i32.store (i32.const 4) (local.get $left))
+        (if (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8)) (then (unreachable)))
+        (local.set $at (i32.add (local.get $at) (i32.load (i32.const 8))))
+        (local.set $left (i32.sub (local.get $left) (i32.load (i32.const 8))))
+        (br $more)))
+    (func (export "_start")
+      (local $count i32)
+      (drop (call $args_sizes (i32.const 16) (i32.const 20)))
+      (local.set $count (i32.load (i32.const 16)))
+      (drop (call $args (i32.const 1024) (i32.const 65536)))
+      (call $put (i32.const 1) (i32.const 65536) (i32.load (i32.const 20)))
+      (drop (call $env_sizes (i32.const 16) (i32.const 20)))
+      (drop (call $env (i32.const 8192) (i32.const 131072)))
+      (call $put (i32.const 2) (i32.const 131072) (i32.load (i32.const 20)))
+      (block $end
+        (loop $next
+          (i32.store (i32.const 32) (i32.const 16384))
+          (i32.store (i32.const 36) (i32.const 16384))
+          (if (call $read (i32.const 0) (i32.const 32) (i32.const 1) (i32.const 40)) (then (unreachable)))
+          (br_if $end (i32.eqz (i32.load (i32.const 40))))
+          (call $put (i32.const 1) (i32.const 16384) (i32.load (i32.const 40)))
+          (br $next)))
+      ;; As many as it was given: the first is its name.
+      (call $exit (i32.sub (local.get $count) (i32.const 1)))))`,
+  base64:
+    'AGFzbQEAAAABHAVgAn9/AX9gBH9/f38Bf2ABfwBgA39/fwBgAAACgQIHFndhc2lfc25hcHNob3RfcHJldmlldzEOYXJnc19zaXplc19nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCGFyZ3NfZ2V0AAAWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MRFlbnZpcm9uX3NpemVzX2dldAAAFndhc2lfc25hcHNob3RfcHJldmlldzELZW52aXJvbl9nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxB2ZkX3JlYWQAARZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCGZkX3dyaXRlAAEWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQlwcm9jX2V4aXQAAgMDAgMEBQMBAAQHEwIGbWVtb3J5AgAGX3N0YXJ0AAgKzgECPgADQCACRQRADwtBACABNgIAQQQgAjYCACAAQQBBAUEIEAUEQAALIAFBCCgCAGohASACQQgoAgBrIQIMAAsLjAEBAX9BEEEUEAAaQRAoAgAhAEGACEGAgAQQARpBAUGAgARBFCgCABAHQRBBFBACGkGAwABBgIAIEAMaQQJBgIAIQRQoAgAQBwJAA0BBIEGAgAE2AgBBJEGAgAE2AgBBAEEgQQFBKBAEBEAAC0EoKAIARQ0BQQFBgIABQSgoAgAQBwwACwsgAEEBaxAGCw==',
+}
+
+/**
+ * Does what its first argument says with the file that the second one names, by its absolute path: `r` writes it to
+ * stdout, `w` makes it with the third argument in it, `x` does that and traps, `d` removes it, `s` makes it a
+ * symbolic link to the third argument and writes to stdout what is there. Its exit code is the errno of WASI.
+ */
+export const files: Sample = {
+  wat: `(module
+    (import "wasi_snapshot_preview1" "args_sizes_get" (func $args_sizes (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_prestat_get" (func $prestat (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_prestat_dir_name" (func $dir_name (param i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_open"
+      (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_unlink_file" (func $unlink (param i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_symlink" (func $symlink (param i32 i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_close" (func $close (param i32) (result i32)))
+    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+    (memory (export "memory") 2)
+    (global $folder (mut i32) (i32.const -1))
+    (global $path (mut i32) (i32.const 0))
+    (func $check (param $errno i32)
+      (if (local.get $errno) (then (call $exit (local.get $errno)) (unreachable))))
+    (func $length (param $text i32) (result i32)
+      (local $at i32)
+      (local.set $at (local.get $text))
+      (loop $next
+        (if (i32.load8_u (local.get $at))
+          (then (local.set $at (i32.add (local.get $at) (i32.const 1))) (br $next))))
+      (i32.sub (local.get $at) (local.get $text)))
+    ;; Whether a path is in a folder, whose name has no slash at its end.
+    (func $within (param $at i32) (param $name i32) (param $size i32) (result i32)
+      (loop $next
+        (if (i32.eqz (local.get $size)) (then (return (i32.eq (i32.load8_u (local.get $at)) (i32.const 47)))))
+        (if (i32.ne (i32.load8_u (local.get $at)) (i32.load8_u (local.get $name))) (then (return (i32.const 0))))
+        (local.set $at (i32.add (local.get $at) (i32.const 1)))
+        (local.set $name (i32.add (local.get $name) (i32.const 1)))
+        (local.set $size (i32.sub (local.get $size) (i32.const 1)))
+        (br $next))
+      (unreachable))
+    ;; Finds the opened folder with the longest name that a path is in, and the path from there on.
+    (func $find (param $at i32)
+      (local $fd i32) (local $size i32) (local $longest i32) (local $last i32)
+      (local.set $fd (i32.const 3))
+      (local.set $longest (i32.const -1))
+      (block $end
+        (loop $next
+          (br_if $end (call $prestat (local.get $fd) (i32.const 64)))
+          (local.set $size (i32.load (i32.const 68)))
+          (br_if $end (call $dir_name (local.get $fd) (i32.const 512) (local.get $size)))
+          (loop $strip
+            (if (local.get $size)
+              (then
+                (local.set $last (i32.load8_u (i32.add (i32.const 511) (local.get $size))))
+                (if (i32.or (i32.eqz (local.get $last)) (i32.eq (local.get $last) (i32.const 47)))
+                  (then (local.set $size (i32.sub (local.get $size) (i32.const 1))) (br $strip))))))
+          (if (i32.and (i32.gt_s (local.get $size) (local.get $longest))
+                (call $within (local.get $at) (i32.const 512) (local.get $size)))
+            (then
+              (local.set $longest (local.get $size))
+              (global.set $folder (local.get $fd))
+              (global.set $path (i32.add (i32.add (local.get $at) (local.get $size)) (i32.const 1)))))
+          (local.set $fd (i32.add (local.get $fd) (i32.const 1)))
+          (br $next)))
+      ;; Not capable.
+      (if (i32.lt_s (global.get $folder) (i32.const 0)) (then (call $check (i32.const 76)))))
+    (func $opened (param $flags i32) (param $rights i64) (result i32)
+      (call $check (call $open (global.get $folder) (i32.const 1) (global.get $path)
+        (call $length (global.get $path)) (local.get $flags) (local.get $rights) (i64.const 0)
+        (i32.const 0) (i32.const 96)))
+      (i32.load (i32.const 96)))
+    (func $put (param $fd i32) (param $at i32) (param $left i32)
+      (loop $more
+        (if (i32.eqz (local.get $left)) (then (return)))
+        (i32.store (i32.const 0) (local.get $at))
+        (i32.store (i32.const 4) (local.get $left))
+        (call $check (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8)))
+        (local.set $at (i32.add (local.get $at) (i32.load (i32.const 8))))
+        (local.set $left (i32.sub (local.get $left) (i32.load (i32.const 8))))
+        (br $more)))
+    (func $show
+      (local $fd i32)
+      ;; To read.
+      (local.set $fd (call $opened (i32.const 0) (i64.const 2)))
+      (loop $next
+        (i32.store (i32.const 0) (i32.const 16384))
+        (i32.store (i32.const 4) (i32.const 16384))
+        (call $check (call $read (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 12)))
+        (if (i32.eqz (i32.load (i32.const 12))) (then (return)))
+        (call $put (i32.const 1) (i32.const 16384) (i32.load (i32.const 12)))
+        (br $next)))
+    (func $store (param $text i32)
+      (local $fd i32)
+      ;; Made or emptied, to write.
+      (local.set $fd (call $opened (i32.const 9) (i64.const 64)))
+      (call $put (local.get $fd) (local.get $text) (call $length (local.get $text)))
+      (call $check (call $close (local.get $fd))))
+    (func (export "_start")
+      (local $what i32) (local $text i32)
+      (drop (call $args_sizes (i32.const 16) (i32.const 20)))
+      (drop (call $args (i32.const 1024) (i32.const 65536)))
+      (local.set $what (i32.load8_u (i32.load (i32.const 1028))))
+      (call $find (i32.load (i32.const 1032)))
+      (local.set $text (i32.load (i32.const 1036)))
+      ;; r, w, x, d, s
+      (if (i32.eq (local.get $what) (i32.const 114)) (then (call $show)))
+      (if (i32.eq (local.get $what) (i32.const 119)) (then (call $store (local.get $text))))
+      (if (i32.eq (local.get $what) (i32.const 120)) (then (call $store (local.get $text)) (unreachable)))
+      (if (i32.eq (local.get $what) (i32.const 100))
+        (then (call $check (call $unlink (global.get $folder) (global.get $path) (call $length (global.get $path))))))
+      (if (i32.eq (local.get $what) (i32.const 115))
+        (then
+          (call $check (call $symlink (local.get $text) (call $length (local.get $text))
+            (global.get $folder) (global.get $path) (call $length (global.get $path))))
+          (call $show)))))`,
+  base64:
+    'AGFzbQEAAAABRApgAn9/AX9gA39/fwF/YAl/f39/f35+f38Bf2AFf39/f38Bf2AEf39/fwF/YAF/AX9gAX8AYAJ/fgF/YAN/f38AYAAAApsDCxZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxDmFyZ3Nfc2l6ZXNfZ2V0AAAWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQhhcmdzX2dldAAAFndhc2lfc25hcHNob3RfcHJldmlldzEOZmRfcHJlc3RhdF9nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxE2ZkX3ByZXN0YXRfZGlyX25hbWUAARZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCXBhdGhfb3BlbgACFndhc2lfc25hcHNob3RfcHJldmlldzEQcGF0aF91bmxpbmtfZmlsZQABFndhc2lfc25hcHNob3RfcHJldmlldzEMcGF0aF9zeW1saW5rAAMWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQdmZF9yZWFkAAQWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQhmZF93cml0ZQAEFndhc2lfc25hcHNob3RfcHJldmlldzEIZmRfY2xvc2UABRZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCXByb2NfZXhpdAAGAwoJBgUBBgcICQYJBQMBAAIGCwJ/AUF/C38BQQALBxMCBm1lbW9yeQIABl9zdGFydAATCs4ECQwAIAAEQCAAEAoACwshAQF/IAAhAQNAIAEtAAAEQCABQQFqIQEMAQsLIAEgAGsLPQADQCACRQRAIAAtAABBL0YPCyAALQAAIAEtAABHBEBBAA8LIABBAWohACABQQFqIQEgAkEBayECDAALAAuQAQEEf0EDIQFBfyEDAkADQCABQcAAEAINAUHEACgCACECIAFBgAQgAhADDQEDQCACBEBB/wMgAmotAAAhBCAERSAEQS9GcgRAIAJBAWshAgwCCwsLIAIgA0ogAEGABCACEA1xBEAgAiEDIAEkACAAIAJqQQFqJAELIAFBAWohAQwACwsjAEEASARAQcwAEAsLCyEAIwBBASMBIwEQDCAAIAFCAEEAQeAAEAQQC0HgACgCAAs8AANAIAJFBEAPC0EAIAE2AgBBBCACNgIAIABBAEEBQQgQCBALIAFBCCgCAGohASACQQgoAgBrIQIMAAsLRgEBf0EAQgIQDyEAA0BBAEGAgAE2AgBBBEGAgAE2AgAgAEEAQQFBDBAHEAtBDCgCAEUEQA8LQQFBgIABQQwoAgAQEAwACwsdAQF/QQlCwAAQDyEBIAEgACAAEAwQECABEAkQCwuIAQECf0EQQRQQABpBgAhBgIAEEAEaQYQIKAIALQAAIQBBiAgoAgAQDkGMCCgCACEBIABB8gBGBEAQEQsgAEH3AEYEQCABEBILIABB+ABGBEAgARASAAsgAEHkAEYEQCMAIwEjARAMEAUQCwsgAEHzAEYEQCABIAEQDCMAIwEjARAMEAYQCxARCws=',
+}
+
+/**
+ * Ends badly, or not at all, as its argument says: `l` loops, `s` sleeps for an hour, `f` writes without end, `t`
+ * traps, `g` takes all the memory that there is, writes to all of it, and exits with the number of MiB.
+ */
+export const hostileProgram: Sample = {
+  wat: `(module
+    (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+    (memory (export "memory") 1)
+    (func (export "_start")
+      (local $what i32)
+      (drop (call $args (i32.const 1024) (i32.const 4096)))
+      (local.set $what (i32.load8_u (i32.load (i32.const 1028))))
+      (if (i32.eq (local.get $what) (i32.const 108)) (then (loop (br 0))))
+      (if (i32.eq (local.get $what) (i32.const 115))
+        (then
+          ;; A subscription to the monotonic clock.
+          (i32.store8 (i32.const 8) (i32.const 0))
+          (i32.store (i32.const 16) (i32.const 1))
+          (i64.store (i32.const 24) (i64.const 3600000000000))
+          (drop (call $poll (i32.const 0) (i32.const 128) (i32.const 1) (i32.const 256)))))
+      (if (i32.eq (local.get $what) (i32.const 102))
+        (then
+          (i32.store (i32.const 0) (i32.const 8192))
+          (i32.store (i32.const 4) (i32.const 8192))
+          (loop $next
+            (br_if $next (i32.eqz (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))))
+      (if (i32.eq (local.get $what) (i32.const 116)) (then (unreachable)))
+      (loop $more (br_if $more (i32.ne (i32.const -1) (memory.grow (i32.const 16)))))
+      (memory.fill (i32.const 0) (i32.const 1) (i32.mul (memory.size) (i32.const 65536)))
+      (call $exit (i32.div_u (memory.size) (i32.const 16)))))`,
+  base64:
+    'AGFzbQEAAAABFgRgAn9/AX9gBH9/f38Bf2ABfwBgAAACjQEEFndhc2lfc25hcHNob3RfcHJldmlldzEIYXJnc19nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCGZkX3dyaXRlAAEWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQtwb2xsX29uZW9mZgABFndhc2lfc25hcHNob3RfcHJldmlldzEJcHJvY19leGl0AAIDAgEDBQMBAAEHEwIGbWVtb3J5AgAGX3N0YXJ0AAQKsAEBrQEBAX9BgAhBgCAQABpBhAgoAgAtAAAhACAAQewARgRAA0AMAAsLIABB8wBGBEBBCEEAOgAAQRBBATYCAEEYQoDA4oXj6AA3AwBBAEGAAUEBQYACEAIaCyAAQeYARgRAQQBBgMAANgIAQQRBgMAANgIAA0BBAUEAQQFBCBABRQ0ACwsgAEH0AEYEQAALA0BBf0EQQABHDQALQQBBAT8AQYCABGz8CwA/AEEQbhADCw==',
+}
+
+/** Wants something that is no part of WASI. */
+export const strangeProgram: Sample = {
+  wat: '(module (import "host" "secrets" (func)) (memory (export "memory") 1) (func (export "_start")))',
+  base64: 'AGFzbQEAAAABBAFgAAACEAEEaG9zdAdzZWNyZXRzAAADAgEABQMBAAEHEwIGbWVtb3J5AgAGX3N0YXJ0AAEKBAECAAs=',
+}

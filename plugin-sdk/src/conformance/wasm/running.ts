@@ -1,0 +1,31 @@
+import type { WasmModule, WasmProgramResult, WasmProgramRun } from '../../contracts/wasm.ts'
+import { limitsOf, type RunOptions } from './calling.ts'
+import { moduleOf, type Sample } from './sample-module.ts'
+import type { ProgramRuntime } from './subject.ts'
+
+/** What a program is started with, where it is not nothing. */
+export type ProgramStart = Partial<WasmProgramRun>
+
+export function run(
+  runtime: ProgramRuntime,
+  sample: Sample,
+  start: ProgramStart = {},
+  options: RunOptions = {},
+): Promise<WasmProgramResult> {
+  return runModule(runtime, moduleOf(sample), start, options)
+}
+
+export function runModule(
+  runtime: ProgramRuntime,
+  module: WasmModule,
+  { args = [], env = {}, stdin = new Uint8Array(), preopens = [] }: ProgramStart = {},
+  options: RunOptions = {},
+): Promise<WasmProgramResult> {
+  const signal = options.signal ?? new AbortController().signal
+  return runtime.run(module, { args, env, stdin, preopens }, limitsOf(options), signal)
+}
+
+/** What a program wrote, as text. */
+export function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString()
+}
