@@ -16,13 +16,16 @@ const statuses: Readonly<Record<string, number>> = {
 }
 
 /**
- * Turns what the SDK throws into the error of the contract. The API's own words stay out of the log: they may quote the
- * chat, or the key.
+ * Turns what the SDK throws into the error of the contract. The API's own words stay out of the log, and so does what
+ * does not parse: they may quote the chat, or the key.
  */
 export function providerError(
   { name, section, key }: { readonly name: string; readonly section: string; readonly key: string },
   thrown: unknown,
 ): NodekeepError {
+  if (thrown instanceof SyntaxError) {
+    return modelServerError(name, { cause: new Error('A piece of the answer is no JSON.') })
+  }
   if (!isApiError(thrown))
     return modelServerError(name, { ...(isLate(thrown) && { status: 504 }), cause: thrown })
   const status = statusOf(thrown)

@@ -40,6 +40,18 @@ test('errors that come in mid-reply have the meaning of their type', async (t) =
   }
 })
 
+test('what does not parse is not for the log', async (t) => {
+  const { provider, server } = await chatNode(t)
+  server.answer((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end('event: content_block_delta\ndata: Buy milk.\n\n')
+  })
+  t.match(await chatError(provider), {
+    code: 'UPSTREAM_ERROR',
+    cause: { message: 'A piece of the answer is no JSON.' },
+  })
+})
+
 test('a server that has too much to do is asked again later', async (t) => {
   const { provider, server } = await chatNode(t)
   server.play({ kind: 'status', status: 529, retryAfter: '3' })

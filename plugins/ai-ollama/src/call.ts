@@ -1,6 +1,6 @@
 import { modelServerError } from '@nodekeep/plugin-sdk'
 import { readWithin } from './bounded-text.ts'
-import { type Place, refusalError } from './failure.ts'
+import { type Place, refusalError, withoutQuotes } from './failure.ts'
 import { linesWithin } from './lines.ts'
 
 const longestLine = 4 * 1024 * 1024
@@ -53,7 +53,7 @@ export class Call {
     for await (const line of lines) {
       const error = errorIn(line)
       if (error !== undefined) {
-        throw modelServerError(this.#place.name, { status: 500, cause: new Error(error.slice(0, 500)) })
+        throw modelServerError(this.#place.name, { status: 500, cause: new Error(withoutQuotes(error)) })
       }
       yield Buffer.from(`${line}\n`)
     }

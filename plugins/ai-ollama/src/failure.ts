@@ -18,7 +18,7 @@ export interface Refusal {
 /** Turns an answer of the server into the error of the contract. */
 export function refusalError({ name, section }: Place, { status, said, retryAfter }: Refusal): NodekeepError {
   const message = messageIn(said)
-  const cause = new Error(`status ${status}: ${message.slice(0, 500)}`)
+  const cause = new Error(`status ${status}: ${withoutQuotes(message)}`)
   const permanently = (text: string) => new NodekeepError('UPSTREAM_ERROR', text, { cause, permanent: true })
   if (status >= 300 && status < 400) {
     return permanently(
@@ -37,6 +37,15 @@ export function connectionError({ name }: Place, thrown: unknown): NodekeepError
   const { code } = ((thrown as Error | undefined)?.cause ?? {}) as { code?: unknown }
   const late = /^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$/.test(String(code))
   return modelServerError(name, { ...(late && { status: 504 }), cause: thrown })
+}
+
+/**
+ * What a server says, for the log, up to where it quotes anything: that may be of the chat, such as a tool call that the
+ * model wrote wrong.
+ */
+export function withoutQuotes(said: string): string {
+  const quote = said.search(/(?<!\w)["'`{[]|\n/)
+  return said.slice(0, quote < 0 ? 200 : Math.min(quote, 200))
 }
 
 /** Ollama says `{ "error": "…" }`. */

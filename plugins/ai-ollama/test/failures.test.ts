@@ -68,6 +68,19 @@ test('an error in mid-reply is an upstream error, and the log has the reason', a
   t.match(String(cause), 'llama runner process has terminated')
 })
 
+test('what the server quotes is not for the log', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const error = `error parsing tool call: raw='{"note":"buy milk"', err=unexpected end of JSON input`
+  for (const status of [200, 500]) {
+    server.answer((response) => {
+      response.writeHead(status, { 'content-type': 'application/x-ndjson' })
+      response.end(`${JSON.stringify({ error })}\n`)
+    })
+    const { cause } = await chatError(provider)
+    t.match(String(cause), /error parsing tool call: raw=$/)
+  }
+})
+
 test('an answer without an end is not held in memory', async (t) => {
   const { provider, server } = await chatNode(t)
   const asking = [() => chatError(provider), () => t.rejects(provider.models(now()))]
