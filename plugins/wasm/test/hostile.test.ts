@@ -27,7 +27,7 @@ function watchHealth(node: TestNode) {
 }
 
 t.test('200 calls at once, of which a quarter are hostile and come from other users', async (t) => {
-  const node = await createNativeNode(t, { timeoutMs: 300, memoryMB: 16 })
+  const node = await createNativeNode(t, { timeoutMs: 200, memoryMB: 16 })
   const people = await Promise.all(Array.from({ length: 3 }, () => node.signIn()))
   const others = await Promise.all(Array.from({ length: 2 }, () => node.signIn()))
   for (const person of people) await store(person, '/a.wasm', await wat(arithmetic))

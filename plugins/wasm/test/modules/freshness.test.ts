@@ -15,7 +15,7 @@ async function versionOf(user: TestUser): Promise<number> {
 t.test('a call never runs an older version than the last one that was stored before it', async (t) => {
   const node = await createNativeNode(t)
   const ada = await node.signIn()
-  const versions = await Promise.all(Array.from({ length: 25 }, (_, index) => wat(version(index))))
+  const versions = await Promise.all(Array.from({ length: 20 }, (_, index) => wat(version(index))))
   let stored = -1
   let done = false
   const heard = new Set<number>()
