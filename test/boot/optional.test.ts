@@ -46,14 +46,15 @@ for (const preset of presets) {
       t.equal((await ask(`/${id}/trace`)).status, 200, `${id} still answers`)
     }
     t.same(await (await ask('/healthy')).json(), { well: true })
-    const ofPreset = ['database', 'storage', 'storage-local']
-    const checks = [...ofPreset, ...Object.keys(faulty).map((id) => `check-of-${id}`)].sort()
+    const checks = Object.keys(faulty).map((id) => `check-of-${id}`)
     const probe = (await (await ask('/probe')).json()) as {
       checks: string[]
       heard: string[]
       greeting: null
     }
-    t.same(probe.checks.sort(), checks, 'of the broken ones no health check is left')
+    const left = probe.checks.filter((name) => name.startsWith('check-of-'))
+    t.same(left.sort(), checks.sort(), 'of the broken ones no health check is left')
+    t.ok(probe.checks.includes('database'))
     t.same(probe.heard.sort(), Object.keys(faulty).sort(), 'nor a listener')
 
     node.child.kill('SIGTERM')
