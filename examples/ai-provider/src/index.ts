@@ -4,12 +4,13 @@ export default definePlugin({
   id: 'ai-acme',
   config: Type.Object({ url: Type.String({ default: 'http://127.0.0.1:8600' }) }),
   contributes: { providers: AiProviders },
-  setup({ config, providers }) {
+  setup({ id, config, providers }) {
+    const name = id.replace(/^ai-/, '')
     async function* ask(path: string, init: RequestInit) {
       try {
         const response = await fetch(config.url + path, { ...init, redirect: 'error' })
         const retryAfter = response.headers.get('retry-after')
-        if (!response.ok) throw modelServerError('acme', { status: response.status, retryAfter })
+        if (!response.ok) throw modelServerError(name, { status: response.status, retryAfter })
         let rest = ''
         for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
           const lines = (rest + text).split('\n')
@@ -18,10 +19,10 @@ export default definePlugin({
         }
         throw new Error('The answer ends without its last line.')
       } catch (cause) {
-        throw isNodekeepError(cause) ? cause : modelServerError('acme', { cause })
+        throw isNodekeepError(cause) ? cause : modelServerError(name, { cause })
       }
     }
-    providers.add('acme', {
+    providers.add(name, {
       async models(signal) {
         for await (const { models } of ask('/models', { signal })) return models
       },
