@@ -62,7 +62,7 @@ export type ChatDelta =
   | { readonly type: 'text'; readonly text: string }
   | {
       readonly type: 'tool_call'
-      /** Which call of the reply, counted from 0; later pieces of a call repeat it. */
+      /** Which call of the reply, counted from 0, 999 at most; later pieces of a call repeat it. */
       readonly index: number
       readonly id?: string
       readonly name?: string
