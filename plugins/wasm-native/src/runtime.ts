@@ -1,9 +1,10 @@
-import type {
-  WasmFunctionExport,
-  WasmLimits,
-  WasmModule,
-  WasmNumber,
-  WasmRuntime,
+import {
+  NodekeepError,
+  type WasmFunctionExport,
+  type WasmLimits,
+  type WasmModule,
+  type WasmNumber,
+  type WasmRuntime,
 } from '@nodekeep/plugin-sdk'
 import { Pool, type PoolSettings } from './pool/pool.ts'
 import { Run, type Work } from './pool/run.ts'
@@ -33,6 +34,7 @@ export class NativeRuntime implements WasmRuntime {
     limits: WasmLimits,
     signal: AbortSignal,
   ): Promise<readonly WasmNumber[]> {
+    if (args.some(isTooLong)) return Promise.reject(tooLong())
     return this.#run<readonly WasmNumber[]>(module, { kind: 'call', name, args }, limits, signal)
   }
 
@@ -51,4 +53,15 @@ export class NativeRuntime implements WasmRuntime {
       this.#pool.begin(run)
     })
   }
+}
+
+/** Whether a number has more than 64 bits, with a sign or without. The sandbox, which knows the types, checks all else. */
+function isTooLong(value: WasmNumber): boolean {
+  return (
+    typeof value === 'bigint' && BigInt.asIntN(64, value) !== value && BigInt.asUintN(64, value) !== value
+  )
+}
+
+function tooLong(): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', 'An argument is a whole number of more than 64 bits.')
 }

@@ -6,9 +6,6 @@ import { fileURLToPath } from 'node:url'
 export type SandboxChild = ChildProcessByStdio<Writable, Readable, Readable>
 
 const mebibyte = 2 ** 20
-const pageBytes = 65_536
-/** Bytes of a function's place in a table. */
-const elementBytes = 32
 /** For what the sandbox itself keeps on V8's heap, and values of modules that live there. */
 const heapBytes = 64 * mebibyte
 
@@ -17,8 +14,8 @@ const shell = '/bin/sh'
 const confine = 'ulimit -c 0; ulimit -f 0; ulimit -n 64; exec env -i "$@"'
 
 /**
- * Starts a sandbox: an empty environment, no rights but to read its own files, and V8's own bounds on what a module
- * can have. Where there is a shell, the system's bounds come on top.
+ * Starts a sandbox: an empty environment, no rights but to read its own files, and a bound on V8's heap. Where there
+ * is a shell, the system's bounds come on top. Modules are bounded within, for Node itself may need one to start.
  */
 export function spawnSandbox(memoryBytes: number): SandboxChild {
   // From sources this file is TypeScript, and so is the other one.
@@ -27,8 +24,6 @@ export function spawnSandbox(memoryBytes: number): SandboxChild {
     process.execPath,
     '--permission',
     ...['../sandbox/', '../protocol/'].map((folder) => `--allow-fs-read=${pathOf(folder)}`),
-    `--wasm-max-mem-pages=${Math.floor(memoryBytes / pageBytes)}`,
-    `--wasm-max-table-size=${Math.floor(memoryBytes / elementBytes)}`,
     `--max-old-space-size=${Math.ceil((heapBytes + memoryBytes) / mebibyte)}`,
     '--v8-pool-size=1',
     '--expose-gc',

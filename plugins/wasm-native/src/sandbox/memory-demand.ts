@@ -1,9 +1,17 @@
+import { setFlagsFromString } from 'node:v8'
 import type { Extent } from './limits.ts'
 import type { ModuleShape } from './module-shape.ts'
 import { Refusal } from './refusal.ts'
 
 /** What an element of a table takes: V8 keeps a reference, and for functions where their code is. */
 const elementBytes = 32
+const pageBytes = 65_536
+
+/** Bounds each memory and each table of the modules that are instantiated from now on. */
+export function boundModules(limitBytes: number): void {
+  setFlagsFromString(`--wasm-max-mem-pages=${Math.floor(limitBytes / pageBytes)}`)
+  setFlagsFromString(`--wasm-max-table-size=${Math.floor(limitBytes / elementBytes)}`)
+}
 
 /**
  * Checks what a module wants before it gets any of it. V8 bounds each memory by itself, so that several have to say

@@ -1,0 +1,91 @@
+import { test } from 'tap'
+import { binaryModule, section } from './fixtures/binary.ts'
+import { moduleOf, nativeStand } from './fixtures/native-stand.ts'
+
+const I32 = 0x7f
+const REF_NULL = 0x63
+
+test('types of every form are passed over on the way to those of functions', async (t) => {
+  const stand = nativeStand(t)
+  const module = binaryModule(
+    section(
+      1,
+      [6],
+      // Two types that name each other: (rec (type (struct (field (ref null 1)) (field i8)))
+      [0x4e, 2, 0x5f, 2, REF_NULL, 1, 0, 0x78, 1],
+      // (type (sub (array (mut f64)))))
+      [0x50, 0, 0x5e, 0x7c, 1],
+      // (type (sub 1 (array (mut f64)))), and the last of its line
+      [0x50, 1, 1, 0x5e, 0x7c, 1],
+      [0x4f, 1, 2, 0x5e, 0x7c, 1],
+      [0x60, 1, I32, 2, 0x7d, 0x7e],
+      [0x60, 1, REF_NULL, 0, 0],
+      [0x60, 0, 0],
+    ),
+    section(3, [3, 4, 5, 6]),
+    section(7, [3], [1, 0x61, 0, 0], [1, 0x62, 0, 1], [1, 0x63, 0, 2]),
+    section(10, [3], [9, 0, 0x43, 0, 0, 0xc0, 0x3f, 0x42, 0x7f, 0x0b], [2, 0, 0x0b], [2, 0, 0x0b]),
+  )
+  t.strictSame(await stand.exports(moduleOf(module)), [
+    { name: 'a', parameters: ['i32'], results: ['f32', 'i64'] },
+    { name: 'c', parameters: [], results: [] },
+  ])
+  t.strictSame(await stand.call(moduleOf(module), 'a', [1]), [1.5, -1])
+  await t.rejects(stand.call(moduleOf(module), 'b'), { code: 'VALIDATION_ERROR' })
+})
+
+test('tables that begin with a value, and all that may stand in one, are passed over', async (t) => {
+  const stand = nativeStand(t)
+  const FUNCREF = 0x70
+  const ANYREF = 0x6e
+  const module = binaryModule(
+    section(1, [4], [0x60, 0, 0], [0x5f, 0], [0x5e, 0x7f, 0], [0x60, 0, 1, I32]),
+    section(3, [2, 0, 3]),
+    section(
+      4,
+      [5],
+      // (table 1 funcref (ref.func 0)), and without a value (table 2 3 funcref)
+      [0x40, 0, FUNCREF, 0, 1, 0xd2, 0, 0x0b],
+      [FUNCREF, 1, 2, 3],
+      // (table 1 anyref (struct.new 1))
+      [0x40, 0, ANYREF, 0, 1, 0xfb, 0, 1, 0x0b],
+      // (table 1 anyref (array.new_fixed 2 2 (i32.const 300) (i32.add (i32.const 1) (i32.const 2))))
+      [0x40, 0, ANYREF, 0, 1, 0x41, 0xac, 2, 0x41, 1, 0x41, 2, 0x6a, 0xfb, 8, 2, 2, 0x0b],
+      // (table 1 anyref (ref.i31 (i32.const 11)))
+      [0x40, 0, ANYREF, 0, 1, 0x41, 11, 0xfb, 0x1c, 0x0b],
+    ),
+    section(7, [1, 1, 0x66, 0, 1]),
+    section(10, [2], [2, 0, 0x0b], [5, 0, 0xfc, 16, 1, 0x0b]),
+  )
+  t.strictSame(await stand.exports(moduleOf(module)), [{ name: 'f', parameters: [], results: ['i32'] }])
+  t.strictSame(await stand.call(moduleOf(module), 'f'), [2], 'the size of the second table')
+})
+
+test('memories and tables of all forms count', async (t) => {
+  const stand = nativeStand(t)
+  const memoryBytes = 2 ** 20
+  const fits = [
+    '(memory 16)',
+    '(memory i64 16)',
+    '(memory 8 8) (memory 8 8)',
+    '(memory 1 16 shared)',
+    '(table 30000 funcref)',
+  ]
+  const tooLarge = [
+    '(memory 17)',
+    '(memory i64 17)',
+    '(memory 8 8) (memory 9 9)',
+    '(memory 1) (memory 1 2)',
+    '(memory 1 16) (memory 1 1)',
+    '(table 40000 funcref)',
+    '(memory 16) (table 1 externref)',
+    '(table 20000 funcref) (table 20000 externref)',
+  ]
+  for (const what of fits) {
+    t.strictSame(await stand.call(`(module ${what} (func (export "f")))`, 'f', [], { memoryBytes }), [], what)
+  }
+  for (const what of tooLarge) {
+    const attempt = stand.call(`(module ${what} (func (export "f")))`, 'f', [], { memoryBytes })
+    await t.rejects(attempt, { code: 'UNPROCESSABLE', message: /exceeds the memory limit/ }, what)
+  }
+})

@@ -1,0 +1,84 @@
+import type { WasmNumber } from '@nodekeep/plugin-sdk'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { nativeStand } from './fixtures/native-stand.ts'
+import { same } from './fixtures/same.ts'
+
+const identity = `(module
+  (func (export "i32") (param i32) (result i32) (local.get 0))
+  (func (export "i64") (param i64) (result i64) (local.get 0))
+  (func (export "f32") (param f32) (result f32) (local.get 0))
+  (func (export "f64") (param f64) (result f64) (local.get 0))
+  (func (export "swap") (param f64 i64) (result i64 f64) (local.get 1) (local.get 0))
+  (func (export "convert") (param i64) (result f64) (f64.convert_i64_s (local.get 0)))
+  (func (export "reinterpret") (param f64) (result i64) (i64.reinterpret_f64 (local.get 0))))`
+
+const long = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+/** Near the ends of what is exact, and of what there is. */
+const edges = [0n, 2n ** 31n, 2n ** 32n, 2n ** 53n, 2n ** 62n, 2n ** 63n - 2n]
+  .flatMap((edge) => [edge - 1n, edge, edge + 1n])
+  .flatMap((edge) => [edge, -edge])
+const anyLong = fc.oneof(long, fc.constantFrom(...edges))
+const anyDouble = fc.oneof(fc.double(), fc.constantFrom(-0, 5e-324, 2 ** 53 + 2, Number.NaN))
+
+test('every number comes back as the one that its type makes of it', async (t) => {
+  const stand = nativeStand(t)
+  const give = async (name: string, ...args: WasmNumber[]) => stand.call(identity, name, args)
+  const property = fc.asyncProperty(fc.integer(), anyLong, anyDouble, async (small, big, double) => {
+    const results = await Promise.all([
+      give('i32', small),
+      give('i32', small >>> 0),
+      give('i64', big),
+      give('f32', double),
+      give('f64', double),
+      give('swap', double, big),
+      give('convert', big),
+    ])
+    return same(results.flat(), [
+      small,
+      small,
+      safe(big),
+      Math.fround(double),
+      double,
+      safe(big),
+      double,
+      Number(big),
+    ])
+  })
+  await fc.assert(property, { numRuns: 300 })
+})
+
+test('bits that stand for a number are those of its type', async (t) => {
+  const stand = nativeStand(t)
+  const view = new DataView(new ArrayBuffer(8))
+  for (const value of [-0, 1.5, Number.MIN_VALUE, Number.NEGATIVE_INFINITY]) {
+    view.setFloat64(0, value)
+    t.strictSame(await stand.call(identity, 'reinterpret', [value]), [safe(view.getBigInt64(0))], `${value}`)
+  }
+})
+
+test('what does not fit is refused', async (t) => {
+  const stand = nativeStand(t)
+  const wrong: [name: string, args: WasmNumber[]][] = [
+    ['i32', []],
+    ['i32', [1, 2]],
+    ['i32', [1n]],
+    ['i32', [0.5]],
+    ['i32', [Number.NaN]],
+    ['i32', [2 ** 32]],
+    ['i32', [-(2 ** 31) - 1]],
+    ['i64', [0.5]],
+    ['i64', [2 ** 53]],
+    ['i64', [2n ** 64n]],
+    ['i64', [-(2n ** 63n) - 1n]],
+    ['f32', [1n]],
+    ['f64', [1n]],
+  ]
+  for (const [name, args] of wrong) {
+    await t.rejects(stand.call(identity, name, args), { code: 'VALIDATION_ERROR' }, `${name}(${args})`)
+  }
+})
+
+function safe(value: bigint): WasmNumber {
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value
+}
