@@ -62,6 +62,7 @@ export class WasmerRuntime implements WasmRuntime {
   ): Promise<WasmProgramResult> {
     const { args, env, stdin, preopens } = program
     const bounds = {
+      memoryBytes: limits.memoryBytes,
       outputBytes: limits.outputBytes,
       folderBytes: this.#settings.folderMB * 2 ** 20,
       folderEntries: this.#settings.folderEntries,

@@ -2,7 +2,7 @@ import type { WasmLimits } from '@nodekeep/plugin-sdk'
 import type { RunRequest } from '../protocol/messages.ts'
 
 /** What the SDK takes for a program beside the program's own memory: threads, above all. */
-const ownBytes = 96 * 2 ** 20
+const ownBytes = 128 * 2 ** 20
 /** How often what is sent is in memory for a moment: as it came, in the SDK, compiled. */
 const copies = 4
 /** Bytes of a path in an answer, at most, with what is around it. */

@@ -39,6 +39,7 @@ export class Pool {
       return await run.result
     } finally {
       this.#runs.delete(run)
+      this.#endSparesLater()
     }
   }
 
@@ -63,13 +64,18 @@ export class Pool {
 
   /** Keeps as many ready as there are to be, of the kind that was needed last. */
   #restock(memoryBytes: number): void {
-    const { spares, idleMs } = this.#settings
+    clearTimeout(this.#idle)
+    const { spares } = this.#settings
     for (const spare of this.#spares) if (spare.memoryBytes !== memoryBytes) this.#drop(spare)
     while (this.#spares.size < spares) this.#spares.add(this.#start(memoryBytes))
+  }
+
+  #endSparesLater(): void {
     clearTimeout(this.#idle)
+    if (this.#runs.size > 0 || this.#stopped) return
     this.#idle = setTimeout(() => {
       for (const spare of this.#spares) this.#drop(spare)
-    }, idleMs)
+    }, this.#settings.idleMs)
     this.#idle.unref()
   }
 

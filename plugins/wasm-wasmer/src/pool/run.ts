@@ -16,8 +16,8 @@ export interface RunResult {
 
 /** How often a sandbox at work is looked at, in milliseconds. */
 const lookEveryMs = 10
-/** After so many looks a program takes long, and short ones go first. */
-const longLooks = 20
+/** A program that has had the processor for so many milliseconds takes long: others go first. */
+const patienceMs = 1000
 /** Longest time for a sandbox to be ready, in milliseconds. */
 const startTimeoutMs = 30_000
 
@@ -72,10 +72,12 @@ export class Run {
     const { timeoutMs } = this.#limits
     this.#deadline = setTimeout(() => this.fail(timeLimitReached(this.#limits)), timeoutMs)
     const allowed = allowedGrowth(request, body, this.#limits)
-    let looks = 0
+    let yields = false
     this.#look = setInterval(() => {
-      looks += 1
-      if (looks % longLooks === 0) this.#sandbox.yieldToOthers()
+      if (!yields && this.#sandbox.usedMs > patienceMs) {
+        yields = true
+        this.#sandbox.yieldToOthers()
+      }
       if (this.#sandbox.grownBytes > allowed) this.fail(memoryLimitReached(this.#limits))
     }, lookEveryMs)
     this.#sandbox.send(request, body, largestAnswer(request))

@@ -1,11 +1,14 @@
 import { EventEmitter } from 'node:events'
 import { type Frame, FrameCollector, frameHead } from '../protocol/frame.ts'
 import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
-import { residentBytes, yieldToOthers } from './process-figures.ts'
+import { processorMs, residentBytes, yieldToOthers } from './process-figures.ts'
 import { type SandboxChild, spawnSandbox } from './spawn-sandbox.ts'
 
 /** Characters of what a process complains on its standard error that are kept: the end says why it died. */
 const keptComplaint = 4096
+
+/** Bytes of what it says before it has something to do. */
+const longestGreeting = 1024
 
 /** What is heard of a sandbox. */
 interface SandboxEvents {
@@ -20,23 +23,23 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
   /** How it ended, for the log; null while it runs. */
   exit: string | null = null
   complaint = ''
-  /** Bytes in RAM when it was ready; null before, and where nobody knows. */
-  baseBytes: number | null = null
   isReady = false
   readonly #child: SandboxChild
-  /** What it says before it has something to do is short. */
-  readonly #frames = new FrameCollector(1024)
+  #baseBytes = 0
+  #readyMs = 0
+  readonly #frames = new FrameCollector()
 
   constructor(memoryBytes: number) {
     super()
     this.memoryBytes = memoryBytes
     this.#child = spawnSandbox(memoryBytes)
+    this.#frames.largest = longestGreeting
     this.#listen()
   }
 
   /** Bytes in RAM beyond those that it had when it was ready; 0 where nobody knows. */
   get grownBytes(): number {
-    return (residentBytes(this.#child.pid) ?? 0) - (this.baseBytes ?? 0)
+    return (residentBytes(this.#child.pid) ?? 0) - this.#baseBytes
   }
 
   /** @param largestAnswer bytes */
@@ -45,6 +48,11 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
     const bodyBytes = body.reduce((sum, { length }) => sum + length, 0)
     this.#child.stdin.write(frameHead(request, bodyBytes))
     for (const part of body) if (part.length > 0) this.#child.stdin.write(part)
+  }
+
+  /** Milliseconds of processor time that it has used since it was ready; 0 where nobody knows. */
+  get usedMs(): number {
+    return (processorMs(this.#child.pid) ?? 0) - this.#readyMs
   }
 
   yieldToOthers(): void {
@@ -82,7 +90,8 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
       return
     }
     this.isReady = true
-    this.baseBytes = residentBytes(this.#child.pid)
+    this.#baseBytes = residentBytes(this.#child.pid) ?? 0
+    this.#readyMs = processorMs(this.#child.pid) ?? 0
     this.emit('ready')
   }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
@@ -16,24 +17,39 @@ const elementBytes = 32
 /** For the SDK itself: its memory is one of WebAssembly, too, and its objects are on V8's heap. */
 const sdkBytes = 64 * mebibyte
 
-/** Starts a sandbox: an empty environment, and no rights but to read its own files and the SDK's, and to have threads. */
+const shell = '/bin/sh'
+/**
+ * No core dumps, no files that grow, and few that are open, so that there can't be many threads, either: each has some.
+ * And no variable that somebody added on the way.
+ */
+const confine = 'ulimit -c 0; ulimit -f 0; ulimit -n 256; exec env -i "$@"'
+
+/**
+ * Starts a sandbox: an empty environment, and no rights but to read its own files and the SDK's, and to have threads.
+ * Where there is a shell, the system's bounds come on top.
+ */
 export function spawnSandbox(memoryBytes: number): SandboxChild {
   const sdk = import.meta.resolve('@wasmer/sdk/node')
   // From sources this file is TypeScript, and so is the other one.
   const main = import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js'
   const readable = ['../sandbox/', '../protocol/'].map(pathOf)
   readable.push(...['./', '../pkg/'].map((folder) => fileURLToPath(new URL(folder, sdk))))
-  const flags = [
+  const most = Math.max(memoryBytes, sdkBytes)
+  const node = [
+    process.execPath,
     '--permission',
     ...readable.map((folder) => `--allow-fs-read=${folder}`),
     '--allow-worker',
     '--disable-warning=PERM0006',
-    `--wasm-max-mem-pages=${Math.ceil(Math.max(memoryBytes, sdkBytes) / pageBytes)}`,
-    `--wasm-max-table-size=${Math.ceil(Math.max(memoryBytes, sdkBytes) / elementBytes)}`,
+    `--wasm-max-mem-pages=${Math.ceil(most / pageBytes)}`,
+    `--wasm-max-table-size=${Math.ceil(most / elementBytes)}`,
     `--max-old-space-size=${Math.ceil((sdkBytes + memoryBytes) / mebibyte)}`,
     '--v8-pool-size=1',
+    pathOf(`../sandbox/${main}`),
+    sdk,
   ]
-  return spawn(process.execPath, [...flags, pathOf(`../sandbox/${main}`), sdk], {
+  const [program = '', ...args] = existsSync(shell) ? [shell, '-c', confine, shell, ...node] : node
+  return spawn(program, args, {
     cwd: '/',
     env: {},
     stdio: ['pipe', 'ignore', 'pipe', 'pipe'],

@@ -20,14 +20,10 @@ export function frameHead(header: unknown, bodyBytes: number): Buffer {
 /** Puts frames together from chunks. */
 export class FrameCollector {
   /** Bytes of a frame, at most. */
-  largest: number
+  largest = Number.MAX_SAFE_INTEGER
   #chunks: Buffer[] = []
   #bytes = 0
   #wanted = 8
-
-  constructor(largest: number) {
-    this.largest = largest
-  }
 
   /**
    * @returns the frames that are complete

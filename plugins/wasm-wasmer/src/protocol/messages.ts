@@ -17,6 +17,8 @@ export interface Folder {
 
 /** Bounds that the sandbox itself keeps. */
 export interface SandboxLimits {
+  /** Bytes of all memories together. */
+  readonly memoryBytes: number
   /** Bytes of stdout and stderr together. */
   readonly outputBytes: number
   /** Bytes of all files in the folders. */

@@ -17,12 +17,14 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL'))
 
 const sdk = await loadSdk(process.argv[2] ?? '')
-await warmUp(sdk)
-send({ kind: 'ready' })
-const frames = new FrameCollector(Number.MAX_SAFE_INTEGER)
-process.stdin.on('data', async (chunk: Buffer) => {
-  for (const frame of frames.push(chunk)) await runRequest(sdk, frame, send)
+const frames = new FrameCollector()
+let begun = false
+process.stdin.on('data', (chunk: Buffer) => {
+  begun = true
+  for (const frame of frames.push(chunk)) void runRequest(sdk, frame, send)
 })
+send({ kind: 'ready' })
+await warmUp(sdk, () => begun)
 
 function send(message: SandboxMessage, body: readonly Uint8Array[] = []): void {
   const bodyBytes = body.reduce((sum, { length }) => sum + length, 0)

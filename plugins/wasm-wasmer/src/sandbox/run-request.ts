@@ -2,13 +2,14 @@ import { BroadcastChannel } from 'node:worker_threads'
 import { BodyReader, type Frame } from '../protocol/frame.ts'
 import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
 import { type Call, callChannel, writeAnswer } from './calls/shared-answer.ts'
-import { failedInstance } from './failed-instance.ts'
 import { Budget } from './files/budget.ts'
 import { FileCalls } from './files/file-calls.ts'
 import { FileError } from './files/file-error.ts'
 import { Mount } from './files/mount.ts'
+import { boundMemory } from './module/bounded-memory.ts'
+import { failedInstance } from './module/failed-instance.ts'
+import { checkProgram } from './module/program-check.ts'
 import { type Ending, runProgram } from './program.ts'
-import { checkProgram } from './program-check.ts'
 import { OutOfMemory, Refusal } from './refusal.ts'
 import type { Sdk } from './sdk.ts'
 
@@ -24,11 +25,12 @@ export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send):
     const module = parts.take(request.moduleBytes)
     const stdin = parts.take(request.stdinBytes)
     const imports = checkProgram(module)
+    const bounded = boundMemory(module, request.limits.memoryBytes)
     const budget = new Budget(request.limits, refuse)
     const mounts = request.folders.map((folder) => new Mount(folder, budget, (size) => parts.take(size)))
     answerCalls(new FileCalls(mounts), (error) => refuse(failedInstance(error, imports)))
     sdk.mount(mounts)
-    const program = { ...request, module, stdin }
+    const program = { ...request, module: bounded, stdin }
     sendEnding(
       await Promise.race([runProgram(sdk, program, request.limits.outputBytes), refused]),
       mounts,

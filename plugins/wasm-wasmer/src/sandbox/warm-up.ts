@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { runProgram } from './program.ts'
 import type { Sdk } from './sdk.ts'
 
@@ -7,7 +8,13 @@ const nothing = Buffer.from(
   'hex',
 )
 
-/** Lets the SDK start its threads before anybody waits for them. */
-export async function warmUp(sdk: Sdk): Promise<void> {
+/**
+ * Lets the SDK start its threads before anybody waits for them. It does so with the first program; where there is one
+ * already, that is it.
+ */
+export async function warmUp(sdk: Sdk, isNeeded: () => boolean): Promise<void> {
+  // What has arrived meanwhile is read first.
+  await setImmediate()
+  if (isNeeded()) return
   await runProgram(sdk, { module: nothing, args: [], env: {}, stdin: nothing.subarray(0, 0) }, 0)
 }

@@ -1,5 +1,5 @@
-import { OutOfMemory, Refusal } from './refusal.ts'
-import { type ModuleExport, type ModuleImport, webAssembly } from './web-assembly.ts'
+import { OutOfMemory, Refusal } from '../refusal.ts'
+import { type ModuleExport, type ModuleImport, webAssembly } from '../web-assembly.ts'
 
 /** Modules of imports that Wasmer has: WASI and WASIX. */
 const systems = ['wasi_snapshot_preview1', 'wasi_unstable', 'wasi', 'wasix_32v1', 'wasix_64v1']

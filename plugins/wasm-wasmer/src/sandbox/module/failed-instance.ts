@@ -1,6 +1,6 @@
+import { OutOfMemory, Refusal } from '../refusal.ts'
+import type { ModuleImport } from '../web-assembly.ts'
 import { unknownImport } from './program-check.ts'
-import { OutOfMemory, Refusal } from './refusal.ts'
-import type { ModuleImport } from './web-assembly.ts'
 
 /**
  * Why a module could not be instantiated, from the error that V8 threw.

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { importing, program } from './fixtures/programs.ts'
+import { wasmerStand } from './fixtures/wasmer-stand.ts'
+
+t.test('exit codes, and what is written before', async (t) => {
+  const stand = wasmerStand(t, { spares: 1 })
+  const exit = (code: number) =>
+    program('(call $proc_exit (i32.const 7))'.replace('7', String(code)), importing('proc_exit'))
+  t.equal((await stand.run(exit(0))).exitCode, 0)
+  t.equal((await stand.run(exit(45))).exitCode, 45)
+  t.equal((await stand.run(exit(255))).exitCode, 255)
+})
+
+t.test('traps are told, also of the start function', async (t) => {
+  const stand = wasmerStand(t, { spares: 1 })
+  const traps: readonly (readonly [string, RegExp])[] = [
+    [program('(unreachable)'), /^The program trapped: unreachable\.$/],
+    [program('(drop (i32.load (i32.const -1)))'), /trapped: memory access out of bounds/],
+    [program('(call $deep)', '', '(func $deep (call $deep) (call $deep))'), /trapped: Maximum call stack/],
+    [program('(nop)', '', '(func $first (unreachable)) (start $first)'), /trapped: unreachable/],
+  ]
+  for (const [text, message] of traps) {
+    await t.rejects(stand.run(text), { code: 'UNPROCESSABLE', message }, String(message))
+  }
+})
+
+t.test('what is no program is refused with the reason', async (t) => {
+  const stand = wasmerStand(t, { spares: 1 })
+  const wrong: readonly (readonly [string | Uint8Array, RegExp])[] = [
+    [Buffer.from('\0webc003'), /not valid WebAssembly: expected magic word/],
+    ['(module (memory (export "memory") 1))', /exports no function "_start"/],
+    ['(module (func (export "_start")))', /no memory/],
+    [program('(nop)', '(import "env" "foo" (func))'), /imports "env\.foo"/],
+    [
+      program('(nop)', '(import "wasi_snapshot_preview1" "foo" (func))'),
+      /imports "wasi_snapshot_preview1\.foo"/,
+    ],
+    [
+      program('(nop)', `${importing('fd_write')} (import "wasi_unstable" "bar" (func))`),
+      /"wasi_unstable\.bar"/,
+    ],
+  ]
+  for (const [text, message] of wrong) {
+    await t.rejects(stand.run(text), { code: 'VALIDATION_ERROR', message }, String(message))
+  }
+})
+
+t.test('a program need not read its input', async (t) => {
+  const stand = wasmerStand(t)
+  const stdin = new Uint8Array(8 * 2 ** 20)
+  t.match(await stand.run(program('(nop)'), { stdin }), { exitCode: 0, stdout: '' })
+})

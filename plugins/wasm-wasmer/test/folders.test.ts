@@ -1,0 +1,73 @@
+import t from 'tap'
+import { editor, filler } from './fixtures/editor.ts'
+import { createPerson } from './fixtures/program-node.ts'
+
+const notes = {
+  '/notes/in.txt': 'grüße',
+  '/notes/old.txt': 'old',
+  '/notes/gone.txt': 'gone',
+  '/notes/still/there.txt': 'there',
+  '/secret.txt': 'secret',
+}
+const writable = [{ path: '/notes', as: '/data', writable: true }]
+
+t.test('what a program changes in a writable folder is changed, and nothing else', async (t) => {
+  const ada = await createPerson(t)
+  await ada.store(notes)
+  const ended = { success: true, exitCode: 0, stdout: 'grüße', stderr: '' }
+  t.match(await ada.run(editor(), { folders: writable }), { status: 200, body: ended })
+  t.equal(await ada.read('/notes/deep/out.txt'), 'grüße')
+  t.equal(await ada.read('/notes/deep/new.txt'), 'old')
+  t.equal(await ada.read('/notes/old.txt'), null)
+  t.equal(await ada.read('/notes/gone.txt'), null)
+  t.equal(await ada.read('/notes/in.txt'), 'grüße')
+  t.equal(await ada.read('/notes/still/there.txt'), 'there')
+  t.equal(await ada.read('/secret.txt'), 'secret')
+})
+
+t.test('a program is told that it can not change a folder that it may only read', async (t) => {
+  const ada = await createPerson(t)
+  await ada.store(notes)
+  const { status, body } = await ada.run(editor(), { folders: [{ path: '/notes', as: '/data' }] })
+  t.match({ status, ...body }, { status: 200, success: false, stdout: 'grüße' })
+  t.equal(await ada.read('/notes/deep/out.txt'), null)
+  t.equal(await ada.read('/notes/old.txt'), 'old')
+})
+
+t.test('a program that traps or is stopped has changed nothing', async (t) => {
+  const ada = await createPerson(t)
+  await ada.store(notes)
+  const trap = await ada.run(editor('(unreachable)'), { folders: writable })
+  t.match(trap, {
+    status: 422,
+    body: { error: true, code: 'UNPROCESSABLE', message: /trapped: unreachable/ },
+  })
+  t.equal(await ada.read('/notes/old.txt'), 'old')
+  t.equal(await ada.read('/notes/deep/out.txt'), null)
+})
+
+t.test('folders are bounded, as they are copied in and as a program fills them', async (t) => {
+  const ada = await createPerson(t, { folderMB: 3, folderEntries: 5 })
+  await ada.store({ '/small/a': 'a', '/large/a': 'x'.repeat(4 * 2 ** 20) })
+  await ada.store(Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [`/many/${name}`, name])))
+  const refused = async (path: string) => {
+    const { status, body } = await ada.run(filler, { folders: [{ path, as: '/data', writable: true }] })
+    return { status, message: body.message }
+  }
+  t.match(await refused('/large'), { status: 422, message: /limit of 3 MiB/ })
+  t.match(await refused('/many'), { status: 422, message: /limit of 5 files and folders/ })
+  t.match(await refused('/small'), { status: 422, message: /limit of 3 MiB .* was reached/ })
+  t.equal(await ada.read('/small/filled'), null)
+})
+
+t.test('a folder can be at most places', async (t) => {
+  const ada = await createPerson(t)
+  await ada.store(notes)
+  for (const as of ['/workspace', '/workspace/in/here', '/tmp', '/notes', '/bin/mine', '/grüße und mehr']) {
+    t.equal((await ada.run(editor(), { folders: [{ path: '/notes', as }] })).status, 200, as)
+  }
+  for (const as of ['/', '/bin', '/dev']) {
+    const { status, body } = await ada.run(editor(), { folders: [{ path: '/notes', as }] })
+    t.match({ status, ...body }, { status: 400, message: /another place with "as"/ }, as)
+  }
+})

@@ -1,0 +1,126 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { childrenOf, processorMs, residentBytes, runs } from './fixtures/processes.ts'
+import {
+  connecting,
+  endlessLoop,
+  endlessOutput,
+  memoryEater,
+  program,
+  threadBomb,
+} from './fixtures/programs.ts'
+import { until } from './fixtures/until.ts'
+import { wasmerStand } from './fixtures/wasmer-stand.ts'
+
+const mebibyte = 2 ** 20
+
+t.test('a loop is gone soon after its limit, with its process', async (t) => {
+  const stand = wasmerStand(t)
+  await t.rejects(stand.run(endlessLoop, { timeoutMs: 300 }), {
+    code: 'UNPROCESSABLE',
+    message: 'The time limit of 300 ms was reached.',
+  })
+  await until(() => childrenOf().length === 0, 'the process is gone', 1000)
+})
+
+t.test('a start function that loops is stopped', async (t) => {
+  const text = program('(nop)', '', '(func $first (loop (br 0))) (start $first)')
+  await t.rejects(wasmerStand(t).run(text, { timeoutMs: 1000 }), { message: /time limit/ })
+})
+
+t.test('more than one stream counts together, and is stopped before the time limit', async (t) => {
+  await t.rejects(wasmerStand(t).run(endlessOutput, { outputBytes: 200 * 1024 }), {
+    code: 'UNPROCESSABLE',
+    message: 'The output limit of 200 KiB was reached.',
+  })
+})
+
+t.test('memory is bounded by the megabyte', async (t) => {
+  const stand = wasmerStand(t, { spares: 1 })
+  for (const size of [1, 40, 90]) {
+    t.equal((await stand.run(memoryEater, { memoryBytes: size * mebibyte })).exitCode, size)
+  }
+  const large = '(module (memory (export "memory") 100) (func (export "_start")))'
+  await t.rejects(stand.run(large, { memoryBytes: 4 * mebibyte }), {
+    code: 'UNPROCESSABLE',
+    message: 'The memory limit of 4 MiB was reached.',
+  })
+})
+
+t.test('threads without end are stopped, and stay within the memory', async (t) => {
+  const stand = wasmerStand(t)
+  let most = 0
+  let done = false
+  const bomb = stand.run(threadBomb, { timeoutMs: 3000 }).finally(() => {
+    done = true
+  })
+  const watch = async () => {
+    while (!done) {
+      for (const pid of childrenOf()) most = Math.max(most, residentBytes(pid))
+      await setTimeout(20)
+    }
+  }
+  await Promise.all([t.rejects(bomb, { code: 'UNPROCESSABLE' }), watch()])
+  t.ok(most < 600 * mebibyte, `it had ${Math.round(most / mebibyte)} MiB`)
+  await until(() => childrenOf().length === 0, 'the process is gone', 1000)
+})
+
+t.test('there is no network', async (t) => {
+  let connections = 0
+  const server = createServer(() => {
+    connections += 1
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  t.not((await wasmerStand(t).run(connecting(port))).exitCode, 0)
+  t.equal(connections, 0)
+})
+
+t.test('an aborted run ends with the reason, at once', async (t) => {
+  const stand = wasmerStand(t)
+  const controller = new AbortController()
+  const running = stand.run(endlessLoop, { signal: controller.signal, timeoutMs: 60_000 })
+  await until(() => childrenOf().some((pid) => processorMs(pid) > 0), 'there is a process')
+  const reason = new Error('left')
+  controller.abort(reason)
+  await t.rejects(running, reason)
+  await until(() => childrenOf().length === 0, 'the process is gone', 1000)
+})
+
+t.test('a process that is killed from outside is a 503, and the next one works', async (t) => {
+  const stand = wasmerStand(t)
+  const running = stand.run(endlessLoop, { timeoutMs: 60_000 })
+  await until(() => childrenOf().length === 1, 'there is a process')
+  for (const pid of childrenOf()) process.kill(pid, 'SIGKILL')
+  await t.rejects(running, { code: 'SERVICE_UNAVAILABLE', headers: { 'retry-after': '1' } })
+  t.equal((await stand.run(program('(nop)'))).exitCode, 0)
+})
+
+t.test('a stopping runtime ends what runs and what waits', async (t) => {
+  const stand = wasmerStand(t, { processes: 1 })
+  const all = [endlessLoop, endlessLoop].map((text) => stand.run(text, { timeoutMs: 60_000 }))
+  const ends = Promise.all(all.map((run) => t.rejects(run, { code: 'SERVICE_UNAVAILABLE' })))
+  await until(() => childrenOf().length === 1, 'there is a process')
+  const pids = childrenOf()
+  await stand.runtime.stop()
+  await ends
+  t.notOk(pids.some(runs))
+  await t.rejects(stand.run(program('(nop)')), { code: 'SERVICE_UNAVAILABLE' })
+})
+
+t.test('twenty at once are all answered, by no more processes than there may be', async (t) => {
+  const stand = wasmerStand(t, { processes: 3 })
+  let most = 0
+  const looking = setInterval(() => {
+    most = Math.max(most, childrenOf().length)
+  }, 20)
+  const runs = Array.from({ length: 20 }, () => stand.run(program('(nop)')))
+  t.strictSame(new Set((await Promise.all(runs)).map(({ exitCode }) => exitCode)), new Set([0]))
+  clearInterval(looking)
+  // One that has answered may still be ending.
+  t.ok(most <= 6, `there were ${most}`)
+})
