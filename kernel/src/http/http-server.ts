@@ -26,6 +26,7 @@ export class HttpServer {
   readonly #options: HttpServerOptions
   readonly #server: Server
   readonly #connections = new Connections()
+  #stalls: NodeJS.Timeout | undefined
 
   constructor(options: HttpServerOptions) {
     this.#options = options
@@ -41,7 +42,6 @@ export class HttpServer {
         method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket',
     })
     this.#server.maxConnections = options.maxConnections
-    this.#server.setTimeout(options.stallTimeoutMs)
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket))
     this.#server.on('request', (request, response) => this.#handle(request, response))
     // Whether the body is wanted at all is decided on the way to the route, which then asks for it.
@@ -66,12 +66,18 @@ export class HttpServer {
     this.#server.once('error', reject).listen({ host, port }, resolve)
     await promise
     this.#server.off('error', reject)
+    const { stallTimeoutMs } = this.#options
+    this.#stalls = setInterval(
+      () => this.#connections.limitStalls(stallTimeoutMs),
+      stallTimeoutMs / 8,
+    ).unref()
     return this.#server.address() as AddressInfo
   }
 
   /** Takes no more connections, lets requests finish for so long, then ends what is left. */
   async close(drainMs: number): Promise<void> {
     if (!this.#server.listening) return
+    clearInterval(this.#stalls)
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#server.close(() => resolve())
     const sweep = setInterval(() => this.#server.closeIdleConnections(), 20)
@@ -83,7 +89,7 @@ export class HttpServer {
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
-    this.#connections.began(request, response)
+    this.#connections.began(response)
     const problem = hostProblem(request)
     if (problem !== null) {
       answerDirectly(response, problem, this.#options.nextRequestId())
