@@ -155,9 +155,10 @@ function createAppFactory({
   nextRequestId,
 }: KernelCradle): KernelCradle['createApp'] {
   const { server, loader } = configuration.kernel
-  return (log) =>
+  return (log, onAdmitted) =>
     createApp({
       log,
+      ...(onAdmitted !== undefined && { onAdmitted }),
       nextRequestId,
       checkAccess,
       bodyLimit: server.bodyLimit,

@@ -2,6 +2,7 @@ import type { Log, NodeAddress, Plugin } from '@nodekeep/plugin-sdk'
 import type { Configuration } from '../configuration/index.ts'
 import type { Health } from '../health/health-report.ts'
 import type { App } from '../http/create-app.ts'
+import type { OnAdmitted } from '../http/platform.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import type { AccessCheck } from '../identity/access.ts'
 import type { Admission } from '../identity/admission.ts'
@@ -54,7 +55,7 @@ export interface KernelCradle extends KernelValues {
   readonly nodeAddress: NodeAddress
   readonly checkAccess: AccessCheck
   /** Makes a Fastify instance that logs as the given logger. */
-  readonly createApp: (log: Log) => Promise<App>
+  readonly createApp: (log: Log, onAdmitted?: OnAdmitted) => Promise<App>
   readonly health: Health
   /** The plugins, once they are loaded. */
   readonly records: { list: readonly PluginRecord[] }

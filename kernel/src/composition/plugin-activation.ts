@@ -23,7 +23,7 @@ export function createPluginActivation(
   const scope = pluginScope(container, record)
   const { configuration, registries, services, routeTable, createApp, pluginLog } = scope.cradle
   const contributions = new Contributions(registries, record.id)
-  const routes = new PluginRoutes(record, routeTable, () => createApp(pluginLog))
+  const routes = new PluginRoutes(record, routeTable, (onAdmitted) => createApp(pluginLog, onAdmitted))
   const { loader, server } = configuration.kernel
   const activation = new Activation({
     id: record.id,

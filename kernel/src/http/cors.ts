@@ -35,6 +35,6 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
 }
 
 /** Whether a request reached the route that @fastify/cors adds to every instance, and no other one. */
-export function isStrayPreflight({ method, routeOptions }: FastifyRequest): boolean {
-  return method === 'OPTIONS' && routeOptions.url === '*'
+export function isStrayPreflight(request: FastifyRequest): boolean {
+  return request.method === 'OPTIONS' && request.routeOptions.url === '*'
 }

@@ -1,14 +1,13 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import { collectRoutes } from './collect-routes.ts'
 import { type PlatformOptions, platform } from './platform.ts'
 import { RequestLog } from './request-log.ts'
-import { RequestLogger } from './request-logger.ts'
+import { logAs } from './request-logger.ts'
 import { type MountedRoute, routerOptions } from './route-table.ts'
 import { sendError } from './send-error.ts'
 import { createValidatorCompiler } from './validator.ts'
 
 export interface AppOptions extends PlatformOptions {
-  readonly log: FastifyBaseLogger
   readonly nextRequestId: () => string
   /** Bytes of a buffered body. */
   readonly bodyLimit: number
@@ -29,7 +28,6 @@ export async function createApp(options: AppOptions): Promise<App> {
   const instance = Fastify({
     // Fastify would make a child logger and listen to each answer's end for every request of a logger of its own.
     logger: false,
-    childLoggerFactory: (_none, bindings) => new RequestLogger(options.log, bindings),
     logController: new RequestLog(),
     genReqId: options.nextRequestId,
     requestIdHeader: false,
@@ -41,8 +39,10 @@ export async function createApp(options: AppOptions): Promise<App> {
       // Given here, Fastify doesn't load a compiler of its own. What it declares is the form of that one.
       compilersFactory: { buildValidator: () => compileValidator as never },
     },
-    frameworkErrors: (error, request, reply) =>
-      sendError(error, request, reply.header('x-request-id', request.id)),
+    frameworkErrors: (error, request, reply) => {
+      logAs(options.log, request, reply)
+      sendError(error, request, reply.header('x-request-id', request.id))
+    },
   }) as unknown as FastifyInstance
   instance.log = options.log
   const routes = collectRoutes(instance)

@@ -2,22 +2,29 @@ import cookie from '@fastify/cookie'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
 import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { type AccessCheck, tooMany } from '../identity/access.ts'
 import { addressGroup } from '../identity/failed-attempts.ts'
 import { announcesBody, watchBody } from './body-deadline.ts'
 import { allowOrigins, isStrayPreflight } from './cors.ts'
+import { logAs } from './request-logger.ts'
 import { pathOf, sendError } from './send-error.ts'
 import { giveUpBody } from './unread-body.ts'
 
+/** What is done with a request that was let in, before the hooks of a plugin's author. */
+export type OnAdmitted = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+
 export interface PlatformOptions {
+  /** Requests log as its children. */
+  readonly log: FastifyBaseLogger
   readonly checkAccess: AccessCheck
   readonly bodyTimeoutMs: number
   /** Origins of other sites whose pages may call the node; none when empty. */
   readonly corsOrigins: readonly string[]
   /** Whether each answer is logged, at the level `debug`. */
   readonly logsAnswers: boolean
+  readonly onAdmitted?: OnAdmitted
 }
 
 declare module 'fastify' {
@@ -38,13 +45,17 @@ const noHeaders = {
  * What every Fastify instance of the node shares: who may call, how errors look, cookies, request ids, limits.
  */
 export const platform = fastifyPlugin<PlatformOptions>(
-  async (app, { checkAccess, bodyTimeoutMs, corsOrigins, logsAnswers }) => {
+  async (app, { log, checkAccess, bodyTimeoutMs, corsOrigins, logsAnswers, onAdmitted }) => {
+    const begin = (request: FastifyRequest, reply: FastifyReply) => {
+      logAs(log, request, reply)
+      reply.header('x-request-id', request.id)
+    }
     await app.register(cookie, { hook: false })
     await app.register(sensible)
     if (corsOrigins.length > 0) {
       // @fastify/cors answers preflights before any later hook.
       app.addHook('onRequest', (request, reply, done) => {
-        reply.header('x-request-id', request.id)
+        begin(request, reply)
         done()
       })
       await allowOrigins(app, corsOrigins)
@@ -63,7 +74,7 @@ export const platform = fastifyPlugin<PlatformOptions>(
 
     app.addHook('onRequest', (request, reply, done) => {
       const { raw } = request
-      reply.header('x-request-id', request.id)
+      begin(request, reply)
       request.cookies = raw.headers.cookie === undefined ? noCookies : app.parseCookie(raw.headers.cookie)
       if (announcesBody(raw)) {
         reply.raw.once('finish', () => {
@@ -71,7 +82,13 @@ export const platform = fastifyPlugin<PlatformOptions>(
         })
       }
       if (request.is404 || isStrayPreflight(request)) done()
-      else checkAccess(request, reply, done)
+      else if (onAdmitted === undefined) checkAccess(request, reply, done)
+      else {
+        checkAccess(request, reply, (refused) => {
+          if (refused === undefined) onAdmitted(request, reply, done)
+          else done(refused)
+        })
+      }
     })
     app.addHook('preParsing', (request, reply, _payload, done) => {
       if (announcesBody(request.raw)) {

@@ -4,8 +4,8 @@ import { publicError } from '../errors/public-error.ts'
 import { answerDirectly } from '../http/direct-answer.ts'
 
 interface Answer {
-  readonly response: ServerResponse
-  readonly requestId: string
+  response: ServerResponse
+  requestId: string
 }
 
 /** The answers that one plugin is giving, and the connections that it has taken over. */
@@ -16,8 +16,14 @@ export class InFlight {
 
   add(response: ServerResponse, requestId: string): void {
     const { socket } = response.req
-    if (!this.#answers.has(socket)) socket.once('close', () => this.#answers.delete(socket))
-    this.#answers.set(socket, { response, requestId })
+    const answer = this.#answers.get(socket)
+    if (answer === undefined) {
+      this.#answers.set(socket, { response, requestId })
+      socket.once('close', () => this.#answers.delete(socket))
+    } else {
+      answer.response = response
+      answer.requestId = requestId
+    }
   }
 
   addSocket(socket: Duplex): void {
@@ -27,7 +33,9 @@ export class InFlight {
 
   /** Waits until all is answered, but not longer than the limit; what is left then is ended, with an error. */
   async settle(ms: number): Promise<void> {
-    const pending = [...this.#answers.values()].filter(({ response }) => !response.closed)
+    const pending = [...this.#answers.values()]
+      .filter(({ response }) => !response.closed)
+      .map((answer) => ({ ...answer }))
     const ends = [...pending.map(({ response }) => response), ...this.#sockets].map(closed)
     if (ends.length === 0) return
     const limit = setTimeout(() => {

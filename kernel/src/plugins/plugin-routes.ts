@@ -4,6 +4,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { announcesBody } from '../http/body-deadline.ts'
 import type { App } from '../http/create-app.ts'
+import type { OnAdmitted } from '../http/platform.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import { pathOf, sendPublicError } from '../http/send-error.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
@@ -24,7 +25,7 @@ interface Registration {
 export class PluginRoutes {
   readonly #accountable: Accountable
   readonly #table: RouteTable
-  readonly #createApp: () => Promise<App>
+  readonly #createApp: (onAdmitted: OnAdmitted) => Promise<App>
   readonly #registrations: Registration[] = []
   readonly #inFlight = new InFlight()
   #app: App | null = null
@@ -32,7 +33,11 @@ export class PluginRoutes {
   #loaded = false
   #settled = false
 
-  constructor(accountable: Accountable, table: RouteTable, createApp: () => Promise<App>) {
+  constructor(
+    accountable: Accountable,
+    table: RouteTable,
+    createApp: (onAdmitted: OnAdmitted) => Promise<App>,
+  ) {
     this.#accountable = accountable
     this.#table = table
     this.#createApp = createApp
@@ -54,7 +59,7 @@ export class PluginRoutes {
     if (this.#registrations.length === 0) return
     const late = `Its routes took longer than ${duration(timeoutMs)} to register (loader.setupTimeoutMs).`
     try {
-      const app = await this.#createApp()
+      const app = await this.#createApp(this.#admit)
       this.#app = app
       await this.#prepare(app.instance)
       for (const { register, options } of this.#registrations) {
@@ -109,18 +114,19 @@ export class PluginRoutes {
     if (app !== null) await app.instance.close()
   }
 
-  async #prepare(instance: FastifyInstance): Promise<void> {
-    instance.addHook('onRequest', (request, reply, done) => {
-      if (this.#settled) {
-        done(stopped())
-        return
-      }
-      this.#inFlight.add(reply.raw, request.id)
-      runAs(new RequestAccount(this.#accountable, request, reply), () => {
-        if (announcesBody(request.raw)) keepAccount(request.raw)
-        done()
-      })
+  readonly #admit: OnAdmitted = (request, reply, done) => {
+    if (this.#settled) {
+      done(stopped())
+      return
+    }
+    this.#inFlight.add(reply.raw, request.id)
+    runAs(new RequestAccount(this.#accountable, request, reply), () => {
+      if (announcesBody(request.raw)) keepAccount(request.raw)
+      done()
     })
+  }
+
+  async #prepare(instance: FastifyInstance): Promise<void> {
     // Only a plugin that calls `reply.callNotFound()` comes here.
     instance.setNotFoundHandler((request, reply) => {
       const path = pathOf(request)
