@@ -59,8 +59,7 @@ async function open({ node, context }: Scene, name: string, without: readonly st
   // Going to what is saved is an error.
   const shown = await page.goto(new URL(`/read?path=/${name}`, node.url).href).catch(() => null)
   const saved = shown === null ? ((await download)?.suggestedFilename() ?? null) : null
-  if (shown !== null && (await page.title()) === 'ran')
-    await page.waitForFunction("document.title !== 'ran'")
+  if (shown !== null && (await page.title()) === 'ran') await page.waitForFunction("document.title !== 'ran'")
   const title = await page.title()
   await page.close()
   return { title, saved, answered: answered.filter((path) => path !== '/read') }
