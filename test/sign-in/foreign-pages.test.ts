@@ -124,6 +124,9 @@ test('who carries the token in the header is no foreign page’s victim', async 
     t.equal((await send(node, 'POST', '/page', given)).statusCode, 200)
     t.equal((await send(node, 'GET', '/chat', { ...given, ...upgrade })).statusCode, 101)
   }
+  const other = await node.signIn()
+  const leaving = { authorization: `Bearer ${other.token}`, origin: 'app://client' }
+  t.equal((await send(node, 'POST', '/auth/logout', leaving)).statusCode, 200, 'and may sign out')
   const anonymous = await send(node, 'GET', '/chat', { ...upgrade, origin: node.url.origin })
   t.equal(anonymous.statusCode, 401, 'a WebSocket needs a user like any route')
   t.match(anonymous.headers['content-type'], /json/)

@@ -15,7 +15,7 @@ export type AccessCheck = (
 
 /**
  * Where people sign in. Each client may try so often; a foreign page could use up what its visitors have, unless it is
- * refused before that is counted.
+ * refused before that is counted. What carries a token in a header is no such page: browsers would ask first.
  */
 const signInPaths = '/auth/'
 
@@ -34,7 +34,7 @@ export function createAccessCheck(
   return (request, reply, done) => {
     const carried = tokenOf(request)
     const { config, url } = request.routeOptions
-    if (url?.startsWith(signInPaths) && !isSameOrigin(request.raw, origins)) {
+    if (carried?.by !== 'header' && url?.startsWith(signInPaths) && !isSameOrigin(request.raw, origins)) {
       done(new NodekeepError('FORBIDDEN', 'A page of another site must not sign in here.'))
       return
     }
