@@ -5,7 +5,7 @@ import { RequestLog } from './request-log.ts'
 import { logAs } from './request-logger.ts'
 import { type MountedRoute, routerOptions } from './route-table.ts'
 import { sendError } from './send-error.ts'
-import { createValidatorCompiler } from './validator.ts'
+import { createValidatorCompiler, type SharedSchemas } from './validator.ts'
 
 export interface AppOptions extends PlatformOptions {
   readonly nextRequestId: () => string
@@ -24,7 +24,6 @@ export interface App {
 
 /** Makes the Fastify instance of one plugin (or of the kernel itself) with what all instances share. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const compileValidator = createValidatorCompiler()
   const instance = Fastify({
     // Fastify would make a child logger and listen to each answer's end for every request of a logger of its own.
     logger: false,
@@ -36,8 +35,11 @@ export async function createApp(options: AppOptions): Promise<App> {
     pluginTimeout: options.loadTimeoutMs,
     routerOptions,
     schemaController: {
-      // Given here, Fastify doesn't load a compiler of its own. What it declares is the form of that one.
-      compilersFactory: { buildValidator: () => compileValidator as never },
+      // Given here, Fastify doesn't load a compiler of its own. What it declares is the form of that one. It asks for
+      // another whenever schemas to refer to were added.
+      compilersFactory: {
+        buildValidator: (shared: SharedSchemas) => createValidatorCompiler(shared) as never,
+      },
     },
     frameworkErrors: (error, request, reply) => {
       logAs(options.log, request, reply)
