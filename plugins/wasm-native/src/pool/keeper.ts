@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import type { Log } from '@nodekeep/plugin-sdk'
 
-/**
- * Kills at the end of its input what it was told to keep. A signal for the whole group is the node's to answer.
- * `echo` shows that it listens.
- */
+/** Kills at the end of its input what it was told to keep. A signal for the whole group is the node's to answer. */
 const script = `
 trap '' INT TERM HUP
 kept=
@@ -23,38 +21,55 @@ done
  * libuv puts children into a job that ends with their parent, so that there is nothing to do.
  */
 export class Keeper {
-  #shell: ChildProcess | undefined
   readonly #log: Log
+  readonly #kept = new Set<number>()
+  #shell: ChildProcess | null = null
+  #stopped = process.platform === 'win32'
 
   constructor(log: Log) {
     this.#log = log
   }
 
   keep(pid: number | undefined): void {
-    if (pid === undefined) return
-    this.#shell ??= this.#start()
-    this.#shell?.stdin?.write(`keep ${pid}\n`)
+    if (pid === undefined || this.#stopped) return
+    this.#kept.add(pid)
+    if (this.#shell === null) this.#start()
+    else this.#tell('keep', pid)
   }
 
   drop(pid: number | undefined): void {
-    if (pid === undefined) return
-    this.#shell?.stdin?.write(`drop ${pid}\n`)
+    if (pid !== undefined && this.#kept.delete(pid)) this.#tell('drop', pid)
   }
 
   /** Ends it. What it kept must have ended. */
-  stop(): void {
-    this.#shell?.stdin?.end()
-    this.#shell = undefined
+  async stop(): Promise<void> {
+    this.#stopped = true
+    const shell = this.#shell
+    if (shell === null) return
+    const ended = once(shell, 'exit')
+    shell.ref()
+    shell.stdin?.end()
+    await ended
   }
 
-  #start(): ChildProcess | undefined {
-    if (process.platform === 'win32') return undefined
+  #tell(change: 'keep' | 'drop', pid: number): void {
+    this.#shell?.stdin?.write(`${change} ${pid}\n`)
+  }
+
+  #start(): void {
     const shell = spawn('/bin/sh', ['-c', script], { cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'ignore'] })
-    shell.on('error', (error) =>
-      this.#log.warn({ err: error }, 'a function that loops may outlive a node that is killed'),
-    )
+    this.#shell = shell
     shell.stdin.on('error', () => {})
+    shell.on('error', (error) => {
+      this.#shell = null
+      this.#stopped = true
+      this.#log.warn({ err: error }, 'without /bin/sh, a function that loops outlives a node that is killed')
+    })
+    // Somebody ended it: the next sandbox brings another one.
+    shell.on('exit', () => {
+      this.#shell = null
+    })
     shell.unref()
-    return shell
+    for (const pid of this.#kept) this.#tell('keep', pid)
   }
 }

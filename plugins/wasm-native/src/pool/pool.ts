@@ -23,6 +23,8 @@ export interface PoolSettings {
 const slowMs = 5
 /** Processes that are kept free of runs which are known to take long. */
 const kept = 2
+/** After so many sandboxes that could not be started, those who wait for one are refused. */
+const mostStarts = 3
 
 /** The sandboxes, and the runs that wait for one. */
 export class Pool {
@@ -33,6 +35,8 @@ export class Pool {
   readonly #watch: Watch
   readonly #events: SandboxEvents
   #line: Run[] = []
+  /** How many sandboxes in a row could not be started. */
+  #failedStarts = 0
   #stopping: PromiseWithResolvers<void> | null = null
 
   constructor(settings: PoolSettings) {
@@ -44,7 +48,10 @@ export class Pool {
       unneeded: (sandbox) => sandbox.end(),
     })
     this.#events = {
-      ready: () => this.#drain(),
+      ready: () => {
+        this.#failedStarts = 0
+        this.#drain()
+      },
       answered: (sandbox, step, ms) => this.#answered(sandbox, step, ms),
       returned: (runs) => this.#again(runs),
       ended: (sandbox) => this.#ended(sandbox),
@@ -76,7 +83,7 @@ export class Pool {
     for (const sandbox of this.#sandboxes) sandbox.end()
     if (this.#sandboxes.size > 0) await this.#stopping.promise
     this.#watch.stop()
-    this.#keeper.stop()
+    await this.#keeper.stop()
   }
 
   #place(run: Run): boolean {
@@ -189,15 +196,18 @@ export class Pool {
       else head.run.deaths += 1
       if (head.run.deaths > 1) head.run.reject(sandboxDied(exit))
     }
-    if (!sandbox.ready) this.#giveUp(sandbox)
+    if (!sandbox.ready) this.#failedStart(sandbox)
     if (this.#sandboxes.size === 0) this.#stopping?.resolve()
     this.#again(diedWith(sandbox))
   }
 
-  /** Lets nobody wait for a sandbox when one could not be started. */
-  #giveUp({ process: { exit, complaint } }: Sandbox): void {
+  /** Lets nobody wait any longer for a sandbox when none can be started. */
+  #failedStart({ process: { exit, complaint } }: Sandbox): void {
     if (this.#stopping !== null) return
+    this.#failedStarts += 1
     this.#settings.log.error({ exit, complaint }, 'a sandbox could not be started')
+    if (this.#failedStarts < mostStarts) return
+    this.#failedStarts = 0
     for (const run of this.#line.splice(0)) run.reject(sandboxDied(exit))
   }
 }

@@ -6,6 +6,8 @@ import type { Step } from './step.ts'
 
 /** How often sandboxes at work are looked at, in milliseconds. */
 const everyMs = 10
+/** A sandbox that needs longer to start never will. */
+const longestStartMs = 30_000
 /** After so long a sandbox has given back what it does not need. */
 const settlingMs = 50
 /** A run that has had the processor for so long holds others up. */
@@ -73,7 +75,7 @@ export class Watch {
 
   #inspectIdle(sandbox: Sandbox, now: number): void {
     const idleMs = now - sandbox.usedAt
-    if (idleMs >= this.#idleMs) this.#events.unneeded(sandbox)
+    if (idleMs >= (sandbox.ready ? this.#idleMs : longestStartMs)) this.#events.unneeded(sandbox)
     if (sandbox.weighed || idleMs < settlingMs) return
     sandbox.weighed = true
     if (isBloated(sandbox)) this.#events.unneeded(sandbox)

@@ -49,7 +49,7 @@ function safeInteger(value: WasmNumber): WasmNumber {
 
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Aborted) return trap(`abort: ${error.message}`)
-  if (error instanceof RuntimeError) return trap(error.message)
+  if (error instanceof RuntimeError) return trap(error.message.replace(/^WebAssembly\.Instance\(\): /, ''))
   if (error instanceof Exception) return trap('it threw an exception that nothing caught')
   const reason = error instanceof Error ? error.message : 'unknown reason'
   // Of the stack, and of memory that could not be had.

@@ -1,0 +1,60 @@
+import { test } from 'tap'
+import { moduleOf, nativeStand } from './fixtures/native-stand.ts'
+import { sandboxesOf } from './fixtures/processes.ts'
+import { wat } from './fixtures/wat.ts'
+
+/** A module whose function `f` gives a number. */
+async function giving(number: number) {
+  return moduleOf(await wat(`(module (func (export "f") (result i32) (i32.const ${number})))`))
+}
+
+test('the bytes of a module are asked for once, however many call it at the same time', async (t) => {
+  const stand = nativeStand(t)
+  const module = await giving(1)
+  const results = await Promise.all(Array.from({ length: 50 }, () => stand.call(module, 'f')))
+  t.strictSame(
+    results,
+    results.map(() => [1]),
+  )
+  await stand.exports(module)
+  t.equal(module.asked(), 1)
+})
+
+test('what was not used for the longest time makes room', async (t) => {
+  const stand = nativeStand(t, { processes: 3, cachedModules: 2 })
+  const modules = await Promise.all([1, 2, 3, 4, 5, 6, 7].map(giving))
+  for (let round = 0; round < 3; round += 1) {
+    for (const [index, module] of modules.entries()) t.strictSame(await stand.call(module, 'f'), [index + 1])
+  }
+  const [first] = modules
+  for (let round = 0; round < 3; round += 1) t.strictSame(await stand.call(first ?? '', 'f'), [1])
+  const kept = (first?.asked() ?? 0) - 3
+  t.ok(kept <= 1, 'a module that is used again and again stays')
+})
+
+test('a module that is no good is not asked for again and again', async (t) => {
+  const stand = nativeStand(t)
+  const module = moduleOf(Buffer.from('no module'))
+  for (let round = 0; round < 5; round += 1) {
+    await t.rejects(stand.call(module, 'f'), { code: 'VALIDATION_ERROR' })
+  }
+  t.equal(module.asked(), 1)
+})
+
+test('runs with other memory limits have sandboxes of their own', async (t) => {
+  const stand = nativeStand(t, { processes: 3 })
+  const grow = `(module (memory 1) (func (export "f") (result i32)
+    (loop (br_if 0 (i32.ne (i32.const -1) (memory.grow (i32.const 1))))) (memory.size)))`
+  for (const mebibytes of [1, 4, 2, 8, 1]) {
+    t.strictSame(await stand.call(grow, 'f', [], { memoryBytes: mebibytes * 2 ** 20 }), [mebibytes * 16])
+  }
+  t.ok(sandboxesOf().length <= 3)
+})
+
+test('functions that touch much memory one after the other stay within bounds', async (t) => {
+  const stand = nativeStand(t)
+  const touch = `(module (memory 400) (func (export "f") (result i32)
+    (memory.fill (i32.const 0) (i32.const 1) (i32.const 26214400)) (i32.load (i32.const 26214396))))`
+  for (let round = 0; round < 30; round += 1) t.strictSame(await stand.call(touch, 'f'), [0x01010101])
+  t.same(stand.warnings, [], 'what earlier ones left is no reason to end a later one')
+})
