@@ -64,8 +64,8 @@ export function textChecks(check: AiCheck): void {
   })
 
   check('many chats at once do not mix', async (subject) => {
-    const texts = Array.from({ length: 12 }, (_, chat) =>
-      Array.from({ length: 20 }, (_, piece) => `${chat}:${piece} `),
+    const texts = Array.from({ length: 8 }, (_, chat) =>
+      Array.from({ length: 8 }, (_, piece) => `${chat}:${piece} `),
     )
     const chats: Promise<Heard>[] = []
     for (const [index, text] of texts.entries()) {
