@@ -36,7 +36,10 @@ export interface StorageReadOptions {
   readonly signal?: AbortSignal
 }
 
-/** What a write is about to make visible: all bytes are stored durably, but not under their path yet. */
+/**
+ * What a write is about to make visible: all bytes are there, but not under their path yet. They may still be on the way
+ * to where they survive the loss of power; the last step waits for that.
+ */
 export interface StorageStaged {
   /** The revision that the file will have. */
   readonly revision: string

@@ -36,6 +36,7 @@ export function createFilesService(parts: FilesServiceParts): FilesService {
         place: (path) => mounts.place(uuid, path),
         mountOf: (path) => mounts.pointOf(path),
         lock: (paths, signal) => locks.acquire(uuid, paths, signal),
+        tryLock: (paths) => locks.tryAcquire(uuid, paths),
       })
     },
   }

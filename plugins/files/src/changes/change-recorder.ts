@@ -12,8 +12,8 @@ export interface RecorderParts {
 
 /** A change that the journal has as begun. */
 export interface BegunChange {
-  /** It took place. */
-  commit(): Promise<void>
+  /** It took place. Whoever looks at the journal sees that from now on. */
+  commit(): void
   /** Its step failed. That may have been after it took effect, so the storage is asked. */
   settle(): Promise<void>
 }
@@ -45,23 +45,20 @@ export class ChangeRecorder {
       await change.settle()
       throw error
     }
-    await change.commit()
+    change.commit()
     return result
   }
 
-  async #commit(intent: ChangeIntent, change: PendingChange): Promise<void> {
-    try {
-      await change.commit()
-    } catch (error) {
-      this.#parts.postpone({ ...intent, seq: change.seq }, error)
-      throw error
-    }
-    this.#parts.announce(intent.userUuid, change.seq)
+  #commit(intent: ChangeIntent, change: PendingChange): void {
+    change.commit().then(
+      () => this.#parts.announce(intent.userUuid, change.seq),
+      (error: unknown) => this.#parts.postpone({ ...intent, seq: change.seq }, error),
+    )
   }
 
   async #settle(intent: ChangeIntent, change: PendingChange): Promise<void> {
     try {
-      if (await this.#parts.hasHappened(intent)) await this.#commit(intent, change)
+      if (await this.#parts.hasHappened(intent)) this.#commit(intent, change)
       else await change.discard()
     } catch (error) {
       this.#parts.postpone({ ...intent, seq: change.seq }, error)

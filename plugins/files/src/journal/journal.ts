@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
+import { Ends } from './ends.ts'
 import { JournalReader } from './journal-reader.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { RememberedDates } from './remembered-dates.ts'
@@ -24,7 +25,10 @@ export interface ChangeIntent {
   readonly longest?: number
 }
 
-/** An intent that survives a crash from now on. Readers wait for its end before they get any later change. */
+/**
+ * An intent that survives a crash from now on. Readers wait for its end before they get any later change. Ends can be
+ * read from the call on: who reads waits for them, so that who makes changes need not.
+ */
 export interface PendingChange {
   readonly seq: number
   /** Says that the change happened. */
@@ -89,26 +93,40 @@ export async function openJournal(file: string, options: JournalOptions = {}): P
   const dates = new RememberedDates(reader)
   const forget = () => dates.forget()
 
-  const resolve: Journal['resolve'] = async (seq, outcome) => {
-    await writer.call({ kind: 'resolve', seq, outcome }).finally(forget)
-  }
+  const ends = new Ends((request) => writer.call(request).finally(forget))
+
   return {
     epoch: reader.epoch(),
-    head: async (userUuid) => reader.head(userUuid),
+    async head(userUuid) {
+      await ends.readable(userUuid)
+      return reader.head(userUuid)
+    },
     async read(userUuid, after, limit = 1000) {
+      await ends.readable(userUuid)
       const changes = reader.read(userUuid, after, limit)
       // Reading is synchronous: who goes through many pages lets others have their turn in between.
       await setImmediate()
       return changes
     },
     pending: async () => reader.pending(),
-    createdOf: async (userUuid, path, revision) => dates.of(userUuid, path, revision),
-    createdIn: async (userUuid, folder) => reader.createdIn(userUuid, folder),
+    async createdOf(userUuid, path, revision) {
+      const open = ends.readable(userUuid)
+      if (open !== null) await open
+      return dates.of(userUuid, path, revision)
+    },
+    async createdIn(userUuid, folder) {
+      await ends.readable(userUuid)
+      return reader.createdIn(userUuid, folder)
+    },
     longestOf: async (userUuid) => reader.longestOf(userUuid),
-    resolve,
+    async resolve(seq, outcome) {
+      await writer.call({ kind: 'resolve', seq, outcome }).finally(forget)
+    },
     async begin(intent) {
+      ends.send()
       const seq = await writer.call({ kind: 'begin', intent })
-      return { seq, commit: () => resolve(seq, 'commit'), discard: () => resolve(seq, 'discard') }
+      const end = (outcome: 'commit' | 'discard') => ends.add(intent.userUuid, seq, outcome)
+      return { seq, commit: () => end('commit'), discard: () => end('discard') }
     },
     async erase(userUuid) {
       await writer.call({ kind: 'erase', userUuid }).finally(forget)
@@ -118,6 +136,7 @@ export async function openJournal(file: string, options: JournalOptions = {}): P
     },
     async close() {
       forget()
+      ends.send()
       reader.close()
       await writer.close()
     },

@@ -29,16 +29,12 @@ export class PathLocks {
    */
   async acquire(paths: readonly string[], signal?: AbortSignal): Promise<Release> {
     signal?.throwIfAborted()
+    const free = this.tryAcquire(paths)
+    if (free !== null) return free
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const claim: Claim = { paths, grant: resolve, held: false }
-    const release = () => {
-      if (this.#claims.delete(claim)) this.#serve(claim)
-    }
+    const release = this.#releaseOf(claim)
     this.#claims.add(claim)
-    if (this.#isNext(claim)) {
-      claim.held = true
-      return release
-    }
     const leave = () => {
       if (claim.held) return
       release()
@@ -47,6 +43,20 @@ export class PathLocks {
     signal?.addEventListener('abort', leave, { once: true })
     await promise.finally(() => signal?.removeEventListener('abort', leave))
     return release
+  }
+
+  /** The same without a wait: null when somebody else holds or waits for one of them. */
+  tryAcquire(paths: readonly string[]): Release | null {
+    const claim: Claim = { paths, grant: () => {}, held: true }
+    if (!this.#isNext(claim)) return null
+    this.#claims.add(claim)
+    return this.#releaseOf(claim)
+  }
+
+  #releaseOf(claim: Claim): Release {
+    return () => {
+      if (this.#claims.delete(claim)) this.#serve(claim)
+    }
   }
 
   #serve(gone: Claim): void {

@@ -6,20 +6,34 @@ export class UserLocks {
 
   /** Locks paths of a user. See {@link PathLocks.acquire}. */
   async acquire(userUuid: string, paths: readonly string[], signal?: AbortSignal): Promise<Release> {
-    const locks = this.#users.get(userUuid) ?? new PathLocks()
-    this.#users.set(userUuid, locks)
-    const forget = () => {
-      if (locks.isFree && this.#users.get(userUuid) === locks) this.#users.delete(userUuid)
-    }
+    const locks = this.#of(userUuid)
     try {
       const release = await locks.acquire(paths, signal)
-      return () => {
-        release()
-        forget()
-      }
+      return () => this.#release(userUuid, locks, release)
     } catch (error) {
-      forget()
+      this.#release(userUuid, locks)
       throw error
     }
+  }
+
+  /** The same without a wait. See {@link PathLocks.tryAcquire}. */
+  tryAcquire(userUuid: string, paths: readonly string[]): Release | null {
+    const locks = this.#of(userUuid)
+    const release = locks.tryAcquire(paths)
+    return release && (() => this.#release(userUuid, locks, release))
+  }
+
+  #of(userUuid: string): PathLocks {
+    let locks = this.#users.get(userUuid)
+    if (locks === undefined) {
+      locks = new PathLocks()
+      this.#users.set(userUuid, locks)
+    }
+    return locks
+  }
+
+  #release(userUuid: string, locks: PathLocks, release?: Release): void {
+    release?.()
+    if (locks.isFree && this.#users.get(userUuid) === locks) this.#users.delete(userUuid)
   }
 }

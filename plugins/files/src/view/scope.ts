@@ -20,4 +20,6 @@ export interface Scope {
   mountOf(path: UserPath): UserPath
   /** Keeps others from changing what is at the paths and below them. */
   lock(paths: readonly UserPath[], signal?: AbortSignal): Promise<Release>
+  /** The same without a wait: null when somebody else is there. */
+  tryLock(paths: readonly UserPath[]): Release | null
 }

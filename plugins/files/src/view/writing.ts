@@ -21,24 +21,31 @@ export async function write(
   const { maxFileSize } = scope
   if (scope.mounts.holdsMount(path)) throw isMount(path)
   if (options.size !== undefined && options.size > maxFileSize) throw fileTooLarge(maxFileSize)
-  const ended = new AbortController()
-  const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal
-  let release: Release | undefined
+  let ended: AbortController | undefined
+  let isOver = false
+  let release: Release | null = null
   const lock = async () => {
-    const mine = await scope.lock([path], signal)
-    if (ended.signal.aborted) mine()
+    if (isOver) throw over
+    release = scope.tryLock([path])
+    if (release !== null) return
+    // Made for those who have to wait only: it takes longer than the checks of a path.
+    ended = new AbortController()
+    const signals = [ended.signal, ...(options.signal ? [options.signal] : [])]
+    const mine = await scope.lock([path], AbortSignal.any(signals))
+    if (isOver) mine()
     else release = mine
   }
   try {
     return await writeLocked(scope, path, limited(content, maxFileSize, lock), options)
   } finally {
     // Nobody takes what the lock gives once the backend has stopped waiting for the end of the content.
-    ended.abort(over)
-    release?.()
+    isOver = true
+    ended?.abort(over)
+    ;(release as Release | null)?.()
   }
 }
 
-/** One for all, since nobody sees it, and making one for each small file takes longer than its path's checks. */
+/** One for all, since nobody sees it. */
 const over = new Error('The write is over.')
 
 /**
@@ -69,7 +76,7 @@ export async function writeLocked(
       throw error
     },
   )
-  await change?.commit()
+  change?.commit()
   return { ...entry, name: nameOf(path), path, created: created ?? entry.created }
 }
 

@@ -36,6 +36,20 @@ test('the date counts from the commit on', async (t) => {
   t.strictSame(await journal.createdOf(ada, '/a', '1'), born)
 })
 
+test('who reads sees every end that was said before, also those that nobody waited for', async (t) => {
+  const ada = randomUUID()
+  for (let round = 1; round <= 20; round += 1) {
+    const intent = { userUuid: ada, op: 'write', path: `/${round}`, revision: '1', created: born } as const
+    const { seq, commit } = await journal.begin(intent)
+    const ended = commit()
+    if (round % 3 === 0) t.equal(await journal.head(ada), seq)
+    if (round % 3 === 1) t.strictSame(await journal.createdOf(ada, `/${round}`, '1'), born)
+    if (round % 3 === 2) t.equal((await journal.read(ada, 0)).at(-1)?.seq, seq)
+    await ended
+  }
+  t.equal((await journal.createdIn(ada, '/')).size, 20)
+})
+
 test('a new file in an old place begins anew', async (t) => {
   const ada = randomUUID()
   await overwrite(ada, '/a')

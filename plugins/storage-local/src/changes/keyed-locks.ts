@@ -22,6 +22,8 @@ export function createKeyedLocks(): KeyedLocks {
 
   return {
     hold(keys, run) {
+      const [only, ...others] = keys
+      if (only !== undefined && others.length === 0) return holdOne(only, run)
       // Always in the same order, so that two never wait for each other.
       const ordered = [...new Set(keys)].sort()
       return ordered.reduceRight<typeof run>((inner, key) => () => holdOne(key, inner), run)()

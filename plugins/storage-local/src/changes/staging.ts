@@ -36,13 +36,21 @@ export interface Incoming {
 /** With less room than this, a write waits for removals under way to give back theirs. In bytes. */
 const SPARE = 256 * 1024 * 1024
 
-/** A new file in the side folder: whole, and on the disk. */
+/** Up to this size a file is synced while others note what is about to happen with it, in bytes. */
+const SYNC_ASIDE = 64 * 1024
+
+/** A new file in the side folder. It is whole. */
 export interface StagedFile {
   readonly name: string
   readonly stats: BigIntStats
+  /** Resolves when the file is on the disk; to be waited for in any case. */
+  readonly durable: Promise<void>
 }
 
-/** Receives a stream into the side folder. When that fails, nothing stays. */
+/**
+ * Receives a stream into the side folder. When that fails, nothing stays. Large files are on the disk when this
+ * resolves; small ones may not be yet.
+ */
 export async function stage(store: Store, incoming: Incoming): Promise<StagedFile> {
   const { disk, side } = store
   await makeRoom(store, incoming.size)
@@ -51,14 +59,21 @@ export async function stage(store: Store, incoming: Incoming): Promise<StagedFil
   try {
     await receive(disk, fd, incoming)
     disk.touchSync(fd, nextTime())
-    await disk.fdatasync(fd)
     const stats = disk.fstatSync(fd)
-    disk.closeSync(fd)
-    return { name, stats }
+    if (stats.size > SYNC_ASIDE) await disk.fdatasync(fd)
+    return { name, stats, durable: finish(disk, fd, stats.size > SYNC_ASIDE) }
   } catch (error) {
     disk.closeSync(fd)
     await disk.unlink(side.at(name)).catch(() => {})
     throw error
+  }
+}
+
+async function finish(disk: Disk, fd: number, isSynced: boolean): Promise<void> {
+  try {
+    if (!isSynced) await disk.fdatasync(fd)
+  } finally {
+    disk.closeSync(fd)
   }
 }
 

@@ -34,10 +34,13 @@ export async function writeFile(store: Store, writing: Writing): Promise<Storage
     await lookFirst(store, names, options)
   }
   const staged = await stage(store, { content, size, freeChunks, signals })
+  // Its failure counts before the last step.
+  staged.durable.catch(() => {})
   try {
     for (const signal of signals) signal.throwIfAborted()
     await store.locks.hold([names.join('/')], () => change(() => commit(store, names, staged, options)))
   } catch (error) {
+    await staged.durable.catch(() => {})
     await store.disk.unlink(store.side.at(staged.name)).catch(() => {})
     throw error
   }
@@ -68,9 +71,9 @@ async function commit(
   const name = names.at(-1) ?? ''
   const from = side.at(staged.name)
   let announced: Promise<void> | undefined
-  const announce = (found: Found | null) => {
+  const announce = async (found: Found | null) => {
     announced ??= announcing(staged, found && entryOf(name, found.stats), options)
-    return announced
+    await Promise.all([announced, staged.durable])
   }
   await persist(async () => {
     const reached = await walk(disk, root, parents)

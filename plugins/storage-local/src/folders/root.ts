@@ -14,6 +14,8 @@ export interface Root extends Folder {
 interface Kept {
   readonly folder: Folder
   readonly since: number
+  /** The moment in which the system was asked last where it is. */
+  seen: object
   users: number
 }
 
@@ -24,6 +26,7 @@ interface Kept {
  */
 export function createRoot(disk: Disk, root: Folder): Root {
   const kept = new Map<string, Kept>()
+  const moment = currentMoment()
   const prefix = root.path === '/' ? '/' : `${root.path}/`
   let timer: NodeJS.Timeout | undefined
 
@@ -62,8 +65,15 @@ export function createRoot(disk: Disk, root: Folder): Root {
     timer = undefined
   }
 
-  function isThere({ folder, since }: Kept): boolean {
-    return Date.now() - since < KEPT_MS && disk.readlinkSync(`/proc/self/fd/${folder.fd}`) === folder.path
+  /** One answer of the system is good for all who ask in the same turn: between them nothing else could be done either. */
+  function isThere(entry: Kept): boolean {
+    const { folder, since, seen } = entry
+    const now = moment()
+    if (seen === now) return true
+    if (Date.now() - since >= KEPT_MS || disk.readlinkSync(`/proc/self/fd/${folder.fd}`) !== folder.path)
+      return false
+    entry.seen = now
+    return true
   }
 
   return {
@@ -73,7 +83,7 @@ export function createRoot(disk: Disk, root: Folder): Root {
       if (known !== undefined && isThere(known)) return lend(known)
       const folder = await openDirectly(disk, root, names)
       if (folder === null) return null
-      const entry = { folder, since: Date.now(), users: 0 }
+      const entry = { folder, since: Date.now(), seen: moment(), users: 0 }
       keep(entry)
       return lend(entry)
     },
@@ -82,5 +92,20 @@ export function createRoot(disk: Disk, root: Folder): Root {
       dropOld()
       root.close()
     },
+  }
+}
+
+/** Gives the same object to all who ask in one turn of the event loop. */
+function currentMoment(): () => object {
+  let moment: object | null = null
+  const end = () => {
+    moment = null
+  }
+  return () => {
+    if (moment === null) {
+      moment = {}
+      setImmediate(end)
+    }
+    return moment
   }
 }
