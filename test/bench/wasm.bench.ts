@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { root } from '../run/command.ts'
+import type { Bench } from './bench.ts'
+import { setUpWasmStand, type WasmStand } from './fixtures/wasm-stand.ts'
+import { loadHttp } from './http-load.ts'
+import { startServer } from './process.ts'
+
+const add = { filepath: '/add.wasm', function: 'add', args: [19, 23] }
+/** `wasm.timeoutMs` of the node. */
+const limitMs = 500
+
+function load({ url, headers }: Pick<WasmStand, 'url' | 'headers'>) {
+  return loadHttp({
+    url: new URL('/api/wasm/execute-file', url),
+    method: 'POST',
+    headers,
+    body: JSON.stringify(add),
+  })
+}
+
+const warm: Bench = {
+  name: 'wasm: execute-file of a warm add, against a bare Fastify',
+  unit: 'requests/s',
+  better: 'more',
+  goal: { ratio: 0.4 },
+  async setUp() {
+    const stand = await setUpWasmStand()
+    const bare = await startServer(join(root, 'test/bench/fixtures/wasm-bare.ts'))
+    await stand.call('add.wasm', add)
+    return {
+      ours: async () => (await load(stand)).requestsPerSecond,
+      baseline: async () => (await load({ url: bare.url, headers: stand.headers })).requestsPerSecond,
+      async tearDown() {
+        await stand.tearDown()
+        await bare.stop()
+      },
+    }
+  },
+}
+
+const latency: Bench = {
+  name: 'wasm: execute-file of a warm add, p99 with 32 connections',
+  unit: 'ms',
+  better: 'less',
+  goal: { ours: 10 },
+  async setUp() {
+    const stand = await setUpWasmStand()
+    await stand.call('add.wasm', add)
+    return { ours: async () => (await load(stand)).p99Ms, tearDown: stand.tearDown }
+  },
+}
+
+const cold: Bench = {
+  name: 'wasm: first call of a module of 1 MB',
+  unit: 'ms',
+  better: 'less',
+  goal: { ours: 100 },
+  rounds: 9,
+  async setUp() {
+    const stand = await setUpWasmStand()
+    let count = 0
+    return {
+      async ours() {
+        count += 1
+        const name = `${count}.wasm`
+        await stand.store(name, 2 ** 20)
+        const { ms, status } = await stand.call(name, { ...add, filepath: `/${name}` })
+        if (status !== 200) throw new Error(`The call was answered with ${status}.`)
+        return ms
+      },
+      tearDown: stand.tearDown,
+    }
+  },
+}
+
+const overrun: Bench = {
+  name: 'wasm: a hostile loop runs on after its limit',
+  unit: 'ms',
+  better: 'less',
+  goal: { ours: 50 },
+  async setUp() {
+    const stand = await setUpWasmStand()
+    await stand.call('add.wasm', add)
+    return {
+      async ours() {
+        const { ms, status } = await stand.call('add.wasm', { ...add, function: 'loop', args: [] })
+        if (status !== 422) throw new Error(`The call was answered with ${status}.`)
+        return ms - limitMs
+      },
+      tearDown: stand.tearDown,
+    }
+  },
+}
+
+export default [warm, latency, cold, overrun] satisfies Bench[]
