@@ -3,6 +3,7 @@ import type { RunRequest } from '../protocol/messages.ts'
 import { runtimeStopped } from './failures.ts'
 import { Run, type RunResult } from './run.ts'
 import { Sandbox } from './sandbox.ts'
+import type { SandboxPurpose } from './spawn-sandbox.ts'
 
 /** Bounds of a pool. */
 export interface PoolSettings {
@@ -57,7 +58,7 @@ export class Pool {
 
   #take(memoryBytes: number): Sandbox {
     const spares = [...this.#spares].filter((spare) => spare.memoryBytes === memoryBytes)
-    const sandbox = spares.find(({ isReady }) => isReady) ?? spares[0] ?? this.#start(memoryBytes)
+    const sandbox = spares.find(({ isReady }) => isReady) ?? spares[0] ?? this.#start(memoryBytes, 'run')
     this.#spares.delete(sandbox)
     return sandbox
   }
@@ -67,7 +68,7 @@ export class Pool {
     clearTimeout(this.#idle)
     const { spares } = this.#settings
     for (const spare of this.#spares) if (spare.memoryBytes !== memoryBytes) this.#drop(spare)
-    while (this.#spares.size < spares) this.#spares.add(this.#start(memoryBytes))
+    while (this.#spares.size < spares) this.#spares.add(this.#start(memoryBytes, 'spare'))
   }
 
   #endSparesLater(): void {
@@ -84,8 +85,8 @@ export class Pool {
     spare.kill()
   }
 
-  #start(memoryBytes: number): Sandbox {
-    const sandbox = new Sandbox(memoryBytes)
+  #start(memoryBytes: number, purpose: SandboxPurpose): Sandbox {
+    const sandbox = new Sandbox(memoryBytes, purpose)
     this.#sandboxes.add(sandbox)
     sandbox.once('ended', () => {
       this.#sandboxes.delete(sandbox)

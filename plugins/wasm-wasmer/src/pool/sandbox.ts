@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { type Frame, FrameCollector, frameHead } from '../protocol/frame.ts'
 import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
 import { processorMs, residentBytes, yieldToOthers } from './process-figures.ts'
-import { type SandboxChild, spawnSandbox } from './spawn-sandbox.ts'
+import { type SandboxChild, type SandboxPurpose, spawnSandbox } from './spawn-sandbox.ts'
 
 /** Characters of what a process complains on its standard error that are kept: the end says why it died. */
 const keptComplaint = 4096
@@ -29,10 +29,10 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
   #readyMs = 0
   readonly #frames = new FrameCollector()
 
-  constructor(memoryBytes: number) {
+  constructor(memoryBytes: number, purpose: SandboxPurpose) {
     super()
     this.memoryBytes = memoryBytes
-    this.#child = spawnSandbox(memoryBytes)
+    this.#child = spawnSandbox(memoryBytes, purpose)
     this.#frames.largest = longestGreeting
     this.#listen()
   }

@@ -10,6 +10,9 @@ export interface SandboxChild extends ChildProcess {
   readonly stderr: Readable
 }
 
+/** What a sandbox is started for: a run that waits, or one that may come. For that it makes itself warm first. */
+export type SandboxPurpose = 'run' | 'spare'
+
 const mebibyte = 2 ** 20
 const pageBytes = 65_536
 /** Bytes of a function's place in a table. */
@@ -28,7 +31,7 @@ const confine = 'ulimit -c 0; ulimit -f 0; ulimit -n 256; exec env -i "$@"'
  * Starts a sandbox: an empty environment, and no rights but to read its own files and the SDK's, and to have threads.
  * Where there is a shell, the system's bounds come on top.
  */
-export function spawnSandbox(memoryBytes: number): SandboxChild {
+export function spawnSandbox(memoryBytes: number, purpose: SandboxPurpose): SandboxChild {
   const sdk = import.meta.resolve('@wasmer/sdk/node')
   // From sources this file is TypeScript, and so is the other one.
   const main = import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js'
@@ -47,6 +50,7 @@ export function spawnSandbox(memoryBytes: number): SandboxChild {
     '--v8-pool-size=1',
     pathOf(`../sandbox/${main}`),
     sdk,
+    purpose,
   ]
   const [program = '', ...args] = existsSync(shell) ? [shell, '-c', confine, shell, ...node] : node
   return spawn(program, args, {

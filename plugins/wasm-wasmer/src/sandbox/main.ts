@@ -16,15 +16,14 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 // Threads that are busy would be waited for.
 process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL'))
 
-const sdk = await loadSdk(process.argv[2] ?? '')
+const [, , url = '', purpose] = process.argv
+const sdk = await loadSdk(url)
+if (purpose === 'spare') await warmUp(sdk)
 const frames = new FrameCollector()
-let begun = false
 process.stdin.on('data', (chunk: Buffer) => {
-  begun = true
   for (const frame of frames.push(chunk)) void runRequest(sdk, frame, send)
 })
 send({ kind: 'ready' })
-await warmUp(sdk, () => begun)
 
 function send(message: SandboxMessage, body: readonly Uint8Array[] = []): void {
   const bodyBytes = body.reduce((sum, { length }) => sum + length, 0)

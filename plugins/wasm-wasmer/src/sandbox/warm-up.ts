@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { runProgram } from './program.ts'
 import type { Sdk } from './sdk.ts'
 
@@ -8,13 +7,7 @@ const nothing = Buffer.from(
   'hex',
 )
 
-/**
- * Lets the SDK start its threads before anybody waits for them. It does so with the first program; where there is one
- * already, that is it.
- */
-export async function warmUp(sdk: Sdk, isNeeded: () => boolean): Promise<void> {
-  // What has arrived meanwhile is read first.
-  await setImmediate()
-  if (isNeeded()) return
+/** Lets the SDK start its threads before anybody waits for them: it does so with the first program. */
+export async function warmUp(sdk: Sdk): Promise<void> {
   await runProgram(sdk, { module: nothing, args: [], env: {}, stdin: nothing.subarray(0, 0) }, 0)
 }
