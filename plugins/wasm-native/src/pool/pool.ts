@@ -1,5 +1,6 @@
 import type { Log } from '@nodekeep/plugin-sdk'
 import { chooseSandbox } from './choose-sandbox.ts'
+import { endOverdue } from './end-overdue.ts'
 import { runtimeStopped, sandboxDied } from './failures.ts'
 import { Keeper } from './keeper.ts'
 import { causeOfDeath, diedWith } from './post-mortem.ts'
@@ -44,7 +45,7 @@ export class Pool {
     this.#keeper = new Keeper(settings.log)
     this.#watch = new Watch(this.#sandboxes, settings.idleMs, {
       heldUp: (sandbox, step) => this.#heldUp(sandbox, step),
-      overdue: (sandbox, reason) => overdue(sandbox, reason),
+      overdue: (sandbox, reason) => endOverdue(sandbox, reason),
       unneeded: (sandbox) => sandbox.end(),
     })
     this.#events = {
@@ -192,7 +193,7 @@ export class Pool {
     const { exit } = sandbox.process
     if (head !== undefined && !head.run.settled) {
       const cause = causeOfDeath(sandbox, head.run.limits)
-      if (cause !== null) overdue(sandbox, cause)
+      if (cause !== null) endOverdue(sandbox, cause)
       else head.run.deaths += 1
       if (head.run.deaths > 1) head.run.reject(sandboxDied(exit))
     }
@@ -210,14 +211,4 @@ export class Pool {
     this.#failedStarts = 0
     for (const run of this.#line.splice(0)) run.reject(sandboxDied(exit))
   }
-}
-
-/** Ends what a sandbox does, and itself. With a module that can't be loaded, all who wait for it have their answer. */
-function overdue(sandbox: Sandbox, reason: Error | null): void {
-  const [head, ...behind] = sandbox.steps
-  if (head !== undefined && reason !== null) {
-    head.run.reject(reason)
-    if (head.kind === 'load') for (const { run } of behind) run.reject(reason)
-  }
-  sandbox.end()
 }

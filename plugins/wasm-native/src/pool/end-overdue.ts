@@ -1,0 +1,11 @@
+import type { Sandbox } from './sandbox.ts'
+
+/** Ends what a sandbox does, and itself. With a module that can't be loaded, all who wait for it have their answer. */
+export function endOverdue(sandbox: Sandbox, reason: Error | null): void {
+  const [head, ...behind] = sandbox.steps
+  if (head !== undefined && reason !== null) {
+    head.run.reject(reason)
+    if (head.kind === 'load') for (const { run } of behind) run.reject(reason)
+  }
+  sandbox.end()
+}
