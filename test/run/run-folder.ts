@@ -11,8 +11,11 @@ export interface RunFolder {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** The variable that names the folder of tarballs to tests; without it they pack for themselves. */
-export const tarballsVariable = 'NODEKEEP_TEST_TARBALLS'
+/**
+ * The variable that names the folder of tarballs to tests; without it they pack for themselves. A node refuses variables
+ * whose names begin like those of its configuration.
+ */
+export const tarballsVariable = 'TEST_TARBALLS'
 
 /**
  * Makes the folder. Compiled code is kept in it: hundreds of processes load the same libraries, and half of the time

@@ -16,7 +16,7 @@ import { replay } from './fixtures/replay.ts'
 const timeLimit = 5000
 
 /** The same sequences each time, unless another seed is asked for. */
-const seed = Number(process.env.NODEKEEP_TEST_SEED ?? 4200)
+const seed = Number(process.env.TEST_SEED ?? 4200)
 
 t.test('the API does what a map of paths does, and the journal and the disk say the same', async (t) => {
   const services = captureServices()
