@@ -19,7 +19,7 @@ const lookEveryMs = 10
 /** A program that has had the processor for so many milliseconds takes long: others go first. */
 const patienceMs = 1000
 /** Longest time for a sandbox to be ready, in milliseconds. */
-const startTimeoutMs = 30_000
+const startTimeoutMs = 60_000
 
 /** One run in a sandbox, from sending to the end of its process. */
 export class Run {
