@@ -6,9 +6,11 @@ import { root, runTool } from '../run/command.ts'
 import { type Package, readPackages } from '../walls/packages.ts'
 import { copyVendored, vendoredLibraries } from './vendor.ts'
 
-/** The packages of the repository that are built: not its root, and not the clients, which are run as they are. */
+/** The packages of the repository that are published: not its root, not the clients, and none that is private. */
 export function workspaces(): Package[] {
-  return readPackages(root).filter(({ kind }) => kind !== 'root' && kind !== 'client')
+  return readPackages(root).filter(
+    ({ kind, manifest }) => kind !== 'root' && kind !== 'client' && !manifest.private,
+  )
 }
 
 /**
