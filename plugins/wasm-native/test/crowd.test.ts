@@ -30,15 +30,22 @@ async function innocents(t: Test, stand: NativeStand): Promise<number> {
   return times.sort((a, b) => a - b)[times.length >> 1] ?? 0
 }
 
+/** The one in the middle of five figures, for a machine has other things to do. */
+async function inTheMiddle(figure: () => Promise<number>): Promise<number> {
+  const figures: number[] = []
+  for (let round = 0; round < 5; round += 1) figures.push(await figure())
+  return figures.sort((a, b) => a - b)[2] ?? 0
+}
+
 test('200 calls at once, of which a quarter is hostile', async (t) => {
   const stand = nativeStand(t)
   await stand.call(quick, 'add', [1, 2])
-  const alone = await innocents(t, stand)
+  const alone = await inTheMiddle(() => innocents(t, stand))
   const attacks = Array.from({ length: 50 }, (_, index) =>
     stand.call(hostile[index % hostile.length] ?? '', 'f', [], { timeoutMs: 300 }),
   )
   const outcomes = Promise.allSettled(attacks)
-  const crowded = await innocents(t, stand)
+  const crowded = await inTheMiddle(() => innocents(t, stand))
   // A look after what takes long is due every 10 ms, and on a busy machine each wait is for others too.
   t.ok(crowded < alone * 3 + 50, `${crowded.toFixed(1)} ms instead of ${alone.toFixed(1)} ms`)
   t.ok(sandboxesOf().length <= 6, 'there are no more processes than were allowed')
@@ -59,5 +66,6 @@ test('200 calls at once, of which a quarter is hostile', async (t) => {
     2000,
   )
   for (const pid of sandboxesOf()) t.ok(residentBytes(pid) < 128 * 2 ** 20, 'and memory was given back')
-  t.ok((await innocents(t, stand)) < alone * 3 + 50, 'all is as it was')
+  const after = await inTheMiddle(() => innocents(t, stand))
+  t.ok(after < alone * 3 + 50, 'all is as it was')
 })

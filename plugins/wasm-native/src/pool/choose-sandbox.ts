@@ -17,10 +17,11 @@ export function chooseSandbox(sandboxes: Iterable<Sandbox>, run: Run, alone: boo
   const { hash } = run.module
   let shared: Sandbox | null = null
   let idle: Sandbox | null = null
-  let working = 0
+  let [resting, working] = [0, 0]
   for (const sandbox of sandboxes) {
     if (!sandbox.ready || sandbox.doomed || sandbox.memoryBytes !== run.limits.memoryBytes) continue
     if (!sandbox.busy) {
+      resting += 1
       if (idle === null || better(sandbox, idle, hash, alone)) idle = sandbox
       continue
     }
@@ -28,9 +29,18 @@ export function chooseSandbox(sandboxes: Iterable<Sandbox>, run: Run, alone: boo
     if (alone || sandbox.load >= deepest || !sandbox.admits(hash)) continue
     if (shared === null || waiting(sandbox) < waiting(shared)) shared = sandbox
   }
-  if (shared === null) return idle
+  const usable = idle !== null && (resting > 1 || mayHave(idle, hash)) ? idle : null
+  if (shared === null) return usable
   const spread = shared.load >= deep && working < availableParallelism() - 1
-  return spread && idle !== null ? idle : shared
+  return spread && usable !== null ? usable : shared
+}
+
+/**
+ * Whether a sandbox may be given to a run when no other one is left. A module that is new to it might not give it back
+ * for long, while those that were run here are known, and their next callers come back to it.
+ */
+function mayHave({ modules }: Sandbox, hash: string): boolean {
+  return modules.size === 0 || modules.has(hash)
 }
 
 /** Of idle ones: that which has the module, is as fast as the run, and has the fewest modules to lose. */

@@ -3,8 +3,9 @@ import { chooseSandbox } from './choose-sandbox.ts'
 import { endOverdue } from './end-overdue.ts'
 import { runtimeStopped, sandboxDied } from './failures.ts'
 import { Keeper } from './keeper.ts'
-import { causeOfDeath, diedWith } from './post-mortem.ts'
+import { causeOfDeath, takeUnanswered } from './post-mortem.ts'
 import { yieldToOthers } from './process-figures.ts'
+import { neededSandbox } from './provision.ts'
 import type { Run } from './run.ts'
 import { Sandbox, type SandboxEvents } from './sandbox.ts'
 import { SlowModules } from './slow-modules.ts'
@@ -45,7 +46,7 @@ export class Pool {
     this.#keeper = new Keeper(settings.log)
     this.#watch = new Watch(this.#sandboxes, settings.idleMs, {
       heldUp: (sandbox, step) => this.#heldUp(sandbox, step),
-      overdue: (sandbox, reason) => endOverdue(sandbox, reason),
+      overdue: endOverdue,
       unneeded: (sandbox) => sandbox.end(),
     })
     this.#events = {
@@ -78,7 +79,7 @@ export class Pool {
 
   async stop(): Promise<void> {
     this.#stopping ??= Promise.withResolvers()
-    const runs = [...this.#line, ...[...this.#sandboxes].flatMap(diedWith)]
+    const runs = [...this.#line, ...[...this.#sandboxes].flatMap(takeUnanswered)]
     this.#line = []
     for (const run of runs) run.reject(runtimeStopped())
     for (const sandbox of this.#sandboxes) sandbox.end()
@@ -136,31 +137,23 @@ export class Pool {
     this.#drain()
   }
 
-  /** Has one sandbox more than there is work for, so that the next run need not wait for its start. */
   #provide(): void {
     if (this.#stopping !== null) return
-    const sandboxes = [...this.#sandboxes]
-    const like = this.#line[0]?.limits ?? sandboxes.find(({ busy }) => busy)
-    if (like === undefined) return
-    const { memoryBytes } = like
-    const idle = sandboxes.filter(({ busy, doomed }) => !busy && !doomed)
-    const fit = idle.filter((sandbox) => !sandbox.yields && sandbox.memoryBytes === memoryBytes)
-    if (fit.some(({ ready }) => !ready)) return
-    // Who waits though there is an idle one is not to have the last.
-    if (fit.length > (this.#line.length > 0 ? 1 : 0)) return
-    if (sandboxes.length >= this.#settings.processes) {
-      // Those with another memory limit are of no use to whoever waits.
-      if (this.#line.length > 0) idle.find((sandbox) => sandbox.memoryBytes !== memoryBytes)?.end()
-      return
-    }
+    const needed = neededSandbox([...this.#sandboxes], this.#line, this.#settings.processes)
+    if (needed !== null && 'end' in needed) needed.end.end()
+    if (needed === null || 'end' in needed) return
     const { cachedModules, cachedBytes } = this.#settings
-    const sandbox = new Sandbox(memoryBytes, { modules: cachedModules, bytes: cachedBytes }, this.#events)
+    const sandbox = new Sandbox(
+      needed.memoryBytes,
+      { modules: cachedModules, bytes: cachedBytes },
+      this.#events,
+    )
     this.#sandboxes.add(sandbox)
     this.#keeper.keep(sandbox.process.pid)
   }
 
   #heldUp(sandbox: Sandbox, head: Step): void {
-    sandbox.yields = yieldToOthers(sandbox.process.pid, true)
+    sandbox.yields ||= yieldToOthers(sandbox.process.pid, true)
     // Only who wants the module waits for its loading, and would have it loaded elsewhere.
     if (head.kind === 'load') return
     sandbox.exclusive = true
@@ -199,7 +192,7 @@ export class Pool {
     }
     if (!sandbox.ready) this.#failedStart(sandbox)
     if (this.#sandboxes.size === 0) this.#stopping?.resolve()
-    this.#again(diedWith(sandbox))
+    this.#again(takeUnanswered(sandbox))
   }
 
   /** Lets nobody wait any longer for a sandbox when none can be started. */

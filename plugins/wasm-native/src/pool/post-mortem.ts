@@ -12,8 +12,8 @@ export function causeOfDeath(sandbox: Sandbox, limits: WasmLimits): NodekeepErro
   return /out of memory|heap limit/i.test(sandbox.process.complaint) ? memoryLimitReached(limits) : null
 }
 
-/** The runs that a sandbox has not answered, and that no other one has. */
-export function diedWith(sandbox: Sandbox): Run[] {
+/** The runs of a sandbox that neither it nor another one has answered. They are no longer its own. */
+export function takeUnanswered(sandbox: Sandbox): Run[] {
   const sent = sandbox.steps.flatMap(({ kind, moved, run }) => (kind === 'load' || moved ? [] : [run]))
   return [...sent, ...sandbox.takeWaiting()].filter(({ settled }) => !settled)
 }

@@ -7,21 +7,27 @@ export function residentBytes(pid: number | undefined): number | null {
   return pages === null ? null : pages * 4096
 }
 
-/** Milliseconds that a process has been running on a processor: the first figure of /proc/PID/schedstat. Linux only. */
-export function processorMs(pid: number | undefined): number | null {
-  const nanoseconds = figure(`/proc/${pid}/schedstat`, 0)
+/**
+ * Milliseconds that a process could have run and had no processor: the second figure of /proc/PID/schedstat
+ * (https://docs.kernel.org/scheduler/sched-stats.html). Linux only.
+ */
+export function waitedMs(pid: number | undefined): number | null {
+  const nanoseconds = figure(`/proc/${pid}/schedstat`, 1)
   return nanoseconds === null ? null : nanoseconds / 1e6
 }
 
+/** Of the processor's time it gets a tenth of what others get. Where nobody else wants any, it gets all. */
+const yielding = 10
+
 /**
- * Lets every other process go first, or no longer. Only the superuser may take the first back.
+ * Lets other processes go first, or no longer. Only the superuser may take the first back.
  *
  * @returns whether it was done
  */
 export function yieldToOthers(pid: number | undefined, yields: boolean): boolean {
   if (pid === undefined) return false
   try {
-    setPriority(pid, yields ? constants.priority.PRIORITY_LOW : constants.priority.PRIORITY_NORMAL)
+    setPriority(pid, yields ? yielding : constants.priority.PRIORITY_NORMAL)
     return true
   } catch {
     return false

@@ -9,10 +9,12 @@ export interface Step {
   began: number
   /** Whether the run was given to another sandbox, since this one is held up. */
   moved: boolean
-  /** Milliseconds of processor time that the process had used when the step seemed to take long. */
-  suspectedAt: number | null
+  /** When it was first looked at, and for how many milliseconds the process had waited for a processor until then. */
+  seen: { readonly at: number; readonly waitedMs: number } | null
+  /** Whether it is known to hold others up. */
+  holding: boolean
 }
 
 export function newStep(kind: Step['kind'], run: Run): Step {
-  return { kind, run, began: Number.POSITIVE_INFINITY, moved: false, suspectedAt: null }
+  return { kind, run, began: Number.POSITIVE_INFINITY, moved: false, seen: null, holding: false }
 }

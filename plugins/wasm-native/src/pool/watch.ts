@@ -1,6 +1,6 @@
 import { memoryLimitReached, timeLimitReached } from './failures.ts'
 import { isBloated, takesTooMuch } from './memory-share.ts'
-import { processorMs } from './process-figures.ts'
+import { waitedMs } from './process-figures.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Step } from './step.ts'
 
@@ -10,12 +10,12 @@ const everyMs = 10
 const longestStartMs = 30_000
 /** After so long a sandbox has given back what it does not need. */
 const settlingMs = 50
-/** A run that has had the processor for so long holds others up. */
+/** A run that takes so long holds others up. */
 const runPatienceMs = 10
 /** So long may loading take: it is done once, and only those wait for it who want the module too. */
 const loadPatienceMs = 150
-/** Where there is no processor to be had, or no saying who had it, others have been held up for long enough after: */
-const longestPatienceMs = 100
+/** How much later than at its limit a run ends on a machine that has no processor for it, as a multiple of the limit. */
+const mostStretch = 2
 
 /** What is to be done about a sandbox. */
 export interface WatchEvents {
@@ -82,24 +82,27 @@ export class Watch {
   }
 
   #inspect(sandbox: Sandbox, step: Step, now: number): void {
-    const { limits } = step.run
     const elapsed = now - step.began
     if (elapsed < everyMs / 2) return
-    const { pid } = sandbox.process
-    if (elapsed >= limits.timeoutMs) this.#events.overdue(sandbox, timeLimitReached(limits))
-    else if (takesTooMuch(sandbox)) {
+    const waited = waitedMs(sandbox.process.pid) ?? 0
+    // Perhaps it was the node that had no processor: it sees a step twice before it judges.
+    if (step.seen === null) {
+      step.seen = { at: now, waitedMs: waited }
+      return
+    }
+    const { limits } = step.run
+    // On a busy machine the innocent take long, too.
+    const took =
+      Math.min(step.seen.at - step.began, everyMs) + now - step.seen.at - (waited - step.seen.waitedMs)
+    if (took >= limits.timeoutMs || elapsed >= limits.timeoutMs * mostStretch) {
+      this.#events.overdue(sandbox, timeLimitReached(limits))
+    } else if (takesTooMuch(sandbox)) {
       this.#events.overdue(sandbox, memoryLimitReached(limits))
     } else if (sandbox.steps.every(({ run, moved }) => run.settled || moved)) {
       this.#events.overdue(sandbox, null)
-    } else if (!sandbox.exclusive && takesLong(step, elapsed, pid)) this.#events.heldUp(sandbox, step)
+    } else if (!step.holding && took >= (step.kind === 'load' ? loadPatienceMs : runPatienceMs)) {
+      step.holding = true
+      this.#events.heldUp(sandbox, step)
+    }
   }
-}
-
-/** Judges by the processor's time, where that is known: on a busy machine the innocent take long too. */
-function takesLong(step: Step, elapsed: number, pid: number | undefined): boolean {
-  const patience = step.kind === 'load' ? loadPatienceMs : runPatienceMs
-  const used = processorMs(pid)
-  if (used === null || elapsed > patience + longestPatienceMs) return elapsed > patience * 2
-  step.suspectedAt ??= used
-  return used - step.suspectedAt >= patience
 }
