@@ -1,16 +1,14 @@
 /** `npm run build`: builds `dist/` of every workspace: JavaScript with declarations and source maps. */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { root, runTool } from '../run/command.ts'
 import { type Package, readPackages } from '../walls/packages.ts'
 import { copyVendored, vendoredLibraries } from './vendor.ts'
 
-/** The packages of the repository that are published: not its root, not the clients, and none that is private. */
+/** The packages of the repository that are built: not its root, and not the clients, which are run as they are. */
 export function workspaces(): Package[] {
-  return readPackages(root).filter(
-    ({ kind, manifest }) => kind !== 'root' && kind !== 'client' && !manifest.private,
-  )
+  return readPackages(root).filter(({ kind }) => kind !== 'root' && kind !== 'client')
 }
 
 /**
@@ -76,8 +74,8 @@ function declarations({ folder, manifest }: Package, into: string): Record<strin
     const types = typeof target === 'string' ? undefined : target.types
     if (types) found[join(manifest.name, path).replaceAll('\\', '/')] = [join(into, folder, types)]
   }
-  for (const { specifier, target } of vendoredLibraries(manifest)) {
-    found[specifier] = [join(into, folder, dirname(target), 'index.d.mts')]
+  for (const { specifier, declarations } of vendoredLibraries(manifest)) {
+    found[specifier] = [join(into, folder, declarations)]
   }
   return found
 }

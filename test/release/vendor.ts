@@ -1,5 +1,5 @@
-import { cp, mkdir, readdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { cp, mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { root } from '../run/command.ts'
 import type { Manifest, Package } from '../walls/packages.ts'
 
@@ -7,10 +7,19 @@ import type { Manifest, Package } from '../walls/packages.ts'
 interface VendoredLibrary {
   /** What sources import, such as `#keyv-sqlite`. */
   readonly specifier: string
+  /** Its package, such as `@keyv/sqlite`. */
   readonly library: string
-  /** Its entry in the published package. */
-  readonly target: string
+  /** Where it is in the published package. */
+  readonly folder: string
+  /** Its entry in the published package, and the declarations of that. */
+  readonly entry: string
+  readonly declarations: string
 }
+
+/** `@scope/name/subpath` or `name/subpath`. */
+const packageName = /^(?:@[^/]+\/)?[^/]+/
+const vendoredEntry = /^(?<folder>\.\/dist\/vendor\/[^/]+)\/.+\.(?<kind>m?)js$/
+const notShipped = /\.(map|cjs|d\.cts)$/
 
 /**
  * The libraries that a package carries inside. The `imports` of its package.json say which: sources get the
@@ -21,20 +30,26 @@ interface VendoredLibrary {
  */
 export function vendoredLibraries(manifest: Manifest): VendoredLibrary[] {
   return Object.entries(manifest.imports ?? {}).flatMap(([specifier, conditions]) => {
-    const { 'nodekeep-source': library, default: target } = conditions as Record<string, string>
-    return library && target?.startsWith('./dist/vendor/') ? [{ specifier, library, target }] : []
+    const { 'nodekeep-source': source, default: entry = '' } = conditions as Record<string, string>
+    const library = packageName.exec(source ?? '')?.[0]
+    const { folder, kind } = vendoredEntry.exec(entry)?.groups ?? {}
+    if (library === undefined || folder === undefined) return []
+    return [{ specifier, library, folder, entry, declarations: entry.replace(/m?js$/, `d.${kind}ts`) }]
   })
 }
 
-/** Copies the ES modules, declarations and licenses of a package's vendored libraries into its built folder. */
+/** Copies what a package's vendored libraries publish, as far as ES modules need it, into its built folder. */
 export async function copyVendored({ manifest }: Package, built: string): Promise<void> {
-  for (const { library, target } of vendoredLibraries(manifest)) {
+  for (const { library, folder } of vendoredLibraries(manifest)) {
     const from = join(root, 'node_modules', library)
-    const to = join(built, dirname(target))
+    const to = join(built, folder)
     await mkdir(to, { recursive: true })
-    await cp(join(from, 'LICENSE'), join(to, 'LICENSE'))
-    for (const file of await readdir(join(from, 'dist'))) {
-      if (/\.m(js|ts)$/.test(file)) await cp(join(from, 'dist', file), join(to, file))
+    const { files = [] }: Manifest = JSON.parse(await readFile(join(from, 'package.json'), 'utf8'))
+    for (const part of new Set(['LICENSE', ...files])) {
+      await cp(join(from, part), join(to, part), {
+        recursive: true,
+        filter: (path) => !notShipped.test(path),
+      })
     }
   }
 }

@@ -32,7 +32,7 @@ const confine = 'ulimit -c 0; ulimit -f 0; ulimit -n 256; exec env -i "$@"'
  * Where there is a shell, the system's bounds come on top.
  */
 export function spawnSandbox(memoryBytes: number, purpose: SandboxPurpose): SandboxChild {
-  const sdk = import.meta.resolve('@wasmer/sdk/node')
+  const sdk = import.meta.resolve('#wasmer-sdk')
   // From sources this file is TypeScript, and so is the other one.
   const main = import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js'
   const readable = ['../sandbox/', '../protocol/'].map(pathOf)

@@ -1,4 +1,4 @@
-import type { Process } from '@wasmer/sdk/node'
+import type { Process } from '#wasmer-sdk'
 import type { RunRequest } from '../protocol/messages.ts'
 import { Output } from './output.ts'
 import { Refusal } from './refusal.ts'

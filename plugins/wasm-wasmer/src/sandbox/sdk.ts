@@ -1,5 +1,5 @@
 import { setEnvironmentData } from 'node:worker_threads'
-import type { Wasmer } from '@wasmer/sdk/node'
+import type { Wasmer } from '#wasmer-sdk'
 
 /** Makes a sandbox of the SDK. */
 interface SandboxBuilder {
@@ -36,7 +36,7 @@ export interface Sdk {
  * @param url of the SDK's entry for Node
  */
 export async function loadSdk(url: string): Promise<Sdk> {
-  const { Wasmer } = (await import(url)) as typeof import('@wasmer/sdk/node')
+  const { Wasmer } = (await import(url)) as typeof import('#wasmer-sdk')
   const core = (await import(new URL('../pkg/wasmer_sdk_js.js', url).href)) as Core
   const wasmer = new Wasmer({ cache: false })
   await wasmer.ready()
