@@ -5,8 +5,16 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Program, root, startProgram } from '../run/command.ts'
 import { checkInstalls } from '../walls/installs.ts'
+import { wat } from '../wasm/wat.ts'
 import { installConsumer } from './consumer.ts'
 import { packedForTest } from './pack.ts'
+
+const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
+/** Its SDK is one of the libraries that a published package carries inside. */
+const program = `(module
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (memory (export "memory") 1)
+  (func (export "_start") (call $exit (i32.const 7))))`
 
 const folder = await mkdtemp(join(tmpdir(), 'nodekeep-tarballs-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -29,17 +37,47 @@ t.test('the command of the kernel is there and knows its version', async (t) => 
   t.match(await consumer.run('npx', 'nodekeep', '--version'), manifest.version)
 })
 
-t.test('a node starts from the packages, answers, and stops', async (t) => {
+t.test('a node starts from the packages, runs programs, and stops', async (t) => {
+  const data = join(consumer.folder, 'data')
   const node = startProgram(
     join(consumer.folder, 'node_modules/.bin/nodekeep'),
-    ['start', '--port', '0', '--data', join(consumer.folder, 'data')],
+    ['start', '--port', '0', '--data', data],
     { cwd: consumer.folder, env: consumer.env },
   )
   t.teardown(() => node.kill('SIGKILL'))
   const ended = once(node, 'exit')
-  const health = await fetch(new URL('/health', await addressOf(node)))
+  const address = await addressOf(node)
+  const health = await fetch(new URL('/health', address))
   t.equal(health.status, 200)
   t.match(await health.json(), { status: 'ok' })
+
+  const printed = await consumer.run(
+    'npx',
+    'nodekeep',
+    'session',
+    'create',
+    '--data',
+    data,
+    '--wallet',
+    wallet,
+  )
+  const headers = {
+    authorization: `Bearer ${/nks_\S+/.exec(printed)?.[0]}`,
+    'content-type': 'application/json',
+  }
+  const stored = await fetch(new URL('/write?path=/exit.wasm', address), {
+    method: 'PUT',
+    headers: { ...headers, 'content-type': 'application/wasm' },
+    body: await wat(program),
+  })
+  t.equal(stored.status, 200, await stored.text())
+  const run = await fetch(new URL('/api/wasm/run', address), {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ filepath: '/exit.wasm' }),
+  })
+  t.match(await run.json(), { success: false, exitCode: 7 })
+
   node.kill('SIGTERM')
   t.strictSame(await ended, [0, null])
 })
