@@ -1,4 +1,4 @@
-import { AiProviders, definePlugin, isNodekeepError, modelServerError, Type } from '@nodekeep/plugin-sdk'
+import { AiProviders, definePlugin, leavable, modelServerError, Type } from '@nodekeep/plugin-sdk'
 
 export default definePlugin({
   id: 'ai-acme',
@@ -8,32 +8,32 @@ export default definePlugin({
     const name = id.replace(/^ai-/, '')
     async function* ask(path: string, init: RequestInit) {
       try {
-        const response = await fetch(config.url + path, { ...init, redirect: 'error' })
-        const retryAfter = response.headers.get('retry-after')
-        if (!response.ok) throw modelServerError(name, { status: response.status, retryAfter })
+        const { ok, status, headers, body } = await fetch(config.url + path, { ...init, redirect: 'error' })
+        if (!ok) throw modelServerError(name, { status, retryAfter: headers.get('retry-after') })
         let rest = ''
-        for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
           const lines = (rest + text).split('\n')
           rest = lines.pop() ?? ''
           for (const line of lines) yield JSON.parse(line)
         }
         throw new Error('The answer ends without its last line.')
       } catch (cause) {
-        throw isNodekeepError(cause) ? cause : modelServerError(name, { cause })
+        throw modelServerError(name, { cause })
       }
     }
     providers.add(name, {
       async models(signal) {
         for await (const { models } of ask('/models', { signal })) return models
       },
-      async *chat(request, signal) {
-        const init = { method: 'POST', body: JSON.stringify(request), signal }
-        for await (const { text, tokens, end } of ask('/chat', init)) {
-          if (text) yield { type: 'text', text }
-          if (tokens) yield { type: 'usage', inputTokens: tokens.read, outputTokens: tokens.written }
-          if (end) return yield { type: 'finish', reason: end }
-        }
-      },
+      chat: (request, signal) =>
+        leavable(signal, async function* (signal) {
+          const init = { method: 'POST', body: JSON.stringify(request), signal }
+          for await (const { text, tokens, end } of ask('/chat', init)) {
+            if (text) yield { type: 'text', text }
+            if (tokens) yield { type: 'usage', inputTokens: tokens.read, outputTokens: tokens.written }
+            if (end) return yield { type: 'finish', reason: end }
+          }
+        }),
     })
   },
 })

@@ -5,11 +5,11 @@ import {
   type ChatDelta,
   type ChatRequest,
   isNodekeepError,
+  leavable,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
 import { providerError } from './failure.ts'
 import { guardedFetch } from './guarded-fetch.ts'
-import { leavable } from './leavable.ts'
 import { readReply } from './reply.ts'
 import { messageParams } from './request.ts'
 

@@ -1,5 +1,8 @@
 import { Secret, Type } from '@nodekeep/plugin-sdk'
 
+/** The address of Anthropic's own API. */
+export const anthropicBaseURL = 'https://api.anthropic.com'
+
 /** The plugin's section of the configuration. */
 export const configuration = Type.Object({
   apiKey: Type.Optional(
@@ -11,7 +14,7 @@ export const configuration = Type.Object({
     }),
   ),
   baseURL: Type.String({
-    default: 'https://api.anthropic.com',
+    default: anthropicBaseURL,
     maxLength: 2048,
     description: 'Where the API answers, without "/v1".',
   }),

@@ -1,4 +1,5 @@
-import { bodyWithin, eventsWithin } from './bounded-body.ts'
+import { readWithin } from '@nodekeep/plugin-sdk'
+import { eventsWithin } from './events-within.ts'
 
 /** Most bytes of an event, of a page of models, and of what an error says. */
 const largestEvent = 4 * 1024 * 1024
@@ -17,12 +18,10 @@ export function guardedFetch(key: string): typeof fetch {
     const response = await fetch(input, { ...init, headers, redirect: 'manual' })
     const { body, ok, status } = response
     if (body === null) return response
-    const bounded = !ok
-      ? bodyWithin(body, largestError)
-      : init.method === 'POST'
-        ? eventsWithin(body, largestEvent)
-        : bodyWithin(body, largestPage)
-    return new Response(ReadableStream.from(bounded), { status, headers: response.headers })
+    const answer = { status, headers: response.headers }
+    if (!ok) return new Response(await readWithin(body, largestError).catch(() => null), answer)
+    if (init.method !== 'POST') return new Response(await readWithin(body, largestPage), answer)
+    return new Response(ReadableStream.from(eventsWithin(body, largestEvent)), answer)
   }
 }
 

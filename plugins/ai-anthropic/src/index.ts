@@ -1,7 +1,6 @@
-import { AiProviders, definePlugin } from '@nodekeep/plugin-sdk'
+import { AiProviders, apiEndpoint, definePlugin } from '@nodekeep/plugin-sdk'
 import { AnthropicProvider } from './anthropic-provider.ts'
-import { configuration } from './configuration.ts'
-import { apiEndpoint } from './endpoint.ts'
+import { anthropicBaseURL, configuration } from './configuration.ts'
 
 /** Contributes the AI provider `anthropic`, or one of the instance's name: models behind Anthropic's API. */
 export default definePlugin({
@@ -11,7 +10,8 @@ export default definePlugin({
   contributes: { providers: AiProviders },
   setup({ id, config: { apiKey = '', baseURL }, providers }) {
     const name = id.replace(/^ai-(?=.)/, '')
-    const endpoint = apiEndpoint(baseURL, id)
+    const names = { setting: `${id}.baseURL`, example: anthropicBaseURL, secret: `${id}.apiKey` }
+    const endpoint = apiEndpoint(baseURL, names)
     providers.add(name, new AnthropicProvider({ name, section: id, endpoint, key: apiKey.trim() }))
   },
 })

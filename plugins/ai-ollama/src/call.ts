@@ -1,5 +1,4 @@
-import { modelServerError } from '@nodekeep/plugin-sdk'
-import { readWithin } from './bounded-text.ts'
+import { modelServerError, readWithin } from '@nodekeep/plugin-sdk'
 import { type Place, refusalError, withoutQuotes } from './failure.ts'
 import { linesWithin } from './lines.ts'
 
@@ -41,7 +40,7 @@ export class Call {
     const { ok, status, headers } = response
     const answer: AsyncIterable<Uint8Array> = response.body ?? ReadableStream.from([])
     if (!ok) {
-      const said = await readWithin(answer, largestError).catch(() => '')
+      const said = String(await readWithin(answer, largestError).catch(() => ''))
       throw refusalError(this.#place, { status, said, retryAfter: headers.get('retry-after') })
     }
     if (method !== 'POST') return new Response(await readWithin(answer, largestList), { headers })

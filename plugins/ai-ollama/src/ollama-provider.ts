@@ -1,8 +1,13 @@
-import { type AiProvider, type ChatDelta, type ChatRequest, isNodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  type AiProvider,
+  type ChatDelta,
+  type ChatRequest,
+  isNodekeepError,
+  leavable,
+} from '@nodekeep/plugin-sdk'
 import type { Ollama } from 'ollama/browser'
 import { Call } from './call.ts'
 import { connectionError, type Place } from './failure.ts'
-import { leavable } from './leavable.ts'
 import { readReply } from './reply.ts'
 import { chatParameters } from './request.ts'
 

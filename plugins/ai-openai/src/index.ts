@@ -1,6 +1,5 @@
-import { AiProviders, definePlugin } from '@nodekeep/plugin-sdk'
-import { configuration } from './configuration.ts'
-import { apiEndpoint } from './endpoint.ts'
+import { AiProviders, apiEndpoint, definePlugin } from '@nodekeep/plugin-sdk'
+import { configuration, openaiBaseURL } from './configuration.ts'
 import { OpenAIProvider } from './openai-provider.ts'
 
 /** Contributes the AI provider `openai`, or one of the instance's name: servers that speak OpenAI's protocol. */
@@ -13,7 +12,11 @@ export default definePlugin({
     const { apiKey = '', ...rest } = config
     const key = apiKey.trim()
     const name = id.replace(/^ai-(?=.)/, '')
-    const endpoint = apiEndpoint(config.baseURL, key !== '', id)
+    const endpoint = apiEndpoint(config.baseURL, {
+      setting: `${id}.baseURL`,
+      example: openaiBaseURL,
+      ...(key !== '' && { secret: `${id}.apiKey` }),
+    })
     providers.add(name, new OpenAIProvider({ ...rest, name, section: id, endpoint, key }))
   },
 })

@@ -3,6 +3,7 @@ import {
   type ChatDelta,
   type ChatRequest,
   isNodekeepError,
+  leavable,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
 import type { OpenAI } from 'openai'
@@ -10,8 +11,8 @@ import { type Configuration, openaiBaseURL } from './configuration.ts'
 import { modelListError, providerError, refusesStreamOptions } from './failures.ts'
 import { guardedFetch } from './guarded-fetch.ts'
 import { readModels } from './model-list.ts'
-import { readReply } from './reply.ts'
-import { chatParameters } from './request.ts'
+import { ReplyReader } from './reply.ts'
+import { chatParameters, type TokenLimitField } from './request.ts'
 
 /** What the provider works with. */
 export interface OpenAIProviderOptions extends Pick<Configuration, 'models' | 'tokenLimitField'> {
@@ -29,12 +30,14 @@ export interface OpenAIProviderOptions extends Pick<Configuration, 'models' | 't
 export class OpenAIProvider implements AiProvider {
   readonly supports = { tools: true, images: true, json: true }
   readonly #options: OpenAIProviderOptions
+  readonly #tokenLimitField: TokenLimitField
   #client: Promise<OpenAI> | undefined
   /** Whether the server may be asked to count tokens: some refuse the option for it. */
   #askForUsage = true
 
   constructor(options: OpenAIProviderOptions) {
     this.#options = options
+    this.#tokenLimitField = tokenLimitField(options)
   }
 
   async models(signal: AbortSignal): Promise<string[]> {
@@ -49,7 +52,11 @@ export class OpenAIProvider implements AiProvider {
     }
   }
 
-  async *chat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
+  chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
+    return leavable(signal, (ending) => this.#reply(request, ending))
+  }
+
+  async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
     signal.throwIfAborted()
     if (this.#lacksKey) {
       const { name, section } = this.#options
@@ -57,7 +64,12 @@ export class OpenAIProvider implements AiProvider {
       throw new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
     }
     try {
-      yield* readReply(await this.#ask(request, signal))
+      const reader = new ReplyReader()
+      for await (const chunk of await this.#ask(request, signal)) {
+        // Not by `yield*`, which would go through two more promises for each.
+        for (const delta of reader.read(chunk)) yield delta
+      }
+      yield reader.finish()
     } catch (error) {
       throw this.#explain(error, signal)
     }
@@ -80,13 +92,6 @@ export class OpenAIProvider implements AiProvider {
 
   get #lacksKey(): boolean {
     return this.#options.key === '' && this.#options.endpoint === openaiBaseURL
-  }
-
-  get #tokenLimitField() {
-    const { tokenLimitField, endpoint } = this.#options
-    if (tokenLimitField !== 'auto') return tokenLimitField
-    const openai = /(^|\.)openai\.(com|azure\.com)$/.test(new URL(endpoint).hostname)
-    return openai ? 'max_completion_tokens' : 'max_tokens'
   }
 
   /** The SDK is loaded when it is first needed. */
@@ -114,4 +119,10 @@ export class OpenAIProvider implements AiProvider {
     if (signal.aborted) return signal.reason
     return isNodekeepError(error) ? error : explain(this.#options, error)
   }
+}
+
+function tokenLimitField({ tokenLimitField, endpoint }: OpenAIProviderOptions): TokenLimitField {
+  if (tokenLimitField !== 'auto') return tokenLimitField
+  const openai = /(^|\.)openai\.(com|azure\.com)$/.test(new URL(endpoint).hostname)
+  return openai ? 'max_completion_tokens' : 'max_tokens'
 }

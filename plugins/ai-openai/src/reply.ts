@@ -20,38 +20,49 @@ const reasons: Readonly<Record<string, ChatFinishReason>> = {
 }
 
 /**
- * Reads the chunks of a reply (OpenAI's API reference, "The chat completion chunk object"), in which other servers leave
- * out and add what they like.
- *
- * @throws Error when the chunks end before the reply does: the SDK ends its loop silently then
+ * Reads the chunks of one reply (OpenAI's API reference, "The chat completion chunk object"), in which other servers
+ * leave out and add what they like.
  */
-export async function* readReply(chunks: AsyncIterable<ChatCompletionChunk>): AsyncGenerator<ChatDelta> {
-  const calls = new ToolCalls()
-  let reason: string | undefined
-  let told = ''
-  for await (const chunk of chunks) {
+export class ReplyReader {
+  readonly #calls = new ToolCalls()
+  #reason: string | undefined
+  #told = ''
+
+  /** @throws Error when the chunk makes no sense */
+  read(chunk: ChatCompletionChunk): ChatDelta[] {
+    const deltas: ChatDelta[] = []
     const choice: Choice | undefined = chunk?.choices?.[0]
     if (choice !== undefined) {
-      const { content, refusal, tool_calls: pieces, reasoning_content, reasoning }: Delta = choice.delta ?? {}
+      const { content, refusal, tool_calls: calls, reasoning_content, reasoning }: Delta = choice.delta ?? {}
       // Thoughts are not part of the reply, but show that the model is at work.
-      if (reasoning_content || reasoning) yield { type: 'text', text: '' }
-      for (const text of [content, refusal]) {
-        if (text === undefined || text === null || text === '') continue
-        if (typeof text !== 'string') throw new Error('A text of the reply is no text.')
-        yield { type: 'text', text }
-      }
-      for (const piece of pieces ?? []) yield calls.read(piece)
-      reason = choice.finish_reason ?? reason
+      if (reasoning_content || reasoning) deltas.push({ type: 'text', text: '' })
+      if (content) deltas.push(textOf(content))
+      if (refusal) deltas.push(textOf(refusal))
+      for (const call of calls ?? []) deltas.push(this.#calls.read(call))
+      this.#reason = choice.finish_reason ?? this.#reason
     }
     // It comes in the last chunk, in one after it, or in each.
     const usage = readUsage(chunk?.usage)
-    if (usage === null || `${usage.inputTokens} ${usage.outputTokens}` === told) continue
-    told = `${usage.inputTokens} ${usage.outputTokens}`
-    yield usage
+    if (usage !== null && `${usage.inputTokens} ${usage.outputTokens}` !== this.#told) {
+      this.#told = `${usage.inputTokens} ${usage.outputTokens}`
+      deltas.push(usage)
+    }
+    return deltas
   }
-  // OpenRouter's reason for a reply that failed.
-  if (!reason || reason === 'error') throw new Error('The reply ended without a reason to finish.')
-  yield { type: 'finish', reason: finishReason(reason, calls.count > 0) }
+
+  /** @throws Error when the chunks ended before the reply did: the SDK ends its loop silently then */
+  finish(): ChatDelta {
+    // OpenRouter's reason for a reply that failed.
+    if (!this.#reason || this.#reason === 'error') {
+      throw new Error('The reply ended without a reason to finish.')
+    }
+    return { type: 'finish', reason: finishReason(this.#reason, this.#calls.count > 0) }
+  }
+}
+
+function textOf(text: unknown): ChatDelta {
+  if (typeof text !== 'string') throw new Error('A text of the reply is no text.')
+  return { type: 'text', text }
 }
 
 /** A reply that was made to call a tool ends with `stop`; other servers have reasons of their own. */

@@ -7,15 +7,11 @@ import type {
 
 type Parameters = ChatCompletionCreateParamsStreaming
 
-/**
- * The body of `POST /chat/completions` (OpenAI's API reference, "Create chat completion").
- *
- * @param tokenLimitField OpenAI's newer models refuse `max_tokens`, many other servers know nothing else
- */
-export function chatParameters(
-  request: ChatRequest,
-  tokenLimitField: 'max_tokens' | 'max_completion_tokens',
-): Parameters {
+/** OpenAI's newer models refuse `max_tokens`, many other servers know nothing else. */
+export type TokenLimitField = 'max_tokens' | 'max_completion_tokens'
+
+/** The body of `POST /chat/completions` (OpenAI's API reference, "Create chat completion"). */
+export function chatParameters(request: ChatRequest, tokenLimitField: TokenLimitField): Parameters {
   const { model, messages, maxTokens, temperature, topP, stop, tools, toolChoice, json } = request
   return {
     model,

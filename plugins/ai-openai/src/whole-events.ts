@@ -2,37 +2,61 @@ const lineFeed = 10
 const carriageReturn = 13
 
 /**
- * Passes a stream of server-sent events on in pieces that end with an event. The SDK gathers an event piece by piece,
- * and begins anew with each: it takes an event of any length, and one of many small pieces takes it very long.
- *
- * @param maxBytes the longest event
+ * Cuts a stream of server-sent events into pieces that end with an event. The SDK gathers an event piece by piece, and
+ * begins anew with each: it takes an event of any length, and one of many small pieces takes it very long.
  */
-export async function* wholeEvents(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): AsyncGenerator<Uint8Array> {
-  let begun: Uint8Array[] = []
-  let size = 0
-  let line = 0
-  for await (const chunk of body) {
+export class WholeEvents {
+  readonly #maxBytes: number
+  #begun: Uint8Array[] = []
+  #size = 0
+  #line = 0
+
+  /** @param maxBytes the longest event */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /**
+   * Takes what has come.
+   *
+   * @returns the events that it completes, `null` when there is none
+   * @throws Error when an event is longer than allowed
+   */
+  take(chunk: Uint8Array): Uint8Array | null {
+    const end = this.#endIn(chunk)
+    const whole = end === 0 ? null : this.#joined(chunk.subarray(0, end))
+    if (end < chunk.length) {
+      this.#begun.push(chunk.subarray(end))
+      this.#size += chunk.length - end
+      if (this.#size > this.#maxBytes) {
+        throw new Error(`An event of the answer is longer than ${this.#maxBytes} bytes.`)
+      }
+    }
+    return whole
+  }
+
+  /** What has come of an event that did not end, `null` when there is nothing. */
+  rest(): Uint8Array | null {
+    return this.#begun.length === 0 ? null : this.#joined(new Uint8Array())
+  }
+
+  /** Where the last event of a chunk ends: after an empty line. */
+  #endIn(chunk: Uint8Array): number {
     let end = 0
     for (let index = 0; index < chunk.length; index += 1) {
       const byte = chunk[index]
       if (byte === lineFeed) {
-        // An empty line ends an event.
-        if (line === 0) end = index + 1
-        line = 0
-      } else if (byte !== carriageReturn) line += 1
+        if (this.#line === 0) end = index + 1
+        this.#line = 0
+      } else if (byte !== carriageReturn) this.#line += 1
     }
-    if (end > 0) {
-      yield begun.length === 0 ? chunk.subarray(0, end) : Buffer.concat([...begun, chunk.subarray(0, end)])
-      begun = []
-      size = 0
-    }
-    if (end === chunk.length) continue
-    begun.push(chunk.subarray(end))
-    size += chunk.length - end
-    if (size > maxBytes) throw new Error(`An event of the answer is longer than ${maxBytes} bytes.`)
+    return end
   }
-  if (begun.length > 0) yield Buffer.concat(begun)
+
+  #joined(last: Uint8Array): Uint8Array {
+    const whole = this.#begun.length === 0 ? last : Buffer.concat([...this.#begun, last])
+    this.#begun = []
+    this.#size = 0
+    return whole
+  }
 }

@@ -36,6 +36,24 @@ export function endingChecks(check: AiCheck): void {
     await assertClosed(subject)
   })
 
+  check('who leaves before the first piece ends the chat at the server', async (subject) => {
+    subject.server.play({ kind: 'silence' })
+    const { signal } = new AbortController()
+    const deltas = subject.provider.chat(question(subject), signal)[Symbol.asyncIterator]()
+    let settled = false
+    const settle = () => {
+      settled = true
+    }
+    deltas.next().then(settle, settle)
+    await until(() => settled || subject.server.openChats() > 0, 'the chat does not reach the server')
+    assert.ok(!settled, 'a server that says nothing has no first piece')
+    assert.ok(deltas.return !== undefined, 'a reply can be left: its iterator has "return"')
+    // Not waited for: it may resolve when the wait for the piece does.
+    Promise.resolve(deltas.return()).catch(() => {})
+    await assertClosed(subject)
+    await until(() => settled, 'who waits for the first piece goes on waiting', longestEndMs)
+  })
+
   check('an end of one chat is none of another', async (subject) => {
     subject.server.play({ kind: 'stall', text: ['The'] })
     const first = new AbortController()

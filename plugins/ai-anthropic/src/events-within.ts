@@ -24,16 +24,3 @@ export async function* eventsWithin(
     yield chunk
   }
 }
-
-/** Passes a body on while it is no longer than allowed. */
-export async function* bodyWithin(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): AsyncGenerator<Uint8Array> {
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.byteLength
-    if (size > maxBytes) throw new Error(`The answer is longer than ${maxBytes} bytes.`)
-    yield chunk
-  }
-}

@@ -1,4 +1,4 @@
-import { type ErrorCode, NodekeepError } from './errors.ts'
+import { type ErrorCode, isNodekeepError, NodekeepError } from '../errors.ts'
 
 /** How the server of a model failed. */
 export interface ModelServerFailure {
@@ -8,7 +8,7 @@ export interface ModelServerFailure {
   readonly message?: string
   /** The `retry-after` of its answer: seconds, or a date as HTTP writes it (RFC 9110, section 10.2.3). */
   readonly retryAfter?: string | null
-  /** The underlying failure, for the log. */
+  /** The underlying failure, for the log. One that is a Nodekeep error already is the error, where there is no status. */
   readonly cause?: unknown
 }
 
@@ -22,6 +22,7 @@ const longestMessage = 500
  */
 export function modelServerError(provider: string, failure: ModelServerFailure): NodekeepError {
   const { status, message = '', cause } = failure
+  if (status === undefined && isNodekeepError(cause)) return cause
   const said = message.replaceAll(/\s+/g, ' ').trim().slice(0, longestMessage)
   const make = (code: ErrorCode, text: string, permanent = false) =>
     new NodekeepError(code, text, { cause, permanent, headers: retryHeaders(failure) })

@@ -1,4 +1,4 @@
-import { type ErrorCode, modelServerError } from '@nodekeep/plugin-sdk'
+import { type ErrorCode, modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
 test('statuses of a model server become errors of the table', async (t) => {
@@ -44,4 +44,11 @@ test('retry-after is handed on in seconds', async (t) => {
   const inHalfAMinute = Number(headers(new Date(Date.now() + 30_000).toUTCString())['retry-after'])
   t.ok(inHalfAMinute >= 28 && inHalfAMinute <= 31)
   for (const none of [null, '', 'soon', '1e999']) t.strictSame(headers(none), {}, `${none}`)
+})
+
+test('an error of the table that was thrown on the way stays what it is', async (t) => {
+  const refused = new NodekeepError('VALIDATION_ERROR', 'Images must be "data:" URLs.', { permanent: true })
+  t.equal(modelServerError('acme', { cause: refused }), refused)
+  const withStatus = modelServerError('acme', { status: 500, cause: refused })
+  t.match(withStatus, { code: 'UPSTREAM_ERROR', cause: refused })
 })

@@ -1,0 +1,75 @@
+import { getEventListeners } from 'node:events'
+import { type ChatDelta, leavable } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+
+const text: ChatDelta = { type: 'text', text: 'Hello' }
+
+/** A call that has one piece, and then waits until it is ended. */
+function stalling(seen: AbortSignal[]) {
+  return async function* read(signal: AbortSignal): AsyncGenerator<ChatDelta> {
+    seen.push(signal)
+    yield text
+    const { promise, reject } = Promise.withResolvers<never>()
+    signal.addEventListener('abort', () => reject(signal.reason))
+    await promise
+  }
+}
+
+test('leaving a reply ends its call at once, also while a piece is awaited', async (t) => {
+  const seen: AbortSignal[] = []
+  const deltas = leavable(new AbortController().signal, stalling(seen))[Symbol.asyncIterator]()
+  t.strictSame(await deltas.next(), { done: false, value: text })
+  const awaited = deltas.next()
+  awaited.catch(() => {})
+  t.notOk(seen[0]?.aborted)
+  const left = deltas.return?.()
+  t.ok(seen[0]?.aborted)
+  await t.rejects(awaited, { message: /Nobody wants/ })
+  t.match(await left, { done: true })
+})
+
+test('a loop that is left between two pieces ends the call, too', async (t) => {
+  const seen: AbortSignal[] = []
+  for await (const delta of leavable(new AbortController().signal, stalling(seen))) {
+    t.equal(delta, text)
+    break
+  }
+  t.ok(seen[0]?.aborted)
+})
+
+test('the signal of the chat ends the call with its reason', async (t) => {
+  const seen: AbortSignal[] = []
+  const chat = new AbortController()
+  const deltas = leavable(chat.signal, stalling(seen))[Symbol.asyncIterator]()
+  await deltas.next()
+  const awaited = deltas.next()
+  const reason = new Error('The client left.')
+  chat.abort(reason)
+  t.equal(seen[0]?.reason, reason)
+  await t.rejects(awaited, reason)
+})
+
+test('each loop makes a call of its own', async (t) => {
+  const seen: AbortSignal[] = []
+  const reply = leavable(new AbortController().signal, stalling(seen))
+  for await (const _delta of reply) break
+  for await (const _delta of reply) break
+  t.equal(seen.length, 2)
+})
+
+test('a signal that serves many chats remembers none that is over', async (t) => {
+  const { signal } = new AbortController()
+  async function* whole(): AsyncGenerator<ChatDelta> {
+    yield text
+  }
+  async function* failing(): AsyncGenerator<ChatDelta> {
+    yield text
+    throw new Error('The model gave up.')
+  }
+  for await (const _delta of leavable(signal, whole));
+  for await (const _delta of leavable(signal, stalling([]))) break
+  await t.rejects(async () => {
+    for await (const _delta of leavable(signal, failing));
+  })
+  t.equal(getEventListeners(signal, 'abort').length, 0)
+})
