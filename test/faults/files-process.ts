@@ -33,7 +33,7 @@ export async function startFiles(
   session?: Session,
   mount?: string,
 ): Promise<FilesProcess> {
-  // Without the options by which tap would watch it.
+  // Without the options that tap adds.
   const { NODE_OPTIONS: _options, ...env } = process.env
   const wish = session === undefined ? ['sign-in'] : ['']
   const child: ChildProcess = spawn(

@@ -6,7 +6,7 @@ import { overBudget, seconds } from './budget.ts'
 import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
 import { makeRunFolder, tarballsVariable } from './run-folder.ts'
-import { runTests } from './tap.ts'
+import { runTests } from './run-tests.ts'
 
 const folder = await makeRunFolder()
 const steps = [

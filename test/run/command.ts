@@ -11,8 +11,8 @@ export const root = fileURLToPath(new URL('../../', import.meta.url))
 export type Program = ChildProcessByStdio<null, Readable, Readable>
 
 /**
- * Starts a program as a shell would. Within tests, tap makes every child process load tap's own hooks by way of
- * NODE_OPTIONS, and some programs don't bear that; `env` takes it away again.
+ * Starts a program as a shell would. Within tests, tap adds to the NODE_OPTIONS of all child processes; `env` takes
+ * that away again.
  */
 export function startProgram(
   program: string,

@@ -12,26 +12,45 @@ export interface FileResult extends Counts {
   /** The path from the root of the repository. */
   readonly file: string
   readonly ok: boolean
+  /** From the start of its process to its end. */
   readonly ms: number
   /** The skipped tests, by what leads to them, each with the reason that it gives. */
   readonly skippedTests: readonly string[]
 }
 
+/** Counts the tests of one file as its process writes TAP. */
+export interface FileCount {
+  /** A stream to write the TAP to. */
+  readonly parser: Parser
+  /**
+   * Tells what it came to, once the parser is complete.
+   *
+   * @param ended whether the process ended well by itself
+   */
+  result(ended: boolean, ms: number): FileResult
+}
+
 /**
- * Reads TAP as `tap run` writes it for several files, and counts tests: the blocks that people named, not
- * the assertions in them. A file or a block without blocks of its own is one test; a block that fails by
- * itself (it crashed, it timed out) counts as failed beside those within it. A test with a skipped or an
- * unfinished ("todo") point is skipped, never passed.
- *
- * @param onFile called for each test file as its results are complete
- * @returns a stream to write the TAP to
+ * Counts tests: the blocks that people named, not the assertions in them. A file or a block without blocks of its own
+ * is one test; a block or a file that fails by itself (it crashed, it timed out) counts as failed beside those within
+ * it. A test with a skipped or an unfinished ("todo") point is skipped, never passed.
  */
-export function countTests(onFile: (result: FileResult) => void): Parser {
-  const parser = new Parser()
-  watchPoints(parser, (point, tally) => {
-    onFile({ file: point.name, ok: point.ok, ms: point.time ?? 0, ...tally })
-  })
-  return parser
+export function countTests(file: string): FileCount {
+  const parser = new Parser({ name: file })
+  const block = watchBlock(parser)
+  return {
+    parser,
+    result(ended, ms) {
+      const ok = ended && parser.results?.ok === true
+      const { skipAll = true, skipReason = '' } = parser.results?.plan ?? {}
+      return {
+        file,
+        ok,
+        ms,
+        ...settle({ ok, fullname: file, skip: skipAll && skipReason, todo: false }, block),
+      }
+    },
+  }
 }
 
 /** What was counted within a block, and which tests were skipped in it. */
@@ -39,58 +58,55 @@ interface Tally extends Counts {
   readonly skippedTests: string[]
 }
 
-/** Calls back for each block of a parser with what was counted within it. */
-function watchPoints(parser: Parser, onBlock: (point: Result, tally: Tally) => void): void {
-  let block: Block | undefined
-  parser.on('child', (child: Parser) => {
-    block = watchBlock(child)
-  })
-  parser.on('assert', (point: Result) => {
-    if (!point.closingTestPoint) return
-    onBlock(point, settle(point, block))
-    block = undefined
-  })
-}
+/** How a block or a file ended. */
+type Ending = Pick<Result, 'ok' | 'fullname' | 'skip' | 'todo'>
 
 interface Block {
   readonly within: Tally
   blocks: number
 }
 
+/** Counts what stands within a block, and within the blocks in it. */
 function watchBlock(parser: Parser): Block {
   const block: Block = { within: emptyTally(), blocks: 0 }
-  watchPoints(parser, (_point, tally) => {
-    block.blocks += 1
-    addCounts(block.within, tally)
-    block.within.skippedTests.push(...tally.skippedTests)
+  let inner: Block | undefined
+  parser.on('child', (child: Parser) => {
+    inner = watchBlock(child)
   })
   parser.on('assert', (point: Result) => {
-    if (!point.closingTestPoint && isSkipped(point)) skip(block.within, point)
+    if (point.closingTestPoint) {
+      const tally = settle(point, inner)
+      inner = undefined
+      block.blocks += 1
+      addCounts(block.within, tally)
+      block.within.skippedTests.push(...tally.skippedTests)
+    } else if (isSkipped(point)) {
+      skip(block.within, point)
+    }
   })
   return block
 }
 
-function settle(point: Result, block: Block | undefined): Tally {
+function settle(ending: Ending, block: Block | undefined): Tally {
   const tally = block?.within ?? emptyTally()
-  if (!point.ok) {
+  if (!ending.ok) {
     if (tally.failed === 0) tally.failed = 1
-  } else if (isSkipped(point)) {
-    if (tally.skipped === 0) skip(tally, point)
+  } else if (isSkipped(ending)) {
+    if (tally.skipped === 0) skip(tally, ending)
   } else if (!block?.blocks && tally.skipped === 0) {
     tally.passed = 1
   }
   return tally
 }
-
 function emptyTally(): Tally {
   return { passed: 0, failed: 0, skipped: 0, skippedTests: [] }
 }
 
-function isSkipped({ skip, todo }: Result): boolean {
+function isSkipped({ skip, todo }: Ending): boolean {
   return skip !== false || todo !== false
 }
 
-function skip(tally: Tally, { fullname, skip, todo }: Result): void {
+function skip(tally: Tally, { fullname, skip, todo }: Ending): void {
   const reason = [skip, todo].find((given) => typeof given === 'string' && given !== '')
   tally.skipped += 1
   tally.skippedTests.push(reason === undefined ? fullname : `${fullname} (${reason})`)

@@ -1,0 +1,66 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { root, runTool } from './command.ts'
+import { addCounts, type Counts, type FileResult } from './count-tests.ts'
+import { findTestFiles } from './test-files.ts'
+import { runTestFile } from './test-process.ts'
+
+/** How many test files run at the same time. What they may take is said for two processors: test/run/budget.ts. */
+const jobs = 2
+
+/** What a run of test files came to. */
+export interface TestRun extends Counts {
+  readonly files: readonly FileResult[]
+  /** An account of the failures, for people; empty when all went well. */
+  readonly failures: string
+}
+
+/**
+ * Runs test files, each in a process of its own.
+ *
+ * @param paths files, folders or patterns; none means all
+ * @param env further variables for the tests
+ * @param onFile called for each file as it ends
+ */
+export async function runTests(
+  paths: readonly string[],
+  env: NodeJS.ProcessEnv,
+  onFile: (result: FileResult) => void,
+): Promise<TestRun> {
+  await rm(results, { recursive: true, force: true })
+  const files: FileResult[] = []
+  const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
+  const complaints: string[] = []
+  const waiting = (await findTestFiles(paths)).values()
+  const work = async () => {
+    for (const file of waiting) {
+      const { result, tap, complaint } = await runTestFile(file, env)
+      if (!result.ok) {
+        complaints.push(complaint)
+        await keepForReplay(file, tap)
+      }
+      files.push(result)
+      addCounts(counts, result)
+      onFile(result)
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, work))
+  if (files.length === 0) return { passed: 0, failed: 1, skipped: 0, files, failures: 'No tests were found.' }
+  const failed = files.filter(({ ok }) => !ok).map(({ file }) => file)
+  return { ...counts, files, failures: `${complaints.join('')}${await replay(failed)}` }
+}
+
+/** Where tap looks for what test files wrote. */
+const results = join(root, '.tap/test-results')
+
+async function keepForReplay(file: string, tap: string): Promise<void> {
+  const path = join(results, `${file}.tap`)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, tap)
+}
+
+/** tap's own account of failed files, with the lines of the sources that they point to. */
+async function replay(files: readonly string[]): Promise<string> {
+  if (files.length === 0) return ''
+  return (await runTool('tap', ['replay', '--reporter=min', ...files])).output
+}
