@@ -73,7 +73,9 @@ async function commit(
   let announced: Promise<void> | undefined
   const announce = async (found: Found | null) => {
     announced ??= announcing(staged, found && entryOf(name, found.stats), options)
-    await Promise.all([announced, staged.durable])
+    // Not whichever fails first: a write must not end while somebody is still noting that it is about to happen.
+    await announced
+    await staged.durable
   }
   await persist(async () => {
     const reached = await walk(disk, root, parents)
