@@ -8,6 +8,7 @@ import {
   StorageBackends,
   UserData,
 } from '@nodekeep/plugin-sdk'
+import { removeAbandonedCopies } from './changes/abandoned-copies.ts'
 import { ChangeRecorder } from './changes/change-recorder.ts'
 import { hasHappened } from './changes/happened.ts'
 import { Reconciliation } from './changes/reconciliation.ts'
@@ -39,11 +40,20 @@ export default definePlugin({
     const announce = (userUuid: string, seq: number) => events.emit(FileChanged, { userUuid, seq })
     const happened = (intent: ChangeIntent) => hasHappened(intent, mounts)
     const reconciliation = new Reconciliation({ journal, hasHappened: happened, announce, log })
-    const { postpone } = reconciliation
-    const recorder = new ChangeRecorder({ journal, hasHappened: happened, announce, postpone })
+    const { postpone, decideBefore } = reconciliation
+    const recorder = new ChangeRecorder({
+      journal,
+      hasHappened: happened,
+      decideBefore,
+      announce,
+      postpone,
+    })
     const { maxFileSize } = config
     const files = createFilesService({ mounts, journal, recorder, maxFileSize })
-    context.onStart(() => reconciliation.start(left))
+    context.onStart(async () => {
+      await reconciliation.start(left)
+      await removeAbandonedCopies({ journal, mounts, recorder, log })
+    })
     context.onStop(() => reconciliation.stop())
 
     health.add('storage', storageHealth(mounts))

@@ -4,6 +4,8 @@ export interface RecorderParts {
   readonly journal: Journal
   /** Tells from the storage whether a change took place. */
   readonly hasHappened: (intent: ChangeIntent) => Promise<boolean>
+  /** Decides on what is still open where a change is about to begin. */
+  readonly decideBefore: (intent: ChangeIntent) => Promise<void>
   /** Called for each change that is in the journal for good. */
   readonly announce: (userUuid: string, seq: number) => void
   /** Takes a change whose outcome could not be found out or noted, to try that again later. */
@@ -28,6 +30,7 @@ export class ChangeRecorder {
 
   /** Notes durably what is about to happen. */
   async begin(intent: ChangeIntent): Promise<BegunChange> {
+    await this.#parts.decideBefore(intent)
     const change = await this.#parts.journal.begin(intent)
     return {
       commit: () => this.#commit(intent, change),

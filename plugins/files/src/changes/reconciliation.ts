@@ -1,5 +1,6 @@
 import type { Log } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent, Journal } from '../journal/journal.ts'
+import { isWithin } from '../paths/user-path.ts'
 
 /** After so long a change is looked at again whose storage was out of reach. */
 const retryMs = 30_000
@@ -47,25 +48,40 @@ export class Reconciliation {
     this.#tryLater()
   }
 
+  /**
+   * Decides on what is open where a change is about to begin: after it, the storage shows another state, and nobody
+   * could tell any more.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE when the storage is out of reach
+   */
+  readonly decideBefore = async (intent: ChangeIntent): Promise<void> => {
+    for (const row of this.#open.values()) {
+      if (row.userUuid === intent.userUuid && atOdds(row, intent)) await this.#decide(row)
+    }
+  }
+
   stop(): void {
     this.#stopped = true
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 
   async #decideAll(): Promise<void> {
-    const { journal, hasHappened, announce, log } = this.#parts
     for (const row of this.#open.values()) {
       if (this.#stopped) return
       try {
-        const happened = await hasHappened(row)
-        await journal.resolve(row.seq, happened ? 'commit' : 'discard')
-        this.#open.delete(row.seq)
-        if (happened) announce(row.userUuid, row.seq)
+        await this.#decide(row)
       } catch (error) {
-        log.debug({ err: error, user: row.userUuid }, 'A change of files is still open.')
+        this.#parts.log.debug({ err: error, user: row.userUuid }, 'A change of files is still open.')
       }
     }
     this.#tryLater()
+  }
+
+  async #decide(row: PendingRow): Promise<void> {
+    const { journal, hasHappened, announce } = this.#parts
+    const happened = await hasHappened(row)
+    await journal.resolve(row.seq, happened ? 'commit' : 'discard')
+    if (this.#open.delete(row.seq) && happened) announce(row.userUuid, row.seq)
   }
 
   #tryLater(): void {
@@ -75,4 +91,12 @@ export class Reconciliation {
       this.#decideAll()
     }, retryMs).unref()
   }
+}
+
+function atOdds(one: ChangeIntent, other: ChangeIntent): boolean {
+  return pathsOf(one).some((a) => pathsOf(other).some((b) => isWithin(a, b) || isWithin(b, a)))
+}
+
+function pathsOf({ path, source }: ChangeIntent): string[] {
+  return source === undefined ? [path] : [path, source]
 }

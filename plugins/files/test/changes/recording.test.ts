@@ -76,3 +76,33 @@ t.test('a change that fails after it took effect is told all the same', async (t
     { op: 'delete', path: '/written' },
   ])
 })
+
+t.test('what nobody could tell of a change is found out before another one hides it', async (t) => {
+  const services = captureServices()
+  const shaky = shakyBackend()
+  const node = await createFilesNode(
+    { mounts: { '/': 'shaky' } },
+    { plugins: [services.plugin, shaky.plugin] },
+  )
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  await put(ada, '/a', 'x')
+  await post(ada, 'mkdir', { path: '/folder' })
+  shaky.afterChange = () => {
+    shaky.inReach = false
+    throw new Error('the connection broke')
+  }
+  t.equal((await post(ada, 'move', { source: '/a', destination: '/b' })).status, 500)
+  shaky.inReach = true
+  t.equal((await post(ada, 'move', { source: '/folder', destination: '/moved' })).status, 500)
+  shaky.inReach = true
+  shaky.afterChange = () => {}
+  t.equal((await post(ada, 'delete', { path: '/b' })).status, 200)
+  t.equal((await put(ada, '/moved/file', 'x')).status, 200)
+  t.match(await services.changes.read(ada.user.uuid, 2), [
+    { op: 'move', path: '/b', source: '/a' },
+    { op: 'move', path: '/moved', source: '/folder' },
+    { op: 'delete', path: '/b' },
+    { op: 'write', path: '/moved/file' },
+  ])
+})
