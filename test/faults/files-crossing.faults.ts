@@ -118,6 +118,12 @@ async function play(dataFolder: string, { random, log }: Round): Promise<void> {
   try {
     await checkContents(roots, contents)
     await checkAgreement(again)
+    const shown = [...(await shownTree(again)).keys()]
+    assert.deepEqual(
+      shown.filter((path) => path.includes('.moving-')),
+      [],
+      'half a copy is left',
+    )
   } finally {
     await again.kill()
   }

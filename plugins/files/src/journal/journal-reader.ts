@@ -92,6 +92,12 @@ export class JournalReader {
     return Math.max(unnoted, Number(this.#longest.get(user)?.bytes ?? 0))
   }
 
+  stopovers(): { readonly userUuid: string; readonly path: string }[] {
+    this.#checkOpen()
+    const rows = this.#connection.prepare('SELECT user, path FROM stopovers').all()
+    return rows.map(({ user, path }) => ({ userUuid: String(user), path: String(path) }))
+  }
+
   close(): void {
     if (this.#connection.isOpen) this.#connection.close()
   }

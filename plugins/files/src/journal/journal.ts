@@ -23,6 +23,8 @@ export interface ChangeIntent {
   readonly created?: Date
   /** Bytes that no path of the user exceeds after a `move` of a folder, which moves other paths than its own. */
   readonly longest?: number
+  /** Whether `path` is a copy that a move across mounts begins, and that is of no use when it doesn't come to its end. */
+  readonly isStopover?: boolean
 }
 
 /**
@@ -63,6 +65,8 @@ export interface Journal extends ChangeLog {
   createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>>
   /** Bytes that no path exceeds which changes ever gave to something of a user. */
   longestOf(userUuid: string): Promise<number>
+  /** The copies of moves across mounts that were begun, and neither got their name nor were removed. */
+  stopovers(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
   /** Forgets everything about a user, down to the free pages of the file. */
   erase(userUuid: string): Promise<void>
   /** Rejects when the journal can't be written. */
@@ -118,6 +122,7 @@ export async function openJournal(file: string, options: JournalOptions = {}): P
       await ends.readable(userUuid)
       return reader.createdIn(userUuid, folder)
     },
+    stopovers: async () => reader.stopovers(),
     longestOf: async (userUuid) => reader.longestOf(userUuid),
     async resolve(seq, outcome) {
       await writer.call({ kind: 'resolve', seq, outcome }).finally(forget)

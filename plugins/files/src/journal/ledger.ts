@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { CreatedDates } from './created-dates.ts'
 import type { ChangeIntent } from './journal.ts'
 import { LongestPaths } from './longest-paths.ts'
+import { Stopovers } from './stopovers.ts'
 
 /** The statements that write changes. Whoever calls them has a transaction open. */
 export class Ledger {
@@ -10,11 +11,13 @@ export class Ledger {
   readonly #commit: StatementSync
   readonly #discard: StatementSync
   readonly #longest: LongestPaths
+  readonly #stopovers: Stopovers
   readonly #erasing: readonly StatementSync[]
 
   constructor(connection: DatabaseSync) {
     this.#created = new CreatedDates(connection)
     this.#longest = new LongestPaths(connection)
+    this.#stopovers = new Stopovers(connection)
     this.#insert = connection.prepare(
       `INSERT INTO changes (user, op, path, source, size, revision, by, created, at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -24,7 +27,7 @@ export class Ledger {
        RETURNING user, op, path, source, revision, created`,
     )
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
-    this.#erasing = ['changes', 'created', 'pruned', 'longest'].map((table) =>
+    this.#erasing = ['changes', 'created', 'pruned', 'longest', 'stopovers'].map((table) =>
       connection.prepare(`DELETE FROM ${table} WHERE user = ?`),
     )
   }
@@ -33,6 +36,7 @@ export class Ledger {
   begin(intent: ChangeIntent): number {
     const { userUuid, op, path, source, size, revision, by, created } = intent
     this.#longest.note(intent)
+    this.#stopovers.note(intent)
     const { lastInsertRowid } = this.#insert.run(
       userUuid,
       op,
@@ -51,8 +55,10 @@ export class Ledger {
   resolve(seq: number, outcome: 'commit' | 'discard'): void {
     if (outcome === 'discard') this.#discard.run(seq)
     else {
-      const change = this.#commit.get(seq)
-      if (change !== undefined) this.#created.follow(change as unknown as CommittedChange)
+      const change = this.#commit.get(seq) as CommittedChange | undefined
+      if (change === undefined) return
+      this.#created.follow(change)
+      this.#stopovers.follow(change)
     }
   }
 

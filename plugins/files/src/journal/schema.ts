@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 
-const version = 2
+const version = 3
 
 /**
  * `changes`: times are milliseconds since 1970. A pending row is an intent; the index of those stays tiny.
@@ -42,6 +42,13 @@ const tablesOfVersion2 = `
   INSERT INTO longest SELECT user, max(length(CAST(path AS BLOB))) AS bytes FROM changes GROUP BY user;
 `
 
+/** `stopovers`: copies that moves across mounts put together before they get their name. */
+const tablesOfVersion3 = `
+  CREATE TABLE IF NOT EXISTS stopovers (
+    user TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (user, path)
+  ) STRICT, WITHOUT ROWID;
+`
+
 /**
  * Makes the tables of a new journal, and those that an older one lacks.
  *
@@ -56,5 +63,6 @@ export function applySchema(connection: DatabaseSync): void {
     connection.exec(tables)
     connection.prepare('INSERT INTO journal (epoch) VALUES (?)').run(randomUUID())
   }
-  connection.exec(`${tablesOfVersion2} PRAGMA user_version = ${version}; COMMIT`)
+  if (found < 2) connection.exec(tablesOfVersion2)
+  connection.exec(`${tablesOfVersion3} PRAGMA user_version = ${version}; COMMIT`)
 }

@@ -26,7 +26,7 @@ export interface Copied {
 
 /**
  * Where something from another mount is put together before it gets its name in one step: a path beside its
- * destination, on the same mount. Only a crash leaves it there.
+ * destination, on the same mount. What a crash leaves there is removed by the next start.
  */
 export function stopoverFor(destination: UserPath): UserPath {
   const parent = destination.slice(0, destination.lastIndexOf('/')) || root
@@ -51,7 +51,8 @@ export async function copyTo(
   const { signal } = options
   await sideBySide(files, width, async ([from, to], failed) => {
     const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
-    const revision = await copyFile(scope, from, to, { ...options, signal: either })
+    const details = { ...options, signal: either, isStopover: to === copy }
+    const revision = await copyFile(scope, from, to, details)
     copied.files.push({ path: from, revision })
   })
   return copied
@@ -72,7 +73,8 @@ async function* filesIn(
     if (Buffer.byteLength(path) + lengthened > longestPath) throw tooLongThere(source, destination)
     if (type === 'file') yield [path, copyOf(path)]
     else {
-      await makeDirectoryLocked(scope, copyOf(path), options)
+      const isStopover = path === source
+      await makeDirectoryLocked(scope, copyOf(path), { ...options, isStopover })
       options.folders.push(path)
     }
   }
@@ -83,14 +85,15 @@ async function copyFile(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { by, signal }: CopyOptions,
+  { by, signal, isStopover }: CopyOptions & { readonly isStopover: boolean },
 ): Promise<string> {
   const { backend, backendPath } = scope.place(source)
   const reading = await changing(source, () => backend.read(backendPath, definedOnly({ signal })))
   const { size, created } = await fileEntry(scope, source, reading.entry)
   const sent = createHash('sha256')
   const options = definedOnly({ by, signal, size })
-  await writeLocked(scope, copy, hashing(reading.content, sent), options, created)
+  const details = { born: created, isStopover }
+  await writeLocked(scope, copy, hashing(reading.content, sent), options, details)
   if (sent.digest('hex') !== (await hashOf(scope, copy, signal))) {
     throw new NodekeepError(
       'INTERNAL_ERROR',

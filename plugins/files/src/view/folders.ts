@@ -1,5 +1,6 @@
 import { type FileChangeOptions, type FileEntry, NodekeepError } from '@nodekeep/plugin-sdk'
 import { entryAt } from '../changes/happened.ts'
+import type { ChangeIntent } from '../journal/journal.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
 import { fileEntry, stat } from './entries.ts'
@@ -25,14 +26,14 @@ export async function makeDirectory(
 export async function makeDirectoryLocked(
   scope: Scope,
   path: UserPath,
-  { by }: FileChangeOptions,
+  { by, isStopover }: FileChangeOptions & Pick<ChangeIntent, 'isStopover'>,
 ): Promise<FileEntry> {
   const { userUuid, mounts, recorder } = scope
   const { backend, backendPath } = scope.place(path)
   const there = await entryAt(mounts, userUuid, path)
   if (there?.type === 'file') throw new NodekeepError('CONFLICT', `"${path}" is a file.`)
   if (there !== null) return fileEntry(scope, path, there)
-  const intent = { userUuid, op: 'mkdir' as const, path, ...definedOnly({ by }) }
+  const intent = { userUuid, op: 'mkdir' as const, path, ...definedOnly({ by, isStopover }) }
   await changing(path, () => recorder.record(intent, () => backend.makeDirectory(backendPath)))
   return stat(scope, path)
 }

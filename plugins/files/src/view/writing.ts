@@ -1,6 +1,7 @@
 import type { FileEntry, FileWriteOptions, StorageStaged } from '@nodekeep/plugin-sdk'
 import type { BegunChange } from '../changes/change-recorder.ts'
 import { entryAt } from '../changes/happened.ts'
+import type { ChangeIntent } from '../journal/journal.ts'
 import type { Release } from '../locks/path-locks.ts'
 import { nameOf, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
@@ -48,17 +49,21 @@ export async function write(
 /** One for all, since nobody sees it. */
 const over = new Error('The write is over.')
 
-/**
- * The same for who holds the lock of the path, at the latest when the content ends.
- *
- * @param born when the file was created, for one that comes from elsewhere
- */
+/** A copy of a file from elsewhere. */
+interface CopyDetails {
+  /** When the file was created. */
+  readonly born: Date
+  /** See {@link ChangeIntent.isStopover}. */
+  readonly isStopover: boolean
+}
+
+/** The same for who holds the lock of the path, at the latest when the content ends. */
 export async function writeLocked(
   scope: Scope,
   path: UserPath,
   content: AsyncIterable<Uint8Array>,
   { by, size, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
-  born?: Date,
+  { born, isStopover }: Partial<CopyDetails> = {},
 ): Promise<FileEntry> {
   const { userUuid, recorder } = scope
   const { backend, backendPath } = scope.place(path)
@@ -67,7 +72,7 @@ export async function writeLocked(
   const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
     created ??= await createdOfReplaced(scope, path, replaced)
     const intent = { userUuid, op: 'write' as const, path, size, revision }
-    change = await recorder.begin({ ...intent, ...definedOnly({ by, created }) })
+    change = await recorder.begin({ ...intent, ...definedOnly({ by, created, isStopover }) })
   }
   const options = { ...definedOnly({ size, freeChunks, ifRevision, ifAbsent, signal }), beforeCommit }
   const entry = await changing(path, () => backend.write(backendPath, content, options)).catch(
