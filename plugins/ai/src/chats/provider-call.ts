@@ -21,8 +21,12 @@ type Usage = Extract<ChatDelta, { type: 'usage' }>
 
 const end: Piece = Object.freeze({ done: true, value: undefined })
 
-/** So many pieces of a provider that never waits are taken before others have their turn. */
-const piecesInATurn = 128
+/**
+ * How many pieces of a provider that has them at hand are taken in one turn of the event loop, but for the first, which
+ * is alone in its own.
+ */
+const leastInATurn = 16
+const mostInATurn = 128
 
 /**
  * One call of one provider, and the reply as it should be: well-formed pieces, at most one `usage`, `finish` last, all
@@ -40,6 +44,8 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
   #resolve: ((piece: Piece) => void) | undefined
   #reject: ((error: unknown) => void) | undefined
   #pieces = 0
+  #turnEnd = 1
+  #isAsked = false
   #usage: Usage | null = null
   #bytes = 0
   #failure: { readonly error: unknown } | undefined
@@ -86,8 +92,7 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
-      this.#timer?.refresh()
-      this.#pull()
+      this.#pullInTurn()
     })
   }
 
@@ -124,11 +129,28 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
     }
   }
 
+  /**
+   * Asks for a piece, in a later turn when it is that of other replies. A reply may take as much in a turn as it has had
+   * before: the first pieces of many replies come soon, and later ones in large batches.
+   */
+  #pullInTurn(): void {
+    if (this.#pieces < this.#turnEnd) {
+      this.#pull()
+      return
+    }
+    this.#turnEnd = this.#pieces + Math.min(Math.max(this.#pieces, leastInATurn), mostInATurn)
+    setImmediate(this.#pull)
+  }
+
   readonly #pull = (): void => {
-    if (this.#outcome === undefined) this.#source?.next(this.#take, this.#fault)
+    if (this.#outcome !== undefined) return
+    this.#isAsked = true
+    this.#timer?.refresh()
+    this.#source?.next(this.#take, this.#fault)
   }
 
   readonly #take = (result: IteratorResult<unknown>): void => {
+    this.#isAsked = false
     if (this.#outcome !== undefined) return
     try {
       if (result.done === true) this.fail(brokeOff(this.#name))
@@ -142,6 +164,7 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
   readonly #fault = (thrown: unknown): void => this.fail(providerFailure(this.#name, thrown))
 
   #accept(delta: ChatDelta): void {
+    this.#pieces += 1
     if (delta.type === 'finish') {
       this.#finish(delta)
       return
@@ -149,28 +172,14 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
     if (delta.type === 'usage') this.#usage = delta
     else this.#bytes += bytesOf(delta)
     if (this.#bytes > this.#limits.replyBytes) this.fail(tooLong(this.#name))
-    else if (delta.type === 'usage' || (delta.type === 'text' && delta.text === '')) this.#skip()
+    else if (delta.type === 'usage' || (delta.type === 'text' && delta.text === '')) this.#pullInTurn()
     else this.#hand(delta)
-  }
-
-  /** Goes on after a piece that is not handed out. */
-  #skip(): void {
-    this.#timer?.refresh()
-    if (this.#isTurnOver()) setImmediate(this.#pull)
-    else this.#pull()
   }
 
   #hand(value: ChatDelta): void {
     const resolve = this.#resolve
     this.#resolve = this.#reject = undefined
-    if (this.#isTurnOver()) setImmediate(() => resolve?.({ done: false, value }))
-    else resolve?.({ done: false, value })
-  }
-
-  /** Counts a piece, and tells whether this turn of the event loop has taken many. */
-  #isTurnOver(): boolean {
-    this.#pieces += 1
-    return this.#pieces % piecesInATurn === 0
+    resolve?.({ done: false, value })
   }
 
   /** The reply is whole. What the provider does after its `finish` concerns nobody. */
@@ -193,11 +202,11 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
     this.#whenOver?.(outcome)
   }
 
-  /** Limits each wait for a piece. The pause of a reader who is slow is not the provider's. */
+  /** Limits each wait for a piece. The pause of a reader who is slow is not the provider's, nor is that of the node. */
   #limit(ms: number, what: string): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      if (this.#reject !== undefined) this.fail(tooSlow(this.#name, what))
+      if (this.#isAsked) this.fail(tooSlow(this.#name, what))
     }, ms)
   }
 }
