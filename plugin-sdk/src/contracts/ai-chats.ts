@@ -38,6 +38,8 @@ export interface AiChatService {
    * provider throws after retries and fallbacks
    */
   start(userUuid: string, query: ChatQuery, signal: AbortSignal): Promise<ChatReply>
+  /** The names of the providers that are there now, without asking them anything. */
+  providers(): readonly string[]
   /**
    * The models of every provider by its name; none for a provider that does not answer. Never waits longer than the
    * feature's short time limit for lists.

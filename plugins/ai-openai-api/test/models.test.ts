@@ -50,3 +50,21 @@ test('a default provider is asked for what no list has, and where several do', a
   )
   t.equal(acme.asked.length, 0)
 })
+
+test('a model that names its provider waits for no list', async (t) => {
+  let asked = 0
+  const silent = replying([text('Hi'), finish()], {
+    models: () => {
+      asked += 1
+      return new Promise(() => {})
+    },
+  })
+  const ai = { models: { waitMs: 60_000, timeoutMs: 60_000 } }
+  const node = await createApiNode({ silent, acme: having('large') }, { ai })
+  t.teardown(() => node.stop())
+  const client = clientOf(node, await node.signIn())
+  for (const model of ['silent/large', 'acme/large']) {
+    t.match(await client.chat.completions.create({ model, messages: hello }), { model })
+  }
+  t.equal(asked, 0)
+})

@@ -18,11 +18,12 @@ export default definePlugin({
   requires: { providers: AiProviders },
   contributes: { userData: UserData },
   provides: { chats: AiChats },
-  setup({ config, providers, userData, state, events, log, signal, routes, onStop }) {
+  setup({ config, providers, userData, state, events, log, signal, routes, onStart, onStop }) {
     const { timeouts } = config
     const { keepSeconds, ...waiting } = config.models
     const running = new RunningChats(providers)
     const ledger = new UsageLedger({ state, log, keepDays: config.usage.keepDays })
+    const fallbacks = new Fallbacks(config.fallbacks)
     const models = new ModelLists(providers, { ...waiting, keepMs: keepSeconds * 1000 }, log)
     const chats = new ChatService({
       providers,
@@ -31,7 +32,7 @@ export default definePlugin({
       ledger,
       log,
       limits: new ChatLimits(config.limits),
-      fallbacks: new Fallbacks(config.fallbacks),
+      fallbacks,
       policy: config.retries,
       callLimits: {
         firstMs: timeouts.firstSeconds * 1000,
@@ -49,6 +50,14 @@ export default definePlugin({
     signal.addEventListener('abort', () => {
       running.endAll()
       models.close()
+    })
+    onStart(() => {
+      for (const { key, model, provider } of fallbacks.missing((name) => providers.has(name))) {
+        log.warn(
+          { model, providers: providers.names() },
+          `ai.fallbacks["${key}"] names "${model}", but there is no AI provider "${provider}", so it is skipped. Load its plugin (plugins), or correct the name.`,
+        )
+      }
     })
     onStop(() => ledger.flush())
     userData.add('ai', {

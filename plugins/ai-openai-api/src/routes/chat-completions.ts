@@ -6,6 +6,7 @@ import {
   EventStream,
   errorBodyOf,
   errorStatus,
+  isNodekeepError,
   NodekeepError,
   type RoutesApp,
 } from '@nodekeep/plugin-sdk'
@@ -28,7 +29,7 @@ export interface ChatCompletionsParts {
 export function chatCompletionsRoute(app: RoutesApp, parts: ChatCompletionsParts): void {
   const { chats, defaultProvider, maxBodyBytes, heartbeatMs } = parts
   const start = async (user: string, body: ChatRequestBody, signal: AbortSignal): Promise<ChatReply> => {
-    const model = resolveModel(body.model, await chats.models(), defaultProvider)
+    const model = await resolveModel(body.model, chats, defaultProvider)
     return chats.start(user, readQuery(body, model), signal)
   }
   app.post(
@@ -94,7 +95,8 @@ async function streamed(begin: () => Promise<ChatReply>, to: Streaming): Promise
       return
     }
     const body = errorBodyOf(error, request.id)
-    if (errorStatus[body.code] >= 500) request.log.error({ err: error }, body.message)
+    const isKnown = isNodekeepError(error) && error.logged
+    if (errorStatus[body.code] >= 500 && !isKnown) request.log.error({ err: error }, body.message)
     // Clients of this protocol take an event with an error for the end.
     stream.send(errorText(body))
     stream.end()

@@ -3,7 +3,7 @@ import type { AiProvider, ChatRequest, Log, NodekeepError } from '@nodekeep/plug
 import { delayBefore, type RetryPolicy } from './backoff.ts'
 import type { ModelChoice } from './fallbacks.ts'
 import { type CallLimits, ProviderCall } from './provider-call.ts'
-import { isProvidersFault, isRetriable } from './provider-failure.ts'
+import { isProvidersFault, isRetriable, logLasting } from './provider-failure.ts'
 
 /** A model, and who is to be asked for it. */
 export interface Candidate extends ModelChoice {
@@ -54,6 +54,7 @@ async function firstOf(
     } catch (error) {
       parts.signal.throwIfAborted()
       const { provider, model } = candidate
+      if ((error as NodekeepError).logged) continue
       parts.log.warn({ provider, model, err: error }, 'A fallback model failed, too.')
     }
   }
@@ -74,7 +75,7 @@ async function ask(candidate: Candidate, request: ChatRequest, parts: AttemptPar
       signal.throwIfAborted()
       const failure = error as NodekeepError
       const wait = isRetriable(failure) && retry < policy.max ? delayBefore(retry, failure, policy) : null
-      if (wait === null) throw failure
+      if (wait === null) throw logLasting(failure, candidate, log)
       log.info(
         { provider, model, code: failure.code, err: failure.cause },
         'An AI provider failed and is asked again.',

@@ -70,6 +70,10 @@ export class ChatService implements AiChatService {
     }
   }
 
+  providers(): readonly string[] {
+    return this.#parts.providers.names()
+  }
+
   models(): Promise<Readonly<Record<string, readonly string[]>>> {
     return this.#parts.models.all()
   }

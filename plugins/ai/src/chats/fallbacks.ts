@@ -4,6 +4,14 @@ export interface ModelChoice {
   readonly model: string
 }
 
+/** A model that configuration names, and whose provider is not there. */
+export interface MissingModel {
+  /** Under which key of `ai.fallbacks` it stands; it may be the key itself. */
+  readonly key: string
+  readonly model: string
+  readonly provider: string
+}
+
 /** The models that may reply in the place of others. */
 export class Fallbacks {
   readonly #byChoice: ReadonlyMap<string, readonly ModelChoice[]>
@@ -16,6 +24,19 @@ export class Fallbacks {
     this.#byChoice = new Map(
       Object.entries(configured).map(([key, others]) => [keyOf(parse(key)), others.map(parse)]),
     )
+  }
+
+  /**
+   * The models that nobody has now.
+   *
+   * @param isThere whether there is a provider of such a name
+   */
+  *missing(isThere: (provider: string) => boolean): Generator<MissingModel> {
+    for (const [key, others] of this.#byChoice) {
+      for (const choice of [parse(key), ...others]) {
+        if (!isThere(choice.provider)) yield { key, model: keyOf(choice), provider: choice.provider }
+      }
+    }
   }
 
   /** In the order in which they are to be asked. */

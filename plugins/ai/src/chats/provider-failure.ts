@@ -1,4 +1,5 @@
-import { type ErrorCode, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type ErrorCode, isNodekeepError, type Log, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { ModelChoice } from './fallbacks.ts'
 
 /** What a provider may say to the client. Another code, such as UNAUTHORIZED, would seem to be about the node. */
 const sayable: ReadonlySet<ErrorCode> = new Set([
@@ -26,10 +27,10 @@ export function providerFailure(provider: string, thrown: unknown): NodekeepErro
       cause: thrown,
     })
   }
-  const { code, message, cause, permanent } = thrown
+  const { code, message, cause, permanent, logged } = thrown
   const wait = retryAfterSeconds(thrown)
   const headers: Record<string, string> = wait === null ? {} : { 'retry-after': String(wait) }
-  return new NodekeepError(code, message, { cause, permanent, headers })
+  return new NodekeepError(code, message, { cause, permanent, logged, headers })
 }
 
 /** Whether the same provider may succeed when it is asked again. */
@@ -40,6 +41,24 @@ export function isRetriable({ code, permanent }: NodekeepError): boolean {
 /** Whether it is the provider that failed, so that another one may reply in its place. */
 export function isProvidersFault({ code }: NodekeepError): boolean {
   return retriable.has(code)
+}
+
+/**
+ * Tells the log of a failure that lasts until the owner does something, such as a key that is missing: in one line, since
+ * nothing went wrong within the node.
+ *
+ * @returns the same failure, which the node does not log once more
+ */
+export function logLasting(
+  failure: NodekeepError,
+  { provider, model }: ModelChoice,
+  log: Log,
+): NodekeepError {
+  const { code, message, cause, headers, permanent, logged } = failure
+  if (!permanent || logged || !isProvidersFault(failure)) return failure
+  const reason = cause instanceof Error ? { reason: cause.message } : {}
+  log.warn({ provider, model, code, ...reason }, message)
+  return new NodekeepError(code, message, { cause, headers, permanent, logged: true })
 }
 
 /** How long the provider asks to wait, in seconds; `null` when it says nothing that makes sense. */

@@ -5,6 +5,7 @@ import {
   EventStream,
   errorBodyOf,
   errorStatus,
+  isNodekeepError,
   NodekeepError,
   type RoutesApp,
 } from '@nodekeep/plugin-sdk'
@@ -81,7 +82,8 @@ async function streamed(chats: AiChatService, query: ChatQuery, to: Streaming): 
 /** An error as a client may see it within an answer that has begun. What is not the client's fault is logged. */
 function errorEvent(error: unknown, { id, log }: FastifyRequest): string {
   const { message, code } = errorBodyOf(error, id)
-  if (errorStatus[code] >= 500) log.error({ err: error, path: '/api/ai/chat' }, message)
+  const isKnown = isNodekeepError(error) && error.logged
+  if (errorStatus[code] >= 500 && !isKnown) log.error({ err: error, path: '/api/ai/chat' }, message)
   return JSON.stringify({ chunk: '', error: true, message, code })
 }
 

@@ -82,3 +82,24 @@ t.test('a fallback that is misspelt stops the start', async (t) => {
     await t.rejects(createAiNode({ ai: { fallbacks } }), { message: /in ai\.fallbacks names no model/ })
   }
 })
+
+t.test('a node says at its start which of the configured models nobody has', async (t) => {
+  const fallbacks = { 'acme/large': ['absent/family/model', 'acme/small'], 'gone/x': ['acme/large'] }
+  const lines: string[] = []
+  const onLog = (line: string) => lines.push(line)
+  const providers = { acme: scripted(replies) }
+  const node = await createAiNode({ providers, ai: { fallbacks }, logLevel: 'warn', onLog })
+  t.teardown(() => node.stop())
+  t.match(
+    lines
+      .map((line) => JSON.parse(line))
+      .map(({ msg }) => msg)
+      .sort(),
+    [
+      /^ai\.fallbacks\["acme\/large"] names "absent\/family\/model", .*no AI provider "absent".*Load its plugin/,
+      /^ai\.fallbacks\["gone\/x"] names "gone\/x", .*no AI provider "gone"/,
+    ],
+  )
+  t.equal(lines.length, 2)
+  t.equal((await chat(await node.signIn())).status, 200)
+})
