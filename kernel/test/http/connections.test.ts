@@ -1,6 +1,6 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
 import { definePlugin } from '@nodekeep/plugin-sdk'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { until } from '../state/fixtures/until.ts'
 import { probe } from './fixtures/probe-plugin.ts'
 import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
@@ -10,6 +10,9 @@ const forged = {
   'x-forwarded-proto': 'https',
   'x-forwarded-host': 'forged.test',
 }
+
+// Side by side: much of it is waiting.
+t.jobs = 4
 
 test('forwarded addresses are believed from trusted proxies only', async (t) => {
   const cases = [

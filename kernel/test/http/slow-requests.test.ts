@@ -1,13 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { createTestNode } from '@nodekeep/kernel/testing'
 import { definePlugin } from '@nodekeep/plugin-sdk'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { checkError } from './fixtures/error-answer.ts'
 import { probe } from './fixtures/probe-plugin.ts'
 import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 
 const octets = { 'content-type': 'application/octet-stream' }
 const impatient = { server: { headersTimeoutSeconds: 0.5, bodyTimeoutSeconds: 0.4 } }
+
+// Side by side: nearly all of it is waiting.
+t.jobs = 5
 
 test('headers that trickle in, or never come, are timed out', async (t) => {
   const node = await createTestNode({ plugins: [probe], config: impatient })

@@ -1,11 +1,14 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { checkError } from './fixtures/error-answer.ts'
 import { probe } from './fixtures/probe-plugin.ts'
 import { type RawConnection, rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 
 const MiB = 1024 * 1024
 const json = { 'content-type': 'application/json' }
+
+// Most of it is waiting until the node no longer bears with a client that sends on.
+t.jobs = 4
 
 /** Sends until the node has closed the connection, heedless of any answer, and tells how much it took. */
 async function flood({ socket, ended }: RawConnection): Promise<number> {
