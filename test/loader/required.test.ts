@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { configurationOf, type FailingPlugin, failingPlugins, fixtures, idOf } from './failing-plugins.ts'
 
 /** The error with which a node ends that is not to do without the plugin. */
@@ -17,23 +17,44 @@ async function bootError(failing: FailingPlugin, dataFolder: string): Promise<Er
   throw new Error('the node started')
 }
 
+async function checkError(t: Test, failing: FailingPlugin, dataFolder: string): Promise<void> {
+  const id = idOf(failing)
+  const error = await bootError(failing, dataFolder)
+  const [first, line = '', hint, ...rest] = error.message.split('\n')
+  t.equal(error.name, 'BootFailure')
+  t.equal(first, "The node can't start, since a required plugin is not up:")
+  const state = failing.phase === null ? failing.state : `${failing.state} (${failing.phase})`
+  const head = `  "${id}" (the given configuration) is ${state}: `
+  t.equal(line.slice(0, head.length), head, 'it names the plugin, its place and its state')
+  t.match(line.slice(head.length), failing.reason, 'it says why')
+  t.match(hint, `say "plugins": { "${id}": { "required": false } }`, 'it says what to do')
+  t.same(rest, [], 'that is all')
+}
+
+async function temporaryFolder(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'nodekeep-required-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+const { hanging = [], ending = [] } = Object.groupBy(failingPlugins, (failing) =>
+  idOf(failing).startsWith('hangs') ? 'hanging' : 'ending',
+)
+
 test('a required plugin that fails ends the start with one error', async (t) => {
-  const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-required-'))
-  t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
-  for (const failing of failingPlugins) {
-    const id = idOf(failing)
-    t.test(id, async (t) => {
-      // The same data folder each time: a start that fails leaves no lock behind.
-      const error = await bootError(failing, dataFolder)
-      const [first, line = '', hint, ...rest] = error.message.split('\n')
-      t.equal(error.name, 'BootFailure')
-      t.equal(first, "The node can't start, since a required plugin is not up:")
-      const state = failing.phase === null ? failing.state : `${failing.state} (${failing.phase})`
-      const head = `  "${id}" (the given configuration) is ${state}: `
-      t.equal(line.slice(0, head.length), head, 'it names the plugin, its place and its state')
-      t.match(line.slice(head.length), failing.reason, 'it says why')
-      t.match(hint, `say "plugins": { "${id}": { "required": false } }`, 'it says what to do')
-      t.same(rest, [], 'that is all')
+  const dataFolder = await temporaryFolder(t)
+  for (const failing of ending) {
+    // The same data folder each time: a start that fails leaves no lock behind.
+    t.test(idOf(failing), (t) => checkError(t, failing, dataFolder))
+  }
+})
+
+test('so does one that hangs', { jobs: hanging.length }, async (t) => {
+  for (const failing of hanging) {
+    t.test(idOf(failing), async (t) => {
+      const dataFolder = await temporaryFolder(t)
+      await checkError(t, failing, dataFolder)
+      for (const other of ending.slice(0, 1)) await checkError(t, other, dataFolder)
     })
   }
 })

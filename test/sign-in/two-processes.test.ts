@@ -3,16 +3,20 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { root, startProgram } from '../run/command.ts'
 import { startNodeProcess } from './fixtures/node-process.ts'
 import { proofOf, wallet } from './fixtures/trusting-login.ts'
+
+// Side by side: one waits for what the other need not.
+t.jobs = 2
 
 /** Runs `nodekeep` on the data of a node that runs; answers what it printed on standard output. */
 async function nodekeep(data: string, ...args: string[]): Promise<string> {
   const cli = join(root, 'kernel/bin/nodekeep.js')
   const all = ['--conditions=nodekeep-source', cli, ...args, '--data', data]
-  const env = { NODEKEEP_AUTH__ADMISSION: 'open' }
+  const { XDG_CACHE_HOME } = process.env
+  const env = { NODEKEEP_AUTH__ADMISSION: 'open', XDG_CACHE_HOME }
   const program = startProgram(process.execPath, all, { cwd: tmpdir(), env })
   const [stdout, [code]] = await Promise.all([
     Array.fromAsync(program.stdout).then((parts) => parts.join('')),

@@ -74,7 +74,7 @@ test('a connection on which nothing moves is closed, a slow one is not', async (
       })
     },
   })
-  const server = { stallTimeoutSeconds: 0.4, drainSeconds: 0.1 }
+  const server = { stallTimeoutSeconds: 1, drainSeconds: 0.1 }
   const node = await createTestNode({ plugins: [probe, silent], config: { server } })
   t.teardown(() => node.stop())
   const stalled = rawConnection(node.url)

@@ -1,9 +1,12 @@
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { loginNode } from './fixtures/login-node.ts'
 import { at, type Changes, credentials, highS, iso, tokenOf, Wallet } from './fixtures/wallet.ts'
 
 const wallet = Wallet.createRandom()
 const other = Wallet.createRandom()
+
+// Side by side: nonces have their time, and so has a client that sends on after its refusal.
+t.jobs = 3
 
 test('every field that is wrong is refused, one by one', async (t) => {
   const login = await loginNode(t)
