@@ -76,7 +76,7 @@ test('a second signal ends the node at once', async (t) => {
 })
 
 test('a signal that comes twice, from a service manager and from npm, is one', async (t) => {
-  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+  const sendOften = async (signal: 'SIGTERM' | 'SIGHUP') => {
     const { node, owner } = await start(t)
     const slow = owner.ask('/first/slow')
     await node.logged(({ msg }) => msg === 'slow begins')
@@ -87,6 +87,7 @@ test('a signal that comes twice, from a service manager and from npm, is one', a
     t.equal(await (await slow).text(), 'done', signal)
     t.match(await node.end, { code: 0, signal: null })
   }
+  await Promise.all([sendOften('SIGTERM'), sendOften('SIGHUP')])
 })
 
 test('a signal ends a start that hangs', async (t) => {

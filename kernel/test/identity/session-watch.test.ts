@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { definePlugin, SessionsEnded } from '@nodekeep/plugin-sdk'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { Admission } from '../../src/identity/admission.ts'
 import { Authenticator } from '../../src/identity/authenticator.ts'
 import { issueSession } from '../../src/identity/issue-session.ts'
@@ -19,6 +19,9 @@ import { dataFolder, loginNode, wallet } from './fixtures/login-node.ts'
 import { changeState } from './fixtures/state-file.ts'
 
 const [ada, bob, eve] = [wallet(1), wallet(2), wallet(3)]
+
+// Side by side: nearly all of it is waiting.
+t.jobs = 3
 
 /** A plugin whose answers and sockets last until somebody ends them. */
 function lasting() {

@@ -1,9 +1,12 @@
 import { loginConformance } from '@nodekeep/plugin-sdk/conformance/login'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { type Chain, startChain } from './fixtures/chain.ts'
 import { chainAndNode, contractWallet, walletCode } from './fixtures/key-wallet.ts'
 import { startLoginNode } from './fixtures/login-node.ts'
 import { credentials } from './fixtures/wallet.ts'
+
+// Two at a time: one waits for a chain that is silent.
+t.jobs = 2
 
 test('a chain that can not be asked is told from a wrong signature', async (t) => {
   const { nonce, signIn, chain } = await chainAndNode(t, ({ url }) => ({
