@@ -58,14 +58,13 @@ function failureOf(thrown: unknown): Failure {
   return typeof thrown === 'object' && thrown !== null ? thrown : {}
 }
 
-function statusOf({ status, code, message, cause }: Failure): number | undefined {
+function statusOf({ status, code, message }: Failure): number | undefined {
   // Without credit, trying again later is as useless as with a wrong key.
   if (code === 'insufficient_quota') return 402
   if (typeof status === 'number') return status
   // Some servers write the status into an error in mid-reply.
   if (typeof code === 'number' && code >= 400 && code < 600) return code
-  const late = /timed? ?out/i.test(String(message)) || /^UND_ERR_\w+_TIMEOUT$/.test(reasonOf(cause))
-  return late ? 504 : undefined
+  return /timed? ?out/i.test(String(message)) ? 504 : undefined
 }
 
 function saidBy({ error, message }: Failure): string {

@@ -9,7 +9,7 @@ export class WholeEvents {
   readonly #maxBytes: number
   #begun: Uint8Array[] = []
   #size = 0
-  #line = 0
+  #isBlank = true
 
   /** @param maxBytes the longest event */
   constructor(maxBytes: number) {
@@ -43,13 +43,13 @@ export class WholeEvents {
   /** Where the last event of a chunk ends: after an empty line. */
   #endIn(chunk: Uint8Array): number {
     let end = 0
-    for (let index = 0; index < chunk.length; index += 1) {
-      const byte = chunk[index]
-      if (byte === lineFeed) {
-        if (this.#line === 0) end = index + 1
-        this.#line = 0
-      } else if (byte !== carriageReturn) this.#line += 1
+    let start = 0
+    for (let at = chunk.indexOf(lineFeed); at >= 0; at = chunk.indexOf(lineFeed, start)) {
+      if (this.#isBlank && isBlank(chunk, start, at)) end = at + 1
+      this.#isBlank = true
+      start = at + 1
     }
+    this.#isBlank &&= isBlank(chunk, start, chunk.length)
     return end
   }
 
@@ -59,4 +59,11 @@ export class WholeEvents {
     this.#size = 0
     return whole
   }
+}
+
+/** Whether this part of a line is nothing but the beginning of its end. */
+function isBlank(chunk: Uint8Array, start: number, end: number): boolean {
+  let index = start
+  while (index < end && chunk[index] === carriageReturn) index += 1
+  return index === end
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'
 import { test } from 'tap'
+import { providerError } from '../src/failures.ts'
 import { chat, key, providerOf, subject } from './fixtures/chatting.ts'
 import { type Answer, begin, sendJson } from './openai-server.ts'
 import { delta, event } from './openai-wire.ts'
@@ -121,4 +122,15 @@ test('what speaks no HTTP is an upstream error', async (t) => {
   const { server } = await subject(t)
   const provider = providerOf(server, { endpoint: `http://127.0.0.1:${port}/v1` })
   await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' })
+})
+
+test('a server that takes too long is told apart from one that fails', async (t) => {
+  const failing = { name: 'openai', section: 'ai-openai', key }
+  for (const [thrown, code] of [
+    [new Error('Request timed out.'), 'UPSTREAM_TIMEOUT'],
+    [Object.assign(new Error('read ETIMEDOUT'), { code: 'ETIMEDOUT' }), 'UPSTREAM_TIMEOUT'],
+    [Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }), 'UPSTREAM_ERROR'],
+  ] as const) {
+    t.match(providerError(failing, thrown), { code, permanent: false }, thrown.message)
+  }
 })
