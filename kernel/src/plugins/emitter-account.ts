@@ -1,15 +1,16 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
+import { type Accountable, runAs } from './attribution.ts'
 
 /**
- * Has an emitter call all its listeners on the account that runs now. Node emits the events of a connection on
- * the account under which the connection came in, which is nobody's.
+ * Has an emitter call all its listeners on an account. Node emits the events of a connection on the account under which
+ * the connection came in, which is nobody's.
  */
-export function keepAccount(emitter: EventEmitter): void {
-  const onAccount = AsyncLocalStorage.snapshot()
+export function keepAccount(emitter: EventEmitter, account: Accountable): void {
   const { emit } = emitter
-  emitter.emit = (event, ...args) =>
-    onAccount(() => {
+  emitter.emit = (event, ...args) => {
+    // Most events of a request are nobody's business. An error that is would be thrown.
+    if (event !== 'error' && emitter.listenerCount(event) === 0) return false
+    return runAs(account, () => {
       try {
         return emit.call(emitter, event, ...args)
       } catch (error) {
@@ -20,4 +21,5 @@ export function keepAccount(emitter: EventEmitter): void {
         return true
       }
     })
+  }
 }

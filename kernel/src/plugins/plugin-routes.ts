@@ -83,12 +83,14 @@ export class PluginRoutes {
         prefix === undefined || serializeError === undefined ? [] : [{ prefix, serializeError }],
       ),
       handle: (request, response) => instance.routing(request, response),
-      upgrade: (request, socket, head) =>
-        runAs(connectionAccount(this.#accountable, socket), () => {
+      upgrade: (request, socket, head) => {
+        const account = connectionAccount(this.#accountable, socket)
+        return runAs(account, () => {
           this.#inFlight.addSocket(socket)
-          keepAccount(socket)
+          keepAccount(socket, account)
           return instance.server.emit('upgrade', request, socket, head)
-        }),
+        })
+      },
     })
   }
 
@@ -120,10 +122,9 @@ export class PluginRoutes {
       return
     }
     this.#inFlight.add(reply.raw, request.id)
-    runAs(new RequestAccount(this.#accountable, request, reply), () => {
-      if (announcesBody(request.raw)) keepAccount(request.raw)
-      done()
-    })
+    const account = new RequestAccount(this.#accountable, request, reply)
+    if (announcesBody(request.raw)) keepAccount(request.raw, account)
+    runAs(account, done)
   }
 
   async #prepare(instance: FastifyInstance): Promise<void> {
