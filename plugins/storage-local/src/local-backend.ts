@@ -20,6 +20,7 @@ import { namesOf, walk } from './folders/walk.ts'
 import { probe } from './probe.ts'
 import { readingOf } from './reading/reading.ts'
 import { closed, createReadings } from './reading/readings.ts'
+import { RecentLooks } from './reading/recent-looks.ts'
 import { isSettled, readWhole, SMALL, SmallFiles, smallReading } from './reading/small-files.ts'
 import { listIn, openIn, statIn, type Tree } from './reading/tree.ts'
 import { takeSnapshot } from './snapshot.ts'
@@ -48,7 +49,12 @@ export class LocalBackend implements StorageBackend {
   ) {
     this.#store = store
     this.#rootPath = settings.rootPath
-    this.#tree = { disk: store.disk, root: store.root, readings: this.#readings }
+    this.#tree = {
+      disk: store.disk,
+      root: store.root,
+      readings: this.#readings,
+      looks: new RecentLooks(),
+    }
     this.#smallFiles = new SmallFiles(store.disk, settings.cacheBytes)
     this.#release = release
     this.supports = { atomicMove: true, durable: settings.durable, snapshot: store.hasLinks }

@@ -5,6 +5,7 @@ import { linkTree } from './folders/linked-copy.ts'
 import { removeTree } from './folders/removal.ts'
 import { createRoot } from './folders/root.ts'
 import type { Readings } from './reading/readings.ts'
+import { RecentLooks } from './reading/recent-looks.ts'
 import { listIn, readIn } from './reading/tree.ts'
 
 /**
@@ -27,7 +28,7 @@ export async function takeSnapshot(
       farmRoot.close()
       throw error
     }
-    const tree = { disk, root: farmRoot, readings }
+    const tree = { disk, root: farmRoot, readings, looks: new RecentLooks() }
     let released: Promise<void> | undefined
     return {
       list: (path) => listIn(tree, path),

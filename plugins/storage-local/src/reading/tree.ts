@@ -7,7 +7,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
 import { isDiskError, notFound } from '../disk/disk-errors.ts'
-import { type Folder, find } from '../folders/folder.ts'
+import { type Folder, find, findSync } from '../folders/folder.ts'
 import type { Root } from '../folders/root.ts'
 import { storedForms } from '../folders/stored-names.ts'
 import { namesOf, openFolder } from '../folders/walk.ts'
@@ -15,6 +15,7 @@ import { entryOf } from './entry.ts'
 import { listing } from './listing.ts'
 import { type OpenFile, readingOf } from './reading.ts'
 import type { Readings } from './readings.ts'
+import type { RecentLooks } from './recent-looks.ts'
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 /** A named pipe must not make the opening wait for a writer. */
@@ -25,16 +26,18 @@ export interface Tree {
   readonly disk: Disk
   readonly root: Root
   readonly readings: Readings
+  readonly looks: RecentLooks
 }
 
 /** Looks at one path. Symbolic links and special files are not there. */
-export async function statIn({ disk, root }: Tree, path: string): Promise<StorageEntry> {
+export async function statIn({ disk, root, looks }: Tree, path: string): Promise<StorageEntry> {
   const names = namesOf(path)
   const name = names.pop()
   const folder = await openFolder(disk, root, names).catch(asMissing)
   try {
     if (name === undefined) return required(entryOf('/', disk.fstatSync(folder.fd)))
-    const found = await find(disk, folder, name)
+    const found = looks.has(path) ? findSync(disk, folder, name) : await find(disk, folder, name)
+    looks.note(path)
     return required(found && entryOf(name, found.stats))
   } finally {
     folder.close()
