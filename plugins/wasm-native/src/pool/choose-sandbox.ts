@@ -6,6 +6,8 @@ import type { Sandbox } from './sandbox.ts'
 const deepest = 64
 /** With so many steps before it, a run is better off in an idle sandbox, if there is a processor for that one. */
 const deep = 16
+/** Asking the system takes longer than a short run. */
+const processors = availableParallelism()
 
 /**
  * Chooses the sandbox for a run: a busy one that admits it, otherwise an idle one.
@@ -31,7 +33,7 @@ export function chooseSandbox(sandboxes: Iterable<Sandbox>, run: Run, alone: boo
   }
   const usable = idle !== null && (resting > 1 || mayHave(idle, hash)) ? idle : null
   if (shared === null) return usable
-  const spread = shared.load >= deep && working < availableParallelism() - 1
+  const spread = shared.load >= deep && working < processors - 1
   return spread && usable !== null ? usable : shared
 }
 

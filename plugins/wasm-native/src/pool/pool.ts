@@ -50,9 +50,9 @@ export class Pool {
       unneeded: (sandbox) => sandbox.end(),
     })
     this.#events = {
-      ready: () => {
+      ready: (sandbox) => {
         this.#failedStarts = 0
-        this.#drain()
+        this.#drain(sandbox)
       },
       answered: (sandbox, step, ms) => this.#answered(sandbox, step, ms),
       returned: (runs) => this.#again(runs),
@@ -65,9 +65,11 @@ export class Pool {
       run.reject(runtimeStopped())
       return
     }
-    if (!this.#place(run)) this.#line.push(run)
+    const sandbox = this.#place(run)
+    if (sandbox === null) this.#line.push(run)
     this.#watch.begin()
-    this.#provide()
+    // Behind another run nothing has changed.
+    if (sandbox === null || sandbox.load === 1) this.#provide()
   }
 
   /** Ends a run. Where others wait behind it, it goes on until it turns out to take long. */
@@ -88,16 +90,17 @@ export class Pool {
     await this.#keeper.stop()
   }
 
-  #place(run: Run): boolean {
+  /** @returns the sandbox that has it now; null when there is none for it */
+  #place(run: Run): Sandbox | null {
     const alone = this.#mayTakeLong(run)
     if (alone && (this.#exclusive() >= this.#settings.processes - kept || this.#shareable(run) < 2))
-      return false
+      return null
     const sandbox = chooseSandbox(this.#sandboxes, run, alone)
-    if (sandbox === null) return false
+    if (sandbox === null) return null
     sandbox.exclusive = alone
     sandbox.take(run)
     this.#watch.begin()
-    return true
+    return sandbox
   }
 
   #mayTakeLong(run: Run): boolean {
@@ -119,27 +122,34 @@ export class Pool {
     return count
   }
 
-  #drain(): void {
+  /** @param occasion the sandbox that there is news of */
+  #drain(occasion: Sandbox | null = null): void {
     if (this.#line.length > 0) {
       const { long = [], short = [] } = Object.groupBy(this.#line, (run) =>
         this.#mayTakeLong(run) ? 'long' : 'short',
       )
-      this.#line = [...short, ...long].filter((run) => !this.#place(run))
+      this.#line = [...short, ...long].filter((run) => this.#place(run) === null)
     }
-    this.#provide()
+    this.#provide(occasion)
   }
 
-  #again(runs: readonly Run[]): void {
+  #again(runs: readonly Run[], occasion: Sandbox | null = null): void {
     const left = runs.filter(({ settled }) => !settled)
     if (this.#stopping !== null) for (const run of left) run.reject(runtimeStopped())
     else this.#line = [...left, ...this.#line]
     this.#watch.begin()
-    this.#drain()
+    this.#drain(occasion)
   }
 
-  #provide(): void {
+  #provide(occasion: Sandbox | null = null): void {
     if (this.#stopping !== null) return
-    const needed = neededSandbox([...this.#sandboxes], this.#line, this.#settings.processes)
+    const needed = neededSandbox({
+      sandboxes: [...this.#sandboxes],
+      line: this.#line,
+      occasion,
+      longRuns: this.#slowModules.any,
+      most: this.#settings.processes,
+    })
     if (needed !== null && 'end' in needed) needed.end.end()
     if (needed === null || 'end' in needed) return
     const { cachedModules, cachedBytes } = this.#settings
@@ -192,7 +202,7 @@ export class Pool {
     }
     if (!sandbox.ready) this.#failedStart(sandbox)
     if (this.#sandboxes.size === 0) this.#stopping?.resolve()
-    this.#again(takeUnanswered(sandbox))
+    this.#again(takeUnanswered(sandbox), head === undefined ? null : sandbox)
   }
 
   /** Lets nobody wait any longer for a sandbox when none can be started. */

@@ -9,7 +9,7 @@ import { newStep, type Step } from './step.ts'
 
 /** What a pool hears of a sandbox. */
 export interface SandboxEvents {
-  ready(): void
+  ready(sandbox: Sandbox): void
   /** A step was answered, after so many milliseconds in the sandbox. */
   answered(sandbox: Sandbox, step: Step, ms: number): void
   /** Runs could not be begun here, and have to be given to another one. */
@@ -98,7 +98,7 @@ export class Sandbox implements ProcessListener {
     this.usedAt = now
     if (frame.kind === Answer.ready) {
       this.ready = true
-      this.#events.ready()
+      this.#events.ready(this)
       return
     }
     const step = this.steps.shift()

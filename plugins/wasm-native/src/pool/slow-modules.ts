@@ -5,13 +5,17 @@ const most = 1000
 export class SlowModules {
   readonly #hashes = new Set<string>()
 
+  get any(): boolean {
+    return this.#hashes.size > 0
+  }
+
   has(hash: string): boolean {
-    return this.#hashes.size > 0 && this.#hashes.has(hash)
+    return this.any && this.#hashes.has(hash)
   }
 
   note(hash: string, slow: boolean): void {
     if (!slow) {
-      if (this.#hashes.size > 0) this.#hashes.delete(hash)
+      if (this.any) this.#hashes.delete(hash)
       return
     }
     this.#hashes.add(hash)

@@ -1,5 +1,14 @@
 import type { Run, Work } from './run.ts'
 
+export interface Seen {
+  /** When it was looked at last, as `performance.now()`. */
+  at: number
+  /** How long it has been running then, in milliseconds. */
+  elapsedMs: number
+  /** For how many milliseconds its process had waited for a processor when it was looked at first. */
+  readonly waitedMs: number
+}
+
 /** Something that a sandbox was sent and has not answered yet. */
 export interface Step {
   readonly kind: 'load' | Work['kind']
@@ -9,8 +18,8 @@ export interface Step {
   began: number
   /** Whether the run was given to another sandbox, since this one is held up. */
   moved: boolean
-  /** When it was first looked at, and for how many milliseconds the process had waited for a processor until then. */
-  seen: { readonly at: number; readonly waitedMs: number } | null
+  /** What the looks at it have shown so far. */
+  seen: Seen | null
   /** Whether it is known to hold others up. */
   holding: boolean
 }

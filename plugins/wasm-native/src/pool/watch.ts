@@ -6,16 +6,24 @@ import type { Step } from './step.ts'
 
 /** How often sandboxes at work are looked at, in milliseconds. */
 const everyMs = 10
+/** A look that comes later than after so long shows that the machine stood still, and its sandboxes with it. */
+const longestGapMs = 50
 /** A sandbox that needs longer to start never will. */
 const longestStartMs = 30_000
 /** After so long a sandbox has given back what it does not need. */
 const settlingMs = 50
+/** So many sandboxes may rest: one to be used next, and two that stand by it. Others were for a crowd that has left, */
+const mostResting = 3
+/** after so long. */
+const leftMs = 500
 /** A run that takes so long holds others up. */
 const runPatienceMs = 10
 /** So long may loading take: it is done once, and only those wait for it who want the module too. */
 const loadPatienceMs = 150
-/** How much later than at its limit a run ends on a machine that has no processor for it, as a multiple of the limit. */
-const mostStretch = 2
+/** A run's waits for a processor don't count, up to so many milliseconds in all, */
+const excusedMs = 25
+/** and up to its limit once more as long as it has had the processor for less than this share of the limit. */
+const leastShare = 0.25
 
 /** What is to be done about a sandbox. */
 export interface WatchEvents {
@@ -66,11 +74,24 @@ export class Watch {
       if (step !== undefined) this.#inspect(sandbox, step, now)
       else if (!sandbox.busy) this.#inspectIdle(sandbox, now)
     }
+    this.#endSurplus(now)
     if ([...this.#sandboxes].some(({ busy, weighed }) => busy || !weighed)) this.begin()
+    else if (this.#resting().length > mostResting) this.#timer = setTimeout(() => this.soon(), leftMs / 4)
     else if (this.#sandboxes.size > 0) {
       this.#idleTimer = setTimeout(() => this.soon(), this.#idleMs / 4)
       this.#idleTimer.unref()
     }
+  }
+
+  #endSurplus(now: number): void {
+    const resting = this.#resting()
+    if (resting.length <= mostResting) return
+    const surplus = resting.sort((a, b) => b.usedAt - a.usedAt).slice(mostResting)
+    for (const sandbox of surplus) if (now - sandbox.usedAt >= leftMs) this.#events.unneeded(sandbox)
+  }
+
+  #resting(): Sandbox[] {
+    return [...this.#sandboxes].filter(({ busy, doomed }) => !busy && !doomed)
   }
 
   #inspectIdle(sandbox: Sandbox, now: number): void {
@@ -82,19 +103,21 @@ export class Watch {
   }
 
   #inspect(sandbox: Sandbox, step: Step, now: number): void {
-    const elapsed = now - step.began
-    if (elapsed < everyMs / 2) return
+    if (now - step.began < everyMs / 2) return
     const waited = waitedMs(sandbox.process.pid) ?? 0
+    const { seen } = step
     // Perhaps it was the node that had no processor: it sees a step twice before it judges.
-    if (step.seen === null) {
-      step.seen = { at: now, waitedMs: waited }
+    if (seen === null) {
+      step.seen = { at: now, elapsedMs: Math.min(now - step.began, everyMs), waitedMs: waited }
       return
     }
+    seen.elapsedMs += Math.min(now - seen.at, longestGapMs)
+    seen.at = now
     const { limits } = step.run
-    // On a busy machine the innocent take long, too.
-    const took =
-      Math.min(step.seen.at - step.began, everyMs) + now - step.seen.at - (waited - step.seen.waitedMs)
-    if (took >= limits.timeoutMs || elapsed >= limits.timeoutMs * mostStretch) {
+    // On a busy machine the innocent take long, too. As do crowds of the others, who keep it busy.
+    const took = seen.elapsedMs - (waited - seen.waitedMs)
+    const excused = took < limits.timeoutMs * leastShare ? limits.timeoutMs : excusedMs
+    if (took >= limits.timeoutMs || seen.elapsedMs >= limits.timeoutMs + excused) {
       this.#events.overdue(sandbox, timeLimitReached(limits))
     } else if (takesTooMuch(sandbox)) {
       this.#events.overdue(sandbox, memoryLimitReached(limits))
