@@ -12,8 +12,9 @@ type WrongCall = readonly [
   message: RegExp,
 ]
 
+const node = await createNativeNode(t)
+
 t.test('functions of stored modules, and of modules that come along', async (t) => {
-  const node = await createNativeNode(t)
   const ada = await node.signIn()
   const bytes = await wat(arithmetic)
   await store(ada, '/lib/arithmetic.wasm', bytes)
@@ -50,8 +51,8 @@ t.test('functions of stored modules, and of modules that come along', async (t) 
 })
 
 t.test('what can be wrong with a call, and how it is told', async (t) => {
-  const node = await createNativeNode(t, { timeoutMs: 300, memoryMB: 8 })
-  const ada = await node.signIn()
+  const bounded = await createNativeNode(t, { timeoutMs: 300, memoryMB: 8 })
+  const ada = await bounded.signIn()
   await store(ada, '/a.wasm', await wat(arithmetic))
   await store(ada, '/none.wasm', await wat('(module (memory (export "memory") 1))'))
   await store(ada, '/text.wasm', Buffer.from('(module)'))
@@ -131,7 +132,6 @@ t.test('what can be wrong with a call, and how it is told', async (t) => {
 })
 
 t.test('a list of very many or very long names is not told in whole', async (t) => {
-  const node = await createNativeNode(t)
   const ada = await node.signIn()
   const functions = Array.from({ length: 2000 }, (_, index) => `(func (export "function${index}"))`)
   const many = await callBytes(ada, await wat(`(module ${functions.join('')})`), 'other')
@@ -144,7 +144,6 @@ t.test('a list of very many or very long names is not told in whole', async (t) 
 })
 
 t.test('the functions of a stored module', async (t) => {
-  const node = await createNativeNode(t)
   const ada = await node.signIn()
   await store(ada, '/a.wasm', await wat(arithmetic))
   const heard = await told(ada.fetch('/api/wasm/exports?path=/a.wasm'))

@@ -4,9 +4,9 @@ import { createQueueStand } from '../fixtures/queue-stand.ts'
 import { callBytes, post, told } from '../fixtures/wasm-node.ts'
 
 const megabyte = 1024 * 1024
+const { runtime, people } = await createQueueStand(t, { moduleMB: 1 })
 
 t.test('base64 is taken as the standard has it, and not otherwise', async (t) => {
-  const { people } = await createQueueStand(t)
   const ask = (wasmBytes: string) =>
     told(post(people[0], 'execute', { wasmBytes, function: 'same', args: [1] }))
   for (let length = 0; length < 8; length += 1) {
@@ -34,7 +34,6 @@ t.test('base64 is taken as the standard has it, and not otherwise', async (t) =>
 })
 
 t.test('a module may have moduleMB, and not a byte more', async (t) => {
-  const { people } = await createQueueStand(t, { moduleMB: 1 })
   const [ada] = people
   t.equal((await callBytes(ada, new Uint8Array(megabyte), 'same', [1])).text, '{"success":true,"result":1}')
   const tooLarge = await callBytes(ada, new Uint8Array(megabyte + 1), 'same', [1])
@@ -44,7 +43,6 @@ t.test('a module may have moduleMB, and not a byte more', async (t) => {
 })
 
 t.test('the memory of uploads is bounded: further ones are refused before they arrive', async (t) => {
-  const { runtime, people } = await createQueueStand(t, { moduleMB: 1 })
   const [ada, bob] = people
   const upload = (user: typeof ada) => callBytes(user, randomBytes(megabyte), 'hold', [1])
   const uploads = Array.from({ length: 7 }, () => upload(ada))

@@ -5,7 +5,7 @@ import { wat } from '../fixtures/wat.ts'
 
 t.test('WASI programs really run, beside functions, and within their limits', async (t) => {
   const plugins = { 'wasm-native': true, 'wasm-wasmer': true }
-  const node = await createWasmNode({ timeoutMs: 3000 }, { config: { plugins } })
+  const node = await createWasmNode({ timeoutMs: 2000 }, { config: { plugins } })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   await store(ada, '/copy.wasm', await wat(copyInput))
