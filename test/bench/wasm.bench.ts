@@ -1,6 +1,9 @@
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { root } from '../run/command.ts'
 import type { Bench } from './bench.ts'
+import { type Attacked, setUpWasmCrowd, type WasmCrowd } from './fixtures/wasm-crowd.ts'
+import { cpuMsOf, isThere } from './fixtures/wasm-sandboxes.ts'
 import { setUpWasmStand, type WasmStand } from './fixtures/wasm-stand.ts'
 import { loadHttp } from './http-load.ts'
 import { startServer } from './process.ts'
@@ -73,23 +76,88 @@ const cold: Bench = {
   },
 }
 
-const overrun: Bench = {
-  name: 'wasm: a hostile loop runs on after its limit',
-  unit: 'ms',
-  better: 'less',
-  goal: { ours: 50 },
-  async setUp() {
-    const stand = await setUpWasmStand()
-    await stand.call('add.wasm', add)
-    return {
-      async ours() {
-        const { ms, status } = await stand.call('add.wasm', { ...add, function: 'loop', args: [] })
-        if (status !== 422) throw new Error(`The call was answered with ${status}.`)
-        return ms - limitMs
-      },
-      tearDown: stand.tearDown,
-    }
-  },
+/** Calls a loop. @returns when it was answered and when its process was gone, in milliseconds after the limit */
+async function loop({ pid, call }: WasmStand): Promise<{ readonly answered: number; readonly gone: number }> {
+  const before = await cpuMsOf(pid)
+  const began = performance.now()
+  const called = call('add.wasm', { ...add, function: 'loop', args: [] })
+  await delay(limitMs / 2)
+  const looping = [...(await cpuMsOf(pid))].find(([one, ms]) => ms - (before.get(one) ?? ms) > limitMs / 4)
+  const { ms, status } = await called
+  if (status !== 422 || looping === undefined) throw new Error(`The loop was answered with ${status}.`)
+  while (await isThere(looping[0])) await delay(1)
+  return { answered: ms - limitMs, gone: performance.now() - began - limitMs }
 }
 
-export default [warm, latency, cold, overrun] satisfies Bench[]
+function overrun(name: string, figure: 'answered' | 'gone'): Bench {
+  return {
+    name: `wasm: ${name}`,
+    unit: 'ms',
+    better: 'less',
+    goal: { ours: 50 },
+    async setUp() {
+      const stand = await setUpWasmStand()
+      await stand.call('add.wasm', add)
+      return { ours: async () => (await loop(stand))[figure], tearDown: stand.tearDown }
+    },
+  }
+}
+
+/** A bench of 200 calls at once, of which a quarter is hostile and comes from other users. */
+function crowd(
+  bench: Pick<Bench, 'name' | 'unit' | 'goal'>,
+  ours: (attacked: Attacked) => number,
+  baseline?: (crowd: WasmCrowd) => Promise<number>,
+): Bench {
+  return {
+    ...bench,
+    better: 'less',
+    rounds: 3,
+    async setUp() {
+      const crowd = await setUpWasmCrowd()
+      return {
+        ours: async () => ours(await crowd.attacked()),
+        ...(baseline && { baseline: () => baseline(crowd) }),
+        tearDown: crowd.tearDown,
+      }
+    },
+  }
+}
+
+const attacks: Bench[] = [
+  crowd(
+    {
+      name: 'wasm: the slowest of 150 calls at once, with 50 hostile ones against without',
+      unit: 'ms',
+      goal: { ratio: 3 },
+    },
+    ({ slowestMs }) => slowestMs,
+    (crowd) => crowd.call(),
+  ),
+  crowd(
+    { name: 'wasm: the slowest /health meanwhile', unit: 'ms', goal: { ours: 100 } },
+    ({ slowestHealthMs }) => slowestHealthMs,
+  ),
+  crowd(
+    { name: 'wasm: CPU of the node and its sandboxes a second later', unit: '% of one', goal: { ours: 2 } },
+    ({ later }) => later.cpuPercent,
+  ),
+  crowd(
+    {
+      name: 'wasm: memory of the node and its sandboxes a second later, against one without attacks',
+      unit: 'MB',
+      goal: { ratio: 1.5 },
+    },
+    ({ later }) => later.memoryMB,
+    (crowd) => crowd.calmMemoryMB(),
+  ),
+]
+
+export default [
+  warm,
+  latency,
+  cold,
+  overrun('a hostile loop is answered after its limit', 'answered'),
+  overrun('its process is gone after the limit', 'gone'),
+  ...attacks,
+] satisfies Bench[]
