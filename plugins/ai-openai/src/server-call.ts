@@ -47,7 +47,7 @@ export function callServer(
   const request = address.startsWith('https:')
     ? requestHttps(address, { ...options, agent: https })
     : requestHttp(address, { ...options, agent: http })
-  const end = () => request.destroy(signal?.reason)
+  const end = () => request.destroy(signal?.reason instanceof Error ? signal.reason : undefined)
   request.once('response', resolve)
   request.on('error', reject)
   request.once('socket', (socket) => {
