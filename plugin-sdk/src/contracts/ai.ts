@@ -94,7 +94,8 @@ export interface AiProvider {
   models(signal: AbortSignal): Promise<string[]>
   /**
    * Yields the reply and, last, exactly one `finish`: a reply without it counts as cut short. Ends the call at its
-   * server when the signal aborts or the loop is left, also before the first piece.
+   * server when the signal aborts or the loop is left, also before the first piece: `leavable` makes that of a
+   * generator.
    *
    * @throws NodekeepError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, TOO_MANY_REQUESTS (with `retry-after` where the server
    * says it), NOT_FOUND for an unknown model, VALIDATION_ERROR for a request that the model can't serve; `permanent`

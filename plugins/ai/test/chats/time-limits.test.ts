@@ -2,7 +2,14 @@ import t from 'tap'
 import { chat, createAiNode, usageOf } from '../fixtures/ai-node.ts'
 import { readEvents } from '../fixtures/events.ts'
 import { rawChat, unchunked } from '../fixtures/raw-chat.ts'
-import { replying, scripted, stop, text, usage } from '../fixtures/scripted-provider.ts'
+import {
+  replying,
+  type ScriptedProvider,
+  scripted,
+  stop,
+  text,
+  usage,
+} from '../fixtures/scripted-provider.ts'
 import { settled } from '../fixtures/settled.ts'
 
 const never = new Promise<never>(() => {})
@@ -110,10 +117,11 @@ t.test('a provider that never ends is ended, also when nothing of it can be show
   const node = await createAiNode({ providers, ai })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
-  for (const [provider, { calls }] of Object.entries(providers)) {
+  const ask = async ([provider, { calls }]: [string, ScriptedProvider]) => {
     const answer = await chat(ada, { provider })
     t.equal(answer.status, 504, provider)
     t.match(await answer.json(), { message: 'The chat took longer than allowed (ai.timeouts.totalSeconds).' })
     t.ok(calls[0]?.signal.aborted)
   }
+  await Promise.all(Object.entries(providers).map(ask))
 })
