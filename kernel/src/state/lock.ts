@@ -29,7 +29,6 @@ export function lockDataFolder(folder: string): DataLock {
   let connection: DatabaseSync | undefined
   try {
     connection = new DatabaseSync(path, { timeout: 200 })
-    connection.exec('PRAGMA journal_mode = DELETE')
     hold(connection, folder)
   } catch (error) {
     connection?.close()
@@ -51,13 +50,17 @@ class FolderInUse extends Error {}
  */
 function hold(connection: DatabaseSync, folder: string): void {
   const token = randomUUID()
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  const execute = (statement: string) => {
     try {
-      connection.exec('BEGIN IMMEDIATE')
+      connection.exec(statement)
     } catch (error) {
       if (isBusy(error)) throw new FolderInUse(inUse(folder, readHolder(connection), token), { cause: error })
       throw error
     }
+  }
+  execute('PRAGMA journal_mode = DELETE')
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    execute('BEGIN IMMEDIATE')
     if (readHolder(connection)?.token === token) return
     writeHolder(connection, { token, pid: process.pid, since: new Date().toISOString() })
     connection.exec('COMMIT')
