@@ -8,6 +8,8 @@ import { followTutorial } from './tutorial.ts'
 // Installing takes as long as the disk and the registry do.
 const timeout = 120_000
 t.setTimeout(3 * timeout)
+// Side by side: an installation waits for the disk and the registry.
+t.jobs = 2
 const outside = await packOutside(t)
 
 t.test('the tutorial of the SDK works as it is written', { timeout }, async (t) => {
