@@ -1,12 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { jobs } from './budget.ts'
 import { root, runTool } from './command.ts'
 import { addCounts, type Counts, type FileResult } from './count-tests.ts'
 import { findTestFiles } from './test-files.ts'
 import { runTestFile } from './test-process.ts'
-
-/** How many test files run at the same time. What they may take is said for two processors: test/run/budget.ts. */
-const jobs = 2
 
 /** What a run of test files came to. */
 export interface TestRun extends Counts {
