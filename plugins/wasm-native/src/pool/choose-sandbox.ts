@@ -33,7 +33,8 @@ export function chooseSandbox(sandboxes: Iterable<Sandbox>, run: Run, alone: boo
   }
   const usable = idle !== null && (resting > 1 || mayHave(idle, hash)) ? idle : null
   if (shared === null) return usable
-  const spread = shared.load >= deep && working < processors - 1
+  // Where its module is still being loaded it is there sooner than it would be elsewhere.
+  const spread = shared.load >= deep && working < processors - 1 && shared.knows(hash)
   return spread && usable !== null ? usable : shared
 }
 

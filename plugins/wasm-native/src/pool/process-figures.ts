@@ -3,17 +3,23 @@ import { constants, setPriority } from 'node:os'
 
 /** Bytes of a process that are in RAM: the second figure of /proc/PID/statm, in pages (proc(5)). Linux only. */
 export function residentBytes(pid: number | undefined): number | null {
-  const pages = figure(`/proc/${pid}/statm`, 1)
-  return pages === null ? null : pages * 4096
+  const pages = figures(`/proc/${pid}/statm`)?.[1]
+  return pages === undefined ? null : pages * 4096
 }
 
-/**
- * Milliseconds that a process could have run and had no processor: the second figure of /proc/PID/schedstat
- * (https://docs.kernel.org/scheduler/sched-stats.html). Linux only.
- */
-export function waitedMs(pid: number | undefined): number | null {
-  const nanoseconds = figure(`/proc/${pid}/schedstat`, 1)
-  return nanoseconds === null ? null : nanoseconds / 1e6
+/** What a process has had of the processors since it began, in milliseconds. */
+export interface ProcessorTimes {
+  readonly hadMs: number
+  /** For how long it could have run, and had none. The wait that lasts is not in it yet. */
+  readonly waitedMs: number
+}
+
+/** From /proc/PID/schedstat (https://docs.kernel.org/scheduler/sched-stats.html). Linux only. */
+export function processorTimes(pid: number | undefined): ProcessorTimes | null {
+  const nanoseconds = figures(`/proc/${pid}/schedstat`)
+  if (nanoseconds === null) return null
+  const [had = 0, waited = 0] = nanoseconds
+  return { hadMs: had / 1e6, waitedMs: waited / 1e6 }
 }
 
 /** Of the processor's time it gets a tenth of what others get. Where nobody else wants any, it gets all. */
@@ -34,10 +40,9 @@ export function yieldToOthers(pid: number | undefined, yields: boolean): boolean
   }
 }
 
-function figure(file: string, index: number): number | null {
+function figures(file: string): number[] | null {
   try {
-    const value = Number(readFileSync(file, 'latin1').split(' ')[index])
-    return Number.isFinite(value) ? value : null
+    return readFileSync(file, 'latin1').split(' ').map(Number)
   } catch {
     return null
   }

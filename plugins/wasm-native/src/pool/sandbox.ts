@@ -2,6 +2,7 @@ import type { FrameReader } from '../protocol/frame-reader.ts'
 import { Answer, Request } from '../protocol/messages.ts'
 import { writeValues } from '../protocol/values.ts'
 import { type CacheBounds, ModuleShelf } from './module-shelf.ts'
+import { yieldToOthers } from './process-figures.ts'
 import type { Run } from './run.ts'
 import { type ProcessListener, SandboxProcess } from './sandbox-process.ts'
 import { settle } from './settle.ts'
@@ -64,6 +65,11 @@ export class Sandbox implements ProcessListener {
     return this.#fetching === null ? this.modules.has(hash) : this.#fetching.hash === hash
   }
 
+  /** Whether a module was run here already. */
+  knows(hash: string): boolean {
+    return this.modules.has(hash) && this.proving !== hash
+  }
+
   /** Takes on a run, which it admits, or any when it is not busy. */
   take(run: Run): void {
     const { hash } = run.module
@@ -86,6 +92,8 @@ export class Sandbox implements ProcessListener {
 
   end(): void {
     this.doomed = true
+    // Ending takes the processor, too.
+    if (this.yields) yieldToOthers(this.process.pid, false)
     this.process.kill()
   }
 

@@ -1,3 +1,4 @@
+import type { ProcessorTimes } from './process-figures.ts'
 import type { Run, Work } from './run.ts'
 
 export interface Seen {
@@ -5,8 +6,8 @@ export interface Seen {
   at: number
   /** How long it has been running then, in milliseconds. */
   elapsedMs: number
-  /** For how many milliseconds its process had waited for a processor when it was looked at first. */
-  readonly waitedMs: number
+  /** What its process had had of the processors when it was looked at first. */
+  readonly before: ProcessorTimes
 }
 
 /** Something that a sandbox was sent and has not answered yet. */

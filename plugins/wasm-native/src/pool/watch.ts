@@ -1,6 +1,6 @@
 import { memoryLimitReached, timeLimitReached } from './failures.ts'
 import { isBloated, takesTooMuch } from './memory-share.ts'
-import { waitedMs } from './process-figures.ts'
+import { processorTimes } from './process-figures.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Step } from './step.ts'
 
@@ -20,6 +20,8 @@ const leftMs = 500
 const runPatienceMs = 10
 /** So long may loading take: it is done once, and only those wait for it who want the module too. */
 const loadPatienceMs = 150
+/** And so many times as long may take what has hardly had the processor. */
+const sleepers = 10
 /** A run's waits for a processor don't count, up to so many milliseconds in all, */
 const excusedMs = 25
 /** and up to its limit once more as long as it has had the processor for less than this share of the limit. */
@@ -104,18 +106,18 @@ export class Watch {
 
   #inspect(sandbox: Sandbox, step: Step, now: number): void {
     if (now - step.began < everyMs / 2) return
-    const waited = waitedMs(sandbox.process.pid) ?? 0
+    const times = processorTimes(sandbox.process.pid) ?? { hadMs: now, waitedMs: 0 }
     const { seen } = step
     // Perhaps it was the node that had no processor: it sees a step twice before it judges.
     if (seen === null) {
-      step.seen = { at: now, elapsedMs: Math.min(now - step.began, everyMs), waitedMs: waited }
+      step.seen = { at: now, elapsedMs: Math.min(now - step.began, everyMs), before: times }
       return
     }
     seen.elapsedMs += Math.min(now - seen.at, longestGapMs)
     seen.at = now
     const { limits } = step.run
     // On a busy machine the innocent take long, too. As do crowds of the others, who keep it busy.
-    const took = seen.elapsedMs - (waited - seen.waitedMs)
+    const took = seen.elapsedMs - (times.waitedMs - seen.before.waitedMs)
     const excused = took < limits.timeoutMs * leastShare ? limits.timeoutMs : excusedMs
     if (took >= limits.timeoutMs || seen.elapsedMs >= limits.timeoutMs + excused) {
       this.#events.overdue(sandbox, timeLimitReached(limits))
@@ -123,9 +125,15 @@ export class Watch {
       this.#events.overdue(sandbox, memoryLimitReached(limits))
     } else if (sandbox.steps.every(({ run, moved }) => run.settled || moved)) {
       this.#events.overdue(sandbox, null)
-    } else if (!step.holding && took >= (step.kind === 'load' ? loadPatienceMs : runPatienceMs)) {
+    } else if (!step.holding && holdsUp(step.kind, took, times.hadMs - seen.before.hadMs)) {
       step.holding = true
       this.#events.heldUp(sandbox, step)
     }
   }
+}
+
+/** Who hardly had the processor either waits for it, or sleeps, which shows when it goes on. */
+function holdsUp(kind: Step['kind'], tookMs: number, hadMs: number): boolean {
+  const patience = kind === 'load' ? loadPatienceMs : runPatienceMs
+  return tookMs >= patience && (hadMs >= patience / 2 || tookMs >= patience * sleepers)
 }
