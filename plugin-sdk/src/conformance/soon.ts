@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 
+/** How long the suites wait for what should come at once, in milliseconds. Tests of the suites themselves have less. */
+export const patience = { ms: 5000 }
+
 /** Waits for what should come at once. Only who never answers makes it wait to the end, which is an error then. */
 export async function soon<T>(awaited: Promise<T>, otherwise: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new assert.AssertionError({ message: otherwise })), 5000)
+    timer = setTimeout(() => reject(new assert.AssertionError({ message: otherwise })), patience.ms)
   })
   return Promise.race([awaited, late]).finally(() => clearTimeout(timer))
 }
