@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { definePlugin, LoginProviders, NodekeepError } from '@nodekeep/plugin-sdk'
-import { type Test, test } from 'tap'
+import t, { type Test, test } from 'tap'
 import { expectError } from './fixtures/expect-error.ts'
 import {
   type LoginNode,
@@ -10,6 +10,9 @@ import {
   type Verify,
   wallet,
 } from './fixtures/login-node.ts'
+
+// Two at a time: some wait for a client or a provider.
+t.jobs = 2
 
 const ada = wallet(1)
 
