@@ -65,6 +65,23 @@ test('what a route leaves unhandled is noticed, and a request that it broke is a
   await stillServes(t, node, url)
 })
 
+test('what is thrown may be hard to look at', async (t) => {
+  const { node, url, owner } = await start(t)
+  for (const odd of ['frozen', 'getters', 'proxy', 'revoked', 'aggregate']) {
+    for (const way of ['throw', 'send', 'timer']) {
+      const answer = await owner.ask(`/faulty/odd/${way}/${odd}`)
+      const body = await answer.text()
+      t.equal(answer.status, 500, `${way} ${odd}`)
+      t.match(JSON.parse(body), { error: true, code: 'INTERNAL_ERROR' })
+      t.notMatch(body, /swordfish/)
+      await node.logged(({ reqId }) => reqId === answer.headers.get('x-request-id'))
+    }
+    t.equal((await owner.ask(`/faulty/odd/reject/${odd}`)).status, 200)
+  }
+  t.match((await listPlugins(owner)).get('faulty-routes'), { state: 'degraded' })
+  await stillServes(t, node, url)
+})
+
 test('half an answer cuts its own connection and no other', async (t) => {
   const { node, url, owner } = await start(t)
   const { ask } = owner

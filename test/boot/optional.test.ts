@@ -9,6 +9,7 @@ const faulty = {
   'leaves-rejection-in-setup': /left in setup/,
   'leaves-rejection-in-start': /left in onStart/,
   'throws-in-timer': /the timer broke/,
+  'throws-frozen-in-timer': /the frozen timer broke/,
   'rejects-in-timer': /a text that was thrown/,
   'routes-too-late': /Register routes before setup ends/,
 }
@@ -33,7 +34,12 @@ for (const preset of presets) {
     const url = await node.ready
     const owner = await signInOwner(url)
     const { ask } = owner
-    const late = [/the timer broke/, /a text that was thrown/, /Register routes before/]
+    const late = [
+      /the timer broke/,
+      /the frozen timer broke/,
+      /a text that was thrown/,
+      /Register routes before/,
+    ]
     for (const fault of late) await node.logged(({ err }) => fault.test(JSON.stringify(err ?? '')))
 
     const listed = await listPlugins(owner)

@@ -12,7 +12,10 @@ t.jobs = 2
 async function start(t: Test, server: Record<string, unknown> = {}) {
   const from = join(fixtures, 'stopping')
   const plugins = {
-    ...fromFixtures(['trusting-login', 'throws-in-stop', 'hangs-in-stop', 'hangs-in-close'], true),
+    ...fromFixtures(
+      ['trusting-login', 'throws-in-stop', 'throws-frozen-in-stop', 'hangs-in-stop', 'hangs-in-close'],
+      true,
+    ),
     first: { from },
     second: { from },
   }
@@ -47,6 +50,7 @@ test('SIGTERM lets answers finish, tells long ones to end, and stops the plugins
   t.match(problems, [
     { plugin: 'hangs-in-close', msg: 'Closing its routes took longer than 300 ms (loader.stopTimeoutMs).' },
     { plugin: 'hangs-in-stop', msg: 'Its onStop took longer than 300 ms (loader.stopTimeoutMs).' },
+    { plugin: 'throws-frozen-in-stop', msg: 'the frozen onStop broke' },
     { plugin: 'throws-in-stop', msg: 'onStop broke' },
   ])
 })

@@ -50,6 +50,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
     'throws-at-import',
     /^nodekeep-throws-at-import@1\.2\.3 threw while it was imported: the import broke/,
   ),
+  failed('import', 'throws-frozen-at-import', /threw while it was imported: the frozen import broke/),
   failed('import', 'throws-nothing-at-import', /threw while it was imported: undefined/),
   failed('import', 'hangs-at-import', /took longer than 1\.5 s \(loader\.importTimeoutMs\)/),
   failed('import', 'broken/syntax', /threw while it was imported: Unexpected/, { id: 'broken-syntax' }),
@@ -88,6 +89,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
     },
   ),
   failed('setup', 'throws-in-setup', /^the setup broke$/),
+  failed('setup', 'throws-frozen-in-setup', /^the frozen setup broke$/),
   failed('setup', 'throws-nothing-in-setup', /^undefined$/),
   failed('setup', 'rejects-in-setup', /^the setup broke later$/),
   failed('setup', 'hangs-in-setup', /^Its setup took longer than 1\.5 s \(loader\.setupTimeoutMs\)\.$/),
@@ -139,6 +141,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed('routes', 'sets-not-found-handler', /must not call app\.setNotFoundHandler\(\)/),
   failed('routes', 'listens-itself', /must not call app\.listen\(\)/),
   failed('start', 'throws-in-start', /^onStart broke$/),
+  failed('start', 'throws-frozen-in-start', /^the frozen onStart broke$/),
   failed('start', 'rejects-in-start', /^onStart broke later$/),
   failed('start', 'hangs-in-start', /^Its onStart took longer than 300 ms \(loader\.startTimeoutMs\)\.$/),
 ]

@@ -1,5 +1,6 @@
 import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import { ConfigurationError } from '../configuration/index.ts'
+import { stackOf, withCauses } from '../errors/thrown.ts'
 import { BootFailure } from '../plugins/boot-failure.ts'
 
 /** Says what went wrong, for a person, and has the process end with code 1. */
@@ -8,7 +9,7 @@ export function fail(error: unknown, verbose: boolean): void {
   const message = error instanceof Error ? error.message : String(error)
   process.stderr.write(`nodekeep: ${message}\n`)
   if (verbose && error instanceof Error) {
-    process.stderr.write(`${error.stack ?? ''}\n${causes(error)}`)
+    process.stderr.write(`${withCauses(error).map(stackOf).join('\ncaused by ')}\n`)
   } else if (!isForPeople(error)) {
     process.stderr.write('Add --verbose to see where it happened.\n')
   }
@@ -19,12 +20,4 @@ function isForPeople(error: unknown): boolean {
   if (error instanceof ConfigurationError || error instanceof BootFailure || isNodekeepError(error))
     return true
   return error instanceof Error && error.name === 'Error' && !('code' in error)
-}
-
-function causes(error: Error): string {
-  const below = error instanceof AggregateError ? error.errors : [error.cause]
-  return below
-    .filter((cause) => cause instanceof Error)
-    .map((cause) => `caused by ${cause.stack ?? cause.message}\n${causes(cause)}`)
-    .join('')
 }

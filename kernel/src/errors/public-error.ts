@@ -27,19 +27,17 @@ const codeByStatus = new Map<number, ErrorCode>(
 )
 
 /**
- * Turns anything that was thrown while a request was answered into the error that the client may see.
+ * Turns anything that was thrown while a request was answered into the error that the client may see. It never throws
+ * itself, though the properties of what was thrown may.
  *
  * @param requestId lets a person find the hidden cause of an internal error in the log
  */
 export function toPublicError(thrown: unknown, requestId: string): PublicError {
-  // Another copy of the SDK may know codes that this one doesn't.
-  if (isNodekeepError(thrown) && Object.hasOwn(errorStatus, thrown.code)) {
-    const internal = errorStatus[thrown.code] >= 500 && thrown.logged !== true
-    return publicError(thrown.code, thrown.message, thrown.headers, internal)
-  }
-  if (typeof thrown === 'object' && thrown !== null) {
-    const known = fromLibrary(thrown as LibraryError)
+  try {
+    const known = meantForClients(thrown)
     if (known !== undefined) return known
+  } catch {
+    // What can't be looked at is not meant for clients.
   }
   return publicError(
     'INTERNAL_ERROR',
@@ -62,6 +60,15 @@ export function publicError(
 /** The JSON text of an error's body: exactly the three fields of the interface. */
 export function errorBody({ message, code }: ErrorBody): string {
   return JSON.stringify({ error: true, message, code })
+}
+
+function meantForClients(thrown: unknown): PublicError | undefined {
+  // Another copy of the SDK may know codes that this one doesn't.
+  if (isNodekeepError(thrown) && Object.hasOwn(errorStatus, thrown.code)) {
+    const internal = errorStatus[thrown.code] >= 500 && thrown.logged !== true
+    return publicError(thrown.code, thrown.message, thrown.headers, internal)
+  }
+  return typeof thrown === 'object' && thrown !== null ? fromLibrary(thrown as LibraryError) : undefined
 }
 
 function fromLibrary(error: LibraryError): PublicError | undefined {

@@ -1,4 +1,5 @@
-import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { serializeError } from './error-serializer.ts'
 import type { LogFormat, LogLevel } from './levels.ts'
 import { createPrettyPrinter } from './pretty.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
@@ -36,7 +37,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: stdSerializers.err },
+      serializers: { err: serializeError },
     },
     { write: (line) => destination.write(print(secrets.scrub(line))) },
   )

@@ -1,4 +1,4 @@
-import { inspect } from 'node:util'
+import { messageOf } from '../errors/thrown.ts'
 
 /** Where in its life a plugin failed. */
 export type PluginPhase =
@@ -31,25 +31,5 @@ export class PluginFailure extends Error {
   static from(phase: PluginPhase, thrown: unknown): PluginFailure {
     if (thrown instanceof PluginFailure) return thrown
     return new PluginFailure(phase, messageOf(thrown), thrown)
-  }
-}
-
-/** The message of anything that can be thrown. It never throws itself. */
-export function messageOf(thrown: unknown): string {
-  try {
-    if (thrown instanceof Error) return String(thrown.message) || String(thrown.name)
-    if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message)
-    return typeof thrown === 'object' || typeof thrown === 'function' ? inspect(thrown) : String(thrown)
-  } catch {
-    return 'something was thrown that does not say what it is'
-  }
-}
-
-/** Where anything that was thrown was made; empty when it does not say. It never throws itself. */
-export function stackOf(thrown: unknown): string {
-  try {
-    return thrown instanceof Error ? String(thrown.stack) : ''
-  } catch {
-    return ''
   }
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { messageOf, PluginFailure } from './failure.ts'
+import { messageOf } from '../errors/thrown.ts'
+import { PluginFailure } from './failure.ts'
 
 /** What a package says of its plugin, known without running any of its code. */
 export interface PluginManifest {

@@ -141,15 +141,21 @@ export class PluginHost {
   }
 
   async #fail(record: PluginRecord, thrown: unknown): Promise<void> {
-    await this.#release(record)
-    record.failed(PluginFailure.from('setup', thrown))
+    try {
+      await this.#release(record)
+    } finally {
+      record.failed(PluginFailure.from('setup', thrown))
+    }
   }
 
   async #stop(record: PluginRecord): Promise<void> {
     const index = this.#up.indexOf(record)
     if (index >= 0) this.#up.splice(index, 1)
-    await this.#release(record)
-    record.stopped()
+    try {
+      await this.#release(record)
+    } finally {
+      record.stopped()
+    }
   }
 
   async #release(record: PluginRecord): Promise<void> {

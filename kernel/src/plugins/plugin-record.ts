@@ -1,9 +1,10 @@
 import { sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin } from '@nodekeep/plugin-sdk'
+import { messageOf, stackOf } from '../errors/thrown.ts'
 import type { Activation } from './activation.ts'
 import type { Accountable } from './attribution.ts'
-import { messageOf, PluginFailure, type PluginPhase, stackOf } from './failure.ts'
+import { PluginFailure, type PluginPhase } from './failure.ts'
 import type { PluginManifest } from './manifest.ts'
 
 /**

@@ -60,3 +60,20 @@ test('whatever else is thrown stays inside', async (t) => {
     t.match(error.message, 'abc-1', 'the request id leads to the log')
   }
 })
+
+test('what throws when it is looked at is an internal error', async (t) => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const status = Object.defineProperty(new Error('hidden'), 'statusCode', {
+    get() {
+      throw new Error('hidden, too')
+    },
+  })
+  for (const thrown of [proxy, status]) {
+    t.match(toPublicError(thrown, 'id'), {
+      code: 'INTERNAL_ERROR',
+      status: 500,
+      message: /the request id id\./,
+    })
+  }
+})

@@ -71,6 +71,26 @@ test('a plugin that is switched off answers no more, and works again when it is 
   t.match(state('lone'), { state: 'active', routes: [{ path: '/lone' }, { path: '/lone' }] })
 })
 
+test('a plugin whose stop breaks is switched off and on all the same', async (t) => {
+  const stubborn = definePlugin({
+    id: 'stubborn',
+    setup({ onStop, routes }) {
+      onStop(() => {
+        throw Object.freeze(new Error('onStop broke'))
+      })
+      routes((app) => {
+        app.get('/stubborn', async () => 'here')
+      })
+    },
+  })
+  const { turn, state, ask } = await startSwitchNode(t, [stubborn])
+  t.equal((await turn('stubborn', 'disable')).status, 200)
+  t.match(state('stubborn'), { state: 'disabled', routes: [] })
+  t.equal((await turn('stubborn', 'enable')).status, 200)
+  t.match(state('stubborn'), { state: 'active' })
+  t.equal(await (await ask('/stubborn')).text(), 'here')
+})
+
 test('those that require it are blocked with it and come back; those that only use it go on without', async (t) => {
   const { ask, turn, state } = await startSwitchNode(t, [greeter, needy, flexible])
   t.equal(await (await ask('/flexible')).text(), 'hello')

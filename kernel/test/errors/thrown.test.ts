@@ -1,0 +1,22 @@
+import { test } from 'tap'
+import { messageOf, stackOf, withCauses } from '../../src/errors/thrown.ts'
+
+test('all causes of an error are found once, and not without end', async (t) => {
+  const inner = new TypeError('inner')
+  const middle = new Error('middle', { cause: inner })
+  const outer = new AggregateError([middle, 'no error', inner], 'outer', { cause: middle })
+  inner.cause = outer
+  t.strictSame(withCauses(outer), [outer, middle, inner])
+  let deep = new Error('0')
+  for (let depth = 1; depth <= 100; depth += 1) deep = new Error(String(depth), { cause: deep })
+  t.equal(withCauses(deep).length, 17)
+  t.strictSame(withCauses('a text'), ['a text'])
+})
+
+test('what can not be looked at says so', async (t) => {
+  const { proxy, revoke } = Proxy.revocable(new Error('hidden'), {})
+  revoke()
+  t.equal(messageOf(proxy), 'something was thrown that does not say what it is')
+  t.equal(stackOf(proxy), '')
+  t.equal(withCauses(proxy).length, 1)
+})
