@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { preparePrivateFile } from './data-folder.ts'
 import { Gate } from './gate.ts'
 import { isBusy, openFailure } from './open-failure.ts'
@@ -15,11 +16,11 @@ interface FileIdentity {
 }
 
 /**
- * The node's only connection to `state.sqlite`, shared by everything in the kernel.
+ * The node's connection to `state.sqlite`, shared by everything in the kernel.
  *
  * Work on it is synchronous, so keep it short. Everybody enters by {@link StateDatabase.use} or
- * {@link StateDatabase.transaction}, which wait while a plugin's migration has a transaction open. A call rejects
- * when the database is closed.
+ * {@link StateDatabase.transaction}. While a plugin's migration has a transaction open, reading goes on, and sees what
+ * was there before; writing waits for its end. A call rejects when the database is closed.
  */
 export class StateDatabase {
   readonly path: string
@@ -45,7 +46,18 @@ export class StateDatabase {
    * program holds the file for too long.
    */
   use<T>(work: (sql: Sql) => T): Promise<T> {
-    return withPatience(() => this.#gate.pass(() => this.#attempt(work)), this.#patienceMs)
+    return withPatience(async () => {
+      for (;;) {
+        const { held } = this.#gate
+        try {
+          return this.#attempt(work)
+        } catch (error) {
+          // A migration of this node is waited for however long it may take.
+          if (held === undefined || !(error instanceof LockHeld)) throw error
+          await held
+        }
+      }
+    }, this.#patienceMs)
   }
 
   /** Runs statements in one transaction: all of them are kept, or none when the work throws. */
@@ -66,19 +78,19 @@ export class StateDatabase {
   }
 
   /**
-   * Runs asynchronous work in one transaction while everybody else waits: all of it is kept, or none when it
-   * rejects. It must use the statements that it is given; any other way in would wait for itself.
+   * Runs asynchronous work in one transaction, on a connection of its own: all of it is kept, or none when it rejects.
+   * It must use the statements that it is given; what it would write by any other way in would wait for itself.
    */
   exclusiveTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const run = async () => {
-      this.#attempt(() => this.#connection.exec('BEGIN IMMEDIATE'))
+      const connection = this.#attempt(() => beginOn(this.path))
       try {
-        const result = await work(this.#sql)
-        this.#connection.exec('COMMIT')
+        const result = await work(createSql(connection))
+        connection.exec('COMMIT')
         return result
-      } catch (error) {
-        this.#rollBack()
-        throw error
+      } finally {
+        // What is not committed is rolled back.
+        connection.close()
       }
     }
     return withPatience(() => this.#gate.hold(run), this.#patienceMs)
@@ -98,7 +110,7 @@ export class StateDatabase {
 
   /** Waits for an open transaction, then closes. Calling it again does nothing. */
   close(): Promise<void> {
-    return this.#gate.pass(() => {
+    return this.#gate.hold(async () => {
       if (this.#connection.isOpen) this.#connection.close()
     })
   }
@@ -154,6 +166,21 @@ export async function openStateDatabase(
   } catch (error) {
     connection?.close()
     throw openFailure(path, error)
+  }
+}
+
+/** A second connection to a database that is there already, with a transaction open. */
+function beginOn(path: string): DatabaseSync {
+  const existing = pathToFileURL(path)
+  existing.search = 'mode=rw'
+  const connection = new DatabaseSync(existing, { timeout: 0, enableForeignKeyConstraints: true })
+  try {
+    configure(connection)
+    connection.exec('BEGIN IMMEDIATE')
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
   }
 }
 

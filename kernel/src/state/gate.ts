@@ -1,19 +1,13 @@
-/**
- * Lets everybody through, except while one holds it alone.
- *
- * On a single connection, a transaction that spans several turns of the event loop would swallow what others
- * write meanwhile, and take it along when it rolls back. They wait here instead.
- */
+/** A door for one at a time, which others can wait for without going through. */
 export class Gate {
   #closed: Promise<void> | undefined
 
-  /** Runs the work in one go, once nobody holds the gate. */
-  async pass<T>(work: () => T): Promise<T> {
-    while (this.#closed) await this.#closed
-    return work()
+  /** Settles when whoever holds it now lets go; `undefined` while nobody does. */
+  get held(): Promise<void> | undefined {
+    return this.#closed
   }
 
-  /** Runs the work while nobody else passes. */
+  /** Runs the work while nobody else holds the gate. */
   async hold<T>(work: () => Promise<T>): Promise<T> {
     // Nothing may be awaited between the last look at the gate and its closing.
     while (this.#closed) await this.#closed

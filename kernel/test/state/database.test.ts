@@ -132,8 +132,8 @@ test('a transaction is kept whole or not at all', async (t) => {
   await database.close()
 })
 
-test('while an exclusive transaction is open, others wait and are not rolled back with it', async (t) => {
-  const database = await openStateDatabase(t.testdir(), schema)
+test('while an exclusive transaction is open, writing waits and is not rolled back with it, and reading goes on', async (t) => {
+  const database = await openStateDatabase(t.testdir(), schema, 1)
   const { promise: hold, reject: fail } = Promise.withResolvers<never>()
   const order: string[] = []
   const exclusive = database.exclusiveTransaction(async (sql) => {
@@ -151,6 +151,7 @@ test('while an exclusive transaction is open, others wait and are not rolled bac
   ]
   await new Promise((resolve) => setImmediate(resolve))
   t.same(order, [], 'everybody waits')
+  t.same(await texts(database), [], 'who reads sees what was there before')
   t.ok(await database.isConnected(), 'the probe does not')
   fail(new Error('changed my mind'))
   await Promise.all([ended, ...waiting])
