@@ -26,9 +26,11 @@ export interface Migration {
   /** Unique within the plugin and never changed after release, such as `2-notes-by-date`. */
   readonly id: string
   /**
-   * Changes the state. It runs once, inside a transaction: when it throws, nothing of it stays.
+   * Changes the state. It runs once, inside a transaction: when it throws, nothing of it stays. Meanwhile the whole node
+   * can read its state but not change it, so do nothing in it that takes long, such as asking other servers.
    *
-   * @param state the plugin's store; the one from the setup context would wait for this migration for ever
+   * @param state the plugin's store; the one from the setup context shows the state before this migration, and to change
+   * something by it would wait for this migration, until its time limit
    */
   up(state: StateStore): Promise<void>
 }

@@ -27,7 +27,7 @@ export function tokenCommand(): Command {
     .requiredOption('-n, --name <name>', 'what it is for', parseName)
     .requiredOption(
       '-s, --scope <scope...>',
-      'what it may do, such as files:read; the plugins say which there are',
+      'what it may do, such as files:read; plugins say which there are, and a misspelt one opens nothing',
     )
     .option('--days <number|never>', 'days until it expires', parseDaysOrNever, 90)
   const list = new Command('list').description('list API tokens')
