@@ -12,7 +12,7 @@ const largest = memoryBytes + 160 * mebibyte + 64 * mebibyte
 async function fails(stand: NativeStand, module: Parameters<NativeStand['call']>[0], message: RegExp) {
   let thrown: { readonly code?: string; readonly message?: string } = {}
   const peak = await peakOf(async () => {
-    await stand.call(module, 'f', [], { memoryBytes, timeoutMs: 700 }).catch((error) => {
+    await stand.call(module, 'f', [], { memoryBytes, timeoutMs: 500 }).catch((error) => {
       thrown = error
     })
   })
