@@ -1,5 +1,5 @@
 import { defineService } from '../service.ts'
-import type { StorageConditions, StorageEntry, StorageReadOptions } from './storage.ts'
+import type { StorageConditions, StorageEntry, StorageReadOptions, StorageRemoveOptions } from './storage.ts'
 import type { User } from './users.ts'
 
 /** A file or folder as its user sees it. */
@@ -53,8 +53,8 @@ export interface UserFiles {
   write(path: string, content: AsyncIterable<Uint8Array>, options?: FileWriteOptions): Promise<FileEntry>
   /** Makes a folder and its parents. One that exists is fine. */
   makeDirectory(path: string, options?: FileChangeOptions): Promise<FileEntry>
-  /** Removes a file, or a folder with all that is in it. */
-  remove(path: string, options?: FileChangeOptions & Pick<StorageConditions, 'ifRevision'>): Promise<void>
+  /** Removes a file, or a folder with all that is in it; a folder that is not empty stays with `onlyIfEmpty`: CONFLICT. */
+  remove(path: string, options?: FileChangeOptions & StorageRemoveOptions): Promise<void>
   /**
    * Moves or renames. Across mounts it copies, verifies, then removes what it copied. CONFLICT also when the copy is at
    * the destination and something stays at the source: what was changed there meanwhile, or can't be copied.

@@ -7,6 +7,7 @@ import type {
   WasmRuntime,
 } from '@nodekeep/plugin-sdk'
 import type { Configuration } from './configuration.ts'
+import type { ChangedFolder } from './folders/changed-folder.ts'
 import { copyIn } from './folders/copy-in.ts'
 import { mountable } from './folders/mountable.ts'
 import { writeBack } from './folders/write-back.ts'
@@ -81,16 +82,18 @@ export class WasmerRuntime implements WasmRuntime {
     const parts = new BodyReader(body)
     const stdout = parts.take(ending.stdoutBytes)
     const stderr = parts.take(ending.stderrBytes)
+    const changed: ChangedFolder[] = []
     for (const [index, { removed, stored }] of ending.changes.entries()) {
       const preopen = preopens[index]
       const known = revisions[index]
       if (preopen === undefined || known === undefined || !preopen.writable) continue
-      const changes = stored.map(({ path, size }) => ({
+      const entries = stored.map(({ path, size }) => ({
         path,
         content: size === null ? null : parts.take(size),
       }))
-      await writeBack(preopen, removed, changes, known)
+      changed.push({ preopen, revisions: known, removed, stored: entries })
     }
+    await writeBack(changed, ending.exitCode)
     return { exitCode: ending.exitCode, stdout, stderr }
   }
 }

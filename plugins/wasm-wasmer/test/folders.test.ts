@@ -21,7 +21,8 @@ t.test('what a program changes in a writable folder is changed, and nothing else
   t.equal(await ada.read('/notes/old.txt'), null)
   t.equal(await ada.read('/notes/gone.txt'), null)
   t.equal(await ada.read('/notes/in.txt'), 'grüße')
-  t.equal(await ada.read('/notes/still/there.txt'), 'there')
+  t.equal(await ada.read('/notes/still/there.txt'), null)
+  t.equal(await ada.read('/notes/deep/still/there.txt'), 'there')
   t.equal(await ada.read('/secret.txt'), 'secret')
 })
 

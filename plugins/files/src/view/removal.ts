@@ -1,16 +1,11 @@
-import {
-  type FileChangeOptions,
-  NodekeepError,
-  type StorageConditions,
-  type StorageRemoveOptions,
-} from '@nodekeep/plugin-sdk'
+import { type FileChangeOptions, NodekeepError, type StorageRemoveOptions } from '@nodekeep/plugin-sdk'
 import { entryAt } from '../changes/happened.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
 import { changing, isMount } from './explain.ts'
 import type { Scope } from './scope.ts'
 
-export type RemoveOptions = FileChangeOptions & Pick<StorageConditions, 'ifRevision'>
+export type RemoveOptions = FileChangeOptions & StorageRemoveOptions
 
 /** Removes a file, or a folder with all that is in it. */
 export async function remove(scope: Scope, path: UserPath, options: RemoveOptions = {}): Promise<void> {
@@ -25,11 +20,7 @@ export async function remove(scope: Scope, path: UserPath, options: RemoveOption
 }
 
 /** The same for who holds the lock of the path. */
-export async function removeLocked(
-  scope: Scope,
-  path: UserPath,
-  options: RemoveOptions & Pick<StorageRemoveOptions, 'onlyIfEmpty'>,
-): Promise<void> {
+export async function removeLocked(scope: Scope, path: UserPath, options: RemoveOptions): Promise<void> {
   const { mounts, userUuid, recorder } = scope
   const { backend, backendPath } = scope.place(path)
   const { by, ifRevision, onlyIfEmpty } = options

@@ -1,39 +1,89 @@
-import type { WasmPreopen } from '@nodekeep/plugin-sdk'
-import type { Revisions } from './copy-in.ts'
-
-/** What a program stored: a file's content, or null for a folder. */
-export interface StoredEntry {
-  readonly path: string
-  readonly content: Buffer | null
-}
+import { type ErrorCode, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type ChangedFolder, isReplaced, pathIn, type StoredEntry } from './changed-folder.ts'
+import { checkUnchanged } from './check-unchanged.ts'
 
 /** Who made the change, for the journal. */
 const by = 'wasm'
 
+/** Codes that would tell the caller of a mistake in the request: it is the program's. */
+const ofTheProgram: readonly ErrorCode[] = ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT']
+
 /**
- * Makes a program's changes in the user's files. What somebody else changed meanwhile stays as it is: that ends it with
- * an error, and what was done before stays done.
+ * Makes a program's changes in the user's files. What somebody else changed meanwhile stays as it is, and then none of
+ * the program's changes is made. If a step fails, what was done before stays done.
  *
- * @throws NodekeepError PRECONDITION_FAILED for a file that was changed meanwhile, and whatever the files answer
+ * @param exitCode of the program, for messages
+ * @throws NodekeepError PRECONDITION_FAILED for what was changed meanwhile, UNPROCESSABLE for what can't be stored,
+ * and what else the files answer
  */
-export async function writeBack(
-  { files, path: folder }: WasmPreopen,
-  removed: readonly string[],
-  stored: readonly StoredEntry[],
-  revisions: Revisions,
-): Promise<void> {
-  const at = (path: string) => (folder === '/' ? `/${path}` : `${folder}/${path}`)
-  for (const path of removed) {
-    const ifRevision = revisions.get(path)
-    await files.remove(at(path), { by, ...(ifRevision !== undefined && { ifRevision }) })
-  }
-  for (const { path, content } of stored) {
-    const ifRevision = removed.includes(path) ? undefined : revisions.get(path)
-    if (content === null) await files.makeDirectory(at(path), { by })
-    else {
-      const condition = ifRevision === undefined ? { ifAbsent: true } : { ifRevision }
-      await files.write(at(path), once(content), { by, size: content.length, ...condition })
+export async function writeBack(folders: readonly ChangedFolder[], exitCode: number): Promise<void> {
+  const ended = `The program ended with exit code ${exitCode}, but`
+  await saying(`${ended} none of its changes was stored:`, async () => {
+    for (const folder of folders) await checkUnchanged(folder)
+  })
+  await saying(`${ended} not all of its changes could be stored:`, async () => {
+    for (const step of stepsOf(folders)) await step()
+  })
+}
+
+/**
+ * What is gone is removed last: it may have been moved, and what is new be all that is left of it. Only where a file takes
+ * the place of a folder, or the other way round, there is no other way.
+ */
+function stepsOf(folders: readonly ChangedFolder[]): (() => Promise<void>)[] {
+  const steps = folders.map((folder) => {
+    const replaced = isReplaced(folder)
+    return {
+      stores: folder.stored.map((entry) => ({
+        isLate: replaced(entry.path),
+        take: () => store(folder, entry),
+      })),
+      // Folders come before what is in them, and have to go after it.
+      removals: folder.removed
+        .toReversed()
+        .map((path) => ({ isLate: !replaced(path), take: () => remove(folder, path) })),
     }
+  })
+  const stores = steps.flatMap((each) => each.stores)
+  const removals = steps.flatMap((each) => each.removals)
+  return [false, true]
+    .flatMap((late) => [stores, removals].flatMap((kind) => kind.filter(({ isLate }) => isLate === late)))
+    .map(({ take }) => take)
+}
+
+async function store(folder: ChangedFolder, { path, content }: StoredEntry): Promise<void> {
+  const { files } = folder.preopen
+  if (content === null) {
+    await files.makeDirectory(pathIn(folder, path), { by })
+    return
+  }
+  const ifRevision = folder.revisions.get(path)
+  const condition = ifRevision === undefined ? { ifAbsent: true } : { ifRevision }
+  await files.write(pathIn(folder, path), once(content), { by, size: content.length, ...condition })
+}
+
+/** Removes a file in the version that the program saw, or a folder that nothing is left in. */
+async function remove(folder: ChangedFolder, path: string): Promise<void> {
+  const ifRevision = folder.revisions.get(path)
+  const condition = ifRevision === undefined ? { onlyIfEmpty: true } : { ifRevision }
+  try {
+    await folder.preopen.files.remove(pathIn(folder, path), { by, ...condition })
+  } catch (error) {
+    // Perhaps somebody else removed it, too.
+    if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
+  }
+}
+
+async function saying(what: string, step: () => Promise<void>): Promise<void> {
+  try {
+    await step()
+  } catch (error) {
+    if (!isNodekeepError(error)) throw error
+    const { code, message, headers } = error
+    throw new NodekeepError(ofTheProgram.includes(code) ? 'UNPROCESSABLE' : code, `${what} ${message}`, {
+      cause: error,
+      headers,
+    })
   }
 }
 

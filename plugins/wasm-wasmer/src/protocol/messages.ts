@@ -39,7 +39,7 @@ export interface RunRequest {
 
 /** What a program changed in a folder. Folders come before what is in them. */
 export interface FolderChanges {
-  /** What is gone, and was there; not what went together with its folder. */
+  /** What is gone, and was there, or is of the other kind now. */
   readonly removed: readonly string[]
   /** What is new or different. */
   readonly stored: readonly FolderEntry[]

@@ -30,7 +30,7 @@ export class Mount {
     for (const [path, content] of this.#before) {
       const node = after.get(path)
       const stays = node !== undefined && (node.kind === 'directory') === (content === null)
-      if (!stays && !removed.some((folder) => path.startsWith(`${folder}/`))) removed.push(path)
+      if (!stays) removed.push(path)
     }
     const stored = [...after].filter(([path, node]) => !this.#isAsBefore(path, node))
     return [
