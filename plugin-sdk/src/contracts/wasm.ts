@@ -63,7 +63,7 @@ export interface WasmProgramResult {
 /**
  * Runs WebAssembly outside the server's process, in a fresh instance each time: a run sees nothing of another one, and
  * neither the host's environment nor its network. Who may run how much, and when, is the `wasm` feature's business; a
- * runtime begins what it is asked for at once. When the signal aborts, the run is stopped and rejects with its reason.
+ * runtime begins what it is asked for at once, of programs up to `programsAtOnce`. When the signal aborts, the run is stopped and rejects with its reason.
  *
  * Methods throw NodekeepError: VALIDATION_ERROR for what is no valid module (with the validator's reason) or has
  * unknown imports, NOT_FOUND for an unknown function, UNPROCESSABLE for a trap and for each limit, saying which,
@@ -71,6 +71,11 @@ export interface WasmProgramResult {
  */
 export interface WasmRuntime {
   readonly supports: { readonly functions: boolean; readonly programs: boolean }
+  /**
+   * Programs that run at a time, at most; any number when it is not given. Further ones are kept waiting before they
+   * come here, where users take turns.
+   */
+  readonly programsAtOnce?: number
   /** Lists the exported functions, in the module's order. Limits bound the time and memory of looking. */
   exports?(
     module: WasmModule,

@@ -6,7 +6,8 @@ export const configuration = Type.Object({
     default: 4,
     minimum: 1,
     maximum: 256,
-    description: 'Most programs at once. Each has a process of its own; further ones wait.',
+    description:
+      'Most programs at once. Each has a process of its own; further ones wait, for each user in turn.',
   }),
   spares: Type.Integer({
     default: 1,

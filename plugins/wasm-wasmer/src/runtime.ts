@@ -24,12 +24,14 @@ export interface WasmerSettings extends Configuration {
 /** Runs WASI programs, each in a process that runs nothing else, before or after. */
 export class WasmerRuntime implements WasmRuntime {
   readonly supports = { functions: false, programs: true }
+  readonly programsAtOnce: number
   readonly #settings: WasmerSettings
   readonly #places: Places
   readonly #pool: Pool
 
   constructor(settings: WasmerSettings) {
     this.#settings = settings
+    this.programsAtOnce = settings.processes
     this.#places = new Places(settings.processes)
     this.#pool = new Pool(settings)
   }

@@ -6,6 +6,7 @@ import { wasmRoutes } from './http/routes.ts'
 import { createModuleUploads } from './http/uploaded-modules.ts'
 import { StoredModules } from './modules/stored-modules.ts'
 import { FairQueue } from './queue/fair-queue.ts'
+import { ProgramQueue } from './queue/program-queue.ts'
 import { Runtimes } from './runtimes.ts'
 
 /** The plugin `wasm`: functions and programs in WebAssembly, on whichever runtimes are loaded. */
@@ -20,12 +21,20 @@ export default definePlugin({
     const limits = limitsOf(config)
     const runtimes = new Runtimes(registry)
     const queue = new FairQueue(config)
-    signal.addEventListener('abort', () => queue.close(stopping()), { once: true })
+    const programs = new ProgramQueue(config)
+    signal.addEventListener(
+      'abort',
+      () => {
+        for (const each of [queue, programs]) each.close(stopping())
+      },
+      { once: true },
+    )
     health.add('wasm', wasmHealth(runtimes))
     routes(
       wasmRoutes({
         files,
         queue,
+        programs,
         stored: new StoredModules(files, moduleBytes),
         calls: new FunctionCalls(runtimes, limits),
         runtimes,

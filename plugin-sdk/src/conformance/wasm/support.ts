@@ -8,5 +8,7 @@ export function supportChecks(check: WasmCheck): void {
     assert.equal(supports.functions, runtime.exports !== undefined, 'exports')
     assert.equal(supports.programs, runtime.run !== undefined, 'run')
     assert.ok(supports.functions || supports.programs)
+    const { programsAtOnce = 1 } = runtime
+    assert.ok(Number.isSafeInteger(programsAtOnce) && programsAtOnce > 0, 'programsAtOnce')
   })
 }

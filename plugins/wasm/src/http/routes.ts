@@ -2,6 +2,7 @@ import type { FilesService, RoutesApp, WasmLimits } from '@nodekeep/plugin-sdk'
 import type { FunctionCalls } from '../functions/function-calls.ts'
 import type { StoredModules } from '../modules/stored-modules.ts'
 import type { FairQueue } from '../queue/fair-queue.ts'
+import type { ProgramQueue } from '../queue/program-queue.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { executeRoutes } from './execute-routes.ts'
 import { exportsRoute } from './exports-route.ts'
@@ -12,6 +13,7 @@ import type { ModuleUploads } from './uploaded-modules.ts'
 export interface WasmRoutesParts {
   readonly files: FilesService
   readonly queue: FairQueue
+  readonly programs: ProgramQueue
   readonly stored: StoredModules
   readonly calls: FunctionCalls
   readonly runtimes: Runtimes

@@ -9,7 +9,7 @@ import { runAnswer, runBody } from './schemas.ts'
 
 /** Registers `POST /run`. */
 export function runRoute(app: RoutesApp, parts: WasmRoutesParts): void {
-  const { queue, files, runtimes, limits, uploads, stored, moduleBytes } = parts
+  const { programs, files, runtimes, limits, uploads, stored, moduleBytes } = parts
   const schema = { summary: 'Run a WASI program', body: runBody, response: { 200: runAnswer } }
   app.post('/run', { ...uploads, schema, config: { scope: 'wasm' } }, async (request) => {
     const { body } = request
@@ -19,7 +19,7 @@ export function runRoute(app: RoutesApp, parts: WasmRoutesParts): void {
     const runtime = runtimes.forPrograms()
     const input = programInput({ ...body, encoding })
     checkSource(body)
-    const { exitCode, stdout, stderr } = await queue.run(user.uuid, signal, async () => {
+    const { exitCode, stdout, stderr } = await programs.run(runtime, user.uuid, signal, async () => {
       const preopens = await preopensOf(folders, user, files.for(user))
       const module =
         body.wasmBytes === undefined

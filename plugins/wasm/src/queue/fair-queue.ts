@@ -94,6 +94,8 @@ export class FairQueue {
     else if (lane.allowance < this.#bounds.parallelPerUser) lane.allowance += 1
     lane.running -= 1
     this.#running -= 1
+    // Who has just had a turn goes behind those who wait for theirs.
+    if (lane.running === 0 && this.#turns.delete(lane)) this.#turns.add(lane)
     if (this.#waiting > 0) this.#callNext()
     this.#tidy(lane)
   }
