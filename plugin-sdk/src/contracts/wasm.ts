@@ -55,6 +55,7 @@ export interface WasmProgramRun {
 
 /** What a WASI program left when it ended. */
 export interface WasmProgramResult {
+  /** What the program exited with, from 0 to 4294967295. */
   readonly exitCode: number
   readonly stdout: Uint8Array
   readonly stderr: Uint8Array

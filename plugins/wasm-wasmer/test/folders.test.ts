@@ -1,5 +1,6 @@
 import t from 'tap'
 import { editor, filler } from './fixtures/editor.ts'
+import { linker } from './fixtures/linker.ts'
 import { createPerson } from './fixtures/program-node.ts'
 
 const notes = {
@@ -33,6 +34,15 @@ t.test('a program is told that it can not change a folder that it may only read'
   t.match({ status, ...body }, { status: 200, success: false, stdout: 'grüße' })
   t.equal(await ada.read('/notes/deep/out.txt'), null)
   t.equal(await ada.read('/notes/old.txt'), 'old')
+})
+
+t.test('a program is told that there are no links', async (t) => {
+  const ada = await createPerson(t)
+  await ada.store(notes)
+  t.match(await ada.run(linker, { folders: writable }), {
+    status: 200,
+    body: { success: false, exitCode: 58_058 },
+  })
 })
 
 t.test('a program that traps or is stopped has changed nothing', async (t) => {

@@ -2,6 +2,7 @@ import { BroadcastChannel } from 'node:worker_threads'
 import { BodyReader, type Frame } from '../protocol/frame.ts'
 import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
 import { type Call, callChannel, writeAnswer } from './calls/shared-answer.ts'
+import { wholeExitCode } from './exit-code.ts'
 import { Budget } from './files/budget.ts'
 import { FileCalls } from './files/file-calls.ts'
 import { FileError } from './files/file-error.ts'
@@ -28,14 +29,17 @@ export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send):
     const bounded = boundMemory(module, request.limits.memoryBytes)
     const budget = new Budget(request.limits, refuse)
     const mounts = request.folders.map((folder) => new Mount(folder, budget, (size) => parts.take(size)))
-    answerCalls(new FileCalls(mounts), (error) => refuse(failedInstance(error, imports)))
+    let exited: number | undefined
+    answerCalls(new FileCalls(mounts), {
+      'instance-failed': (error) => refuse(failedInstance(error, imports)),
+      exiting: ([code]) => {
+        exited = Number(code)
+      },
+    })
     sdk.mount(mounts)
     const program = { ...request, module: bounded, stdin }
-    sendEnding(
-      await Promise.race([runProgram(sdk, program, request.limits.outputBytes), refused]),
-      mounts,
-      send,
-    )
+    const ending = await Promise.race([runProgram(sdk, program, request.limits.outputBytes), refused])
+    sendEnding({ ...ending, exitCode: wholeExitCode(ending.exitCode, exited) }, mounts, send)
   } catch (error) {
     if (error instanceof OutOfMemory) send({ kind: 'out-of-memory' })
     else if (error instanceof Refusal) send({ kind: 'failed', code: error.code, message: error.message })
@@ -43,12 +47,20 @@ export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send):
   }
 }
 
-/** Answers the threads: what they ask of folders, and why a module could not be instantiated. */
-function answerCalls(calls: FileCalls, instanceFailed: (error: readonly unknown[]) => void): void {
+/** What threads tell of programs, beside what they ask of folders. */
+interface Told {
+  /** Why a module could not be instantiated: the name and message of the error. */
+  readonly 'instance-failed': (args: readonly unknown[]) => void
+  /** Of the code that the program exits with. */
+  readonly exiting: (args: readonly unknown[]) => void
+}
+
+/** Answers the threads. */
+function answerCalls(calls: FileCalls, told: Told): void {
   const channel = new BroadcastChannel(callChannel)
   const answer = (mount: number, method: string, args: readonly unknown[]): unknown => {
-    if (method !== 'instance-failed') return calls.answer(mount, method, args) ?? null
-    instanceFailed(args)
+    if (method !== 'instance-failed' && method !== 'exiting') return calls.answer(mount, method, args) ?? null
+    told[method](args)
     return null
   }
   channel.onmessage = (event: unknown) => {

@@ -6,8 +6,11 @@ interface WebAssemblyInterface {
     exports(module: object): ModuleExport[]
     imports(module: object): ModuleImport[]
   }
-  Instance: new (module: object, imports?: object) => object
+  Instance: new (module: object, imports?: Imports) => object
 }
+
+/** What a module is given, by module and name. What is a function stands as one. */
+export type Imports = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /** What a module exports. */
 export interface ModuleExport {

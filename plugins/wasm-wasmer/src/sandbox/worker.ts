@@ -4,6 +4,7 @@
  */
 import { BroadcastChannel, getEnvironmentData } from 'node:worker_threads'
 import { awaitAnswer, type Call, callChannel, emptyAnswer, usualAnswerBytes } from './calls/shared-answer.ts'
+import { guardedImports } from './guarded-imports.ts'
 import { webAssembly } from './web-assembly.ts'
 
 const channel = new BroadcastChannel(callChannel)
@@ -11,7 +12,7 @@ channel.unref()
 let buffer = new SharedArrayBuffer(usualAnswerBytes)
 
 Object.assign(globalThis, { __wasmerHostFileSystem: call })
-reportInstances()
+watchInstances()
 await import(new URL('./node-worker.js', String(getEnvironmentData('sdk'))).href)
 
 function call(mount: number, method: string, args: readonly unknown[]): unknown {
@@ -25,12 +26,16 @@ function call(mount: number, method: string, args: readonly unknown[]): unknown 
   return outcome.value
 }
 
-/** Tells the main thread why a module can't be instantiated: the SDK would only say that it couldn't. */
-function reportInstances(): void {
+/**
+ * Guards what programs import, and tells the main thread what the SDK would not: with which code they exit, and why a
+ * module can't be instantiated.
+ */
+function watchInstances(): void {
   webAssembly.Instance = new Proxy(webAssembly.Instance, {
-    construct(instance, args, target) {
+    construct(instance, [module, imports = {}], target) {
       try {
-        return Reflect.construct(instance, args, target) as object
+        const own = guardedImports(imports, (code) => call(-1, 'exiting', [code]))
+        return Reflect.construct(instance, [module, own], target) as object
       } catch (error) {
         const { name, message } = error as Error
         call(-1, 'instance-failed', [name, message])

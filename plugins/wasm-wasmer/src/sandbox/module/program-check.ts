@@ -2,7 +2,7 @@ import { OutOfMemory, Refusal } from '../refusal.ts'
 import { type ModuleExport, type ModuleImport, webAssembly } from '../web-assembly.ts'
 
 /** Modules of imports that Wasmer has: WASI and WASIX. */
-const systems = ['wasi_snapshot_preview1', 'wasi_unstable', 'wasi', 'wasix_32v1', 'wasix_64v1']
+export const systems = ['wasi_snapshot_preview1', 'wasi_unstable', 'wasi', 'wasix_32v1', 'wasix_64v1']
 
 /**
  * Checks that a module is a program, as far as that shows before it runs: Wasmer takes more than it can run.
