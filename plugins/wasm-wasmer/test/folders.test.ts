@@ -1,4 +1,5 @@
 import t from 'tap'
+import { creator } from './fixtures/creator.ts'
 import { editor, filler } from './fixtures/editor.ts'
 import { linker } from './fixtures/linker.ts'
 import { createPerson } from './fixtures/program-node.ts'
@@ -34,6 +35,16 @@ t.test('a program is told that it can not change a folder that it may only read'
   t.match({ status, ...body }, { status: 200, success: false, stdout: 'grüße' })
   t.equal(await ada.read('/notes/deep/out.txt'), null)
   t.equal(await ada.read('/notes/old.txt'), 'old')
+})
+
+t.test('names are those that files can have, in one form', async (t) => {
+  const ada = await createPerson(t)
+  await ada.store({ '/w/u\u0308': 'old' })
+  const program = creator('e\u0301', '\u00e9', 'u\u0308', 'a\\b')
+  const ended = await ada.run(program, { folders: [{ path: '/w', as: '/data', writable: true }] })
+  t.match(ended, { status: 200, body: { exitCode: 3029 } }, 'the last one is refused to the program')
+  t.equal(await ada.read('/w/\u00e9'), '\u00e9')
+  t.equal(await ada.read('/w/\u00fc'), 'u\u0308')
 })
 
 t.test('a program is told that there are no links', async (t) => {

@@ -97,14 +97,18 @@ export class MemoryFolder {
   }
 }
 
-/** Bytes of a name, at most: more than any storage takes would only be lost later. */
+/** Bytes of a name, at most. */
 const longestName = 255
 /** Characters of a path, at most. */
 const longestPath = 4096
 
+/** Takes the names that the user's files take, and as they take them: what they don't would only be lost later. */
 function namesOf(path: string): string[] {
-  if (path.length > longestPath) throw new FileError('EIO')
-  const names = path.split('/').filter((name) => name !== '' && name !== '.')
+  if (path.length > longestPath || path.includes('\\')) throw new FileError('EIO')
+  const names = path
+    .normalize('NFC')
+    .split('/')
+    .filter((name) => name !== '' && name !== '.')
   if (names.includes('..')) throw new FileError('EACCES')
   if (names.some((name) => Buffer.byteLength(name) > longestName)) throw new FileError('EIO')
   return names
