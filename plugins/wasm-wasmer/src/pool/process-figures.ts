@@ -25,6 +25,24 @@ export function processorMs(pid: number | undefined): number | null {
   }
 }
 
+/**
+ * Milliseconds for which the threads of a process could have run and had no processor: the second figure of
+ * /proc/PID/task/TID/schedstat, in nanoseconds, of all that there are. Linux only.
+ *
+ * @see https://docs.kernel.org/scheduler/sched-stats.html
+ */
+export function waitedMs(pid: number | undefined): number | null {
+  try {
+    const waits = threadsOf(pid).map((thread) => {
+      const figures = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')
+      return Number(figures[1]) / 1e6
+    })
+    return waits.reduce((sum, wait) => sum + wait, 0)
+  } catch {
+    return null
+  }
+}
+
 /** Lets other processes go before this one, with all threads that it has; those that it starts are like them. */
 export function yieldToOthers(pid: number | undefined): void {
   for (const thread of threadsOf(pid)) {

@@ -4,6 +4,7 @@ import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
 import { memoryLimitReached, runtimeStopped, sandboxDied, timeLimitReached } from './failures.ts'
 import { allowedGrowth, largestAnswer } from './memory-share.ts'
 import type { Sandbox } from './sandbox.ts'
+import { isOverdue } from './time-limit.ts'
 
 /** How a program ended, as the sandbox says. */
 export type EndedMessage = Extract<SandboxMessage, { kind: 'ended' }>
@@ -28,6 +29,7 @@ export class Run {
   readonly #limits: WasmLimits
   readonly #settle: PromiseWithResolvers<RunResult>
   #deadline: NodeJS.Timeout | undefined
+  #turn: NodeJS.Immediate | undefined
   #look: NodeJS.Timeout | undefined
 
   constructor(
@@ -44,6 +46,7 @@ export class Run {
     this.result = this.#settle.promise.finally(() => {
       signal.removeEventListener('abort', abort)
       clearTimeout(this.#deadline)
+      clearImmediate(this.#turn)
       clearInterval(this.#look)
       sandbox.kill()
     })
@@ -69,8 +72,7 @@ export class Run {
   /** The time limit holds from here on: that it takes a moment to start a process is no fault of the program's. */
   #begin(request: RunRequest, body: readonly Uint8Array[]): void {
     clearTimeout(this.#deadline)
-    const { timeoutMs } = this.#limits
-    this.#deadline = setTimeout(() => this.fail(timeLimitReached(this.#limits)), timeoutMs)
+    this.#judgeAfter(this.#limits.timeoutMs, performance.now())
     const allowed = allowedGrowth(request, body, this.#limits)
     let yields = false
     this.#look = setInterval(() => {
@@ -81,6 +83,19 @@ export class Run {
       if (this.#sandbox.grownBytes > allowed) this.fail(memoryLimitReached(this.#limits))
     }, lookEveryMs)
     this.#sandbox.send(request, body, largestAnswer(request))
+  }
+
+  #judgeAfter(ms: number, began: number): void {
+    this.#deadline = setTimeout(() => {
+      // Answers that have come are read first: perhaps it was the node that was late.
+      this.#turn = setImmediate(() => {
+        const { usedMs, waitedMs } = this.#sandbox
+        const elapsedMs = performance.now() - began
+        if (isOverdue({ elapsedMs, usedMs, waitedMs }, this.#limits.timeoutMs)) {
+          this.fail(timeLimitReached(this.#limits))
+        } else this.#judgeAfter(lookEveryMs, began)
+      })
+    }, ms)
   }
 
   #hear(message: SandboxMessage, body: Buffer): void {

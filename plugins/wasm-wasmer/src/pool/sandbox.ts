@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { type Frame, FrameCollector, frameHead } from '../protocol/frame.ts'
 import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
-import { processorMs, residentBytes, yieldToOthers } from './process-figures.ts'
+import { processorMs, residentBytes, waitedMs, yieldToOthers } from './process-figures.ts'
 import { type SandboxChild, type SandboxPurpose, spawnSandbox } from './spawn-sandbox.ts'
 
 /** Characters of what a process complains on its standard error that are kept: the end says why it died. */
@@ -27,6 +27,7 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
   readonly #child: SandboxChild
   #baseBytes = 0
   #readyMs = 0
+  #readyWaitedMs = 0
   readonly #frames = new FrameCollector()
 
   constructor(memoryBytes: number, purpose: SandboxPurpose) {
@@ -53,6 +54,11 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
   /** Milliseconds of processor time that it has used since it was ready; 0 where nobody knows. */
   get usedMs(): number {
     return (processorMs(this.#child.pid) ?? 0) - this.#readyMs
+  }
+
+  /** Milliseconds for which its threads had no processor though they wanted one; 0 where nobody knows. */
+  get waitedMs(): number {
+    return (waitedMs(this.#child.pid) ?? 0) - this.#readyWaitedMs
   }
 
   yieldToOthers(): void {
@@ -92,6 +98,7 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
     this.isReady = true
     this.#baseBytes = residentBytes(this.#child.pid) ?? 0
     this.#readyMs = processorMs(this.#child.pid) ?? 0
+    this.#readyWaitedMs = waitedMs(this.#child.pid) ?? 0
     this.emit('ready')
   }
 
