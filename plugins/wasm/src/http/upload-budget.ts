@@ -1,7 +1,8 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /**
- * Bounds the bytes of requests that bring a module along: each is held in memory while it arrives, waits and runs.
+ * Bounds the bytes of requests that bring a module along: each is held in memory while it arrives, waits and runs. Of one
+ * user, there are never more than are left free. So two who take all that they may don't leave a third without.
  */
 export class UploadBudget {
   readonly #most: number
@@ -22,7 +23,7 @@ export class UploadBudget {
    */
   take(user: string, bytes: number): () => void {
     const mine = this.#taken.get(user) ?? 0
-    if (mine + bytes > this.#mostPerUser || this.#total + bytes > this.#most) throw tooMany()
+    if (mine + bytes > Math.min(this.#mostPerUser, this.#most - this.#total)) throw tooMany()
     this.#add(user, bytes)
     return () => this.#add(user, -bytes)
   }

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import t from 'tap'
 import { createQueueStand } from '../fixtures/queue-stand.ts'
 import { callBytes, post, told } from '../fixtures/wasm-node.ts'
 
 const megabyte = 1024 * 1024
-const { runtime, people } = await createQueueStand(t, { moduleMB: 1 })
+const { runtime, node, people } = await createQueueStand(t, { moduleMB: 1 })
 
 t.test('base64 is taken as the standard has it, and not otherwise', async (t) => {
   const ask = (wasmBytes: string) =>
@@ -56,4 +58,33 @@ t.test('the memory of uploads is bounded: further ones are refused before they a
   const again = upload(ada)
   ;(await runtime.begun(8)).answer(2)
   t.equal((await again).text, '{"success":true,"result":2}', 'their memory was given back')
+})
+
+t.test('uploads that do not come keep nobody else out', async (t) => {
+  const [ada, bob, eve] = people
+  const announce = async ({ token }: typeof ada) => {
+    const socket = connect(Number(node.url.port), node.url.hostname)
+    t.teardown(() => socket.destroy())
+    socket.write(
+      [
+        'POST /api/wasm/execute HTTP/1.1',
+        'host: node',
+        `authorization: Bearer ${token}`,
+        'content-type: application/json',
+        'content-length: 2440000',
+        'expect: 100-continue',
+        '',
+        '',
+      ].join('\r\n'),
+    )
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    return answer.toString().split(' ')[1]
+  }
+  const all = [ada, ada, ada, ada, bob, bob, bob, bob]
+  const answers: (string | undefined)[] = []
+  for (const user of all) answers.push(await announce(user))
+  t.strictSame(answers, ['100', '100', '100', '100', '100', '100', '429', '429'])
+  t.equal((await callBytes(eve, randomBytes(megabyte), 'same', [1])).status, 200)
+  t.equal((await callBytes(eve, randomBytes(10), 'same', [1])).status, 200)
+  t.equal((await callBytes(bob, randomBytes(10), 'same', [1])).status, 200)
 })
