@@ -135,6 +135,12 @@ test('what a module wants of its host is told by name, and AssemblyScript may ab
     const expected = { code: 'UNPROCESSABLE', message: `The function trapped: ${message}.` }
     await t.rejects(stand.call(abort(pointer), 'f'), expected, `at ${pointer}`)
   }
+  const strange = `(module (import "env" "abort" (func $abort (param v128)))
+    (func (export "f") (call $abort (v128.const i32x4 0 0 0 0))))`
+  await t.rejects(stand.call(strange, 'f'), {
+    code: 'UNPROCESSABLE',
+    message: /trapped: type incompatibility/,
+  })
 })
 
 test('whatever ends a function is told', async (t) => {

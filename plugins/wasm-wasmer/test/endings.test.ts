@@ -25,6 +25,7 @@ t.test('traps are told, also of the start function', async (t) => {
 t.test('what is no program is refused with the reason', async (t) => {
   const stand = wasmerStand(t, { spares: 1 })
   const wrong: readonly (readonly [string | Uint8Array, RegExp])[] = [
+    [Buffer.from(''), /not valid WebAssembly: it is empty\./],
     [Buffer.from('\0webc003'), /not valid WebAssembly: expected magic word/],
     ['(module (memory (export "memory") 1))', /exports no function "_start"/],
     ['(module (func (export "_start")))', /no memory/],

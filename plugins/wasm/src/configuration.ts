@@ -38,7 +38,8 @@ export const configuration = Type.Object({
     default: 32,
     minimum: 1,
     maximum: 4096,
-    description: 'Most runs of one user at a time. Who has long ones is given fewer.',
+    description:
+      'Most runs of one user at a time, and no more than are left free. Who has long ones is given fewer.',
   }),
   queue: Type.Integer({
     default: 1024,

@@ -62,7 +62,8 @@ function compile(bytes: Buffer): CompiledModule {
     return new Module(bytes)
   } catch (error) {
     if (!(error instanceof CompileError)) throw error
-    const reason = error.message.replace(/^WebAssembly\.Module\(\): /, '')
+    const reason =
+      bytes.length === 0 ? 'it is empty' : error.message.replace(/^WebAssembly\.Module\(\): /, '')
     throw new Refusal('VALIDATION_ERROR', `The module is not valid WebAssembly: ${reason}.`)
   }
 }

@@ -20,7 +20,7 @@ export class FunctionList {
     if (found !== undefined) return found
     throw new NodekeepError(
       'NOT_FOUND',
-      `The module has no function "${name.slice(0, 100)}". ${this.#described()}`,
+      `The module has no function "${name.slice(0, 100)}" that can be called. ${this.#described()}`,
     )
   }
 

@@ -48,9 +48,10 @@ const readers: Readonly<Record<WasmValueType, (value: unknown) => WasmNumber | s
 }
 
 function floatArgument(value: unknown): number | string {
-  if (typeof value === 'number') return value
+  if (typeof value === 'number' && Number.isFinite(value)) return value
   const named = typeof value === 'string' ? floatNames.get(value) : undefined
-  return named ?? 'a number, "NaN", "Infinity" or "-Infinity"'
+  // A number that is too large for a double was read as an infinity, which JSON has only as a text.
+  return named ?? 'a number that a double can hold, "NaN", "Infinity" or "-Infinity"'
 }
 
 /** A name for a message: names of exports may be as long as a module. */

@@ -37,7 +37,8 @@ function compile(bytes: Buffer): object {
   try {
     return new webAssembly.Module(bytes)
   } catch (error) {
-    const reason = String((error as Error).message).replace(/^WebAssembly\.Module\(\): /, '')
+    const said = String((error as Error).message).replace(/^WebAssembly\.Module\(\): /, '')
+    const reason = bytes.length === 0 ? 'it is empty' : said
     // What is too large for the limits of this process.
     if (/^initial (memory|table) size/.test(reason)) throw new OutOfMemory()
     throw invalid(`The module is not valid WebAssembly: ${reason}.`)
