@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
+import { spawnSandbox } from '../src/pool/spawn-sandbox.ts'
 import { childrenOf, runs } from './fixtures/processes.ts'
 import { program } from './fixtures/programs.ts'
 import { until } from './fixtures/until.ts'
@@ -28,4 +29,15 @@ t.test('no process outlives a node that is killed, whatever its program does', a
   t.ok(pids.length >= 2, 'one for the program, and a spare')
   node.kill('SIGKILL')
   await until(() => !pids.some(runs), 'they have ended', 3000)
+})
+
+t.test('a process whose node is gone before it is ready ends at once', async (t) => {
+  const child = spawnSandbox(32 * 2 ** 20, 'spare')
+  let greeted = false
+  child.stdio[3].on('data', () => {
+    greeted = true
+  })
+  child.stdin.end()
+  await once(child, 'close')
+  t.notOk(greeted)
 })

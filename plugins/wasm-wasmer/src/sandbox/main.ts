@@ -17,12 +17,14 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL'))
 
 const [, , url = '', purpose] = process.argv
-const sdk = await loadSdk(url)
-if (purpose === 'spare') await warmUp(sdk)
+const loading = loadSdk(url)
 const frames = new FrameCollector()
+// Read from the beginning: a node that is gone before this is ready is noticed only so.
 process.stdin.on('data', (chunk: Buffer) => {
-  for (const frame of frames.push(chunk)) void runRequest(sdk, frame, send)
+  for (const frame of frames.push(chunk)) void loading.then((sdk) => runRequest(sdk, frame, send))
 })
+const sdk = await loading
+if (purpose === 'spare') await warmUp(sdk)
 send({ kind: 'ready' })
 
 function send(message: SandboxMessage, body: readonly Uint8Array[] = []): void {
