@@ -2,7 +2,7 @@ import t from 'tap'
 import { creator } from './fixtures/creator.ts'
 import { editor, filler } from './fixtures/editor.ts'
 import { linker } from './fixtures/linker.ts'
-import { createPerson } from './fixtures/program-node.ts'
+import { createProgramNode } from './fixtures/program-node.ts'
 
 const notes = {
   '/notes/in.txt': 'grüße',
@@ -11,10 +11,11 @@ const notes = {
   '/notes/still/there.txt': 'there',
   '/secret.txt': 'secret',
 }
+const signIn = await createProgramNode(t)
 const writable = [{ path: '/notes', as: '/data', writable: true }]
 
 t.test('what a program changes in a writable folder is changed, and nothing else', async (t) => {
-  const ada = await createPerson(t)
+  const ada = await signIn()
   await ada.store(notes)
   const ended = { success: true, exitCode: 0, stdout: 'grüße', stderr: '' }
   t.match(await ada.run(editor(), { folders: writable }), { status: 200, body: ended })
@@ -29,7 +30,7 @@ t.test('what a program changes in a writable folder is changed, and nothing else
 })
 
 t.test('a program is told that it can not change a folder that it may only read', async (t) => {
-  const ada = await createPerson(t)
+  const ada = await signIn()
   await ada.store(notes)
   const { status, body } = await ada.run(editor(), { folders: [{ path: '/notes', as: '/data' }] })
   t.match({ status, ...body }, { status: 200, success: false, stdout: 'grüße' })
@@ -38,7 +39,7 @@ t.test('a program is told that it can not change a folder that it may only read'
 })
 
 t.test('names are those that files can have, in one form', async (t) => {
-  const ada = await createPerson(t)
+  const ada = await signIn()
   await ada.store({ '/w/u\u0308': 'old' })
   const program = creator('e\u0301', '\u00e9', 'u\u0308', 'a\\b')
   const ended = await ada.run(program, { folders: [{ path: '/w', as: '/data', writable: true }] })
@@ -48,7 +49,7 @@ t.test('names are those that files can have, in one form', async (t) => {
 })
 
 t.test('a program is told that there are no links', async (t) => {
-  const ada = await createPerson(t)
+  const ada = await signIn()
   await ada.store(notes)
   t.match(await ada.run(linker, { folders: writable }), {
     status: 200,
@@ -57,7 +58,7 @@ t.test('a program is told that there are no links', async (t) => {
 })
 
 t.test('a program that traps or is stopped has changed nothing', async (t) => {
-  const ada = await createPerson(t)
+  const ada = await signIn()
   await ada.store(notes)
   const trap = await ada.run(editor('(unreachable)'), { folders: writable })
   t.match(trap, {
@@ -69,7 +70,7 @@ t.test('a program that traps or is stopped has changed nothing', async (t) => {
 })
 
 t.test('folders are bounded, as they are copied in and as a program fills them', async (t) => {
-  const ada = await createPerson(t, { folderMB: 3, folderEntries: 5 })
+  const ada = await (await createProgramNode(t, { folderMB: 3, folderEntries: 5 }))()
   await ada.store({ '/small/a': 'a', '/large/a': 'x'.repeat(4 * 2 ** 20) })
   await ada.store(Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [`/many/${name}`, name])))
   const refused = async (path: string) => {
@@ -83,7 +84,7 @@ t.test('folders are bounded, as they are copied in and as a program fills them',
 })
 
 t.test('a folder can be at most places', async (t) => {
-  const ada = await createPerson(t)
+  const ada = await signIn()
   await ada.store(notes)
   for (const as of ['/workspace', '/workspace/in/here', '/tmp', '/notes', '/bin/mine', '/grüße und mehr']) {
     t.equal((await ada.run(editor(), { folders: [{ path: '/notes', as }] })).status, 200, as)
