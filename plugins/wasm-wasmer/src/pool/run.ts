@@ -1,10 +1,10 @@
 import type { WasmLimits } from '@nodekeep/plugin-sdk'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
+import { Deadline } from './deadline.ts'
 import { memoryLimitReached, runtimeStopped, sandboxDied, timeLimitReached } from './failures.ts'
 import { allowedGrowth, largestAnswer } from './memory-share.ts'
 import type { Sandbox } from './sandbox.ts'
-import { isOverdue } from './time-limit.ts'
 
 /** How a program ended, as the sandbox says. */
 export type EndedMessage = Extract<SandboxMessage, { kind: 'ended' }>
@@ -28,8 +28,10 @@ export class Run {
   readonly #sandbox: Sandbox
   readonly #limits: WasmLimits
   readonly #settle: PromiseWithResolvers<RunResult>
-  #deadline: NodeJS.Timeout | undefined
-  #turn: NodeJS.Immediate | undefined
+  readonly #deadline: Deadline
+  #isOver = false
+  #began = false
+  #start: NodeJS.Timeout | undefined
   #look: NodeJS.Timeout | undefined
 
   constructor(
@@ -42,21 +44,23 @@ export class Run {
     this.#sandbox = sandbox
     this.#limits = limits
     this.#settle = Promise.withResolvers()
+    this.#deadline = new Deadline(sandbox, limits.timeoutMs, () => this.fail(timeLimitReached(limits)))
     const abort = () => this.fail(signal.reason)
     this.result = this.#settle.promise.finally(() => {
       signal.removeEventListener('abort', abort)
-      clearTimeout(this.#deadline)
-      clearImmediate(this.#turn)
+      this.#isOver = true
+      this.#deadline.stop()
+      clearTimeout(this.#start)
       clearInterval(this.#look)
       sandbox.kill()
     })
     sandbox.once('ended', () => this.fail(this.#causeOfDeath()))
-    sandbox.once('message', (message, bytes) => this.#hear(message, bytes))
+    sandbox.on('message', (message, bytes) => this.#hear(message, bytes))
     signal.addEventListener('abort', abort, { once: true })
     if (signal.aborted) abort()
     else if (sandbox.isReady) this.#begin(request, body)
     else {
-      this.#deadline = setTimeout(() => this.fail(sandboxDied('It was not ready in time')), startTimeoutMs)
+      this.#start = setTimeout(() => this.fail(sandboxDied('It was not ready in time')), startTimeoutMs)
       sandbox.once('ready', () => this.#begin(request, body))
     }
   }
@@ -69,10 +73,14 @@ export class Run {
     this.#settle.reject(reason)
   }
 
-  /** The time limit holds from here on: that it takes a moment to start a process is no fault of the program's. */
+  /**
+   * Compiling the program may take as long as running it, each by itself: that it takes a moment to start a process, and
+   * the SDK in it, is no fault of the program's.
+   */
   #begin(request: RunRequest, body: readonly Uint8Array[]): void {
-    clearTimeout(this.#deadline)
-    this.#judgeAfter(this.#limits.timeoutMs, performance.now())
+    clearTimeout(this.#start)
+    if (this.#isOver) return
+    this.#deadline.begin()
     const allowed = allowedGrowth(request, body, this.#limits)
     let yields = false
     this.#look = setInterval(() => {
@@ -85,21 +93,12 @@ export class Run {
     this.#sandbox.send(request, body, largestAnswer(request))
   }
 
-  #judgeAfter(ms: number, began: number): void {
-    this.#deadline = setTimeout(() => {
-      // Answers that have come are read first: perhaps it was the node that was late.
-      this.#turn = setImmediate(() => {
-        const { usedMs, waitedMs } = this.#sandbox
-        const elapsedMs = performance.now() - began
-        if (isOverdue({ elapsedMs, usedMs, waitedMs }, this.#limits.timeoutMs)) {
-          this.fail(timeLimitReached(this.#limits))
-        } else this.#judgeAfter(lookEveryMs, began)
-      })
-    }, ms)
-  }
-
   #hear(message: SandboxMessage, body: Buffer): void {
-    if (message.kind === 'ended') this.#settle.resolve({ ending: message, body })
+    if (this.#isOver) return
+    if (message.kind === 'began' && !this.#began) {
+      this.#began = true
+      this.#deadline.begin()
+    } else if (message.kind === 'ended') this.#settle.resolve({ ending: message, body })
     else if (message.kind === 'failed') this.fail(new NodekeepError(message.code, message.message))
     else if (message.kind === 'out-of-memory') this.fail(memoryLimitReached(this.#limits))
   }

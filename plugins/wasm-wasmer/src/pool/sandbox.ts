@@ -27,7 +27,6 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
   readonly #child: SandboxChild
   #baseBytes = 0
   #readyMs = 0
-  #readyWaitedMs = 0
   readonly #frames = new FrameCollector()
 
   constructor(memoryBytes: number, purpose: SandboxPurpose) {
@@ -58,7 +57,7 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
 
   /** Milliseconds for which its threads had no processor though they wanted one; 0 where nobody knows. */
   get waitedMs(): number {
-    return (waitedMs(this.#child.pid) ?? 0) - this.#readyWaitedMs
+    return waitedMs(this.#child.pid) ?? 0
   }
 
   yieldToOthers(): void {
@@ -98,7 +97,6 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
     this.isReady = true
     this.#baseBytes = residentBytes(this.#child.pid) ?? 0
     this.#readyMs = processorMs(this.#child.pid) ?? 0
-    this.#readyWaitedMs = waitedMs(this.#child.pid) ?? 0
     this.emit('ready')
   }
 

@@ -51,6 +51,8 @@ export type FailureCode = Extract<ErrorCode, 'VALIDATION_ERROR' | 'UNPROCESSABLE
 /** The header of what a sandbox sends. */
 export type SandboxMessage =
   | { readonly kind: 'ready' }
+  /** The program is compiled, and begins. */
+  | { readonly kind: 'began' }
   /** In the body: stdout, stderr, the stored files in their order. One of `changes` for each folder. */
   | {
       readonly kind: 'ended'

@@ -30,7 +30,13 @@ export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send):
     const budget = new Budget(request.limits, refuse)
     const mounts = request.folders.map((folder) => new Mount(folder, budget, (size) => parts.take(size)))
     let exited: number | undefined
+    let began = false
     answerCalls(new FileCalls(mounts), {
+      // Its threads do so, too.
+      beginning: () => {
+        if (!began) send({ kind: 'began' })
+        began = true
+      },
       'instance-failed': (error) => refuse(failedInstance(error, imports)),
       exiting: ([code]) => {
         exited = Number(code)
@@ -49,6 +55,8 @@ export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send):
 
 /** What threads tell of programs, beside what they ask of folders. */
 interface Told {
+  /** That a module is about to be instantiated. */
+  readonly beginning: () => void
   /** Why a module could not be instantiated: the name and message of the error. */
   readonly 'instance-failed': (args: readonly unknown[]) => void
   /** Of the code that the program exits with. */
@@ -59,8 +67,8 @@ interface Told {
 function answerCalls(calls: FileCalls, told: Told): void {
   const channel = new BroadcastChannel(callChannel)
   const answer = (mount: number, method: string, args: readonly unknown[]): unknown => {
-    if (method !== 'instance-failed' && method !== 'exiting') return calls.answer(mount, method, args) ?? null
-    told[method](args)
+    if (!Object.hasOwn(told, method)) return calls.answer(mount, method, args) ?? null
+    told[method as keyof Told](args)
     return null
   }
   channel.onmessage = (event: unknown) => {

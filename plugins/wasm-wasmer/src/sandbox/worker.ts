@@ -26,6 +26,12 @@ function call(mount: number, method: string, args: readonly unknown[]): unknown 
   return outcome.value
 }
 
+/** Waits for no answer: when the SDK is made warm, nobody gives one. */
+function tellOfBeginning(): void {
+  const answer = new SharedArrayBuffer(usualAnswerBytes)
+  channel.postMessage({ mount: -1, method: 'beginning', args: [], answer } satisfies Call)
+}
+
 /**
  * Guards what programs import, and tells the main thread what the SDK would not: with which code they exit, and why a
  * module can't be instantiated.
@@ -33,6 +39,7 @@ function call(mount: number, method: string, args: readonly unknown[]): unknown 
 function watchInstances(): void {
   webAssembly.Instance = new Proxy(webAssembly.Instance, {
     construct(instance, [module, imports = {}], target) {
+      tellOfBeginning()
       try {
         const own = guardedImports(imports, (code) => call(-1, 'exiting', [code]))
         return Reflect.construct(instance, [module, own], target) as object
