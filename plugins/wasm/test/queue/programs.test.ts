@@ -20,8 +20,7 @@ t.test('programs wait for the places of their runtime, and people take turns', a
   const [ada, bob] = people
   const adas = await fill(ada, 'ada')
   const bobs = await fill(bob, 'bob')
-  t.equal(runtime.programs.length, 1, 'the runtime has one place')
-  t.equal((await callFile(bob, '/m.wasm', 'same', [1])).status, 200, 'functions do not wait for it')
+  t.equal((await callFile(bob, '/m.wasm', 'same', [1])).status, 200, 'functions do not wait for programs')
   const order: unknown[] = []
   for (let count = 1; count <= 5; count += 1) {
     const { program, end } = await runtime.ran(count)
