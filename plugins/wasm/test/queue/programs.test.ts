@@ -35,8 +35,8 @@ t.test('programs wait for the places of their runtime, and people take turns', a
 t.test('when the node stops, programs that wait are told so', async (t) => {
   const { runtime, node, people } = await createQueueStand(t, { queuePerUser: 2 })
   const answers = await fill(people[0], 'ada')
-  const stopped = node.stop()
   const { end } = await runtime.ran(1)
+  const stopped = node.stop()
   await Promise.any(
     answers.map(async (answer) => {
       if ((await answer).status !== 503) throw new Error('another one')
