@@ -14,8 +14,9 @@ const longestStartMs = 30_000
 const settlingMs = 50
 /** So many sandboxes may rest: one to be used next, and two that stand by it. Others were for a crowd that has left, */
 const mostResting = 3
-/** after so long. */
+/** after so long; while calls keep coming after longer, for the next that takes long would need them again. */
 const leftMs = 500
+const leftInUseMs = 10_000
 /** A run that takes so long holds others up. */
 const runPatienceMs = 10
 /** So long may loading take: it is done once, and only those wait for it who want the module too. */
@@ -88,8 +89,10 @@ export class Watch {
   #endSurplus(now: number): void {
     const resting = this.#resting()
     if (resting.length <= mostResting) return
+    const inUse = [...this.#sandboxes].some(({ busy, usedAt }) => busy || now - usedAt < leftMs)
+    const patience = inUse ? leftInUseMs : leftMs
     const surplus = resting.sort((a, b) => b.usedAt - a.usedAt).slice(mostResting)
-    for (const sandbox of surplus) if (now - sandbox.usedAt >= leftMs) this.#events.unneeded(sandbox)
+    for (const sandbox of surplus) if (now - sandbox.usedAt >= patience) this.#events.unneeded(sandbox)
   }
 
   #resting(): Sandbox[] {

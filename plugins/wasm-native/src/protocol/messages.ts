@@ -9,7 +9,8 @@ import type { ErrorCode, WasmFunctionExport } from '@nodekeep/plugin-sdk'
 export const Request = { load: 1, call: 2, list: 3, forget: 4 } as const
 
 /**
- * What it answers. `ready`: once, first. Every other answer begins with the microseconds that the step took.
+ * What it answers. `ready`: once, first. Every other answer begins with the microseconds that the step took, on the
+ * processor where it could not wait for anything else.
  *
  * `done`: results; of a module that was loaded there are none. `listed`: JSON. `failed`: place of the code in
  * `failureCodes`, message.

@@ -3,6 +3,7 @@ import { skipConstantExpression } from './constant-expression.ts'
 import { skipValueType } from './value-types.ts'
 
 const HAS_MAXIMUM = 1
+const IS_SHARED = 2
 const HAS_PAGE_SIZE = 8
 const usualPageBytes = 65_536
 /** A table with a first value begins so, where others have the type of their elements. */
@@ -14,11 +15,21 @@ export interface Extent {
   readonly maximum: number | null
 }
 
-/** Reads the limits of a memory, in bytes. */
-export function readMemory(reader: ByteReader): Extent {
+/** That of a memory, in bytes. */
+export interface MemoryExtent extends Extent {
+  /** Whether threads could share it, so that a function may wait for a change in it. */
+  readonly shared: boolean
+}
+
+/** Reads the limits of a memory. */
+export function readMemory(reader: ByteReader): MemoryExtent {
   const { flags, initial, maximum } = readLimits(reader)
   const pageBytes = (flags & HAS_PAGE_SIZE) === 0 ? usualPageBytes : 2 ** reader.unsigned()
-  return { initial: initial * pageBytes, maximum: maximum === null ? null : maximum * pageBytes }
+  return {
+    initial: initial * pageBytes,
+    maximum: maximum === null ? null : maximum * pageBytes,
+    shared: (flags & IS_SHARED) !== 0,
+  }
 }
 
 /** Reads the limits of a table, in elements. */

@@ -29,6 +29,7 @@ answers.begin(Answer.ready)
 answers.finish()
 send()
 for (let size = readSync(input, chunk); size > 0; size = readSync(input, chunk)) {
+  steps.wake()
   frames.push(chunk.subarray(0, size), (frame) => {
     const began = performance.now()
     // What was forgotten makes room for what comes now.

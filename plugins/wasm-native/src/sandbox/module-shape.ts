@@ -1,6 +1,6 @@
 import { ByteReader } from './byte-reader.ts'
 import { type ModuleImport, readImportSection } from './import-section.ts'
-import { type Extent, readMemory, readTable } from './limits.ts'
+import { type Extent, type MemoryExtent, readMemory, readTable } from './limits.ts'
 import { type NumericType, readFunctionType, readTypeSection } from './type-section.ts'
 
 /** https://webassembly.github.io/spec/core/binary/modules.html */
@@ -12,7 +12,7 @@ const EXPORTED_FUNCTION = 0
 export interface ModuleShape {
   readonly imports: readonly ModuleImport[]
   /** Of its own, in bytes. */
-  readonly memories: readonly Extent[]
+  readonly memories: readonly MemoryExtent[]
   /** Of its own, in elements. */
   readonly tables: readonly Extent[]
   /** The exported functions in their order, by name; null when they take or give other values than numbers. */
@@ -25,7 +25,7 @@ export interface ModuleShape {
  * @throws RangeError when the bytes are none that can be understood
  */
 export function readModuleShape(bytes: Buffer): ModuleShape {
-  const shape = { imports: [] as ModuleImport[], memories: [] as Extent[], tables: [] as Extent[] }
+  const shape = { imports: [] as ModuleImport[], memories: [] as MemoryExtent[], tables: [] as Extent[] }
   let types: number[] = []
   let own: number[] = []
   const functions = new Map<string, NumericType | null>()
