@@ -27,6 +27,7 @@ export {
 export { defineEvent, type EventBus, type EventType } from './event.ts'
 export { interruptible } from './interruptible.ts'
 export { apiEndpoint, type EndpointNames } from './model-servers/api-endpoint.ts'
+export { type ErrorTextLimits, errorText } from './model-servers/error-text.ts'
 export { leavable } from './model-servers/leavable.ts'
 export { type ModelServerFailure, modelServerError } from './model-servers/model-server-error.ts'
 export { readWithin } from './model-servers/read-within.ts'
@@ -53,3 +54,4 @@ export {
 export type { Migrate, Migration, StateStore } from './state.ts'
 export { ClientPresence } from './streaming/client-presence.ts'
 export { EventStream } from './streaming/event-stream.ts'
+export { GatheredText } from './streaming/gathered-text.ts'

@@ -63,9 +63,9 @@ export class ChatService implements AiChatService {
       chat.begun(call)
       return { ...(chat.choice ?? asked), deltas: { [Symbol.asyncIterator]: () => call } }
     } catch (error) {
-      chat.failed(error)
+      chat.failed()
       throw isNodekeepError(error) && error.code === 'NOT_FOUND'
-        ? await this.#unknownModel(asked, error)
+        ? await this.#unknownModel(candidates[0], error)
         : error
     }
   }
@@ -78,12 +78,20 @@ export class ChatService implements AiChatService {
     return this.#parts.models.all()
   }
 
-  /** Who may reply: the provider that was asked for, and those that take its place and can do what is asked. */
+  /**
+   * Who may reply: the provider that was asked for, and those that take its place and can do what is asked. They do so
+   * also while its plugin is not loaded.
+   */
   #candidates(asked: ModelChoice, request: ChatRequest): [Candidate, ...Candidate[]] {
-    const { providers, fallbacks } = this.#parts
-    const source = providers.get(asked.provider)
-    if (source === undefined) throw noSuchProvider(asked.provider, providers.names())
     refuseAddresses(request)
+    const { providers } = this.#parts
+    const source = providers.get(asked.provider)
+    const others = this.#fallbacks(asked, request)
+    if (source === undefined) {
+      const [first, ...rest] = others
+      if (first === undefined) throw noSuchProvider(asked.provider, providers.names())
+      return [first, ...rest]
+    }
     const lacking = lackingCapability(request, source.supports)
     if (lacking !== null) {
       throw new NodekeepError(
@@ -91,13 +99,17 @@ export class ChatService implements AiChatService {
         `The AI provider "${asked.provider}" does not support ${lacking}.`,
       )
     }
-    const others = fallbacks.of(asked).flatMap((choice) => {
-      const other = providers.get(choice.provider)
-      return other !== undefined && lackingCapability(request, other.supports) === null
-        ? [{ ...choice, source: other }]
+    return [{ ...asked, source }, ...others]
+  }
+
+  #fallbacks(asked: ModelChoice, request: ChatRequest): Candidate[] {
+    const { providers, fallbacks } = this.#parts
+    return fallbacks.of(asked).flatMap((choice) => {
+      const source = providers.get(choice.provider)
+      return source !== undefined && lackingCapability(request, source.supports) === null
+        ? [{ ...choice, source }]
         : []
     })
-    return [{ ...asked, source }, ...others]
   }
 
   /** Lets a chat begin within the limits, and sees to what is to be done at its end. */
@@ -137,6 +149,6 @@ export class ChatService implements AiChatService {
   }
 
   async #unknownModel({ provider, model }: ModelChoice, cause: unknown): Promise<NodekeepError> {
-    return noSuchModel(provider, model, await this.#parts.models.of(provider), cause)
+    return noSuchModel(provider, model, await this.#parts.models.ofAnswering(provider), cause)
   }
 }

@@ -28,6 +28,7 @@ export class Chat {
   #candidate: Candidate | null = null
   #prompt: number | undefined
   #ending: ChatUsage['outcome'] | null = null
+  #earlierCost = false
   #replies = false
   #over = false
 
@@ -70,6 +71,7 @@ export class Chat {
 
   /** Notes the call that is about to be made. */
   calls(call: ProviderCall, candidate: Candidate): void {
+    this.#earlierCost = this.#hasCost
     this.#call = call
     this.#candidate = candidate
   }
@@ -81,8 +83,8 @@ export class Chat {
   }
 
   /** Notes that no reply will begin. */
-  failed(error: unknown): void {
-    this.#settle(this.#ending ?? 'failed', error)
+  failed(): void {
+    this.#settle(this.#ending ?? 'failed')
   }
 
   /** Ends the chat from outside, at once: whoever waits for a piece gets the error. */
@@ -93,20 +95,17 @@ export class Chat {
     this.#call?.fail(error)
   }
 
-  #settle(outcome: ChatUsage['outcome'], error?: unknown): void {
+  #settle(outcome: ChatUsage['outcome']): void {
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#limit)
     const { asked, day, onOver } = this.#parts
     const { provider, model } = (this.#replies ? this.#candidate : null) ?? asked
-    day.add({ provider, model, outcome, ...this.#count(outcome, error) })
+    day.add({ provider, model, outcome, ...this.#count(outcome) })
     onOver(this)
   }
 
-  #count(
-    outcome: ChatUsage['outcome'],
-    error: unknown,
-  ): Pick<ChatUsage, 'inputTokens' | 'outputTokens' | 'estimated'> {
+  #count(outcome: ChatUsage['outcome']): Pick<ChatUsage, 'inputTokens' | 'outputTokens' | 'estimated'> {
     const said = this.#call?.usage ?? null
     if (outcome === 'finished' && said !== null) return { ...tokensIn(said), estimated: false }
     const written = tokensOfBytes(this.#call?.bytes ?? 0)
@@ -115,7 +114,7 @@ export class Chat {
       const { inputTokens, outputTokens } = tokensIn(said)
       return { inputTokens, outputTokens: Math.max(outputTokens, written), estimated: written > outputTokens }
     }
-    if (this.#call === null || this.#wasRefused(error)) {
+    if (!this.#hasCost) {
       return { inputTokens: 0, outputTokens: 0, estimated: false }
     }
     return { inputTokens: this.#promptTokens(), outputTokens: written, estimated: true }
@@ -126,10 +125,9 @@ export class Chat {
     return this.#prompt
   }
 
-  /** Whether the provider answered with an error at once: then it did nothing that anybody would pay for. */
-  #wasRefused(error: unknown): boolean {
-    if (this.#ending !== null || this.#replies) return false
-    return (error as Partial<NodekeepError> | undefined)?.code !== 'UPSTREAM_TIMEOUT'
+  /** Whether any call of the chat was more than refused. */
+  get #hasCost(): boolean {
+    return this.#earlierCost || this.#call?.refused === false
   }
 }
 

@@ -1,36 +1,73 @@
-import type { ChatDelta } from '@nodekeep/plugin-sdk'
+import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
 
-const reasons: ReadonlySet<unknown> = new Set(['stop', 'length', 'tool_calls', 'content_filter'])
+const reasons: ReadonlySet<unknown> = new Set<ChatFinishReason>([
+  'stop',
+  'length',
+  'tool_calls',
+  'content_filter',
+])
 
 /** Tool calls of one reply. Whoever gathers them keeps a place for each up to the highest index. */
 const mostCalls = 1000
 
-/** Whether a provider yielded what the contract says. */
-export function isDelta(value: unknown): value is ChatDelta {
-  if (typeof value !== 'object' || value === null) return false
+/**
+ * Reads what a provider yielded. The piece is a new one, of values that were looked at once: the provider's own object
+ * may say something else each time.
+ *
+ * @returns `null` for what is no piece of a reply
+ * @throws what the provider's object throws when it is looked at
+ */
+export function readDelta(value: unknown): ChatDelta | null {
+  if (typeof value !== 'object' || value === null) return null
   const delta = value as Partial<Record<string, unknown>>
-  switch (delta.type) {
-    case 'text':
-      return typeof delta.text === 'string'
-    case 'usage':
-      return isCount(delta.inputTokens) && isCount(delta.outputTokens)
-    case 'finish':
-      return reasons.has(delta.reason)
+  const { type } = delta
+  switch (type) {
+    case 'text': {
+      const { text } = delta
+      return typeof text === 'string' ? { type, text } : null
+    }
+    case 'usage': {
+      const { inputTokens, outputTokens } = delta
+      return isCount(inputTokens) && isCount(outputTokens) ? { type, inputTokens, outputTokens } : null
+    }
+    case 'finish': {
+      const { reason } = delta
+      return isReason(reason) ? { type, reason } : null
+    }
     case 'tool_call':
-      return isIndex(delta.index) && isText(delta.id) && isText(delta.name) && isText(delta.arguments)
+      return readToolCall(delta)
     default:
-      return false
+      return null
   }
 }
 
-function isCount(value: unknown): boolean {
+/** What a piece adds to a reply, in bytes of UTF-8. */
+export function bytesOfDelta(delta: Exclude<ChatDelta, { type: 'usage' | 'finish' }>): number {
+  if (delta.type === 'text') return Buffer.byteLength(delta.text)
+  const { id = '', name = '', arguments: text = '' } = delta
+  return Buffer.byteLength(id + name + text)
+}
+
+function readToolCall(delta: Partial<Record<string, unknown>>): ChatDelta | null {
+  const { index, id, name, arguments: text } = delta
+  if (!isCount(index) || index >= mostCalls || !isText(id) || !isText(name) || !isText(text)) return null
+  return {
+    type: 'tool_call',
+    index,
+    ...(id === undefined ? {} : { id }),
+    ...(name === undefined ? {} : { name }),
+    ...(text === undefined ? {} : { arguments: text }),
+  }
+}
+
+function isReason(value: unknown): value is ChatFinishReason {
+  return reasons.has(value)
+}
+
+function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0
 }
 
-function isIndex(value: unknown): boolean {
-  return isCount(value) && Number(value) < mostCalls
-}
-
-function isText(value: unknown): boolean {
+function isText(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string'
 }

@@ -1,6 +1,6 @@
-import type { AiProvider, ChatDelta, ChatRequest } from '@nodekeep/plugin-sdk'
+import type { AiProvider, ChatDelta, ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
 import { brokeOff, tooLong, tooSlow } from './call-failure.ts'
-import { isDelta } from './delta.ts'
+import { bytesOfDelta, readDelta } from './delta.ts'
 import { providerFailure } from './provider-failure.ts'
 import { ReplySource } from './reply-source.ts'
 
@@ -46,6 +46,7 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
   #pieces = 0
   #turnEnd = 1
   #isAsked = false
+  #refused = false
   #usage: Usage | null = null
   #bytes = 0
   #failure: { readonly error: unknown } | undefined
@@ -65,6 +66,11 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
   /** What the reply comes to so far, in bytes of UTF-8. */
   get bytes(): number {
     return this.#bytes
+  }
+
+  /** Whether the provider failed before its first piece: then it did nothing that anybody would pay for. */
+  get refused(): boolean {
+    return this.#refused
   }
 
   /**
@@ -153,15 +159,26 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
     this.#isAsked = false
     if (this.#outcome !== undefined) return
     try {
-      if (result.done === true) this.fail(brokeOff(this.#name))
-      else if (isDelta(result.value)) this.#accept(result.value)
-      else throw new TypeError('It yielded what is no piece of a reply.')
+      if (result.done === true) {
+        this.#end(brokeOff(this.#name))
+        return
+      }
+      const delta = readDelta(result.value)
+      if (delta === null) throw new TypeError('It yielded what is no piece of a reply.')
+      this.#accept(delta)
     } catch (error) {
       this.#fault(error)
     }
   }
 
-  readonly #fault = (thrown: unknown): void => this.fail(providerFailure(this.#name, thrown))
+  readonly #fault = (thrown: unknown): void => this.#end(providerFailure(this.#name, thrown))
+
+  /** Ends the call with what the provider did. */
+  #end(failure: NodekeepError): void {
+    if (this.#outcome !== undefined) return
+    this.#refused = this.#pieces === 0 && failure.code !== 'UPSTREAM_TIMEOUT'
+    this.fail(failure)
+  }
 
   #accept(delta: ChatDelta): void {
     this.#pieces += 1
@@ -170,7 +187,7 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
       return
     }
     if (delta.type === 'usage') this.#usage = delta
-    else this.#bytes += bytesOf(delta)
+    else this.#bytes += bytesOfDelta(delta)
     if (this.#bytes > this.#limits.replyBytes) this.fail(tooLong(this.#name))
     else if (delta.type === 'usage' || (delta.type === 'text' && delta.text === '')) this.#pullInTurn()
     else this.#hand(delta)
@@ -209,10 +226,4 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
       if (this.#isAsked) this.fail(tooSlow(this.#name, what))
     }, ms)
   }
-}
-
-function bytesOf(delta: Exclude<ChatDelta, { type: 'usage' | 'finish' }>): number {
-  if (delta.type === 'text') return Buffer.byteLength(delta.text)
-  const { id = '', name = '', arguments: text = '' } = delta
-  return Buffer.byteLength(id + name + text)
 }

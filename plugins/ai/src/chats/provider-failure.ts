@@ -22,11 +22,20 @@ const retriable: ReadonlySet<ErrorCode> = new Set([
 
 /** Turns whatever a provider threw into an error that the client may see. */
 export function providerFailure(provider: string, thrown: unknown): NodekeepError {
-  if (!isNodekeepError(thrown) || !sayable.has(thrown.code)) {
-    return new NodekeepError('UPSTREAM_ERROR', `The AI provider "${provider}" failed. Try again later.`, {
-      cause: thrown,
-    })
+  try {
+    const said = saidBy(thrown)
+    if (said !== null) return said
+  } catch {
+    // It may be an object that throws when it is looked at.
   }
+  return new NodekeepError('UPSTREAM_ERROR', `The AI provider "${provider}" failed. Try again later.`, {
+    cause: thrown,
+  })
+}
+
+/** What a provider says itself; `null` when it says nothing that a client may see. */
+function saidBy(thrown: unknown): NodekeepError | null {
+  if (!isNodekeepError(thrown) || !sayable.has(thrown.code)) return null
   const { code, message, cause, permanent, logged } = thrown
   const wait = retryAfterSeconds(thrown)
   const headers: Record<string, string> = wait === null ? {} : { 'retry-after': String(wait) }

@@ -63,6 +63,7 @@ function stopping(): NodekeepError {
   return unavailable('The node is stopping. Try again later.')
 }
 
+/** The log knows it already: something was stopped. */
 function unavailable(message: string): NodekeepError {
-  return new NodekeepError('SERVICE_UNAVAILABLE', message, { headers: { 'retry-after': '5' } })
+  return new NodekeepError('SERVICE_UNAVAILABLE', message, { headers: { 'retry-after': '5' }, logged: true })
 }

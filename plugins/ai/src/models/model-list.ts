@@ -51,6 +51,13 @@ export class ModelList {
     return this.#models
   }
 
+  /** Asks at the next `get` if the last answer was a failure, and waits for it as for the first. */
+  forgetFailure(): void {
+    if (!this.#failed) return
+    this.#isKnown = false
+    this.#askedAt = Number.NEGATIVE_INFINITY
+  }
+
   /** Gives up what is under way. */
   close(): void {
     this.#abort.abort(new Error('The provider has gone.'))

@@ -23,14 +23,25 @@ export class ModelLists {
 
   /** The models of one provider; none when it is not there. */
   async of(name: string): Promise<readonly string[]> {
+    return this.#list(name)?.get() ?? []
+  }
+
+  /** The same where the provider has just answered something: one that failed to tell its models is asked again. */
+  async ofAnswering(name: string): Promise<readonly string[]> {
+    const list = this.#list(name)
+    list?.forgetFailure()
+    return list?.get() ?? []
+  }
+
+  #list(name: string): ModelList | null {
     const provider = this.#providers.get(name)
-    if (provider === undefined) return []
+    if (provider === undefined) return null
     const known = this.#lists.get(name)
-    if (known?.isOf(provider)) return known.get()
+    if (known?.isOf(provider)) return known
     known?.close()
     const list = new ModelList(name, provider, this.#options, this.#log)
     this.#lists.set(name, list)
-    return list.get()
+    return list
   }
 
   /** Forgets the lists of providers that have gone. */

@@ -73,6 +73,24 @@ t.test('a refused key makes room for a fallback, a refused request does not', as
   t.equal(acme.calls.length, 4)
 })
 
+t.test('a fallback replies also while the plugin of what was asked for is not loaded', async (t) => {
+  const local = scripted(replies)
+  const fallbacks = { 'gone/x': ['absent/model', 'local/llama'], 'gone/y': ['absent/model'] }
+  const node = await createAiNode({ providers: { local }, ai: { fallbacks } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.match(await (await chat(ada, { provider: 'gone', model: 'x' })).json(), {
+    message: { content: 'I am llama' },
+    provider: 'local',
+    model: 'llama',
+  })
+  for (const model of ['y', 'z']) {
+    const none = await chat(ada, { provider: 'gone', model })
+    t.equal(none.status, 404)
+    t.match(await none.json(), { message: 'There is no AI provider "gone". There are: local.' })
+  }
+})
+
 t.test('a fallback that is misspelt stops the start', async (t) => {
   for (const fallbacks of [
     { acme: ['local/llama'] },

@@ -11,6 +11,14 @@ const broken = (chat: unknown): AiProvider => ({ models: async () => [], chat: c
 const iterating = (next: () => unknown, rest: object = {}) =>
   broken(() => ({ [Symbol.asyncIterator]: () => ({ next, ...rest }) }))
 
+/** An object that throws when anybody looks at it. */
+function untouchable(): object {
+  const trap = () => {
+    throw new Error('Hands off.')
+  }
+  return new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap, ownKeys: trap })
+}
+
 const thrown: unknown[] = [
   'a text',
   null,
@@ -20,6 +28,7 @@ const thrown: unknown[] = [
   { code: 'X' },
   Symbol('fault'),
   () => {},
+  untouchable(),
 ]
 
 t.test('whatever a provider does before its first piece is an upstream error', async (t) => {
@@ -131,6 +140,25 @@ t.test('whatever it does after its first piece ends the reply with an error even
   for (const row of await usageOf(ada)) {
     t.match(row, { requests: 2, failed: 2, inputTokens: 4, outputTokens: 4, estimated: 2 })
   }
+})
+
+t.test('what a provider yields is looked at once', async (t) => {
+  const acme = scripted(function* () {
+    let looks = 0
+    yield {
+      type: 'text',
+      get text() {
+        looks += 1
+        return looks === 1 ? 'once' : { not: 'a text' }
+      },
+    }
+    yield stop
+  })
+  const node = await createAiNode({ providers: { acme } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.match(await (await chat(ada)).json(), { message: { content: 'once' } })
+  t.match(readEvents(await (await chat(ada, { stream: true })).text()), { text: 'once', error: null })
 })
 
 t.test('a provider speaks for itself only', async (t) => {

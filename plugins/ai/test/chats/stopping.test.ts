@@ -61,12 +61,15 @@ async function ended(t: Test, { answers, providers }: Stand, status: number, cod
 }
 
 t.test('when the node stops, chats end with an error, and nothing hangs', async (t) => {
-  const chats = await stand(t)
+  const lines: string[] = []
+  const chats = await stand(t, { onLog: (line) => lines.push(line) })
   const began = performance.now()
   const stopped = chats.node.stop()
   await ended(t, chats, 503, 'SERVICE_UNAVAILABLE', /^The node is stopping/)
   await stopped
   t.ok(performance.now() - began < 5000, 'long before the limit for running requests')
+  const complaints = lines.filter((line) => JSON.parse(line).level >= 40)
+  t.strictSame(complaints, [], 'and nothing went wrong')
 })
 
 t.test("when the provider's plugin is switched off, so do its chats", async (t) => {

@@ -1,7 +1,7 @@
 import type { TestUser } from '@nodekeep/kernel/testing'
-import type { AiProvider } from '@nodekeep/plugin-sdk'
+import { type AiProvider, NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
-import { createAiNode } from '../fixtures/ai-node.ts'
+import { chat, createAiNode } from '../fixtures/ai-node.ts'
 
 /** A provider whose list is what a test says, which counts how often it is asked. */
 function listing(models: (signal: AbortSignal, turn: number) => unknown) {
@@ -117,6 +117,27 @@ t.test('a list is kept, and renewed while the old one is handed out', async (t) 
   while ((await models(ada)).acme?.[0] !== 'new') t.equal(acme.asked, 2)
   while (acme.asked < 3) await models(ada)
   t.strictSame(await models(ada), { acme: [] }, 'one that is down has none')
+})
+
+t.test('whoever asks for an unknown model learns which there are, also after the list failed', async (t) => {
+  const acme = listing(async (_signal, turn) => {
+    if (turn === 0) throw new Error('down')
+    return ['large']
+  })
+  acme.chat = () => {
+    throw new NodekeepError('NOT_FOUND', 'Unknown.')
+  }
+  const node = await createAiNode({ providers: { acme } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.strictSame(await models(ada), { acme: [] })
+  for (let n = 0; n < 2; n += 1) {
+    t.match(await (await chat(ada, { model: 'huge' })).json(), {
+      code: 'NOT_FOUND',
+      message: 'The AI provider "acme" does not have the model "huge". It has: large.',
+    })
+  }
+  t.equal(acme.asked, 2, 'a list that came is kept')
 })
 
 t.test('lists go with their providers, and what is asked then ends', async (t) => {

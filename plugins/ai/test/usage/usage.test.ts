@@ -84,6 +84,36 @@ t.test('what is counted of a chat, however it ends', async (t) => {
   t.equal(rows.size, Object.keys(expected).length)
 })
 
+t.test('a refused chat costs nothing, also when its client leaves before it is asked again', async (t) => {
+  const headers = { 'retry-after': '60' }
+  const refusing = scripted(() => {
+    throw new NodekeepError('UPSTREAM_ERROR', 'Down.', { headers })
+  })
+  const slow = scripted(() => {
+    throw new NodekeepError('UPSTREAM_TIMEOUT', 'Slow.', { headers })
+  })
+  const node = await createAiNode({
+    providers: { refusing, slow },
+    ai: { retries: { longestDelayMs: 60_000 } },
+  })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  for (const [provider, source] of Object.entries({ refusing, slow })) {
+    const abort = new AbortController()
+    const given = chat(ada, { provider }, { signal: abort.signal })
+    given.catch(() => {})
+    while (source.calls.length === 0) await ada.fetch('/whoami')
+    abort.abort()
+    await t.rejects(given)
+  }
+  let rows: Record<string, unknown>[] = []
+  while (rows.length < 2) rows = await usageOf(ada)
+  t.match(rows, [
+    { provider: 'refusing', aborted: 1, inputTokens: 0, estimated: 0 },
+    { provider: 'slow', aborted: 1, inputTokens: 2, estimated: 1 },
+  ])
+})
+
 t.test('it is kept by user, day and model, over restarts, and until the user is erased', async (t) => {
   const dataFolder = t.testdir()
   const acme = scripted(() => [text('x'), usage(2, 3), stop])

@@ -1,0 +1,31 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { GatheredText } from '../../src/index.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+t.test('all pieces are there, in their order, whenever one looks', async (t) => {
+  const text = new GatheredText()
+  t.equal(text.toString(), '')
+  let expected = ''
+  for (let n = 0; n < 5000; n += 1) {
+    text.add(`${n} 😀`)
+    expected += `${n} 😀`
+    if (n % 997 === 0) t.equal(text.toString(), expected)
+  }
+  t.equal(text.toString(), expected)
+})
+
+t.test('letters that come one by one take about the memory of the whole text', async (t) => {
+  const letters = 4_000_000
+  const text = new GatheredText()
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  for (let n = 0; n < letters; n += 1) text.add('x')
+  collectGarbage()
+  const held = process.memoryUsage().heapUsed - before
+  t.ok(held < 2 * letters, `${held / letters} bytes a letter`)
+  t.equal(text.toString(), 'x'.repeat(letters))
+})
