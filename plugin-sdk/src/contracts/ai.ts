@@ -3,7 +3,12 @@ import { defineRegistry } from '../service.ts'
 /** One part of a message: text, or an image as a `data:` URL. */
 export type ChatPart =
   | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'image'; readonly url: string }
+  | {
+      readonly type: 'image'
+      readonly url: string
+      /** How closely the model looks at it. A provider without such a choice ignores it. */
+      readonly detail?: 'auto' | 'low' | 'high' | 'original'
+    }
 
 /** A call of a tool that the model asks for. */
 export interface ChatToolCall {
@@ -27,14 +32,22 @@ export type ChatMessage =
 export interface ChatTool {
   readonly name: string
   readonly description?: string
-  /** JSON Schema of the arguments. */
+  /** JSON Schema of the arguments, at most 100 levels deep. */
   readonly parameters: Readonly<Record<string, unknown>>
+  /**
+   * Whether the server has to keep the arguments to the schema. One that promises no such thing gives the arguments
+   * that the model writes, which whoever calls the tool has to check in any case.
+   */
+  readonly strict?: boolean
 }
 
 /** Whether the model has to call a tool: as it likes, not at all, any, or the one with this name. */
 export type ChatToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
-/** What a provider is asked. The `ai` feature has validated it and applied its limits. */
+/**
+ * What a provider is asked. The `ai` feature has validated it and applied its limits. Options that only tune the reply
+ * are wishes: a provider whose server has no word for one ignores it.
+ */
 export interface ChatRequest {
   readonly model: string
   /** At least one. */
@@ -45,13 +58,34 @@ export interface ChatRequest {
   readonly temperature?: number
   /** 0 to 1. */
   readonly topP?: number
+  /** -2 to 2. Above 0, words become rarer the more often the reply already has them. */
+  readonly frequencyPenalty?: number
+  /** -2 to 2. Above 0, words become rarer once the reply has them. */
+  readonly presencePenalty?: number
+  /** A safe integer. The same request with the same seed has the same reply, as far as the server can do that. */
+  readonly seed?: number
+  /** How much the model thinks before it replies. A provider with other steps takes the nearest that it has. */
+  readonly reasoningEffort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
   /** Texts that end the reply when the model writes them. They are not part of it. */
   readonly stop?: readonly string[]
   /** Only for providers that support tools. */
   readonly tools?: readonly ChatTool[]
   readonly toolChoice?: ChatToolChoice
-  /** Asks for a reply that is JSON, of this schema where there is one. Only for providers that support it. */
-  readonly json?: { readonly schema?: Readonly<Record<string, unknown>> }
+  /**
+   * Whether a reply may have several tool calls; as the server likes where it isn't said. One that can't be told gives
+   * several all the same, so that whoever wants a single call takes the first.
+   */
+  readonly parallelToolCalls?: boolean
+  /** Asks for a reply that is JSON. Only for providers that support it. */
+  readonly json?: {
+    /** What the reply has to be, as a JSON Schema of at most 100 levels. Any JSON object without it. */
+    readonly schema?: Readonly<Record<string, unknown>>
+    /** What the reply is called and what it is for, which the model may read. Both may be ignored. */
+    readonly name?: string
+    readonly description?: string
+    /** Whether the server has to keep to the schema where it would else only try to. Many always keep to it. */
+    readonly strict?: boolean
+  }
 }
 
 /** Why a reply ended: by itself, at a limit of length, to have tools called, or by a filter of the provider. */
@@ -75,7 +109,7 @@ export type ChatDelta =
 
 /** What a provider can do beyond text. What it doesn't name it can't, and is never asked for. */
 export interface AiCapabilities {
-  /** `tools`, `toolChoice`, and messages that call tools or answer such calls. */
+  /** `tools`, `toolChoice`, `parallelToolCalls`, and messages that call tools or answer such calls. */
   readonly tools?: boolean
   /** Parts of the type `image`. */
   readonly images?: boolean

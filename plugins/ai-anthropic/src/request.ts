@@ -1,7 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk'
-import type { ChatRequest, ChatTool, ChatToolChoice } from '@nodekeep/plugin-sdk'
+import type { ChatRequest } from '@nodekeep/plugin-sdk'
 import { conversation } from './messages.ts'
-import { outputFormat } from './output-format.ts'
+import { outputConfig } from './output-config.ts'
+import { toolParams } from './tools.ts'
 
 /**
  * The longest reply when a request doesn't say, in tokens: the API wants a number. Thinking counts, too; every model of
@@ -11,13 +12,14 @@ export const DEFAULT_MAX_TOKENS = 16384
 
 /**
  * A request in the words of the Messages API (version 2026-10-21). `temperature` and `topP` are left out: since that
- * version the API refuses them whatever their value.
+ * version the API refuses them whatever their value. It has no words for penalties, a seed, and details of images.
  *
  * @throws NodekeepError VALIDATION_ERROR for what the API has no words for
  */
 export async function messageParams(request: ChatRequest): Promise<Anthropic.MessageCreateParamsStreaming> {
-  const { model, maxTokens = DEFAULT_MAX_TOKENS, stop, tools, toolChoice = 'auto', json } = request
+  const { model, maxTokens = DEFAULT_MAX_TOKENS, stop } = request
   const { system, messages } = conversation(request.messages)
+  const output = await outputConfig(request)
   return {
     model,
     max_tokens: maxTokens,
@@ -25,17 +27,7 @@ export async function messageParams(request: ChatRequest): Promise<Anthropic.Mes
     stream: true,
     ...(system.length > 0 && { system }),
     ...(stop?.length && { stop_sequences: [...stop] }),
-    ...(tools?.length && { tools: tools.map(toolParam), tool_choice: toolChoiceParam(toolChoice) }),
-    ...(json && { output_config: { format: await outputFormat(json.schema) } }),
+    ...(await toolParams(request)),
+    ...(output && { output_config: output }),
   }
-}
-
-function toolParam({ name, description, parameters }: ChatTool): Anthropic.Tool {
-  const input_schema: Anthropic.Tool.InputSchema = { ...parameters, type: 'object' }
-  return { name, input_schema, ...(description !== undefined && { description }) }
-}
-
-function toolChoiceParam(choice: ChatToolChoice): Anthropic.ToolChoice {
-  if (typeof choice === 'object') return { type: 'tool', name: choice.name }
-  return { type: choice === 'required' ? 'any' : choice }
 }

@@ -23,7 +23,10 @@ export interface MessagesRequest {
   readonly stop_sequences?: readonly string[]
   readonly tools?: readonly { name: string; description?: string; input_schema: Record<string, unknown> }[]
   readonly tool_choice?: { readonly type: string; readonly name?: string }
-  readonly output_config?: { readonly format: { readonly schema: Record<string, unknown> } }
+  readonly output_config?: {
+    readonly format?: { readonly schema: Record<string, unknown> }
+    readonly effort?: string
+  }
 }
 
 const fields: ReadonlySet<string> = new Set<keyof MessagesRequest>([
@@ -81,7 +84,7 @@ export function readChat(body: MessagesRequest): ReceivedChat {
     ...(stop_sequences && { stop: stop_sequences }),
     ...(tools && { tools: tools.map(readTool) }),
     ...(tool_choice && { toolChoice: readChoice(tool_choice) }),
-    ...(output_config && { json: { schema: opened(output_config.format.schema) } }),
+    ...(output_config?.format && { json: { schema: opened(output_config.format.schema) } }),
   }
 }
 

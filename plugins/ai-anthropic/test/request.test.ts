@@ -96,7 +96,7 @@ test('a reply of the model that was empty is left out', async (t) => {
 
 test('what the API does not take any more stays here, and the longest reply is always told', async (t) => {
   const { provider, server } = await chatNode(t)
-  await chat(provider, { temperature: 1.5, topP: 0.5 })
+  await chat(provider, { temperature: 1.5, topP: 0.5, frequencyPenalty: 1, presencePenalty: 1, seed: 7 })
   t.same(server.body(), {
     model: 'claude-opus-5-5',
     max_tokens: 16384,
@@ -123,6 +123,73 @@ test('tools without a schema take an object, and the choice of one is put into w
   }
 })
 
+test('one call at a time is asked for where there may be any', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const tools = [{ name: 'look', parameters: {} }]
+  const single = { disable_parallel_tool_use: true }
+  for (const [toolChoice, words] of [
+    [undefined, { type: 'auto', ...single }],
+    ['none', { type: 'none' }],
+    ['required', { type: 'any', ...single }],
+    [{ name: 'look' }, { type: 'tool', name: 'look', ...single }],
+  ] as const) {
+    await chat(provider, { tools, parallelToolCalls: false, ...(toolChoice && { toolChoice }) })
+    t.strictSame(server.body().tool_choice, words)
+  }
+  await chat(provider, { tools, parallelToolCalls: true })
+  t.strictSame(server.body().tool_choice, { type: 'auto' })
+  await chat(provider, { parallelToolCalls: false })
+  t.notOk('tool_choice' in server.body())
+})
+
+test('strict tools have schemas that the API can keep to', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const parameters = {
+    type: 'object',
+    properties: { at: { type: 'string', maxLength: 9 } },
+    required: ['at'],
+  }
+  await chat(provider, {
+    tools: [
+      { name: 'look', description: 'Looks.', parameters, strict: true },
+      { name: 'clock', parameters: {}, strict: true },
+      { name: 'map', parameters, strict: false },
+    ],
+  })
+  const closed = { type: 'object', additionalProperties: false }
+  t.strictSame(server.body().tools, [
+    {
+      name: 'look',
+      input_schema: {
+        ...closed,
+        properties: { at: { type: 'string', description: '{maxLength: 9}' } },
+        required: ['at'],
+      },
+      description: 'Looks.',
+      strict: true,
+    },
+    { name: 'clock', input_schema: { ...closed, properties: {} }, strict: true },
+    { name: 'map', input_schema: parameters },
+  ])
+  const anything = { type: 'object', properties: { a: {} } }
+  const error = await chatError(provider, { tools: [{ name: 'a', parameters: anything, strict: true }] })
+  t.match(error, { code: 'VALIDATION_ERROR', permanent: true, message: /JSON Schema/ })
+})
+
+test('how much is thought goes by the nearest word of the API', async (t) => {
+  const { provider, server } = await chatNode(t)
+  for (const [reasoningEffort, word] of [
+    ['none', 'low'],
+    ['minimal', 'low'],
+    ['low', 'low'],
+    ['medium', 'medium'],
+    ['max', 'max'],
+  ] as const) {
+    await chat(provider, { reasoningEffort })
+    t.strictSame(server.body().output_config, { effort: word })
+  }
+})
+
 test('a schema for JSON is put into the form that the API takes', async (t) => {
   const { provider, server } = await chatNode(t)
   const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 3 } } }
@@ -137,6 +204,18 @@ test('a schema for JSON is put into the form that the API takes', async (t) => {
       },
     },
   })
+  await chat(provider, {
+    json: { schema: { type: 'object' }, name: 'sum', description: 'A sum.', strict: true },
+  })
+  t.strictSame(server.body().output_config?.format?.schema, {
+    type: 'object',
+    description: 'A sum.',
+    properties: {},
+    additionalProperties: false,
+  })
+  const described = { type: 'object', description: 'Its own.' }
+  await chat(provider, { json: { schema: described, description: 'A sum.' }, reasoningEffort: 'high' })
+  t.match(server.body().output_config, { format: { schema: { description: 'Its own.' } }, effort: 'high' })
   for (const json of [
     {},
     { schema: { type: 'array' } },

@@ -8,9 +8,11 @@ import { conversation } from './messages.ts'
  * @throws NodekeepError VALIDATION_ERROR for what can't be sent
  */
 export function chatParameters(request: ChatRequest): OllamaRequest & { stream: true } {
-  const { model, messages, json } = request
+  const { model, messages, json, reasoningEffort } = request
   const tools = offeredTools(request)
   const options = sampling(request)
+  // Models refuse steps of thinking that they don't have, but never that there is none.
+  const thinksNot = reasoningEffort === 'none' || reasoningEffort === 'minimal'
   return {
     model,
     messages: conversation(messages),
@@ -18,6 +20,7 @@ export function chatParameters(request: ChatRequest): OllamaRequest & { stream: 
     ...(tools.length > 0 && { tools: tools.map(tool) }),
     ...(Object.keys(options).length > 0 && { options }),
     ...(json && { format: json.schema ?? 'json' }),
+    ...(thinksNot && { think: false }),
   }
 }
 
@@ -34,11 +37,15 @@ function tool({ name, description, parameters }: ChatTool): Tool {
   }
 }
 
-function sampling({ maxTokens, temperature, topP, stop }: ChatRequest): Partial<Options> {
+function sampling(request: ChatRequest): Partial<Options> {
+  const { maxTokens, temperature, topP, frequencyPenalty, presencePenalty, seed, stop } = request
   return {
     ...(maxTokens !== undefined && { num_predict: maxTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
+    ...(frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
+    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
+    ...(seed !== undefined && { seed }),
     ...(stop?.length && { stop: [...stop] }),
   }
 }

@@ -4,12 +4,21 @@ import { chat, chatError, question } from './chatting.ts'
 
 test("options stand under Ollama's names, and only those that were given", async (t) => {
   const { provider, server } = await chatNode(t)
-  await chat(provider, { maxTokens: 7, temperature: 2, topP: 0.5, stop: ['END'] })
+  const given = { maxTokens: 7, temperature: 2, topP: 0.5, frequencyPenalty: -1, presencePenalty: 1, seed: 0 }
+  await chat(provider, { ...given, stop: ['END'] })
   t.same(server.body(), {
     model: 'llama3.2:latest',
     messages: [question],
     stream: true,
-    options: { num_predict: 7, temperature: 2, top_p: 0.5, stop: ['END'] },
+    options: {
+      num_predict: 7,
+      temperature: 2,
+      top_p: 0.5,
+      frequency_penalty: -1,
+      presence_penalty: 1,
+      seed: 0,
+      stop: ['END'],
+    },
   })
   await chat(provider, { stop: [], tools: [] })
   t.same(server.body(), { model: 'llama3.2:latest', messages: [question], stream: true })
@@ -72,6 +81,37 @@ test('the choice of a tool decides which ones are offered', async (t) => {
       offered,
     )
   }
+})
+
+test('that nothing is thought is said; steps of thinking, which many models refuse, are not', async (t) => {
+  const { provider, server } = await chatNode(t)
+  for (const reasoningEffort of ['none', 'minimal'] as const) {
+    await chat(provider, { reasoningEffort })
+    t.match(server.body(), { think: false }, reasoningEffort)
+  }
+  for (const reasoningEffort of ['low', 'medium', 'high', 'xhigh', 'max'] as const) {
+    await chat(provider, { reasoningEffort })
+    t.notOk('think' in server.body(), reasoningEffort)
+  }
+})
+
+test('what the server has no words for stays here', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const schema = { type: 'object', properties: {} }
+  const image = { type: 'image', url: 'data:image/png;base64,AAAA', detail: 'low' } as const
+  await chat(provider, {
+    messages: [{ role: 'user', content: [image] }],
+    tools: [{ name: 'look', parameters: schema, strict: true }],
+    parallelToolCalls: false,
+    json: { schema, name: 'sum', description: 'A sum.', strict: true },
+  })
+  t.strictSame(server.body(), {
+    model: 'llama3.2:latest',
+    messages: [{ role: 'user', content: '', images: ['AAAA'] }],
+    stream: true,
+    tools: [{ type: 'function', function: { name: 'look', parameters: schema } }],
+    format: schema,
+  } as object)
 })
 
 test('JSON is asked for by name or by a schema', async (t) => {

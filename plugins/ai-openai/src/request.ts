@@ -12,20 +12,38 @@ export type TokenLimitField = 'max_tokens' | 'max_completion_tokens'
 
 /** The body of `POST /chat/completions` (OpenAI's API reference, "Create chat completion"). */
 export function chatParameters(request: ChatRequest, tokenLimitField: TokenLimitField): Parameters {
-  const { model, messages, maxTokens, temperature, topP, stop, tools, toolChoice, json } = request
+  const { model, messages, maxTokens, json } = request
   return {
     model,
     messages: messages.map(messageOf),
     stream: true,
     ...(maxTokens === undefined ? {} : { [tokenLimitField]: maxTokens }),
+    ...tuningOf(request),
+    ...toolsOf(request),
+    ...(json === undefined ? {} : { response_format: formatOf(json) }),
+  }
+}
+
+function tuningOf(request: ChatRequest): Partial<Parameters> {
+  const { temperature, topP, frequencyPenalty, presencePenalty, seed, reasoningEffort, stop = [] } = request
+  return {
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
-    ...(stop === undefined || stop.length === 0 ? {} : { stop: [...stop] }),
-    ...(tools === undefined || tools.length === 0
-      ? {}
-      : { tools: tools.map((tool) => ({ type: 'function', function: { ...tool } }) as const) }),
-    ...(toolChoice === undefined ? {} : { tool_choice: choiceOf(toolChoice) }),
-    ...(json === undefined ? {} : { response_format: formatOf(json) }),
+    ...(frequencyPenalty === undefined ? {} : { frequency_penalty: frequencyPenalty }),
+    ...(presencePenalty === undefined ? {} : { presence_penalty: presencePenalty }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
+    ...(stop.length === 0 ? {} : { stop: [...stop] }),
+  }
+}
+
+function toolsOf({ tools = [], toolChoice, parallelToolCalls }: ChatRequest): Partial<Parameters> {
+  const choice = toolChoice === undefined ? {} : { tool_choice: choiceOf(toolChoice) }
+  if (tools.length === 0) return choice
+  return {
+    tools: tools.map((tool) => ({ type: 'function', function: { ...tool } }) as const),
+    ...choice,
+    ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
   }
 }
 
@@ -52,16 +70,17 @@ function messageOf(message: ChatMessage): ChatCompletionMessageParam {
 }
 
 function partOf(part: ChatPart): ChatCompletionContentPart {
-  return part.type === 'text'
-    ? { type: 'text', text: part.text }
-    : { type: 'image_url', image_url: { url: part.url } }
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  const { url, detail } = part
+  return { type: 'image_url', image_url: { url, ...(detail === undefined ? {} : { detail }) } }
 }
 
 function choiceOf(choice: ChatToolChoice): NonNullable<Parameters['tool_choice']> {
   return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } }
 }
 
-function formatOf({ schema }: NonNullable<ChatRequest['json']>): NonNullable<Parameters['response_format']> {
+function formatOf(json: NonNullable<ChatRequest['json']>): NonNullable<Parameters['response_format']> {
+  const { schema, name = 'reply', ...rest } = json
   if (schema === undefined) return { type: 'json_object' }
-  return { type: 'json_schema', json_schema: { name: 'reply', schema: { ...schema } } }
+  return { type: 'json_schema', json_schema: { name, ...rest, schema: { ...schema } } }
 }

@@ -27,6 +27,81 @@ test('nothing else is sent than what the chat needs', async (t) => {
   t.strictSame(others, [], 'neither the operating system nor the version of Node')
 })
 
+test("everything that the contract has goes by OpenAI's own names", async (t) => {
+  const { server, provider } = await subject(t)
+  const sent = () => server.requests.at(-1)?.body as Record<string, unknown>
+  const schema = { type: 'object', properties: {}, additionalProperties: false }
+  const url = 'data:image/png;base64,AAAA'
+  await chat(provider, {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'image', url, detail: 'low' },
+          { type: 'image', url },
+        ],
+      },
+    ],
+    temperature: 1,
+    topP: 0.5,
+    frequencyPenalty: -1.5,
+    presencePenalty: 0,
+    seed: 0,
+    reasoningEffort: 'minimal',
+    stop: ['END'],
+    tools: [
+      { name: 'look', description: 'Looks.', parameters: schema, strict: true },
+      { name: 'clock', parameters: schema, strict: false },
+      { name: 'map', parameters: schema },
+    ],
+    toolChoice: { name: 'look' },
+    parallelToolCalls: false,
+    json: { name: 'sum', description: 'What it comes to.', schema, strict: true },
+  })
+  t.strictSame(sent(), {
+    model: 'gpt-small',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'image_url', image_url: { url, detail: 'low' } },
+          { type: 'image_url', image_url: { url } },
+        ],
+      },
+    ],
+    stream: true,
+    stream_options: { include_usage: true },
+    temperature: 1,
+    top_p: 0.5,
+    frequency_penalty: -1.5,
+    presence_penalty: 0,
+    seed: 0,
+    reasoning_effort: 'minimal',
+    stop: ['END'],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'look', description: 'Looks.', parameters: schema, strict: true },
+      },
+      { type: 'function', function: { name: 'clock', parameters: schema, strict: false } },
+      { type: 'function', function: { name: 'map', parameters: schema } },
+    ],
+    tool_choice: { type: 'function', function: { name: 'look' } },
+    parallel_tool_calls: false,
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: 'sum', description: 'What it comes to.', schema, strict: true },
+    },
+  })
+
+  // The API wants a name, and knows parallel calls only where there are tools.
+  await chat(provider, { json: { schema }, tools: [], parallelToolCalls: true })
+  t.strictSame(sent().response_format, { type: 'json_schema', json_schema: { name: 'reply', schema } })
+  t.notOk('tools' in sent() || 'parallel_tool_calls' in sent())
+  await chat(provider, { json: { name: 'sum', strict: true } })
+  t.strictSame(sent().response_format, { type: 'json_object' })
+})
+
 test('variables of the SDK in the environment change nothing', async (t) => {
   const [server, other] = await Promise.all([startOpenAIServer(), startOpenAIServer()])
   t.teardown(() => Promise.all([server.stop(), other.stop()]))

@@ -14,7 +14,7 @@ export function tokensOfBytes(bytes: number): number {
 /** The tokens that a provider reads for a request. */
 export function tokensOfRequest({ messages, tools, json }: ChatRequest): number {
   let bytes = tools === undefined ? 0 : Buffer.byteLength(JSON.stringify(tools))
-  if (json?.schema !== undefined) bytes += Buffer.byteLength(JSON.stringify(json.schema))
+  if (json?.schema !== undefined) bytes += Buffer.byteLength(JSON.stringify(json))
   let images = 0
   for (const message of messages) {
     if (message.role === 'assistant' && message.toolCalls) {
