@@ -1,10 +1,13 @@
 import { type AiCapabilities, type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
+import { isDeep, isDeepText, mostLevels } from './nesting.ts'
 
 /** What a request needs beyond text that the provider can't do, in words; `null` when it can do everything. */
 export function lackingCapability(request: ChatRequest, supports: AiCapabilities | undefined): string | null {
   if (supports?.tools !== true && needsTools(request)) return 'tools'
   if (supports?.images !== true && needsImages(request)) return 'images'
   if (supports?.json !== true && request.json !== undefined) return 'replies in JSON'
+  if (hasDeepSchema(request)) return `a JSON Schema of more than ${mostLevels} levels`
+  if (hasDeepArguments(request)) return `arguments of a tool call with more than ${mostLevels} levels`
   return null
 }
 
@@ -23,10 +26,11 @@ export function refuseAddresses({ messages }: ChatRequest): void {
   }
 }
 
-function needsTools({ messages, tools, toolChoice }: ChatRequest): boolean {
+function needsTools({ messages, tools, toolChoice, parallelToolCalls }: ChatRequest): boolean {
   return (
     tools !== undefined ||
     toolChoice !== undefined ||
+    parallelToolCalls !== undefined ||
     messages.some((message) => message.role === 'tool' || (message.role === 'assistant' && message.toolCalls))
   )
 }
@@ -34,5 +38,16 @@ function needsTools({ messages, tools, toolChoice }: ChatRequest): boolean {
 function needsImages({ messages }: ChatRequest): boolean {
   return messages.some(
     ({ content }) => typeof content !== 'string' && content.some((part) => part.type === 'image'),
+  )
+}
+
+function hasDeepSchema({ tools = [], json }: ChatRequest): boolean {
+  return tools.some(({ parameters }) => isDeep(parameters)) || isDeep(json?.schema)
+}
+
+function hasDeepArguments({ messages }: ChatRequest): boolean {
+  return messages.some(
+    (message) =>
+      message.role === 'assistant' && message.toolCalls?.some(({ arguments: text }) => isDeepText(text)),
   )
 }
