@@ -15,11 +15,11 @@ export function replyHead({ provider, model }: Pick<ChatReply, 'provider' | 'mod
   return { id, created: Math.floor(Date.now() / 1000), model: `${provider}/${model}` }
 }
 
-/** Tokens as the wire counts them. */
+/** Tokens as the wire counts them. A sum that is no safe integer any more stays at the greatest one. */
 export function wireUsage({ inputTokens, outputTokens }: { inputTokens: number; outputTokens: number }) {
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
-    total_tokens: inputTokens + outputTokens,
+    total_tokens: Math.min(inputTokens + outputTokens, Number.MAX_SAFE_INTEGER),
   }
 }

@@ -1,4 +1,4 @@
-import { type ChatUsage, type UsageRow, withChat } from './usage-row.ts'
+import { type ChatUsage, sumOfTokens, type UsageRow, withChat } from './usage-row.ts'
 
 /** Models that are told apart in a day. A client may name as many as it likes, so there is a limit. */
 const mostModels = 200
@@ -11,7 +11,7 @@ export class DayUsage {
   readonly key: string
   readonly #rows: Map<string, UsageRow>
   readonly #onChange: () => void
-  #tokens = 0
+  #tokens: number
   /** Chats that are still to be counted here. */
   open = 0
   /** Whether something was added that is not stored yet. */
@@ -21,7 +21,9 @@ export class DayUsage {
     this.key = key
     this.#rows = new Map(rows.map((row) => [rowKey(row), row]))
     this.#onChange = onChange
-    for (const { inputTokens, outputTokens } of rows) this.#tokens += inputTokens + outputTokens
+    this.#tokens = sumOfTokens(
+      ...rows.flatMap(({ inputTokens, outputTokens }) => [inputTokens, outputTokens]),
+    )
   }
 
   /** Read and written, of all models. */
@@ -37,7 +39,7 @@ export class DayUsage {
     const full = this.#rows.size >= mostModels && !this.#rows.has(rowKey(chat))
     const counted = full ? { ...chat, model: otherModels } : chat
     this.#rows.set(rowKey(counted), withChat(this.#rows.get(rowKey(counted)), counted))
-    this.#tokens += chat.inputTokens + chat.outputTokens
+    this.#tokens = sumOfTokens(this.#tokens, chat.inputTokens, chat.outputTokens)
     this.changed = true
     this.#onChange()
   }

@@ -23,6 +23,14 @@ export interface ChatUsage {
   readonly estimated: boolean
 }
 
+/** A sum of tokens. One that is no safe integer any more, from a provider that makes them up, stays at the greatest. */
+export function sumOfTokens(...counts: readonly number[]): number {
+  return Math.min(
+    counts.reduce((sum, count) => sum + count, 0),
+    Number.MAX_SAFE_INTEGER,
+  )
+}
+
 /** Adds a chat to what there is. */
 export function withChat(row: UsageRow | undefined, chat: ChatUsage): UsageRow {
   const { provider, model, outcome } = chat
@@ -32,8 +40,8 @@ export function withChat(row: UsageRow | undefined, chat: ChatUsage): UsageRow {
     requests: (row?.requests ?? 0) + 1,
     failed: (row?.failed ?? 0) + Number(outcome === 'failed'),
     aborted: (row?.aborted ?? 0) + Number(outcome === 'aborted'),
-    inputTokens: (row?.inputTokens ?? 0) + chat.inputTokens,
-    outputTokens: (row?.outputTokens ?? 0) + chat.outputTokens,
+    inputTokens: sumOfTokens(row?.inputTokens ?? 0, chat.inputTokens),
+    outputTokens: sumOfTokens(row?.outputTokens ?? 0, chat.outputTokens),
     estimated: (row?.estimated ?? 0) + Number(chat.estimated),
   }
 }
