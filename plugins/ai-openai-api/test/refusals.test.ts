@@ -33,6 +33,17 @@ test('a wrong body is refused by the name of what is wrong, before a provider he
     [{ model: 'acme/large', messages: hello, logprobs: true }, /logprobs/],
     [{ model: 'acme/large', messages: hello, functions: [{ name: 'clock' }] }, /"functions".*"tools"/],
     [{ model: 'acme/large', messages: hello, modalities: ['text', 'audio'] }, /modalities/],
+    [{ model: 'acme/large', messages: hello, logit_bias: { 1734: -100 } }, /logit_bias/],
+    [{ model: 'acme/large', messages: hello, web_search_options: {} }, /web_search_options/],
+    [{ model: 'acme/large', messages: hello, moderation: { model: 'omni' } }, /moderation/],
+    [{ model: 'acme/large', messages: hello, seed: 2 ** 60 }, /seed/],
+    [{ model: 'acme/large', messages: hello, seed: 1.5 }, /seed/],
+    [{ model: 'acme/large', messages: hello, frequency_penalty: 3 }, /frequency_penalty/],
+    [{ model: 'acme/large', messages: hello, presence_penalty: '1' }, /presence_penalty/],
+    [{ model: 'acme/large', messages: hello, reasoning_effort: 'huge' }, /reasoning_effort/],
+    [{ model: 'acme/large', messages: hello, parallel_tool_calls: 'no' }, /parallel_tool_calls/],
+    [{ model: 'acme/large', messages: hello, tools: [{ type: 'custom', custom: {} }] }, /tools\.0/],
+    [{ model: 'acme/large', messages: hello, tool_choice: { type: 'allowed_tools' } }, /tool_choice/],
   ]
   for (const [body, names] of bodies) {
     const answer = await user.fetch('/v1/chat/completions', {

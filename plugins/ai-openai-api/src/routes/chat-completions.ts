@@ -14,8 +14,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Chunks } from '../answers/chunks.ts'
 import { completion } from '../answers/completion.ts'
 import { errorText } from '../answers/error.ts'
+import { withOneCall } from '../answers/one-call.ts'
+import type { ChatRequestBody } from '../wire/chat-body.ts'
 import { readQuery } from '../wire/chat-query.ts'
-import { type ChatRequestBody, chatRequest } from '../wire/chat-request.ts'
+import { chatRequest } from '../wire/chat-request.ts'
 import { resolveModel } from '../wire/model-name.ts'
 
 export interface ChatCompletionsParts {
@@ -30,7 +32,8 @@ export function chatCompletionsRoute(app: RoutesApp, parts: ChatCompletionsParts
   const { chats, defaultProvider, maxBodyBytes, heartbeatMs } = parts
   const start = async (user: string, body: ChatRequestBody, signal: AbortSignal): Promise<ChatReply> => {
     const model = await resolveModel(body.model, chats, defaultProvider)
-    return chats.start(user, readQuery(body, model), signal)
+    const reply = await chats.start(user, readQuery(body, model), signal)
+    return body.parallel_tool_calls === false ? withOneCall(reply) : reply
   }
   app.post(
     '/chat/completions',

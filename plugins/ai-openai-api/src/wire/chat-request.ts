@@ -1,68 +1,30 @@
 import { Type } from '@nodekeep/plugin-sdk'
+import type { ChatRequestBody, WireDetail, WireEffort } from './chat-body.ts'
 
-/** One part of a message's content. */
-export interface WirePart {
-  readonly type: 'text' | 'image_url'
-  readonly text?: string
-  readonly image_url?: { readonly url: string }
-}
-
-export interface WireMessage {
-  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
-  readonly content?: string | readonly WirePart[] | null
-  readonly tool_calls?: readonly WireToolCall[] | null
-  readonly tool_call_id?: string | null
-}
-
-/** A call of a tool that the model made earlier in the conversation. */
-export interface WireToolCall {
-  readonly id: string
-  readonly function: { readonly name: string; readonly arguments: string }
-}
-
-export interface WireTool {
-  readonly function: {
-    readonly name: string
-    readonly description?: string | null
-    readonly parameters?: Readonly<Record<string, unknown>> | null
-  }
-}
-
-/** A body of `POST /v1/chat/completions` whose shape has been checked. Clients write fields that they don't use as null. */
-export interface ChatRequestBody {
-  readonly model: string
-  readonly messages: readonly WireMessage[]
-  readonly stream?: boolean | null
-  readonly stream_options?: { readonly include_usage?: boolean | null } | null
-  readonly max_tokens?: number | null
-  readonly max_completion_tokens?: number | null
-  readonly temperature?: number | null
-  readonly top_p?: number | null
-  readonly stop?: string | readonly string[] | null
-  readonly tools?: readonly WireTool[] | null
-  readonly tool_choice?: string | { readonly function: { readonly name: string } } | null
-  readonly response_format?: {
-    readonly type: 'text' | 'json_object' | 'json_schema'
-    readonly json_schema?: { readonly schema?: Readonly<Record<string, unknown>> | null }
-  } | null
-  readonly n?: number | null
-  readonly logprobs?: boolean | null
-  readonly modalities?: readonly string[] | null
-  readonly functions?: unknown
-}
+const details: readonly WireDetail[] = ['auto', 'low', 'high', 'original']
+const efforts: readonly WireEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
 const text = { type: 'string' }
+const textOrNull = { type: ['string', 'null'] }
 const flag = { type: ['boolean', 'null'] }
 const tokens = { type: ['integer', 'null'], minimum: 1, maximum: 2 ** 31 - 1 }
+const penalty = { type: ['number', 'null'], minimum: -2, maximum: 2 }
+// Numbers beyond that would arrive as others.
+const safe = {
+  type: ['integer', 'null'],
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+}
 const toolName = { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' }
 const jsonSchema = { type: ['object', 'null'] }
 const stopText = { minLength: 1, maxLength: 1000 }
 const callId = { type: ['string', 'null'], maxLength: 256 }
 
 const part = object(['type'], {
-  type: { enum: ['text', 'image_url'] },
+  type: { enum: ['text', 'image_url', 'refusal'] },
   text,
-  image_url: object(['url'], { url: text }),
+  image_url: object(['url'], { url: text, detail: { enum: [...details, null] } }),
+  refusal: text,
 })
 
 const toolCall = object(['id', 'function'], {
@@ -73,6 +35,7 @@ const toolCall = object(['id', 'function'], {
 const message = object(['role'], {
   role: { enum: ['system', 'developer', 'user', 'assistant', 'tool'] },
   content: { type: ['string', 'array', 'null'], items: part },
+  refusal: textOrNull,
   tool_calls: { type: ['array', 'null'], items: toolCall },
   tool_call_id: callId,
 })
@@ -81,9 +44,15 @@ const tool = object(['type', 'function'], {
   type: { const: 'function' },
   function: object(['name'], {
     name: toolName,
-    description: { type: ['string', 'null'] },
+    description: textOrNull,
     parameters: jsonSchema,
+    strict: flag,
   }),
+})
+
+const format = object(['type'], {
+  type: { enum: ['text', 'json_object', 'json_schema'] },
+  json_schema: object([], { name: textOrNull, description: textOrNull, schema: jsonSchema, strict: flag }),
 })
 
 /**
@@ -100,6 +69,10 @@ export const chatRequest = Type.Unsafe<ChatRequestBody>(
     max_completion_tokens: tokens,
     temperature: { type: ['number', 'null'], minimum: 0, maximum: 2 },
     top_p: { type: ['number', 'null'], minimum: 0, maximum: 1 },
+    frequency_penalty: penalty,
+    presence_penalty: penalty,
+    seed: safe,
+    reasoning_effort: { enum: [...efforts, null] },
     stop: {
       type: ['string', 'array', 'null'],
       ...stopText,
@@ -109,17 +82,13 @@ export const chatRequest = Type.Unsafe<ChatRequestBody>(
     tools: { type: ['array', 'null'], maxItems: 256, items: tool },
     tool_choice: {
       type: ['string', 'object', 'null'],
-      required: ['function'],
       properties: { function: object(['name'], { name: toolName }) },
     },
-    response_format: orNull(
-      object(['type'], {
-        type: { enum: ['text', 'json_object', 'json_schema'] },
-        json_schema: object([], { schema: jsonSchema }),
-      }),
-    ),
+    parallel_tool_calls: flag,
+    response_format: orNull(format),
     n: { type: ['integer', 'null'], minimum: 1 },
     logprobs: flag,
+    logit_bias: { type: ['object', 'null'] },
     modalities: { type: ['array', 'null'], items: text },
   }),
 )

@@ -1,5 +1,5 @@
 import { type ChatMessage, type ChatPart, NodekeepError } from '@nodekeep/plugin-sdk'
-import type { WireMessage, WirePart } from './chat-request.ts'
+import type { WireMessage, WirePart } from './chat-body.ts'
 
 /**
  * Reads a message of the wire.
@@ -11,8 +11,9 @@ export function readMessage(message: WireMessage, index: number): ChatMessage {
   const { role } = message
   const calls = message.tool_calls ?? []
   if (calls.length > 0 && role !== 'assistant') throw wrong(index, `${role} messages have no "tool_calls"`)
-  const content = message.content ?? (calls.length > 0 ? '' : null)
-  if (content === null) throw wrong(index, '"content" is missing')
+  if (role === 'assistant') return assistantMessage(message, index)
+  const { content } = message
+  if (content == null) throw wrong(index, '"content" is missing')
   switch (role) {
     case 'system':
     case 'developer':
@@ -24,26 +25,35 @@ export function readMessage(message: WireMessage, index: number): ChatMessage {
       if (toolCallId == null) throw wrong(index, '"tool_call_id" is missing')
       return { role: 'tool', toolCallId, content: asText(content, index) }
     }
-    case 'assistant': {
-      const said = { role, content: asText(content, index) } as const
-      if (calls.length === 0) return said
-      return {
-        ...said,
-        toolCalls: calls.map(({ id, function: call }) => ({ id, ...nameAndArguments(call) })),
-      }
-    }
   }
 }
 
-function nameAndArguments({ name, arguments: text }: { readonly name: string; readonly arguments: string }) {
-  return { name, arguments: text }
+/** Reads what the model said, as clients send it back: whole, with all that stands beside the text. */
+function assistantMessage(message: WireMessage, index: number): ChatMessage {
+  const { content, refusal, tool_calls, function_call: oldCall, audio } = message
+  if (oldCall != null) throw wrong(index, 'a "function_call" has to be written as "tool_calls"')
+  if (audio != null) throw wrong(index, '"audio" is not supported: send what was said as "content"')
+  // A reply that had nothing to say has a null there, which is not the same as a field that was forgotten.
+  if (content === undefined && refusal == null && tool_calls == null) {
+    throw wrong(index, '"content" is missing')
+  }
+  const text = asText(content ?? '', index, 'refusal') + (refusal ?? '')
+  if (tool_calls == null || tool_calls.length === 0) return { role: 'assistant', content: text }
+  const toolCalls = tool_calls.map(({ id, function: call }) => ({
+    id,
+    name: call.name,
+    arguments: call.arguments,
+  }))
+  return { role: 'assistant', content: text, toolCalls }
 }
 
-function asText(content: string | readonly WirePart[], index: number): string {
+/** @param also the type of parts that may stand among those of the type `text` */
+function asText(content: string | readonly WirePart[], index: number, also?: 'refusal'): string {
   if (typeof content === 'string') return content
   return content
     .map((part) => {
       if (part.type === 'text' && part.text !== undefined) return part.text
+      if (part.type === also && part.refusal !== undefined) return part.refusal
       throw wrong(index, 'its parts can only be of the type "text", each with its "text"')
     })
     .join('')
@@ -52,16 +62,21 @@ function asText(content: string | readonly WirePart[], index: number): string {
 function userContent(content: string | readonly WirePart[], index: number): string | ChatPart[] {
   if (typeof content === 'string') return content
   if (content.every(({ type }) => type === 'text')) return asText(content, index)
-  return content.map((part) => {
-    if (part.type === 'text') return { type: 'text', text: asText([part], index) }
-    const url = part.image_url?.url
-    if (url === undefined) throw wrong(index, 'an "image_url" is missing')
-    if (/^data:image\/[a-z0-9.+-]+;base64,/i.test(url)) return { type: 'image', url }
-    throw wrong(
-      index,
-      'an image has to be in the request itself, as a URL that begins with "data:image/…;base64,", since addresses are not followed',
-    )
-  })
+  return content.map((part) =>
+    part.type === 'image_url' ? imagePart(part, index) : { type: 'text', text: asText([part], index) },
+  )
+}
+
+function imagePart({ image_url: image }: WirePart, index: number): ChatPart {
+  if (image === undefined) throw wrong(index, 'an "image_url" is missing')
+  const { url, detail } = image
+  if (/^data:image\/[a-z0-9.+-]+;base64,/i.test(url)) {
+    return { type: 'image', url, ...(detail == null ? {} : { detail }) }
+  }
+  throw wrong(
+    index,
+    'an image has to be in the request itself, as a URL that begins with "data:image/…;base64,", since addresses are not followed',
+  )
 }
 
 function wrong(index: number, what: string): NodekeepError {
