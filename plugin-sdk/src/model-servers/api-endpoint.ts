@@ -1,7 +1,7 @@
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 /** Addresses of RFC 1918 and RFC 4193, names without a dot, and names that only a local network resolves. */
 const localNetwork =
-  /^(10(\.\d+){3}|192\.168(\.\d+){2}|172\.(1[6-9]|2\d|3[01])(\.\d+){2}|\[f[cd][0-9a-f:]*\]|[^.[\]]+|.+\.(local|lan|home\.arpa|internal))$/
+  /^(10(\.\d+){3}|192\.168(\.\d+){2}|172\.(1[6-9]|2\d|3[01])(\.\d+){2}|\[f[cd][0-9a-f]{2}:[0-9a-f:]*\]|[^.[\]]+|.+\.(local|lan|home\.arpa|internal))$/
 
 /** How complaints about an address call things. */
 export interface EndpointNames {
@@ -27,7 +27,8 @@ export function apiEndpoint(address: string, { setting, example, secret }: Endpo
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new Error(`${setting} must be an address, such as "${example}".`)
   }
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+  // By the whole text: of a "?" or "#" with nothing behind it, the parts of the URL tell nothing.
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(url.href)) {
     const place = secret === undefined ? '' : ` The key belongs into ${secret}.`
     throw new Error(`${setting} must be an address without user, "?" and "#".${place}`)
   }

@@ -13,7 +13,15 @@ test('an address loses the slash at its end', async (t) => {
 test('a key goes over http only within this machine and a local network', async (t) => {
   const local = [
     ...['localhost', '127.0.0.1', '[::1]', '10.0.0.7', '192.168.1.5', '172.16.0.1', '172.31.9.9'],
-    ...['[fd12:3456::1]', 'vllm', 'gpu.local', 'gpu.lan', 'gpu.home.arpa', 'host.docker.internal'],
+    ...[
+      '[fd12:3456::1]',
+      '[fc00::1]',
+      'vllm',
+      'gpu.local',
+      'gpu.lan',
+      'gpu.home.arpa',
+      'host.docker.internal',
+    ],
   ]
   for (const host of local) t.doesNotThrow(() => apiEndpoint(`http://${host}:8000/v1`, keyed), host)
   const foreign = [
@@ -22,6 +30,10 @@ test('a key goes over http only within this machine and a local network', async 
     '172.32.0.1',
     '100.10.0.1',
     '[2001:db8::1]',
+    // Zeros in front are not written: these are of 00fd::/16 and 0fc0::/16.
+    '[fd::1]',
+    '[fc0::1]',
+    '[::fd12:1]',
     'local.example.org',
   ]
   for (const host of foreign) {
@@ -43,6 +55,8 @@ test('what is no address of an API is refused, and not repeated', async (t) => {
     'https://user:sesame@a.example/v1',
     'https://a.example/v1?key=sesame',
     'https://a.example/#sesame',
+    'https://a.example/v1?',
+    'https://a.example/v1#',
   ]) {
     t.throws(() => apiEndpoint(wrong, open), /without user, "\?" and "#"/, wrong)
     t.throws(() => apiEndpoint(wrong, open), { message: /^((?!sesame).)*$/ }, wrong)
