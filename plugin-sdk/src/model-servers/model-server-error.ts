@@ -10,9 +10,19 @@ export interface ModelServerFailure {
   readonly retryAfter?: string | null
   /** The underlying failure, for the log. One that is a Nodekeep error already is the error, where there is no status. */
   readonly cause?: unknown
+  /**
+   * The key of the configuration that has the server's address, such as `ai-acme.url`. With it, a redirect (3xx) and a
+   * 404 whose `message` says nothing of a model are the address's fault, and the owner is told so.
+   */
+  readonly setting?: string
+  /** The model that was asked for; none where the list of models was. */
+  readonly model?: string
 }
 
 const longestMessage = 500
+
+/** Azure calls a model a deployment, and OpenRouter what runs it its endpoints. */
+const ofModel = /model|deployment|endpoints/i
 
 /**
  * Turns the failure of a model's server into the error that an AI provider throws.
@@ -26,6 +36,8 @@ export function modelServerError(provider: string, failure: ModelServerFailure):
   const said = message.replaceAll(/\s+/g, ' ').trim().slice(0, longestMessage)
   const make = (code: ErrorCode, text: string, permanent = false) =>
     new NodekeepError(code, text, { cause, permanent, headers: retryHeaders(failure) })
+  const wrong = wrongAddress(provider, failure)
+  if (wrong !== null) return make('UPSTREAM_ERROR', wrong, true)
   switch (status) {
     case undefined:
       return make('UPSTREAM_ERROR', `The AI provider "${provider}" can't be reached, or broke off.`)
@@ -51,6 +63,20 @@ export function modelServerError(provider: string, failure: ModelServerFailure):
     return make('VALIDATION_ERROR', `The AI provider "${provider}" refuses the request. ${reason}`, true)
   }
   return make('UPSTREAM_ERROR', `The AI provider "${provider}" failed. Try again later.`)
+}
+
+/** What to tell the owner of an address at which there is no API; `null` where that is not what happened. */
+function wrongAddress(
+  provider: string,
+  { status, setting, model, message = '' }: ModelServerFailure,
+): string | null {
+  if (status === undefined || setting === undefined) return null
+  if (status >= 300 && status < 400) {
+    return `The AI provider "${provider}" has moved. This node's owner has to correct ${setting}.`
+  }
+  if (status !== 404) return null
+  if (model !== undefined && (message.includes(model) || ofModel.test(message))) return null
+  return `The AI provider "${provider}" has no API at its address. This node's owner has to check ${setting}.`
 }
 
 function retryHeaders({ retryAfter }: ModelServerFailure): Record<string, string> {

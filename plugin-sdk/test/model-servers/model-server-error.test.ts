@@ -36,6 +36,39 @@ test('what the server says is shown where it is about the request, and only ther
   t.ok(long.message.length < 700)
 })
 
+test('an address at which there is no API is told apart from a model that is not there', async (t) => {
+  const asked = { setting: 'ai-acme.url', model: 'acme-1' }
+  const noApi = {
+    code: 'UPSTREAM_ERROR',
+    permanent: true,
+    message: 'The AI provider "acme" has no API at its address. This node\'s owner has to check ai-acme.url.',
+  }
+  for (const message of [
+    ...['', '404 page not found', '{"detail":"Not Found"}', 'File Not Found', 'Cannot POST /chat'],
+    ...['Invalid URL (POST /chat/completions)', 'Unexpected endpoint or method.'],
+  ]) {
+    t.match(modelServerError('acme', { ...asked, status: 404, message }), noApi, message)
+  }
+  for (const message of [
+    ...["model 'acme-1' not found", 'model: acme-1', 'There is no acme-1.', 'The Model is gone.'],
+    ...['The API deployment for this resource does not exist.', 'No endpoints found that support tool use'],
+  ]) {
+    const error = modelServerError('acme', { ...asked, status: 404, message })
+    t.match(error, { code: 'NOT_FOUND', permanent: true }, message)
+  }
+  const list = { setting: 'ai-acme.url', status: 404, message: 'There is no /v1/models.' }
+  t.match(modelServerError('acme', list), noApi, 'a list of models is no model')
+  t.match(modelServerError('acme', { status: 404, message: 'Not Found' }), { code: 'NOT_FOUND' })
+})
+
+test('a server that sends elsewhere has moved', async (t) => {
+  for (const status of [301, 302, 307, 308]) {
+    const error = modelServerError('acme', { status, setting: 'ai-acme.url' })
+    const message = /"acme" has moved\. .* owner has to correct ai-acme\.url\.$/
+    t.match(error, { code: 'UPSTREAM_ERROR', permanent: true, message }, `${status}`)
+  }
+})
+
 test('retry-after is handed on in seconds', async (t) => {
   const headers = (retryAfter: string | null) => modelServerError('acme', { status: 429, retryAfter }).headers
   t.strictSame(headers('7'), { 'retry-after': '7' })

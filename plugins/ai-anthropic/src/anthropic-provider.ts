@@ -8,7 +8,7 @@ import {
   leavable,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
-import { providerError } from './failure.ts'
+import { type Failing, providerError } from './failure.ts'
 import { guardedFetch } from './guarded-fetch.ts'
 import { readReply } from './reply.ts'
 import { messageParams } from './request.ts'
@@ -50,7 +50,7 @@ export class AnthropicProvider implements AiProvider {
       }
       return [...found]
     } catch (error) {
-      throw this.#explain(error, signal)
+      throw this.#explain(error, signal, this.#options)
     }
   }
 
@@ -72,7 +72,7 @@ export class AnthropicProvider implements AiProvider {
       })
       yield* readReply(events)
     } catch (error) {
-      throw this.#explain(error, signal)
+      throw this.#explain(error, signal, { ...this.#options, model: request.model })
     }
   }
 
@@ -100,8 +100,8 @@ export class AnthropicProvider implements AiProvider {
     return this.#client
   }
 
-  #explain(error: unknown, signal: AbortSignal): unknown {
+  #explain(error: unknown, signal: AbortSignal, failing: Failing): unknown {
     if (signal.aborted) return signal.reason
-    return isNodekeepError(error) ? error : providerError(this.#options, error)
+    return isNodekeepError(error) ? error : providerError(failing, error)
   }
 }

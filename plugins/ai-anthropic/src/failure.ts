@@ -15,14 +15,20 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 }
 
+/** Whose failure it is. */
+export interface Failing {
+  readonly name: string
+  readonly section: string
+  readonly key: string
+  /** The model that was asked for; none where the list of models was. */
+  readonly model?: string
+}
+
 /**
  * Turns what the SDK throws into the error of the contract. The API's own words stay out of the log, and so does what
  * does not parse: they may quote the chat, or the key.
  */
-export function providerError(
-  { name, section, key }: { readonly name: string; readonly section: string; readonly key: string },
-  thrown: unknown,
-): NodekeepError {
+export function providerError({ name, section, key, model }: Failing, thrown: unknown): NodekeepError {
   if (thrown instanceof SyntaxError) {
     return modelServerError(name, { cause: new Error('A piece of the answer is no JSON.') })
   }
@@ -30,25 +36,22 @@ export function providerError(
     return modelServerError(name, { ...(isLate(thrown) && { status: 504 }), cause: thrown })
   const status = statusOf(thrown)
   if (status === undefined) return modelServerError(name, { cause: thrown.cause ?? thrown })
-  const { type, requestID, errorCode, apiMessage, headers } = thrown
-  const cause = new Error(
-    `status ${status}, ${errorCode ?? type ?? 'no type'}, request ${requestID ?? 'unknown'}`,
-  )
-  const permanently = (message: string) =>
-    new NodekeepError('UPSTREAM_ERROR', message, { cause, permanent: true })
-  if (status >= 300 && status < 400) {
-    return permanently(
-      `The AI provider "${name}" has moved. This node's owner has to correct ${section}.baseURL.`,
-    )
-  }
+  const { type, requestID, errorCode, apiMessage, headers, error } = thrown
+  const kind = [errorCode, type].find(isWord) ?? 'no type'
+  const cause = new Error(`status ${status}, ${kind}, request ${isWord(requestID) ? requestID : 'unknown'}`)
+  const said = typeof apiMessage === 'string' ? apiMessage : ''
   if (errorCode?.endsWith('spend_limit_reached')) {
-    return permanently(`The AI provider "${name}" has reached its spending limit. Its owner has to raise it.`)
+    const message = `The AI provider "${name}" has reached its spending limit. Its owner has to raise it.`
+    return new NodekeepError('UPSTREAM_ERROR', message, { cause, permanent: true })
   }
   return modelServerError(name, {
     status,
-    message: (apiMessage ?? '').replaceAll(key, '[secret]'),
+    // Gateways have forms of their own, which are not shown but may speak of a model.
+    message: said === '' && status === 404 ? JSON.stringify(error ?? '') : said.replaceAll(key, '[secret]'),
     retryAfter: headers?.get('retry-after') ?? null,
     cause,
+    setting: `${section}.baseURL`,
+    ...(model !== undefined && { model }),
   })
 }
 
@@ -57,6 +60,11 @@ function statusOf({ status, type, name, error }: APIError): number | undefined {
   if (name === 'APIConnectionTimeoutError') return 504
   // An event that tells of an error has a body, a connection that failed has none.
   return error === undefined ? undefined : (statuses[type ?? ''] ?? 500)
+}
+
+/** Whether it is a name, such as `server_error`, and no sentence. */
+function isWord(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w.-]{1,64}$/.test(value)
 }
 
 /** Whether a connection on which nothing came was given up; the SDK tells it only before the answer begins. */

@@ -94,9 +94,13 @@ async function play(
 ): Promise<void> {
   if (scene.kind === 'silence') return
   if (scene.kind === 'status') {
-    const repeated = scene.status === 401 ? `invalid bearer token ${headers.authorization}` : 'scripted'
-    return sendError(response, scene.status, repeated, scene.retryAfter)
+    const messages: Readonly<Record<number, string>> = {
+      401: `invalid bearer token ${headers.authorization}`,
+      404: 'model: claude-1',
+    }
+    return sendError(response, scene.status, messages[scene.status] ?? 'scripted', scene.retryAfter)
   }
+  if (scene.kind === 'redirect') return void response.writeHead(307, { location: scene.location }).end()
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
   switch (scene.kind) {
     case 'reply': {

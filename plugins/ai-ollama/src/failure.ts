@@ -6,6 +6,8 @@ export interface Place {
   readonly name: string
   /** The configuration section. */
   readonly section: string
+  /** The model that was asked for; none where the list of models was. */
+  readonly model?: string
 }
 
 /** An answer of the server that is an error. */
@@ -16,20 +18,26 @@ export interface Refusal {
 }
 
 /** Turns an answer of the server into the error of the contract. */
-export function refusalError({ name, section }: Place, { status, said, retryAfter }: Refusal): NodekeepError {
+export function refusalError(
+  { name, section, model }: Place,
+  { status, said, retryAfter }: Refusal,
+): NodekeepError {
   const message = messageIn(said)
   const cause = new Error(`status ${status}: ${withoutQuotes(message)}`)
-  const permanently = (text: string) => new NodekeepError('UPSTREAM_ERROR', text, { cause, permanent: true })
-  if (status >= 300 && status < 400) {
-    return permanently(
-      `The AI provider "${name}" has moved. This node's owner has to correct ${section}.host.`,
-    )
-  }
   // No key is sent: these come from models that Ollama runs elsewhere, and from what stands before the server.
   if (status === 401 || status === 403) {
-    return permanently(`The AI provider "${name}" needs a sign-in for this. Its owner has to sign in there.`)
+    const text = `The AI provider "${name}" needs a sign-in for this. Its owner has to sign in there.`
+    return new NodekeepError('UPSTREAM_ERROR', text, { cause, permanent: true })
   }
-  return modelServerError(name, { status, message, retryAfter, cause })
+  const setting = `${section}.host`
+  return modelServerError(name, {
+    status,
+    message,
+    retryAfter,
+    cause,
+    setting,
+    ...(model !== undefined && { model }),
+  })
 }
 
 /** Turns what the SDK or a connection throws into the error of the contract. */

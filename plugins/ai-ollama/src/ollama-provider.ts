@@ -43,7 +43,7 @@ export class OllamaProvider implements AiProvider {
   }
 
   async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
-    const call = new Call(this.#options, signal)
+    const call = new Call({ ...this.#options, model: request.model }, signal)
     try {
       signal.throwIfAborted()
       const parameters = chatParameters(request)

@@ -29,6 +29,41 @@ test('a model that is not there is not found', async (t) => {
   t.match(await chatError(provider, { model: 'no-such-model' }), { code: 'NOT_FOUND', permanent: true })
 })
 
+test('an address without Ollama is told apart from a model that is not there', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const noApi = {
+    code: 'UPSTREAM_ERROR',
+    permanent: true,
+    message:
+      'The AI provider "ollama" has no API at its address. This node\'s owner has to check ai-ollama.host.',
+  }
+  for (const [body, expected] of [
+    ['404 page not found', noApi],
+    ['<html><h1>404 Not Found</h1><p>Look at our model trains.</p></html>', noApi],
+    ['', noApi],
+    ['{"error":"not found"}', noApi],
+    ['{"error":"model \'llama1\' not found"}', { code: 'NOT_FOUND', permanent: true }],
+    ['{"error":"llama3.2:latest is gone"}', { code: 'NOT_FOUND', permanent: true }],
+  ] as const) {
+    server.answer((response) => {
+      response.writeHead(404).end(body)
+    })
+    t.match(await chatError(provider), expected, body)
+    await t.rejects(provider.models(now()), noApi, body)
+  }
+})
+
+test('an error that never ends is told in time, with what came of it', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const gone = Promise.withResolvers<void>()
+  server.answer((response) => {
+    response.once('close', gone.resolve)
+    response.writeHead(400).write('{"error":"Too long."}')
+  })
+  t.match(await chatError(provider), { code: 'VALIDATION_ERROR', message: /It says: Too long\.$/ })
+  await gone.promise
+})
+
 test('what the server says about a request is passed on', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const [body, message] of [

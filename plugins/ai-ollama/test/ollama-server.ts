@@ -81,8 +81,10 @@ async function play(scene: ModelScene, response: ServerResponse): Promise<void> 
   if (scene.kind === 'silence') return
   if (scene.kind === 'status') {
     const headers = scene.retryAfter === undefined ? {} : { 'retry-after': scene.retryAfter }
-    return sendJson(response, scene.status, { error: 'scripted' }, headers)
+    const error = scene.status === 404 ? "model 'llama1' not found" : 'scripted'
+    return sendJson(response, scene.status, { error }, headers)
   }
+  if (scene.kind === 'redirect') return void response.writeHead(307, { location: scene.location }).end()
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   switch (scene.kind) {
     case 'reply': {

@@ -18,30 +18,31 @@ interface Failing {
   readonly name: string
   readonly section: string
   readonly key: string
+  /** The model that was asked for; none where the list of models was. */
+  readonly model?: string
 }
 
 /** Turns what the SDK throws into the error of the contract. */
-export function providerError({ name, section, key }: Failing, thrown: unknown): NodekeepError {
+export function providerError({ name, section, key, model }: Failing, thrown: unknown): NodekeepError {
   const failure = failureOf(thrown)
   const status = statusOf(failure)
-  const cause = causeOf(failure, thrown, key)
-  if (status !== undefined && status >= 300 && status < 400) {
-    const message = `The AI provider "${name}" has moved. This node's owner has to correct ${section}.baseURL.`
-    return new NodekeepError('UPSTREAM_ERROR', message, { cause, permanent: true })
-  }
   return modelServerError(name, {
     ...(status === undefined ? {} : { status }),
-    message: withoutKey(saidBy(failure), key),
+    // Not shown then, and that it is about a model may stand in its code alone.
+    message: status === 404 ? JSON.stringify(failure.error ?? '') : withoutKey(saidBy(failure), key),
     retryAfter: failure.headers?.get('retry-after') ?? null,
-    cause,
+    cause: causeOf(failure, thrown, key),
+    setting: `${section}.baseURL`,
+    ...(model !== undefined && { model }),
   })
 }
 
 /** The same where models were asked for. Many servers have no such list. */
 export function modelListError(failing: Failing, thrown: unknown): NodekeepError {
+  const { name, section } = failing
   const status = statusOf(failureOf(thrown))
   if (status !== 404 && status !== 405 && status !== 501) return providerError(failing, thrown)
-  const message = `The AI provider "${failing.name}" has no list of models. This node's owner can set ${failing.section}.models.`
+  const message = `The AI provider "${name}" has no list of models at its address. This node's owner has to check ${section}.baseURL, or can set ${section}.models.`
   return new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
 }
 

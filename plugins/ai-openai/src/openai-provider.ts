@@ -71,7 +71,7 @@ export class OpenAIProvider implements AiProvider {
       }
       yield reader.finish()
     } catch (error) {
-      throw this.#explain(error, signal)
+      throw this.#explain(error, signal, providerError, request.model)
     }
   }
 
@@ -114,10 +114,10 @@ export class OpenAIProvider implements AiProvider {
     return this.#client
   }
 
-  #explain(error: unknown, signal: AbortSignal, explain = providerError): unknown {
+  #explain(error: unknown, signal: AbortSignal, explain: typeof providerError, model?: string): unknown {
     // The SDK ends its loop silently, or with an error of its own, when the signal aborts.
     if (signal.aborted) return signal.reason
-    return isNodekeepError(error) ? error : explain(this.#options, error)
+    return isNodekeepError(error) ? error : explain({ ...this.#options, ...(model && { model }) }, error)
   }
 }
 

@@ -32,6 +32,46 @@ test('what a server says about a request is passed on, whatever its form', async
   await t.rejects(chat(provider), { code: 'VALIDATION_ERROR', message: /"msg":"wrong"/ })
 })
 
+test('an address without the API is told apart from a model that is not there', async (t) => {
+  const { server, provider } = await subject(t)
+  const noApi = {
+    code: 'UPSTREAM_ERROR',
+    permanent: true,
+    message:
+      'The AI provider "openai" has no API at its address. This node\'s owner has to check ai-openai.baseURL.',
+  }
+  for (const body of [
+    '<html><h1>404 Not Found</h1><p>Look at our model trains.</p></html>',
+    '404 page not found',
+    '',
+    '{"detail":"Not Found"}',
+    '{"error":{"code":404,"message":"File Not Found","type":"not_found_error"}}',
+    '{"error":{"message":"Invalid URL (POST /chat/completions)","type":"invalid_request_error","code":null}}',
+  ]) {
+    server.answer = (response) => response.writeHead(404).end(body)
+    await t.rejects(chat(provider), noApi, body)
+  }
+  for (const body of [
+    '{"error":{"message":"Nicht da.","type":"invalid_request_error","code":"model_not_found"}}',
+    '{"error":{"message":"No endpoints found for some/one.","code":404}}',
+    '{"error":{"code":"DeploymentNotFound","message":"The API deployment does not exist."}}',
+    '{"object":"error","message":"The model `some/one` does not exist.","type":"NotFoundError","code":404}',
+    '{"message":"some/one 不存在"}',
+  ]) {
+    server.answer = (response) => response.writeHead(404).end(body)
+    await t.rejects(chat(provider, { model: 'some/one' }), { code: 'NOT_FOUND', permanent: true }, body)
+  }
+  const { href } = new URL('/', server.url)
+  const lost = providerOf(server, { endpoint: href.slice(0, -1) })
+  await t.rejects(chat(lost), noApi, 'the version is missing')
+  await t.rejects(lost.models(AbortSignal.timeout(5000)), {
+    code: 'UPSTREAM_ERROR',
+    permanent: true,
+    message:
+      /has no list of models at its address\. .* check ai-openai\.baseURL, or can set ai-openai\.models\.$/,
+  })
+})
+
 test('a key without credit is no reason to try again', async (t) => {
   const { server, provider } = await subject(t)
   const error = {

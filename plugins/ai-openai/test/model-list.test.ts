@@ -25,5 +25,8 @@ test('lists of models of any shape', async (t) => {
   server.answerModels = (response) => response.writeHead(200).end('<html>')
   await t.rejects(list(), { code: 'UPSTREAM_ERROR' })
   server.answerModels = (response) => response.writeHead(404).end()
-  await t.rejects(list(), { code: 'UPSTREAM_ERROR', message: /has no list.*ai-openai\.models/ })
+  await t.rejects(list(), {
+    code: 'UPSTREAM_ERROR',
+    message: /has no list.*ai-openai\.baseURL.*ai-openai\.models/,
+  })
 })

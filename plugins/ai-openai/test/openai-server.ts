@@ -54,7 +54,7 @@ export async function startOpenAIServer(key = ''): Promise<OpenAIServer> {
       chats += 1
       if (server.answer !== null) server.answer(response, request)
       else await play(response, played, headers.authorization)
-    } else sendStatus(response, 404)
+    } else sendJson(response, 404, { error: { message: `Invalid URL (${method} ${url})` } })
   })
   http.listen(0, '127.0.0.1')
   await once(http, 'listening')
@@ -93,6 +93,7 @@ async function play(response: ServerResponse, scene: ModelScene, authorization?:
     if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter)
     return sendStatus(response, status, authorization)
   }
+  if (scene.kind === 'redirect') return void response.writeHead(307, { location: scene.location }).end()
   begin(response)
   if (scene.kind === 'garbage') {
     response.end('data: <html>\n\ndata: {"choices":[{"delta":\n\n')
@@ -137,11 +138,12 @@ export function drained(response: ServerResponse): Promise<void> {
 }
 
 function sendStatus(response: ServerResponse, status: number, authorization?: string): void {
-  const said =
-    status === 401
-      ? `Incorrect API key provided: ${authorization?.replace('Bearer ', '')}.`
-      : `The server says ${status}.`
-  sendJson(response, status, { error: { message: said, type: 'test', param: null, code: null } })
+  const messages: Readonly<Record<number, string>> = {
+    401: `Incorrect API key provided: ${authorization?.replace('Bearer ', '')}.`,
+    404: 'The model `gpt-9` does not exist or you do not have access to it.',
+  }
+  const message = messages[status] ?? `The server says ${status}.`
+  sendJson(response, status, { error: { message, type: 'test', param: null, code: null } })
 }
 
 /** Answers whole. */

@@ -21,8 +21,13 @@ export type ModelScene =
       /** Sends the answer one byte at a time, so that boundaries fall inside characters and lines. */
       readonly byteByByte?: boolean
     }
-  /** An HTTP error at once, in the server's own form. That of 401 repeats the key that was sent, as real servers do. */
+  /**
+   * An HTTP error at once, in the server's own form. As those of real servers do, that of 401 repeats the key that was
+   * sent, and that of 404 says that there is no such model.
+   */
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string }
+  /** The request is taken, and sent elsewhere: HTTP status 307 with this address as `location`. */
+  | { readonly kind: 'redirect'; readonly location: string }
   /** The request is taken, and no byte of an answer ever comes. */
   | { readonly kind: 'silence' }
   /** Some text, and then nothing more: the connection stays open. */
