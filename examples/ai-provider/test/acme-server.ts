@@ -73,6 +73,10 @@ export class AcmeServer implements ScriptedModelServer {
       response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end()
       return
     }
+    if (scene.kind === 'redirect') {
+      response.writeHead(307, { location: scene.location }).end()
+      return
+    }
     for (const line of linesOf(scene)) await send(response, `${line}\n`, scene)
     if (scene.kind === 'stall') return
     if (scene.kind === 'cut') response.write('{', () => response.destroy())

@@ -2,6 +2,7 @@ import { endingChecks } from './ai/ending.ts'
 import { failureChecks } from './ai/failures.ts'
 import { jsonChecks } from './ai/json.ts'
 import { modelChecks } from './ai/models.ts'
+import { redirectChecks } from './ai/redirects.ts'
 import { requestChecks } from './ai/requests.ts'
 import type { AiCheck, AiSubject } from './ai/subject.ts'
 import { textChecks } from './ai/text.ts'
@@ -43,5 +44,6 @@ export function aiConformance(test: ConformanceTest, harness: AiHarness): void {
   toolChecks(check)
   jsonChecks(check)
   failureChecks(check)
+  redirectChecks(check)
   endingChecks(check)
 }

@@ -10,6 +10,8 @@ export type WireGap =
   | 'usage'
   | 'content_filter'
   | 'jsonWithoutSchema'
+  /** For a wire that is not HTTP: it can't send a chat to another server. */
+  | 'redirect'
 
 /** A provider that is ready for one test, and the server behind it. */
 export interface AiSubject {
