@@ -1,10 +1,9 @@
-import { readWithin } from '@nodekeep/plugin-sdk'
+import { errorText, readWithin } from '@nodekeep/plugin-sdk'
 import { eventsWithin } from './events-within.ts'
 
-/** Most bytes of an event, of a page of models, and of what an error says. */
+/** Most bytes of an event, and of a page of models. */
 const largestEvent = 4 * 1024 * 1024
 const largestPage = 4 * 1024 * 1024
-const largestError = 64 * 1024
 
 /**
  * A `fetch` for the SDK, which itself follows redirects with the key in its hands, describes this machine in its
@@ -19,7 +18,7 @@ export function guardedFetch(key: string): typeof fetch {
     const { body, ok, status } = response
     if (body === null) return response
     const answer = { status, headers: response.headers }
-    if (!ok) return new Response(await readWithin(body, largestError).catch(() => null), answer)
+    if (!ok) return new Response(await errorText(body), answer)
     if (init.method !== 'POST') return new Response(await readWithin(body, largestPage), answer)
     return new Response(ReadableStream.from(eventsWithin(body, largestEvent)), answer)
   }

@@ -1,10 +1,9 @@
-import { modelServerError, readWithin } from '@nodekeep/plugin-sdk'
+import { errorText, modelServerError, readWithin } from '@nodekeep/plugin-sdk'
 import { type Place, refusalError, withoutQuotes } from './failure.ts'
 import { linesWithin } from './lines.ts'
 
 const longestLine = 4 * 1024 * 1024
 const largestList = 8 * 1024 * 1024
-const largestError = 64 * 1024
 /** How long a connection may stay open after the end of its answer. */
 const longestEndMs = 1000
 
@@ -38,11 +37,11 @@ export class Call {
       signal: this.#signal,
     })
     const { ok, status, headers } = response
-    const answer: AsyncIterable<Uint8Array> = response.body ?? ReadableStream.from([])
     if (!ok) {
-      const said = String(await readWithin(answer, largestError).catch(() => ''))
+      const said = await errorText(response.body)
       throw refusalError(this.#place, { status, said, retryAfter: headers.get('retry-after') })
     }
+    const answer: AsyncIterable<Uint8Array> = response.body ?? ReadableStream.from([])
     if (method !== 'POST') return new Response(await readWithin(answer, largestList), { headers })
     this.#lines = linesWithin(answer, longestLine)
     return new Response(ReadableStream.from(this.#pieces(this.#lines)), { headers })

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import { readWithin } from '@nodekeep/plugin-sdk'
+import { Readable } from 'node:stream'
+import { errorText, readWithin } from '@nodekeep/plugin-sdk'
 import { EventBody } from './event-body.ts'
 import { callServer } from './server-call.ts'
 
 const largestEvent = 2 * 1024 * 1024
 const largestList = 8 * 1024 * 1024
-const largestError = 64 * 1024
 
 const noHeaders = new Headers()
 
@@ -25,7 +25,7 @@ export function guardedFetch(key: string): typeof fetch {
     })
     const { statusCode: status = 0, headers } = answer
     if (status < 200 || status >= 300) {
-      const said = String(await readWithin(answer, largestError).catch(() => ''))
+      const said = await errorText(Readable.toWeb(answer))
       const retryAfter = headers['retry-after']
       return new Response(status === 304 ? null : errorBody(said), {
         status,

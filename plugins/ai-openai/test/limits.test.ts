@@ -27,6 +27,9 @@ test('an event without end is not gathered', async (t) => {
     ['a line', 'data: "', 'x'.repeat(65_536)],
     ['many lines', '', `data: ${'x'.repeat(1000)}\n`.repeat(64)],
     ['a comment', ': ', '.'.repeat(65_536)],
+    // The SDK keeps them until there is an event with data.
+    ['many comments', '', ': ping\n\n'.repeat(8192)],
+    ['many events without data', '', 'id: 7\n\n'.repeat(8192)],
   ] as const) {
     let poured: Promise<number> | undefined
     server.answer = (response) => {
@@ -58,6 +61,17 @@ test('an error without end is not gathered, and keeps its meaning', async (t) =>
   }
   await t.rejects(chat(provider), { code: 'TOO_MANY_REQUESTS', headers: { 'retry-after': '3' } })
   isLittle(t, await poured, mebibyte)
+})
+
+test('an error that never ends is told in time, with what came of it', async (t) => {
+  const { server, provider } = await subject(t)
+  const gone = Promise.withResolvers<void>()
+  server.answer = (response) => {
+    response.once('close', gone.resolve)
+    response.writeHead(400, { 'content-type': 'application/json' }).write('{"error":{"message":"Too long."}}')
+  }
+  await t.rejects(chat(provider), { code: 'VALIDATION_ERROR', message: /It says: Too long\.$/ })
+  await gone.promise
 })
 
 test('a large event in many small pieces is read in time', async (t) => {

@@ -31,7 +31,18 @@ test('a line of blanks, or with a return in it, is no empty one', async (t) => {
   t.strictSame(cut('data: a\n \ndata: b\rc\n\r', 3), { pieces: [], rest: 'data: a\n \ndata: b\rc\n\r' })
 })
 
+test('what has no data is a part of the next event', async (t) => {
+  for (const other of [': ping\n\n', 'event: ping\n\n', 'dat: 1\r\n\r\n', 'xdata: 1\n\n']) {
+    const text = `${other.repeat(3)}data: a\n\n${other}`
+    for (let size = 1; size <= text.length; size += 1) {
+      const expected = { pieces: [text.slice(0, -other.length)], rest: other }
+      t.strictSame(cut(text, size), expected, JSON.stringify([other, size]))
+    }
+    t.throws(() => cut(other.repeat(200), 64), { message: /longer than 1000 bytes/ }, other)
+  }
+})
+
 test('the longest event is as long as allowed', async (t) => {
   t.throws(() => cut('x'.repeat(1001), 10), { message: 'An event of the answer is longer than 1000 bytes.' })
-  t.doesNotThrow(() => cut(`${'x'.repeat(998)}\n\n`.repeat(20), 10))
+  t.doesNotThrow(() => cut(`data: ${'x'.repeat(992)}\n\n`.repeat(20), 10))
 })
