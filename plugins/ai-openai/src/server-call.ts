@@ -12,9 +12,6 @@ import {
   request as requestHttps,
 } from 'node:https'
 
-/** Longest wait for a connection, in milliseconds. */
-const longestConnectMs = 10_000
-
 /** Less than the five seconds after which many servers close a connection on which nothing happens. */
 const idleMs = 4000
 
@@ -30,6 +27,8 @@ export interface ServerCall {
   readonly body?: string
   /** Ends the call at any time, also while its answer is read. */
   readonly signal?: AbortSignal
+  /** Longest wait for a connection that is ready, encrypted where it has to be, in milliseconds. Default: 10 seconds. */
+  readonly connectMs?: number
 }
 
 /**
@@ -40,23 +39,34 @@ export interface ServerCall {
  */
 export function callServer(
   address: string,
-  { method, headers, body, signal }: ServerCall,
+  { method, headers, body, signal, connectMs = 10_000 }: ServerCall,
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const options: RequestOptions = { method, headers: { ...headers } }
-  const request = address.startsWith('https:')
+  const encrypted = address.startsWith('https:')
+  const request = encrypted
     ? requestHttps(address, { ...options, agent: https })
     : requestHttp(address, { ...options, agent: http })
-  const end = () => request.destroy(signal?.reason instanceof Error ? signal.reason : undefined)
+  const giveUp = (reason: unknown) => {
+    request.destroy(reason instanceof Error ? reason : undefined)
+    // Where no connection has begun, as while a proxy is asked for one, the request tells nobody that it is over.
+    reject(reason)
+  }
+  const end = () => giveUp(signal?.reason)
+  const late = setTimeout(() => giveUp(new Error('The connection timed out.')), connectMs)
+  const stop = () => clearTimeout(late)
   request.once('response', resolve)
   request.on('error', reject)
   request.once('socket', (socket) => {
-    if (!socket.connecting) return
-    const late = setTimeout(() => request.destroy(new Error('The connection timed out.')), longestConnectMs)
-    const stop = () => clearTimeout(late)
-    socket.once('connect', stop).once('close', stop)
+    if (socket.connecting) socket.once(encrypted ? 'secureConnect' : 'connect', stop)
+    else stop()
   })
-  request.once('close', () => signal?.removeEventListener('abort', end))
+  request.once('close', () => {
+    stop()
+    signal?.removeEventListener('abort', end)
+    // An answer that changes the protocol is neither a response nor an error.
+    reject(new Error('The connection closed without an answer.'))
+  })
   signal?.addEventListener('abort', end)
   if (signal?.aborted) end()
   else request.end(body)

@@ -28,6 +28,21 @@ test('one connection serves one chat after the other, also where the answer ends
   t.equal(used.size, 1)
 })
 
+test('a kept connection that dies with the next chat may be tried again, over another one', async (t) => {
+  const { server, provider } = await subject(t)
+  const used = new Set<Socket>()
+  server.answer = (response, { socket }) => {
+    if (used.has(socket)) socket.resetAndDestroy()
+    else begin(response).end(reply)
+    used.add(socket)
+  }
+  t.equal(textOf(await chat(provider)), 'Hello')
+  while (server.openChats() > 0) await setImmediate()
+  for (let turn = 0; turn < 10; turn += 1) await setImmediate()
+  await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR', permanent: false })
+  t.equal(textOf(await chat(provider)), 'Hello')
+})
+
 test('an answer that goes on after its end is given up', async (t) => {
   const { server, provider } = await subject(t)
   const gone = Promise.withResolvers<void>()
