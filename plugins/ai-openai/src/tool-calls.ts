@@ -2,6 +2,9 @@ import type { ChatDelta } from '@nodekeep/plugin-sdk'
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
 
 type Piece = Partial<ChatCompletionChunk.Choice.Delta.ToolCall>
+/** As many as the `ai` feature lets through. Each piece is looked for among all of them. */
+const mostCalls = 1000
+
 type ToolCallDelta = Extract<ChatDelta, { type: 'tool_call' }>
 
 /**
@@ -16,7 +19,7 @@ export class ToolCalls {
     return this.#calls.length
   }
 
-  /** @throws Error when a call has no name */
+  /** @throws Error when a call has no name, or there are too many */
   read(piece: Piece): ToolCallDelta {
     const { index, id = '', function: { name, arguments: text } = {} } = piece
     const known = this.#calls.findLastIndex(
@@ -25,6 +28,7 @@ export class ToolCalls {
     const args = text ? { arguments: typeof text === 'string' ? text : JSON.stringify(text) } : {}
     if (known >= 0) return { type: 'tool_call', index: known, ...args }
     if (typeof name !== 'string' || name === '') throw new Error('A tool call of the reply has no name.')
+    if (this.count >= mostCalls) throw new Error(`The reply has more than ${mostCalls} tool calls.`)
     const call = { index, id: id || `call_${this.count}` }
     this.#calls.push(call)
     return { type: 'tool_call', index: this.count - 1, id: call.id, name, ...args }

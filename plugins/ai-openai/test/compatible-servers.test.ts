@@ -140,6 +140,9 @@ test('tool calls of careless servers', async (t) => {
   server.answer = (response) =>
     begin(response).end(delta({ tool_calls: [{ index: 0, id: 'a' }] }) + delta({}, 'stop'))
   await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' }, 'a call without a name is none')
+  const many = Array.from({ length: 50_000 }, (_, index) => ({ id: `${index}`, function: { name: 'a' } }))
+  server.answer = (response) => begin(response).end(delta({ tool_calls: many }) + delta({}, 'stop'))
+  await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR', cause: { message: /more than 1000 tool calls/ } })
 })
 
 test('a refusal is text, and thoughts are not', async (t) => {
