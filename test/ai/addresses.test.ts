@@ -70,6 +70,21 @@ t.test('a model is a word for the server, never a part of an address', async (t)
   }
 })
 
+t.test('a server that sends the node elsewhere is not followed', async (t) => {
+  const ada = await node.signIn()
+  for (const wire of wires) {
+    const before = wire.server.chats()
+    wire.server.play({ kind: 'redirect', location: url })
+    for (const stream of [true, false]) {
+      const answer = await ask(ada, wire, { stream })
+      t.equal(answer.status, 502, wire.provider)
+      t.match(await answer.json(), { code: 'UPSTREAM_ERROR', message: /has moved.*owner has to correct ai-/ })
+    }
+    t.equal(wire.server.chats(), before + 2, `${wire.provider}: nothing is tried again`)
+  }
+  t.equal(connections, 0)
+})
+
 t.test('a text may hold an address, which nobody visits', async (t) => {
   const ada = await node.signIn()
   for (const wire of wires) {

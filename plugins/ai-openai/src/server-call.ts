@@ -48,6 +48,7 @@ export function callServer(
     ? requestHttps(address, { ...options, agent: https })
     : requestHttp(address, { ...options, agent: http })
   const giveUp = (reason: unknown) => {
+    stop()
     request.destroy(reason instanceof Error ? reason : undefined)
     // Where no connection has begun, as while a proxy is asked for one, the request tells nobody that it is over.
     reject(reason)
