@@ -32,6 +32,11 @@ export const formats: Readonly<Record<string, Format>> = {
       return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
     },
   },
+  // What an HTTP header can carry. Whoever reads it cuts off blanks around it.
+  'api-key': {
+    meaning: 'a key without blanks, line breaks or letters such as "ä" inside. Copy it again',
+    validate: (text) => /^\s*[\x21-\x7e]*\s*$/.test(text),
+  },
   'wallet-address': {
     meaning:
       'a wallet address: "0x" and 40 hexadecimal digits, in one case or in the mixed case of its checksum (EIP-55). Copy it again',

@@ -8,8 +8,8 @@ export const configuration = Type.Object({
   apiKey: Type.Optional(
     Secret({
       maxLength: 512,
-      // What an HTTP header can carry. Blanks around it are cut off.
-      pattern: '^\\s*[\\x21-\\x7e]*\\s*$',
+      // Blanks around it are cut off.
+      format: 'api-key',
       description: 'The key. Without one, or with an empty one, there are no models.',
     }),
   ),

@@ -22,9 +22,11 @@ test('without a key there are no models, and a chat says who has to set one', as
 test('blanks around a key are none of it, others make it no key', async (t) => {
   const { provider } = await chatNode(t, { apiKey: ` ${key}\n` })
   t.same((await provider.models(now())).length, models.length)
-  const failed = await startNode({ 'ai-anthropic': { apiKey: 'sk-ant\nx-evil: 1' } }).catch(String)
-  t.match(failed, /ai-anthropic\.apiKey/)
-  t.notMatch(failed, 'x-evil')
+  for (const apiKey of ['sk-ant\nx-evil: 1', 'sk-ant secret', 'sk-ant-secrät']) {
+    const failed = await startNode({ 'ai-anthropic': { apiKey } }).catch(String)
+    t.match(failed, /ai-anthropic\.apiKey .* must be a key without blanks, .* Copy it again\./, apiKey)
+    t.notMatch(failed, /x-evil|secr/, apiKey)
+  }
 })
 
 test('the variables of the node set the key', async (t) => {
