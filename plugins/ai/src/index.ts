@@ -1,4 +1,4 @@
-import { AiChats, AiProviders, definePlugin, SessionsEnded, UserData } from '@nodekeep/plugin-sdk'
+import { AiChats, AiProviders, boundJson, definePlugin, SessionsEnded, UserData } from '@nodekeep/plugin-sdk'
 import { ChatService } from './chats/chat-service.ts'
 import { Fallbacks } from './chats/fallbacks.ts'
 import { RunningChats } from './chats/running-chats.ts'
@@ -68,6 +68,7 @@ export default definePlugin({
     })
     const { maxBodyBytes, heartbeatSeconds } = config
     routes((app) => {
+      boundJson(app)
       chatRoute(app, { chats, maxBodyBytes, heartbeatMs: heartbeatSeconds * 1000 })
       modelsRoute(app, chats)
       usageRoute(app, ledger)

@@ -11,7 +11,7 @@ t.test('what is wrong with a request is said, and nothing is run', async (t) => 
   const deep = '['.repeat(100_000)
   const wrong: readonly (readonly [endpoint: string, body: unknown, message: RegExp])[] = [
     ['execute-file', '{', /not valid JSON/],
-    ['execute-file', `{"filepath":"/m.wasm","function":"same","args":${deep}`, /not valid JSON/],
+    ['execute-file', `{"filepath":"/m.wasm","function":"same","args":${deep}`, /more than 1000 levels/],
     ['execute-file', '', /not valid JSON/],
     ['execute-file', 'null', /the body must be object/],
     ['execute-file', [call], /the body must be object/],
