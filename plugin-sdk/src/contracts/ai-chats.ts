@@ -1,5 +1,5 @@
 import { defineService } from '../service.ts'
-import type { ChatDelta, ChatRequest } from './ai.ts'
+import type { ChatRequest, ReplyDelta } from './ai.ts'
 
 /** A request for one provider by its name. */
 export interface ChatQuery extends ChatRequest {
@@ -19,7 +19,7 @@ export interface ChatReply {
    * UPSTREAM_TIMEOUT when it stalls, SERVICE_UNAVAILABLE when the provider's plugin stops, UNAUTHORIZED when a session
    * of the user ends.
    */
-  readonly deltas: AsyncIterable<ChatDelta>
+  readonly deltas: AsyncIterable<ReplyDelta>
 }
 
 /**

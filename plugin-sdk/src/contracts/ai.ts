@@ -92,7 +92,7 @@ export interface ChatRequest {
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /** A piece of a reply. */
-export type ChatDelta =
+export type ReplyDelta =
   | { readonly type: 'text'; readonly text: string }
   | {
       readonly type: 'tool_call'
@@ -106,6 +106,12 @@ export type ChatDelta =
   /** Tokens so far. A later one replaces an earlier one, so a provider tells as soon as it knows anything. */
   | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number }
   | { readonly type: 'finish'; readonly reason: ChatFinishReason }
+
+/** What a provider yields: pieces of the reply, and what the model thinks before it or in between. */
+export type ChatDelta =
+  | ReplyDelta
+  /** It is no part of the reply, but shows that the model is at work, and counts as written. The text may be empty. */
+  | { readonly type: 'reasoning'; readonly text: string }
 
 /** What a provider can do beyond text. What it doesn't name it can't, and is never asked for. */
 export interface AiCapabilities {

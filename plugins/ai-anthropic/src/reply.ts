@@ -68,6 +68,5 @@ function* readDelta(
 ): Iterable<ChatDelta> {
   if (delta.type === 'text_delta') yield { type: 'text', text: delta.text }
   else if (delta.type === 'input_json_delta') yield* calls.go(index, delta.partial_json)
-  // Thoughts are not part of the reply, but show that the model is at work.
-  else if (delta.type === 'thinking_delta') yield { type: 'text', text: '' }
+  else if (delta.type === 'thinking_delta') yield { type: 'reasoning', text: delta.thinking }
 }

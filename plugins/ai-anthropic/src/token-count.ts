@@ -27,7 +27,10 @@ export class TokenCount {
     const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = this.#totals
     return {
       type: 'usage',
-      inputTokens: input_tokens + cache_creation_input_tokens + cache_read_input_tokens,
+      inputTokens: Math.min(
+        input_tokens + cache_creation_input_tokens + cache_read_input_tokens,
+        Number.MAX_SAFE_INTEGER,
+      ),
       outputTokens: output_tokens,
     }
   }

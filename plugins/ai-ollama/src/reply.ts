@@ -10,8 +10,8 @@ export async function* readReply(pieces: AsyncIterable<Piece>): AsyncGenerator<C
   let calls = 0
   for await (const piece of pieces) {
     const { content, thinking, tool_calls: called } = piece.message ?? {}
-    // Thoughts are not part of the reply, but show that the model is at work.
-    if (content || thinking) yield { type: 'text', text: content ?? '' }
+    if (thinking) yield { type: 'reasoning', text: thinking }
+    if (content) yield { type: 'text', text: content }
     for (const call of called ?? []) {
       yield readCall(call, calls)
       calls += 1

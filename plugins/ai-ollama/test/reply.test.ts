@@ -17,7 +17,7 @@ test('thoughts are not part of the reply', async (t) => {
   server.answer(lines(thinking, ...textLines(['', 'Lima']), lastLine({})))
   const deltas = await chat(provider)
   t.same(deltas, [
-    { type: 'text', text: '' },
+    { type: 'reasoning', text: 'Peru…' },
     { type: 'text', text: 'Lima' },
     { type: 'finish', reason: 'stop' },
   ])

@@ -26,6 +26,7 @@ const reasons: Readonly<Record<string, ChatFinishReason>> = {
 export class ReplyReader {
   readonly #calls = new ToolCalls()
   #reason: string | undefined
+  #refuses = false
   #told = ''
 
   /** @throws Error when the chunk makes no sense */
@@ -34,10 +35,13 @@ export class ReplyReader {
     const choice: Choice | undefined = chunk?.choices?.[0]
     if (choice !== undefined) {
       const { content, refusal, tool_calls: calls, reasoning_content, reasoning }: Delta = choice.delta ?? {}
-      // Thoughts are not part of the reply, but show that the model is at work.
-      if (reasoning_content || reasoning) deltas.push({ type: 'text', text: '' })
+      const thought = reasoning_content || reasoning
+      if (thought) deltas.push({ type: 'reasoning', text: typeof thought === 'string' ? thought : '' })
       if (content) deltas.push(textOf(content))
-      if (refusal) deltas.push(textOf(refusal))
+      if (refusal) {
+        this.#refuses = true
+        deltas.push(textOf(refusal))
+      }
       for (const call of calls ?? []) deltas.push(this.#calls.read(call))
       this.#reason = choice.finish_reason ?? this.#reason
     }
@@ -56,7 +60,9 @@ export class ReplyReader {
     if (!this.#reason || this.#reason === 'error') {
       throw new Error('The reply ended without a reason to finish.')
     }
-    return { type: 'finish', reason: finishReason(this.#reason, this.#calls.count > 0) }
+    const reason = finishReason(this.#reason, this.#calls.count > 0)
+    // The words of a refusal are not what was asked for, such as JSON of a schema.
+    return { type: 'finish', reason: reason === 'stop' && this.#refuses ? 'content_filter' : reason }
   }
 }
 

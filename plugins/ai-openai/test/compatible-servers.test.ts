@@ -158,8 +158,9 @@ test('a refusal is text, and thoughts are not', async (t) => {
   }
   const deltas = await chat(provider)
   t.equal(textOf(deltas), 'I can not do that.')
-  const atWork = { type: 'text', text: '' }
-  t.strictSame(deltas.slice(0, 2), [atWork, atWork], 'the model is heard to be at work')
+  const thought = { type: 'reasoning', text: 'Hm.' }
+  t.strictSame(deltas.slice(0, 2), [thought, thought])
+  t.strictSame(deltas.at(-1), { type: 'finish', reason: 'content_filter' })
 })
 
 test('what is no reply at all is an upstream error', async (t) => {

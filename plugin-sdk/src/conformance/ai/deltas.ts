@@ -14,6 +14,7 @@ export function assertDelta(delta: ChatDelta, before: readonly ChatDelta[]): voi
   assert.notEqual(before.at(-1)?.type, 'finish', `${shown} came after "finish"`)
   switch (delta.type) {
     case 'text':
+    case 'reasoning':
       assert.equal(typeof delta.text, 'string', `${shown} has a text`)
       return
     case 'usage':

@@ -1,4 +1,4 @@
-import type { ChatDelta, ChatReply } from '@nodekeep/plugin-sdk'
+import type { ChatReply, ReplyDelta } from '@nodekeep/plugin-sdk'
 import { replyHead, wireUsage } from './reply-head.ts'
 
 /** Writes the pieces of one reply as `chat.completion.chunk` objects. */
@@ -18,7 +18,7 @@ export class Chunks {
   }
 
   /** The chunk of a piece; `null` for one that nobody asked for. */
-  of(delta: ChatDelta): string | null {
+  of(delta: ReplyDelta): string | null {
     switch (delta.type) {
       case 'text':
         return this.#choice(`{"content":${JSON.stringify(delta.text)}}`)
@@ -32,7 +32,7 @@ export class Chunks {
   }
 
   /** The chunk after the last piece that tells the usage; `null` when it was not asked for. */
-  usage(usage: (ChatDelta & { type: 'usage' }) | null): string | null {
+  usage(usage: (ReplyDelta & { type: 'usage' }) | null): string | null {
     if (!this.#includesUsage || usage === null) return null
     return `${this.#head},"choices":[],"usage":${JSON.stringify(wireUsage(usage))}}`
   }
@@ -44,7 +44,7 @@ export class Chunks {
   }
 }
 
-function wireToolCall({ index, id, name, arguments: text }: ChatDelta & { type: 'tool_call' }) {
+function wireToolCall({ index, id, name, arguments: text }: ReplyDelta & { type: 'tool_call' }) {
   const call = { ...(name === undefined ? {} : { name }), ...(text === undefined ? {} : { arguments: text }) }
   return { index, ...(id === undefined ? {} : { id, type: 'function' }), function: call }
 }

@@ -1,4 +1,4 @@
-import { type ChatDelta, type ChatFinishReason, type ChatReply, GatheredText } from '@nodekeep/plugin-sdk'
+import { type ChatFinishReason, type ChatReply, GatheredText, type ReplyDelta } from '@nodekeep/plugin-sdk'
 import { replyHead, wireUsage } from './reply-head.ts'
 
 /** Gathers a reply into one `chat.completion`. */
@@ -32,7 +32,7 @@ interface GatheredCall {
   readonly text: GatheredText
 }
 
-function addToCall(calls: GatheredCall[], delta: ChatDelta & { type: 'tool_call' }): void {
+function addToCall(calls: GatheredCall[], delta: ReplyDelta & { type: 'tool_call' }): void {
   calls[delta.index] ??= { id: '', name: '', text: new GatheredText() }
   const call = calls[delta.index] as GatheredCall
   if (delta.id !== undefined) call.id = delta.id

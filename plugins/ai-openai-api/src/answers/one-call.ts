@@ -1,4 +1,4 @@
-import type { ChatDelta, ChatReply } from '@nodekeep/plugin-sdk'
+import type { ChatReply, ReplyDelta } from '@nodekeep/plugin-sdk'
 
 /**
  * The same reply with its first tool call only, for clients that want one at a time: not every provider has a server
@@ -8,7 +8,7 @@ export function withOneCall(reply: ChatReply): ChatReply {
   return { ...reply, deltas: oneCall(reply.deltas) }
 }
 
-async function* oneCall(deltas: AsyncIterable<ChatDelta>): AsyncGenerator<ChatDelta> {
+async function* oneCall(deltas: AsyncIterable<ReplyDelta>): AsyncGenerator<ReplyDelta> {
   let first: number | undefined
   for await (const delta of deltas) {
     if (delta.type !== 'tool_call') yield delta

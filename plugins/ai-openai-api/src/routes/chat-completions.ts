@@ -1,6 +1,5 @@
 import {
   type AiChatService,
-  type ChatDelta,
   type ChatReply,
   ClientPresence,
   EventStream,
@@ -8,6 +7,7 @@ import {
   errorStatus,
   isNodekeepError,
   NodekeepError,
+  type ReplyDelta,
   type RoutesApp,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -76,7 +76,7 @@ async function streamed(begin: () => Promise<ChatReply>, to: Streaming): Promise
   try {
     const chat = await begin()
     const chunks = new Chunks(chat, withUsage)
-    let usage: (ChatDelta & { type: 'usage' }) | null = null
+    let usage: (ReplyDelta & { type: 'usage' }) | null = null
     stream.send(chunks.first())
     for await (const delta of chat.deltas) {
       if (delta.type === 'usage') usage = delta

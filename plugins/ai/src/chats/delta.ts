@@ -22,7 +22,8 @@ export function readDelta(value: unknown): ChatDelta | null {
   const delta = value as Partial<Record<string, unknown>>
   const { type } = delta
   switch (type) {
-    case 'text': {
+    case 'text':
+    case 'reasoning': {
       const { text } = delta
       return typeof text === 'string' ? { type, text } : null
     }
@@ -41,9 +42,9 @@ export function readDelta(value: unknown): ChatDelta | null {
   }
 }
 
-/** What a piece adds to a reply, in bytes of UTF-8. */
+/** What the model wrote in a piece, in bytes of UTF-8. */
 export function bytesOfDelta(delta: Exclude<ChatDelta, { type: 'usage' | 'finish' }>): number {
-  if (delta.type === 'text') return Buffer.byteLength(delta.text)
+  if (delta.type === 'text' || delta.type === 'reasoning') return Buffer.byteLength(delta.text)
   const { id = '', name = '', arguments: text = '' } = delta
   return Buffer.byteLength(id + name + text)
 }

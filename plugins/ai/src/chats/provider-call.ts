@@ -1,8 +1,9 @@
-import type { AiProvider, ChatDelta, ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { AiProvider, ChatDelta, ChatRequest, NodekeepError, ReplyDelta } from '@nodekeep/plugin-sdk'
 import { brokeOff, tooLong, tooSlow } from './call-failure.ts'
 import { bytesOfDelta, readDelta } from './delta.ts'
 import { providerFailure } from './provider-failure.ts'
 import { ReplySource } from './reply-source.ts'
+import { Turns } from './turns.ts'
 
 export interface CallLimits {
   /** Longest wait for the first piece. */
@@ -16,17 +17,10 @@ export interface CallLimits {
 /** How a call came to its end: with `finish`, by a failure, or because nobody wanted the rest. */
 export type CallOutcome = 'finished' | 'failed' | 'left'
 
-type Piece = IteratorResult<ChatDelta, undefined>
-type Usage = Extract<ChatDelta, { type: 'usage' }>
+type Piece = IteratorResult<ReplyDelta, undefined>
+type Usage = Extract<ReplyDelta, { type: 'usage' }>
 
 const end: Piece = Object.freeze({ done: true, value: undefined })
-
-/**
- * How many pieces of a provider that has them at hand are taken in one turn of the event loop, but for the first, which
- * is alone in its own.
- */
-const leastInATurn = 16
-const mostInATurn = 128
 
 /**
  * One call of one provider, and the reply as it should be: well-formed pieces, at most one `usage`, `finish` last, all
@@ -35,16 +29,16 @@ const mostInATurn = 128
  *
  * It is on the path of every piece of every reply, so it makes one promise for each and shares one timer among them.
  */
-export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
+export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
   readonly #name: string
   readonly #limits: CallLimits
-  readonly #ready: ChatDelta[] = []
+  readonly #ready: ReplyDelta[] = []
+  readonly #turns = new Turns()
   #source: ReplySource | undefined
   #timer: NodeJS.Timeout | undefined
   #resolve: ((piece: Piece) => void) | undefined
   #reject: ((error: unknown) => void) | undefined
   #pieces = 0
-  #turnEnd = 1
   #isAsked = false
   #refused = false
   #usage: Usage | null = null
@@ -63,7 +57,7 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
     return this.#usage
   }
 
-  /** What the reply comes to so far, in bytes of UTF-8. */
+  /** What the model has written so far, with its thoughts, in bytes of UTF-8. */
   get bytes(): number {
     return this.#bytes
   }
@@ -135,17 +129,9 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
     }
   }
 
-  /**
-   * Asks for a piece, in a later turn when it is that of other replies. A reply may take as much in a turn as it has had
-   * before: the first pieces of many replies come soon, and later ones in large batches.
-   */
+  /** Asks for a piece, in a later turn when it is that of other replies. */
   #pullInTurn(): void {
-    if (this.#pieces < this.#turnEnd) {
-      this.#pull()
-      return
-    }
-    this.#turnEnd = this.#pieces + Math.min(Math.max(this.#pieces, leastInATurn), mostInATurn)
-    setImmediate(this.#pull)
+    this.#turns.take(this.#pieces, this.#pull)
   }
 
   readonly #pull = (): void => {
@@ -189,18 +175,19 @@ export class ProviderCall implements AsyncIterator<ChatDelta, undefined> {
     if (delta.type === 'usage') this.#usage = delta
     else this.#bytes += bytesOfDelta(delta)
     if (this.#bytes > this.#limits.replyBytes) this.fail(tooLong(this.#name))
-    else if (delta.type === 'usage' || (delta.type === 'text' && delta.text === '')) this.#pullInTurn()
+    else if (delta.type === 'usage' || delta.type === 'reasoning') this.#pullInTurn()
+    else if (delta.type === 'text' && delta.text === '') this.#pullInTurn()
     else this.#hand(delta)
   }
 
-  #hand(value: ChatDelta): void {
+  #hand(value: ReplyDelta): void {
     const resolve = this.#resolve
     this.#resolve = this.#reject = undefined
     resolve?.({ done: false, value })
   }
 
   /** The reply is whole. What the provider does after its `finish` concerns nobody. */
-  #finish(finish: ChatDelta): void {
+  #finish(finish: ReplyDelta): void {
     if (this.#usage !== null) this.#ready.push(finish)
     this.#hand(this.#usage ?? finish)
     this.#over('finished')

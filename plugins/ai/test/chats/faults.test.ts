@@ -68,6 +68,7 @@ t.test('whatever a provider does before its first piece is an upstream error', a
       { type: 'text' },
       { type: 'text', text: 5 },
       { type: 'text', text: null },
+      { type: 'reasoning' },
       { type: 'usage', inputTokens: 1 },
       { type: 'usage', inputTokens: -1, outputTokens: 1 },
       { type: 'usage', inputTokens: 1.5, outputTokens: 1 },

@@ -6,13 +6,14 @@ import { scripted } from '../fixtures/scripted-provider.ts'
 
 const good = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant('text'), text: fc.string({ unit: 'binary' }) }) },
+  fc.record({ type: fc.constant('reasoning'), text: fc.string() }),
   fc.record({ type: fc.constant('usage'), inputTokens: fc.nat(), outputTokens: fc.nat() }),
   fc.record({ type: fc.constant('tool_call'), index: fc.nat(3) }),
 )
 const finish = fc.record({ type: fc.constant('finish'), reason: fc.constantFrom('stop', 'length') })
 const bad = fc.oneof(
   fc.constantFrom(null, undefined, 'x', 4),
-  fc.record({ type: fc.constantFrom('text', 'usage', 'finish', 'other'), text: fc.integer() }),
+  fc.record({ type: fc.constantFrom('text', 'reasoning', 'usage', 'finish', 'other'), text: fc.integer() }),
 )
 const piece = fc.oneof({ weight: 12, arbitrary: good }, { weight: 2, arbitrary: finish }, bad)
 
@@ -31,6 +32,7 @@ function expected(pieces: readonly unknown[]) {
     const { type, text: more } = (piece ?? {}) as Piece
     if (type === 'text' && typeof more === 'string') text += more
     else if (type === 'finish' && 'reason' in (piece as object)) return { text, whole: true }
+    else if (type === 'reasoning' && typeof more === 'string') continue
     else if (type !== 'tool_call' && !(type === 'usage' && 'inputTokens' in (piece as object))) break
   }
   return { text, whole: false }

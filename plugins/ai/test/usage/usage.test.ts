@@ -37,6 +37,11 @@ t.test('what is counted of a chat, however it ends', async (t) => {
       yield text('xxxxxxxxx')
       await untilAborted(signal)
     }),
+    'left-in-thought': scripted(async function* (_request, signal) {
+      yield { type: 'reasoning', text: 'xxxxxxxx' }
+      yield text('x')
+      await untilAborted(signal)
+    }),
     'told-and-left': scripted(async function* (_request, signal) {
       yield usage(100, 1)
       yield text('xxxxxxxxx')
@@ -53,7 +58,7 @@ t.test('what is counted of a chat, however it ends', async (t) => {
   for (const provider of ['told', 'untold', 'refused', 'cut', 'told-and-cut', 'told-all-and-cut']) {
     await (await chat(ada, { provider, messages, stream: true })).text()
   }
-  for (const provider of ['left', 'told-and-left'] as const) {
+  for (const provider of ['left', 'left-in-thought', 'told-and-left'] as const) {
     const answer = await chat(ada, { provider, messages, stream: true })
     await answer.body?.cancel()
     while (!providers[provider].last.signal.aborted) await ada.fetch('/whoami')
@@ -75,6 +80,7 @@ t.test('what is counted of a chat, however it ends', async (t) => {
     'told-and-cut': { failed: 1, inputTokens: 100, outputTokens: 3, estimated: 1 },
     'told-all-and-cut': { failed: 1, inputTokens: 100, outputTokens: 8 },
     left: { aborted: 1, inputTokens: 3, outputTokens: 3, estimated: 1 },
+    'left-in-thought': { aborted: 1, inputTokens: 3, outputTokens: 3, estimated: 1 },
     'told-and-left': { aborted: 1, inputTokens: 100, outputTokens: 3, estimated: 1 },
     'left-at-once': { aborted: 1, inputTokens: 3, estimated: 1 },
   }
