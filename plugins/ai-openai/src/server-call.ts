@@ -56,7 +56,11 @@ export function callServer(
   const end = () => giveUp(signal?.reason)
   const late = setTimeout(() => giveUp(new Error('The connection timed out.')), connectMs)
   const stop = () => clearTimeout(late)
-  request.once('response', resolve)
+  let answered = false
+  request.once('response', (answer) => {
+    answered = true
+    resolve(answer)
+  })
   request.on('error', reject)
   request.once('socket', (socket) => {
     if (socket.connecting) socket.once(encrypted ? 'secureConnect' : 'connect', stop)
@@ -66,7 +70,7 @@ export function callServer(
     stop()
     signal?.removeEventListener('abort', end)
     // An answer that changes the protocol is neither a response nor an error.
-    reject(new Error('The connection closed without an answer.'))
+    if (!answered) reject(new Error('The connection closed without an answer.'))
   })
   signal?.addEventListener('abort', end)
   if (signal?.aborted) end()
