@@ -129,7 +129,7 @@ const smallWrites: Bench = {
   unit: 'files/s',
   better: 'more',
   goal: { ratio: 0.8 },
-  rounds: 3,
+  rounds: 5,
   async setUp() {
     const stand = await setUpStand()
     const { node, nodeFolder, authorization } = stand
