@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { NodekeepError } from '../errors.ts'
 
 /**
  * Watches whether the client of one request still waits, for routes that do something long for it. Node says nothing of
@@ -23,7 +24,7 @@ export class ClientPresence {
     if (this.#socket.destroyed) this.#leave()
   }
 
-  /** Aborted when the client has left. */
+  /** Aborted when the client has left, with an error that a route may throw: the log takes no harm from it. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
@@ -35,5 +36,10 @@ export class ClientPresence {
     this.#response?.off('close', this.#leave)
   }
 
-  readonly #leave = (): void => this.#abort.abort(new Error('The client left.'))
+  readonly #leave = (): void => this.#abort.abort(clientLeft())
+}
+
+/** Whoever has closed their side of the connection may still read it. */
+function clientLeft(): NodekeepError {
+  return new NodekeepError('REQUEST_TIMEOUT', 'The client left before it was answered.')
 }

@@ -29,7 +29,8 @@ t.test('when the client goes, the call at the provider ends at once', async (t) 
       for (;;) yield text('x'.repeat(10_000))
     }),
   }
-  const node = await createAiNode({ providers })
+  const lines: string[] = []
+  const node = await createAiNode({ providers, onLog: (line) => lines.push(line) })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
 
@@ -74,6 +75,12 @@ t.test('when the client goes, the call at the provider ends at once', async (t) 
     const rows = await usageOf(ada)
     for (const { provider, requests, aborted } of rows) t.equal(aborted, requests, `${provider}`)
     t.equal(rows.length, 4)
+  })
+  t.test('and nothing went wrong', async (t) => {
+    t.strictSame(
+      lines.filter((line) => JSON.parse(line).level >= 40),
+      [],
+    )
   })
 })
 
