@@ -45,7 +45,9 @@ export interface RegistryWriter<T> {
    * Adds an entry under a name that is free. It becomes visible when your plugin is active, and the kernel
    * takes it back when your plugin stops.
    *
-   * @throws NodekeepError CONFLICT when the name is taken; the message says by which plugin.
+   * @param name 1 to 256 characters without "/", since it may stand in an address
+   * @throws NodekeepError CONFLICT when the name is taken; the message says by which plugin. TypeError for what is no name
+   * or no entry.
    */
   add(name: string, entry: T): Disposer
 }

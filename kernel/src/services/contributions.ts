@@ -50,7 +50,8 @@ export class Contributions {
 
   #add(contribution: Contribution): Disposer {
     if (this.#over) return () => {}
-    const { registry, name } = contribution
+    const { registry, name, entry } = contribution
+    refuseNoEntry(this.#owner, name, entry)
     registry.refuseTaken(name, this.#owner)
     for (const other of this.#contributions) {
       if (other.registry === registry && other.name === name) {
@@ -77,5 +78,18 @@ export class Contributions {
     for (const registry of new Set([...changed].map((contribution) => contribution.registry))) {
       registry.announce()
     }
+  }
+}
+
+/** Types don't hold plugins in JavaScript. Names stand in addresses, and in messages. */
+function refuseNoEntry(owner: string, name: unknown, entry: unknown): void {
+  if (typeof name !== 'string' || !/^[^/\p{Cc}]{1,256}$/u.test(name)) {
+    const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 300)) : typeof name
+    throw new TypeError(
+      `"${owner}" adds to a registry under the name ${shown}. A name is a text of 1 to 256 characters without "/".`,
+    )
+  }
+  if (entry === null || entry === undefined) {
+    throw new TypeError(`"${owner}" adds nothing under the name "${name}" to a registry.`)
   }
 }

@@ -84,3 +84,17 @@ test('nothing of a plugin is left after it is withdrawn, whatever it does afterw
   t.equal(entries.get('hammer'), 2, 'the next life of the plugin has what it added')
   t.same(entries.names(), ['hammer'])
 })
+
+test('what is no name or no entry is refused', async (t) => {
+  const { entries, of } = setUp()
+  const { contributions, writer } = of('smith')
+  contributions.publish()
+  for (const name of ['', 'a/b', '/', 'a\nb', 'x'.repeat(257), null, undefined, 4] as string[]) {
+    t.throws(() => writer.add(name, 1), /"smith" adds to a registry under the name .* 1 to 256 characters/s)
+  }
+  for (const entry of [null, undefined] as unknown as number[]) {
+    t.throws(() => writer.add('hammer', entry), /"smith" adds nothing under the name "hammer"/)
+  }
+  writer.add('a hammer', 0)
+  t.same(entries.names(), ['a hammer'])
+})

@@ -3,6 +3,7 @@ import { brokeOff, tooLong, tooSlow } from './call-failure.ts'
 import { bytesOfDelta, readDelta } from './delta.ts'
 import { providerFailure } from './provider-failure.ts'
 import { ReplySource } from './reply-source.ts'
+import { ToolCallOrder } from './tool-call-order.ts'
 import { Turns } from './turns.ts'
 
 export interface CallLimits {
@@ -34,6 +35,7 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
   readonly #limits: CallLimits
   readonly #ready: ReplyDelta[] = []
   readonly #turns = new Turns()
+  readonly #calls = new ToolCallOrder()
   #source: ReplySource | undefined
   #timer: NodeJS.Timeout | undefined
   #resolve: ((piece: Piece) => void) | undefined
@@ -150,7 +152,8 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
         return
       }
       const delta = readDelta(result.value)
-      if (delta === null) throw new TypeError('It yielded what is no piece of a reply.')
+      if (delta === null || (delta.type === 'tool_call' && !this.#calls.fits(delta)))
+        throw new TypeError('It yielded what is no piece of a reply.')
       this.#accept(delta)
     } catch (error) {
       this.#fault(error)

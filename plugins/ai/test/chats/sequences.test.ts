@@ -8,7 +8,12 @@ const good = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant('text'), text: fc.string({ unit: 'binary' }) }) },
   fc.record({ type: fc.constant('reasoning'), text: fc.string() }),
   fc.record({ type: fc.constant('usage'), inputTokens: fc.nat(), outputTokens: fc.nat() }),
-  fc.record({ type: fc.constant('tool_call'), index: fc.nat(3) }),
+  fc.record({
+    type: fc.constant('tool_call'),
+    index: fc.nat(3),
+    id: fc.constant('call'),
+    name: fc.constant('tool'),
+  }),
 )
 const finish = fc.record({ type: fc.constant('finish'), reason: fc.constantFrom('stop', 'length') })
 const bad = fc.oneof(
