@@ -85,7 +85,10 @@ function fromLibrary(error: LibraryError): PublicError | undefined {
       return publicError('VALIDATION_ERROR', 'A part of the path is too long.')
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-      return publicError('VALIDATION_ERROR', 'The request body is not valid JSON.')
+      return publicError(
+        'VALIDATION_ERROR',
+        'The request body is not valid JSON, or has a key that is refused ("__proto__", "constructor.prototype").',
+      )
   }
   const status = error.statusCode
   if (typeof status !== 'number' || status < 400 || status >= 500) return undefined
