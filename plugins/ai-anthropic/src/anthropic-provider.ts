@@ -10,7 +10,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { type Failing, providerError } from './failure.ts'
 import { guardedFetch } from './guarded-fetch.ts'
-import { readReply } from './reply.ts'
+import { type ReplyEvent, readReply } from './reply.ts'
 import { messageParams } from './request.ts'
 
 /** More than the API has; a server that always promises a further page is not believed. */
@@ -65,7 +65,7 @@ export class AnthropicProvider implements AiProvider {
       const body = await messageParams(request)
       const client = await this.#connect()
       // Not `messages.create`, which writes to the console about models that Anthropic gives up.
-      const events = await client.post<Stream<Anthropic.RawMessageStreamEvent>>('/v1/messages', {
+      const events = await client.post<Stream<ReplyEvent>>('/v1/messages', {
         body,
         stream: true,
         signal,

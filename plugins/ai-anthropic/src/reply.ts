@@ -1,6 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Stream } from '@anthropic-ai/sdk/streaming'
 import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
+import type { SignOfLife } from './events-within.ts'
 import { TokenCount } from './token-count.ts'
 import { ToolCalls } from './tool-calls.ts'
 
@@ -14,6 +15,9 @@ const finishReasons: Readonly<Record<Anthropic.StopReason, ChatFinishReason>> = 
   refusal: 'content_filter',
 }
 
+/** What the SDK passes on of a reply. */
+export type ReplyEvent = Anthropic.RawMessageStreamEvent | SignOfLife
+
 /** How long the connection may stay open after the end of the reply. */
 const longestEndMs = 1000
 
@@ -23,20 +27,26 @@ const longestEndMs = 1000
  *
  * @throws Error when the events end before `message_stop`: the SDK ends its loop silently then, or when it is aborted
  */
-export async function* readReply(events: Stream<Anthropic.RawMessageStreamEvent>): AsyncGenerator<ChatDelta> {
+export async function* readReply(events: Stream<ReplyEvent>): AsyncGenerator<ChatDelta> {
   const tokens = new TokenCount()
   const calls = new ToolCalls()
   let reason: ChatFinishReason = 'stop'
+  let hasStarted = false
   let patience: NodeJS.Timeout | undefined
   try {
     for await (const event of events) {
       if (patience !== undefined) continue
       switch (event.type) {
         case 'message_start':
-          yield tokens.add(event.message.usage)
+          hasStarted = true
+          yield* tokens.add(event.message.usage)
+          break
+        case 'sign_of_life':
+          // Before, it is only that of what stands before the model.
+          if (hasStarted) yield { type: 'reasoning', text: '' }
           break
         case 'content_block_start':
-          if (event.content_block.type === 'tool_use') yield calls.begin(event.index, event.content_block)
+          yield* readStart(event, calls)
           break
         case 'content_block_delta':
           yield* readDelta(event, calls)
@@ -46,7 +56,7 @@ export async function* readReply(events: Stream<Anthropic.RawMessageStreamEvent>
           break
         case 'message_delta':
           reason = finishReasons[event.delta.stop_reason ?? 'end_turn'] ?? 'stop'
-          yield tokens.add(event.usage)
+          yield* tokens.add(event.usage)
           break
         case 'message_stop':
           patience = setTimeout(() => events.controller.abort(), longestEndMs)
@@ -62,6 +72,17 @@ export async function* readReply(events: Stream<Anthropic.RawMessageStreamEvent>
   }
 }
 
+/** Gateways send as the start of a block what else comes after it. Thoughts that are hidden have nothing but their start. */
+function* readStart(
+  { index, content_block: block }: Anthropic.RawContentBlockStartEvent,
+  calls: ToolCalls,
+): Iterable<ChatDelta> {
+  if (block.type === 'tool_use') yield calls.begin(index, block)
+  else if (block.type === 'thinking') yield { type: 'reasoning', text: block.thinking ?? '' }
+  else if (block.type === 'redacted_thinking') yield { type: 'reasoning', text: '' }
+  else if (block.type === 'text' && block.text) yield { type: 'text', text: block.text }
+}
+
 function* readDelta(
   { index, delta }: Anthropic.RawContentBlockDeltaEvent,
   calls: ToolCalls,
@@ -69,4 +90,5 @@ function* readDelta(
   if (delta.type === 'text_delta') yield { type: 'text', text: delta.text }
   else if (delta.type === 'input_json_delta') yield* calls.go(index, delta.partial_json)
   else if (delta.type === 'thinking_delta') yield { type: 'reasoning', text: delta.thinking }
+  else if (delta.type === 'signature_delta') yield { type: 'reasoning', text: '' }
 }

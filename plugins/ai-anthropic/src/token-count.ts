@@ -22,16 +22,20 @@ export class TokenCount {
     output_tokens: 0,
   }
 
-  add(usage: Counts | null | undefined): ChatDelta {
-    for (const kind of counted) this.#totals[kind] = usage?.[kind] ?? this.#totals[kind]
-    const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = this.#totals
-    return {
-      type: 'usage',
-      inputTokens: Math.min(
-        input_tokens + cache_creation_input_tokens + cache_read_input_tokens,
-        Number.MAX_SAFE_INTEGER,
-      ),
-      outputTokens: output_tokens,
+  /** Returns the tokens so far, and nothing while none are told: gateways that don't count leave them out, or say 0. */
+  add(usage: Counts | null | undefined): ChatDelta[] {
+    for (const kind of counted) {
+      const tokens = usage?.[kind]
+      if (isCount(tokens)) this.#totals[kind] = tokens
     }
+    const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = this.#totals
+    const input = input_tokens + cache_creation_input_tokens + cache_read_input_tokens
+    if (input === 0 && output_tokens === 0) return []
+    const inputTokens = Math.min(input, Number.MAX_SAFE_INTEGER)
+    return [{ type: 'usage', inputTokens, outputTokens: output_tokens }]
   }
+}
+
+function isCount(tokens: number | null | undefined): tokens is number {
+  return Number.isSafeInteger(tokens) && Number(tokens) >= 0
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { ChatDelta } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { event, messageStart, replyEvents, textBlock, toolBlock } from './anthropic-events.ts'
 import type { Answer } from './anthropic-server.ts'
@@ -21,7 +22,7 @@ test('thoughts are not part of the reply, nor is what is not known', async (t) =
   server.answer(
     events(
       messageStart(3),
-      event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '' } }),
+      event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: 'Hm. ' } }),
       event('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'Peru…' } }),
       event('content_block_delta', { index: 0, delta: { type: 'signature_delta', signature: 'EqQB' } }),
       event('content_block_stop', { index: 0 }),
@@ -39,8 +40,41 @@ test('thoughts are not part of the reply, nor is what is not known', async (t) =
   t.same(deltas.at(-1), { type: 'finish', reason: 'stop' })
   t.same(
     deltas.filter(({ type }) => type === 'reasoning'),
-    [{ type: 'reasoning', text: 'Peru…' }],
+    // The signature, what is redacted, and a ping are empty.
+    ['Hm. ', 'Peru…', '', '', ''].map((text) => ({ type: 'reasoning', text })),
   )
+})
+
+test('a model that thinks in secret shows that it is at work', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const deltas: ChatDelta[] = []
+  let more = (_text: string): unknown => null
+  server.answer((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    more = (text) => response.write(text)
+    more(event('ping', {}) + messageStart(3))
+  })
+  // Each is sent when what came before it was heard.
+  const signs = [
+    event('ping', {}),
+    event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '' } }),
+    'event: ping\r\ndata: {"type": "ping"}\r\n\r\n',
+    event('content_block_delta', { index: 0, delta: { type: 'signature_delta', signature: 'EqQB' } }),
+    'data: {"type": "ping"}\nevent: ping\n\n',
+    event('content_block_start', { index: 1, content_block: { type: 'redacted_thinking', data: 'x' } }),
+    event('content_block_stop', { index: 1 }) + stopEvents('end_turn').join(''),
+  ]
+  const request = { model: 'claude-opus-5-5', messages: [{ role: 'user', content: 'Well?' }] } as const
+  for await (const delta of provider.chat(request, new AbortController().signal)) {
+    deltas.push(delta)
+    more(signs.shift() ?? '')
+    if (delta.type === 'finish') break
+  }
+  const sign = { type: 'reasoning', text: '' }
+  const usage = { type: 'usage', inputTokens: 3 }
+  const finish = { type: 'finish', reason: 'stop' }
+  t.match(deltas, [usage, ...Array(6).fill(sign), { ...usage, outputTokens: 9 }, finish])
+  t.equal(deltas.length, 9)
 })
 
 test('tokens of the cache count as input, and totals that are not repeated stay', async (t) => {
@@ -66,6 +100,35 @@ test('tokens of the cache count as input, and totals that are not repeated stay'
     { type: 'usage', inputTokens: 3210, outputTokens: 5 },
     { type: 'usage', inputTokens: 3211, outputTokens: 8 },
   ])
+})
+
+test('a gateway that counts no tokens says nothing of them', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const none = { input_tokens: undefined, output_tokens: undefined }
+  const end = { delta: { stop_reason: 'end_turn' } }
+  for (const [began, ended, expected] of [
+    [none, {}, []],
+    [none, { usage: null }, []],
+    [none, { usage: {} }, []],
+    [{ input_tokens: 0, output_tokens: 0 }, { usage: { output_tokens: 0 } }, []],
+    [{ input_tokens: '3', output_tokens: -1 }, { usage: { output_tokens: 1.5 } }, []],
+    [none, { usage: { output_tokens: 9 } }, [{ type: 'usage', inputTokens: 0, outputTokens: 9 }]],
+  ] as const) {
+    server.answer(
+      events(messageStart(3, began), event('message_delta', { ...end, ...ended }), event('message_stop', {})),
+    )
+    t.same(
+      (await chat(provider)).filter(({ type }) => type === 'usage'),
+      expected,
+    )
+  }
+})
+
+test('more tokens than can be counted are the most that can', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const most = Number.MAX_SAFE_INTEGER
+  server.answer(events(messageStart(most, { cache_read_input_tokens: most }), ...stopEvents('end_turn')))
+  t.match((await chat(provider))[0], { type: 'usage', inputTokens: most })
 })
 
 test('every reason to stop has its word', async (t) => {
@@ -97,6 +160,33 @@ test('a tool without arguments is called with an empty object', async (t) => {
       { type: 'tool_call', index: 0, arguments: '{}' },
     ],
   )
+})
+
+test('what a gateway puts into the start of a block is part of the reply', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const start = (index: number, content_block: object) =>
+    event('content_block_start', { index, content_block })
+  const stop = (index: number) => event('content_block_stop', { index })
+  server.answer(
+    events(
+      messageStart(3),
+      start(0, { type: 'text', text: 'Let me ' }),
+      event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'look.' } }),
+      stop(0),
+      start(1, { type: 'tool_use', id: 'toolu_1', name: 'read', input: { path: '/a' } }),
+      stop(1),
+      start(2, { type: 'tool_use', id: 'toolu_2', name: 'read', input: { path: '/b' } }),
+      event('content_block_delta', { index: 2, delta: { type: 'input_json_delta', partial_json: '{}' } }),
+      stop(2),
+      start(3, { type: 'tool_use', id: 'toolu_3', name: 'clock', input: null }),
+      stop(3),
+      ...stopEvents('tool_use'),
+    ),
+  )
+  const deltas = await chat(provider)
+  t.equal(textOf(deltas), 'Let me look.')
+  const calls = deltas.flatMap((delta) => (delta.type === 'tool_call' ? [delta.arguments ?? delta.id] : []))
+  t.same(calls, ['toolu_1', '{"path":"/a"}', 'toolu_2', '{}', 'toolu_3', '{}'])
 })
 
 test('a reply whose last event is missing is cut short, whatever it says before', async (t) => {
