@@ -1,5 +1,5 @@
 import { errorText, modelServerError, readWithin } from '@nodekeep/plugin-sdk'
-import { type Place, refusalError, withoutQuotes } from './failure.ts'
+import { type Place, refusalError, saidIn, withoutQuotes } from './failure.ts'
 import { linesWithin } from './lines.ts'
 
 const longestLine = 4 * 1024 * 1024
@@ -49,11 +49,14 @@ export class Call {
 
   async *#pieces(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
     for await (const line of lines) {
-      const error = errorIn(line)
-      if (error !== undefined) {
-        throw modelServerError(this.#place.name, { status: 500, cause: new Error(withoutQuotes(error)) })
+      const piece = readLine(line)
+      const { error } = piece
+      if (error !== undefined && error !== null) {
+        const cause = new Error(withoutQuotes(saidIn(error)))
+        throw modelServerError(this.#place.name, { status: 500, cause })
       }
-      yield Buffer.from(`${line}\n`)
+      // The SDK takes an error that is none for one.
+      yield Buffer.from(`${error === null ? JSON.stringify({ ...piece, error: undefined }) : line}\n`)
     }
   }
 
@@ -75,8 +78,8 @@ export class Call {
   }
 }
 
-/** What a line says of an error in mid-reply (Ollama's page "Errors"). */
-function errorIn(line: string): string | undefined {
+/** Reads a line of a reply. What one with an `error` says is Ollama's way to fail in mid-reply (its page "Errors"). */
+function readLine(line: string): { readonly error?: unknown } {
   let piece: unknown
   try {
     piece = JSON.parse(line)
@@ -84,5 +87,5 @@ function errorIn(line: string): string | undefined {
     // Refused below, like all that is no object: without its text, which the log has no use for.
   }
   if (typeof piece !== 'object' || piece === null) throw new Error('A line of the answer is no JSON object.')
-  return 'error' in piece ? String(piece.error) : undefined
+  return piece
 }

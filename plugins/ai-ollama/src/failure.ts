@@ -56,11 +56,17 @@ export function withoutQuotes(said: string): string {
   return said.slice(0, quote < 0 ? 200 : Math.min(quote, 200))
 }
 
+/** What an `error` says. Ollama's is a text, that of others that speak its protocol may have one as its `message`. */
+export function saidIn(error: unknown): string {
+  if (typeof error === 'string') return error
+  const { message } = Object(error) as { message?: unknown }
+  return typeof message === 'string' ? message : JSON.stringify(error)
+}
+
 /** Ollama says `{ "error": "…" }`. */
 function messageIn(said: string): string {
   try {
-    const { error } = JSON.parse(said) as { error?: unknown }
-    return typeof error === 'string' ? error : ''
+    return saidIn((JSON.parse(said) as { error?: unknown }).error ?? '')
   } catch {
     return ''
   }

@@ -36,10 +36,15 @@ function readCall(
   }
 }
 
-/** A count of 0 is left out on the wire. */
+/** A count of 0 is left out on the wire. Where one is no count at all, there are none. */
 function* readUsage({ prompt_eval_count: input, eval_count: output }: Piece): Iterable<ChatDelta> {
-  if (input === undefined && output === undefined) return
-  yield { type: 'usage', inputTokens: input ?? 0, outputTokens: output ?? 0 }
+  if ((input ?? output ?? null) === null) return
+  const [inputTokens, outputTokens] = [input ?? 0, output ?? 0]
+  if (isCount(inputTokens) && isCount(outputTokens)) yield { type: 'usage', inputTokens, outputTokens }
+}
+
+function isCount(tokens: number): boolean {
+  return Number.isSafeInteger(tokens) && tokens >= 0
 }
 
 function finishReason(reason: string | undefined, hasCalls: boolean): ChatFinishReason {

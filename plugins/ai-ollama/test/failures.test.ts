@@ -44,6 +44,9 @@ test('an address without Ollama is told apart from a model that is not there', a
     ['{"error":"not found"}', noApi],
     ['{"error":"model \'llama1\' not found"}', { code: 'NOT_FOUND', permanent: true }],
     ['{"error":"llama3.2:latest is gone"}', { code: 'NOT_FOUND', permanent: true }],
+    ['{"error":{"message":"model \'llama1\' not found","code":404}}', { code: 'NOT_FOUND', permanent: true }],
+    ['{"error":{"reason":"no such model"}}', { code: 'NOT_FOUND', permanent: true }],
+    ['{"error":{"message":"not found"}}', noApi],
   ] as const) {
     server.answer((response) => {
       response.writeHead(404).end(body)
@@ -68,7 +71,10 @@ test('what the server says about a request is passed on', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const [body, message] of [
     ['{"error":"llama3.2 does not support tools"}', /It says: llama3\.2 does not support tools$/],
-    ['{"error":{"no":"text"}}', /It gives no reason\.$/],
+    ['{"error":{"message":"Too long.","type":"api_error"}}', /It says: Too long\.$/],
+    ['{"error":{"no":"text"}}', /It says: {"no":"text"}$/],
+    ['{"error":null}', /It gives no reason\.$/],
+    ['{}', /It gives no reason\.$/],
     ['400 bad request', /It gives no reason\.$/],
     ['', /It gives no reason\.$/],
   ] as const) {
@@ -101,6 +107,10 @@ test('an error in mid-reply is an upstream error, and the log has the reason', a
   t.equal(code, 'UPSTREAM_ERROR')
   t.notMatch(message, 'runner')
   t.match(String(cause), 'llama runner process has terminated')
+  server.answer((response) => {
+    response.writeHead(200).end('{"error":{"message":"the model has crashed","code":500}}\n')
+  })
+  t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', cause: { message: 'the model has crashed' } })
 })
 
 test('what the server quotes is not for the log', async (t) => {

@@ -59,12 +59,16 @@ test('a call of a tool without an id gets one', async (t) => {
   t.equal(ids.size, 4)
 })
 
-test('a count of tokens that is missing is 0, and none where both are', async (t) => {
+test('a count of tokens that is missing is 0, and there is none where both are or one is no count', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const [counts, usages] of [
     [{ prompt_eval_count: 11, eval_count: 7 }, [{ type: 'usage', inputTokens: 11, outputTokens: 7 }]],
     [{ eval_count: 7 }, [{ type: 'usage', inputTokens: 0, outputTokens: 7 }]],
     [{}, []],
+    [{ prompt_eval_count: null, eval_count: null }, []],
+    [{ prompt_eval_count: 11, eval_count: -1 }, []],
+    [{ prompt_eval_count: 1.5, eval_count: 7 }, []],
+    [{ prompt_eval_count: '11', eval_count: 7 }, []],
   ] as const) {
     server.answer(lines(lastLine(counts)))
     t.same(
@@ -72,6 +76,13 @@ test('a count of tokens that is missing is 0, and none where both are', async (t
       usages,
     )
   }
+})
+
+test('an error that is none is no error', async (t) => {
+  const { provider, server } = await chatNode(t)
+  const whole = replyLines({ kind: 'reply', text: ['Li', 'ma'], finish: 'stop' })
+  server.answer(lines(...whole.map((text) => text.replace('{', '{"error":null,'))))
+  t.equal(textOf(await chat(provider)), 'Lima')
 })
 
 test('line ends of any kind are ends, and the last one may be missing', async (t) => {
