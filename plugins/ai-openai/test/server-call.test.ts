@@ -83,5 +83,5 @@ test('who gives up while a proxy is asked waits for nobody', async (t) => {
     NO_PROXY: '',
   }
   const child = spawn(process.execPath, [fixture], { env, stdio: ['pipe', 'pipe', 'inherit'] })
-  t.equal(await text(child.stdout), 'Nobody waits.')
+  t.equal(await text(child.stdout), 'Nobody waits. ', 'and no timer either')
 })
