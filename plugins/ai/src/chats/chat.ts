@@ -1,8 +1,8 @@
 import { type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { DayUsage } from '../usage/day-usage.ts'
-import { tokensOfBytes, tokensOfRequest } from '../usage/estimate.ts'
 import type { ChatUsage } from '../usage/usage-row.ts'
 import type { Candidate } from './attempts.ts'
+import { ChatCost } from './chat-cost.ts'
 import type { ModelChoice } from './fallbacks.ts'
 import type { CallOutcome, ProviderCall } from './provider-call.ts'
 
@@ -24,16 +24,16 @@ export class Chat {
   readonly #parts: ChatParts
   readonly #abort = new AbortController()
   readonly #limit: NodeJS.Timeout
+  readonly #cost: ChatCost
   #call: ProviderCall | null = null
   #candidate: Candidate | null = null
-  #prompt: number | undefined
   #ending: ChatUsage['outcome'] | null = null
-  #earlierCost = false
   #replies = false
   #over = false
 
   constructor(parts: ChatParts) {
     this.#parts = parts
+    this.#cost = new ChatCost(parts.request)
     this.#limit = setTimeout(() => {
       this.end(
         new NodekeepError(
@@ -66,12 +66,12 @@ export class Chat {
 
   /** Tokens so far, estimated. */
   get tokens(): number {
-    return this.#promptTokens() + tokensOfBytes(this.#call?.bytes ?? 0)
+    return this.#cost.soFar
   }
 
   /** Notes the call that is about to be made. */
   calls(call: ProviderCall, candidate: Candidate): void {
-    this.#earlierCost = this.#hasCost
+    this.#cost.calls(call)
     this.#call = call
     this.#candidate = candidate
   }
@@ -101,33 +101,8 @@ export class Chat {
     clearTimeout(this.#limit)
     const { asked, day, onOver } = this.#parts
     const { provider, model } = (this.#replies ? this.#candidate : null) ?? asked
-    day.add({ provider, model, outcome, ...this.#count(outcome) })
+    day.add({ provider, model, outcome, ...this.#cost.total(outcome === 'finished') })
     onOver(this)
-  }
-
-  #count(outcome: ChatUsage['outcome']): Pick<ChatUsage, 'inputTokens' | 'outputTokens' | 'estimated'> {
-    const said = this.#call?.usage ?? null
-    if (outcome === 'finished' && said !== null) return { ...tokensIn(said), estimated: false }
-    const written = tokensOfBytes(this.#call?.bytes ?? 0)
-    if (said !== null) {
-      // What a provider said before it was cut off may be older than what it wrote.
-      const { inputTokens, outputTokens } = tokensIn(said)
-      return { inputTokens, outputTokens: Math.max(outputTokens, written), estimated: written > outputTokens }
-    }
-    if (!this.#hasCost) {
-      return { inputTokens: 0, outputTokens: 0, estimated: false }
-    }
-    return { inputTokens: this.#promptTokens(), outputTokens: written, estimated: true }
-  }
-
-  #promptTokens(): number {
-    this.#prompt ??= tokensOfRequest(this.#parts.request)
-    return this.#prompt
-  }
-
-  /** Whether any call of the chat was more than refused. */
-  get #hasCost(): boolean {
-    return this.#earlierCost || this.#call?.refused === false
   }
 }
 
@@ -139,8 +114,4 @@ const ofCall: Record<CallOutcome, ChatUsage['outcome']> = {
 
 function choiceOf({ provider, model }: ModelChoice): ModelChoice {
   return { provider, model }
-}
-
-function tokensIn({ inputTokens, outputTokens }: { inputTokens: number; outputTokens: number }) {
-  return { inputTokens, outputTokens }
 }

@@ -64,9 +64,9 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
     return this.#bytes
   }
 
-  /** Whether the provider failed before its first piece: then it did nothing that anybody would pay for. */
+  /** Whether the provider was not asked, or failed before its first piece: then it did nothing that anybody would pay for. */
   get refused(): boolean {
-    return this.#refused
+    return this.#refused || this.#source === undefined
   }
 
   /**
