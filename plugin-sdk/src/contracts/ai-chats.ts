@@ -33,12 +33,16 @@ export interface AiChatService {
    *
    * @param userUuid whose limits apply, and whose usage it is
    * @param signal ends the chat at any time, with its reason
-   * @throws NodekeepError NOT_FOUND for an unknown provider or model (the message lists what there is),
+   * @throws NodekeepError NOT_FOUND for an unknown provider or model (the message lists what there is), also when nobody
+   * replies for a provider that is not there,
    * VALIDATION_ERROR for what the provider can't do, TOO_MANY_REQUESTS with `retry-after` beyond a limit, and what the
    * provider throws after retries and fallbacks
    */
   start(userUuid: string, query: ChatQuery, signal: AbortSignal): Promise<ChatReply>
-  /** The names of the providers that are there now, without asking them anything. */
+  /**
+   * The names that stand for providers, without asking anybody: those of providers that are there now, and those that
+   * configuration has others reply for, also while they are not there.
+   */
   providers(): readonly string[]
   /**
    * The models of every provider by its name; none for a provider that does not answer. Never waits longer than the

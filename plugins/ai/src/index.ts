@@ -53,9 +53,13 @@ export default definePlugin({
     })
     onStart(() => {
       for (const { key, model, provider } of fallbacks.missing((name) => providers.has(name))) {
+        const effect =
+          model === key
+            ? `is for an AI provider "${provider}" that is not there, so only its fallbacks reply`
+            : `names "${model}", but there is no AI provider "${provider}", so it is skipped`
         log.warn(
           { model, providers: providers.names() },
-          `ai.fallbacks["${key}"] names "${model}", but there is no AI provider "${provider}", so it is skipped. Load its plugin (plugins), or correct the name.`,
+          `ai.fallbacks["${key}"] ${effect}. Load its plugin (plugins), or correct the name.`,
         )
       }
     })

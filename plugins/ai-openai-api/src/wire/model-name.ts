@@ -11,6 +11,7 @@ export interface ModelName {
 
 /** What the node has. */
 export interface KnownModels {
+  /** Names of providers, also of those that are not there and that others reply for. */
   providers(): readonly string[]
   /** Asked only where the name alone doesn't say who has the model: providers may take their time to tell. */
   models(): Promise<ModelLists>

@@ -24,14 +24,18 @@ export interface AttemptParts {
  * Asks for a reply until one begins: each candidate in turn, each again after a failure that may pass. Nothing is
  * tried again once a piece of a reply has come.
  *
- * @param candidates at least one: what was asked for, then what may take its place
- * @throws NodekeepError the first candidate's, since that is what was asked for
+ * @param asked what was asked for, `null` when nobody has it
+ * @param others what may take its place, looked up when it is needed: by then a provider may have gone
+ * @returns `null` when nobody has what was asked for, and nothing takes its place
+ * @throws NodekeepError that of what was asked for
  */
 export async function beginReply(
-  [asked, ...others]: readonly [Candidate, ...Candidate[]],
+  asked: Candidate | null,
+  others: Iterable<Candidate>,
   request: ChatRequest,
   parts: AttemptParts,
-): Promise<ProviderCall> {
+): Promise<ProviderCall | null> {
+  if (asked === null) return firstOf(others, request, parts)
   try {
     return await ask(asked, request, parts)
   } catch (error) {
@@ -44,7 +48,7 @@ export async function beginReply(
 }
 
 async function firstOf(
-  candidates: readonly Candidate[],
+  candidates: Iterable<Candidate>,
   request: ChatRequest,
   parts: AttemptParts,
 ): Promise<ProviderCall | null> {

@@ -46,11 +46,11 @@ export class ChatService implements AiChatService {
   async start(userUuid: string, query: ChatQuery, signal: AbortSignal): Promise<ChatReply> {
     const { provider, ...request } = query
     const asked = { provider, model: request.model }
-    const candidates = this.#candidates(asked, request)
+    const candidate = this.#asked(asked, request)
     const chat = await this.#admit(userUuid, asked, request, signal)
     try {
       const { policy, callLimits, log, running } = this.#parts
-      const call = await beginReply(candidates, request, {
+      const call = await beginReply(candidate, this.#fallbacks(asked, request), request, {
         policy,
         log,
         limits: callLimits,
@@ -60,18 +60,20 @@ export class ChatService implements AiChatService {
           running.endIfOrphaned(chat)
         },
       })
+      if (call === null) throw this.#unknownProvider(asked)
       chat.begun(call)
       return { ...(chat.choice ?? asked), deltas: { [Symbol.asyncIterator]: () => call } }
     } catch (error) {
       chat.failed()
-      throw isNodekeepError(error) && error.code === 'NOT_FOUND'
-        ? await this.#unknownModel(candidates[0], error)
+      throw candidate !== null && isNodekeepError(error) && error.code === 'NOT_FOUND'
+        ? await this.#unknownModel(asked, error)
         : error
     }
   }
 
   providers(): readonly string[] {
-    return this.#parts.providers.names()
+    const { providers, fallbacks } = this.#parts
+    return [...new Set([...providers.names(), ...fallbacks.providers])]
   }
 
   models(): Promise<Readonly<Record<string, readonly string[]>>> {
@@ -79,18 +81,16 @@ export class ChatService implements AiChatService {
   }
 
   /**
-   * Who may reply: the provider that was asked for, and those that take its place and can do what is asked. They do so
-   * also while its plugin is not loaded.
+   * The provider that was asked for; `null` when it is not there, and others may take its place.
+   *
+   * @throws NodekeepError NOT_FOUND, VALIDATION_ERROR
    */
-  #candidates(asked: ModelChoice, request: ChatRequest): [Candidate, ...Candidate[]] {
+  #asked(asked: ModelChoice, request: ChatRequest): Candidate | null {
     refuseAddresses(request)
-    const { providers } = this.#parts
-    const source = providers.get(asked.provider)
-    const others = this.#fallbacks(asked, request)
+    const source = this.#parts.providers.get(asked.provider)
     if (source === undefined) {
-      const [first, ...rest] = others
-      if (first === undefined) throw noSuchProvider(asked.provider, providers.names())
-      return [first, ...rest]
+      if (this.#fallbacks(asked, request).next().done === true) throw this.#unknownProvider(asked)
+      return null
     }
     const lacking = lackingCapability(request, source.supports)
     if (lacking !== null) {
@@ -99,17 +99,18 @@ export class ChatService implements AiChatService {
         `The AI provider "${asked.provider}" does not support ${lacking}.`,
       )
     }
-    return [{ ...asked, source }, ...others]
+    return { ...asked, source }
   }
 
-  #fallbacks(asked: ModelChoice, request: ChatRequest): Candidate[] {
+  /** Those that are there, and can do what is asked. */
+  *#fallbacks(asked: ModelChoice, request: ChatRequest): Generator<Candidate> {
     const { providers, fallbacks } = this.#parts
-    return fallbacks.of(asked).flatMap((choice) => {
+    for (const choice of fallbacks.of(asked)) {
       const source = providers.get(choice.provider)
-      return source !== undefined && lackingCapability(request, source.supports) === null
-        ? [{ ...choice, source }]
-        : []
-    })
+      if (source !== undefined && lackingCapability(request, source.supports) === null) {
+        yield { ...choice, source }
+      }
+    }
   }
 
   /** Lets a chat begin within the limits, and sees to what is to be done at its end. */
@@ -146,6 +147,10 @@ export class ChatService implements AiChatService {
       ledger.close(day)
       throw error
     }
+  }
+
+  #unknownProvider({ provider }: ModelChoice): NodekeepError {
+    return noSuchProvider(provider, this.#parts.providers.names())
   }
 
   async #unknownModel({ provider, model }: ModelChoice, cause: unknown): Promise<NodekeepError> {

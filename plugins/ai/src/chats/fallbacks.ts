@@ -14,6 +14,8 @@ export interface MissingModel {
 
 /** The models that may reply in the place of others. */
 export class Fallbacks {
+  /** The names of the providers that others may reply for. */
+  readonly providers: ReadonlySet<string>
   readonly #byChoice: ReadonlyMap<string, readonly ModelChoice[]>
 
   /**
@@ -24,6 +26,7 @@ export class Fallbacks {
     this.#byChoice = new Map(
       Object.entries(configured).map(([key, others]) => [keyOf(parse(key)), others.map(parse)]),
     )
+    this.providers = new Set(Object.keys(configured).map((key) => parse(key).provider))
   }
 
   /**

@@ -1,6 +1,6 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
-import { chat, createAiNode, usageOf } from '../fixtures/ai-node.ts'
+import { chat, createAiNode, providing, usageOf } from '../fixtures/ai-node.ts'
 import { type Script, scripted, stop, text } from '../fixtures/scripted-provider.ts'
 
 const fails =
@@ -91,6 +91,63 @@ t.test('a fallback replies also while the plugin of what was asked for is not lo
   }
 })
 
+t.test(
+  'while it is not loaded, fallbacks that fail are followed by others, and never spoken of',
+  async (t) => {
+    const errors = [
+      new NodekeepError('NOT_FOUND', 'No such model.'),
+      new NodekeepError('VALIDATION_ERROR', 'Too long.'),
+      new NodekeepError('UPSTREAM_ERROR', 'Down.', { permanent: true }),
+    ]
+    const failing = scripted((_request, _signal, turn) => {
+      throw errors[turn % errors.length]
+    })
+    const local = scripted(replies)
+    const wrong = ['failing/a', 'failing/b', 'failing/c']
+    const fallbacks = { 'gone/x': [...wrong, 'local/llama'], 'gone/y': wrong }
+    const node = await createAiNode({ providers: { failing, local }, ai: { fallbacks } })
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    t.match(await (await chat(ada, { provider: 'gone', model: 'x' })).json(), {
+      message: { content: 'I am llama' },
+    })
+    t.equal(failing.calls.length, 3)
+    const none = await chat(ada, { provider: 'gone', model: 'y' })
+    t.equal(failing.calls.length, 6)
+    t.equal(none.status, 404)
+    t.match(await none.json(), { message: 'There is no AI provider "gone". There are: failing, local.' })
+    t.match(await usageOf(ada), [
+      { provider: 'gone', model: 'y', failed: 1, inputTokens: 0 },
+      { provider: 'local', model: 'llama', failed: 0 },
+    ])
+  },
+)
+
+t.test('a fallback that goes away before its turn is passed over', async (t) => {
+  const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const acme = scripted(async function* () {
+    asked.resolve()
+    await gone.promise
+    yield* []
+    throw down
+  })
+  const [spare, local] = [scripted(replies), scripted(replies)]
+  const node = await createAiNode({
+    providers: { acme, local },
+    plugins: [providing({ spare }, 'going')],
+    config: { plugins: { going: { required: false } } },
+    ai: { fallbacks: { 'acme/large': ['spare/x', 'local/llama'] }, retries: { max: 0 } },
+  })
+  t.teardown(() => node.stop())
+  const [ada, owner] = [await node.signIn(), await node.signIn('owner')]
+  const answer = chat(ada)
+  await asked.promise
+  await owner.fetch('/api/system/plugins/going/disable', { method: 'POST' })
+  gone.resolve()
+  t.match(await (await answer).json(), { message: { content: 'I am llama' }, provider: 'local' })
+  t.equal(spare.calls.length, 0)
+})
+
 t.test('a fallback that is misspelt stops the start', async (t) => {
   for (const fallbacks of [
     { acme: ['local/llama'] },
@@ -115,7 +172,7 @@ t.test('a node says at its start which of the configured models nobody has', asy
       .sort(),
     [
       /^ai\.fallbacks\["acme\/large"] names "absent\/family\/model", .*no AI provider "absent".*Load its plugin/,
-      /^ai\.fallbacks\["gone\/x"] names "gone\/x", .*no AI provider "gone"/,
+      /^ai\.fallbacks\["gone\/x"] is for an AI provider "gone" that is not there, so only its fallbacks reply/,
     ],
   )
   t.equal(lines.length, 2)

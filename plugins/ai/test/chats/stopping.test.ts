@@ -1,6 +1,8 @@
 import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
+import { AiProviders, definePlugin } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { type AiNodeOptions, chat, createAiNode, usageOf } from '../fixtures/ai-node.ts'
+import { captureChats } from '../fixtures/captured-chats.ts'
 import { readEvents } from '../fixtures/events.ts'
 import { type ScriptedProvider, scripted, stop, text } from '../fixtures/scripted-provider.ts'
 
@@ -91,6 +93,27 @@ t.test("when the provider's plugin is switched off, so do its chats", async (t) 
   t.strictSame(await (await ada.fetch('/api/ai/models')).json(), {
     providers: { silent: ['large', 'small'], stalled: ['large', 'small'] },
   })
+})
+
+t.test('a provider that goes away before it is asked is not asked', async (t) => {
+  const late = scripted(() => [text('too late'), stop])
+  const going = Promise.withResolvers<() => void>()
+  const plugin = definePlugin({
+    id: 'going',
+    contributes: { ai: AiProviders },
+    setup: ({ ai }) => going.resolve(ai.add('late', late)),
+  })
+  const captured = captureChats()
+  const node = await createAiNode({ plugins: [captured.plugin, plugin] })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const query = { provider: 'late', model: 'large', messages: [{ role: 'user', content: 'Hello' }] } as const
+  const goAway = await going.promise
+  const begins = captured.chats.start(ada.user.uuid, query, new AbortController().signal)
+  goAway()
+  await t.rejects(begins, { code: 'SERVICE_UNAVAILABLE', message: /^The AI provider "late" was stopped/ })
+  t.equal(late.calls.length, 0)
+  t.match(await usageOf(ada), [{ requests: 1, failed: 1, inputTokens: 0, estimated: 0 }])
 })
 
 t.test('when the feature itself is switched off, so do all', async (t) => {
