@@ -18,7 +18,10 @@ export interface ChatToolCall {
   readonly arguments: string
 }
 
-/** One message of a conversation, by who speaks: the operator, the person, the model, or a tool that was called. */
+/**
+ * One message of a conversation, by who speaks: the operator, the person, the model, or a tool that was called. Parts
+ * stand apart: a provider whose server takes one text has them on lines of their own.
+ */
 export type ChatMessage =
   | { readonly role: 'system' | 'user'; readonly content: string | readonly ChatPart[] }
   | {
@@ -127,7 +130,7 @@ export interface AiCapabilities {
 export interface AiProvider {
   readonly supports?: AiCapabilities
   /**
-   * The identifiers of the models that are to be had now.
+   * The identifiers of the models that are to be had now. Those of more than 512 characters are left out.
    *
    * @throws NodekeepError as `chat`, when they can't be told
    */

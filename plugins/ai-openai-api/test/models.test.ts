@@ -51,6 +51,42 @@ test('a default provider is asked for what no list has, and where several do', a
   t.equal(acme.asked.length, 0)
 })
 
+test('a fallback replies for a provider that is not loaded, and no default provider hears of it', async (t) => {
+  const [local, other] = [having('llama'), having('gone/x')]
+  const config = {
+    ai: { fallbacks: { 'gone/x': ['local/llama'], 'lost/y': ['gone/x'] } },
+    'ai-openai-api': { defaultProvider: 'other' },
+  }
+  const node = await createApiNode({ local, other }, config)
+  t.teardown(() => node.stop())
+  const client = clientOf(node, await node.signIn())
+  const ask = (model: string) => client.chat.completions.create({ model, messages: hello })
+  t.equal((await ask('gone/x')).model, 'local/llama')
+  for (const model of ['gone/y', 'lost/y']) {
+    t.match(
+      await refusal(ask(model)),
+      { status: 404, message: /no AI provider.*There are: local, other\./ },
+      model,
+    )
+  }
+  t.equal(other.asked.length, 0)
+  const listed = (await client.models.list()).data.map(({ id }) => id)
+  t.strictSame(listed, ['local/llama', 'other/gone/x'], 'what nobody has is not listed')
+})
+
+test('a model of the longest name is listed, and replies', async (t) => {
+  const [provider, model] = ['p'.repeat(256), 'm'.repeat(512)]
+  const acme = having(model)
+  const node = await createApiNode({ [provider]: acme })
+  t.teardown(() => node.stop())
+  const client = clientOf(node, await node.signIn())
+  const id = `${provider}/${model}`
+  t.match((await client.models.list()).data, [{ id }])
+  t.equal((await client.models.retrieve(id)).id, id)
+  t.equal((await client.chat.completions.create({ model: id, messages: hello })).model, id)
+  t.equal(acme.asked[0]?.model, model)
+})
+
 test('a model that names its provider waits for no list', async (t) => {
   let asked = 0
   const silent = replying([text('Hi'), finish()], {

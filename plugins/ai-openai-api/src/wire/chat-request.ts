@@ -61,7 +61,8 @@ const format = object(['type'], {
  */
 export const chatRequest = Type.Unsafe<ChatRequestBody>(
   object(['model', 'messages'], {
-    model: { type: 'string', minLength: 1, maxLength: 512 },
+    // A provider, a slash, and one of its models.
+    model: { type: 'string', minLength: 1, maxLength: 256 + 1 + 512 },
     messages: { type: 'array', minItems: 1, items: message },
     stream: flag,
     stream_options: orNull(object([], { include_usage: flag })),

@@ -20,7 +20,7 @@ export const chatBody = Type.Object(
       maxLength: 256,
       description: 'Name of a provider, such as "openai".',
     }),
-    model: Type.String({ minLength: 1, maxLength: 256, description: 'One of its models.' }),
+    model: Type.String({ minLength: 1, maxLength: 512, description: 'One of its models.' }),
     messages: Type.Array(message, { minItems: 1 }),
     stream: Type.Optional(
       Type.Boolean({ description: 'Whether the reply comes in pieces, as server-sent events.' }),

@@ -10,7 +10,7 @@ export interface ModelListOptions {
 }
 
 /** A name that is longer is none, and nobody has more models. */
-const longestName = 256
+const longestName = 512
 const mostModels = 10_000
 
 /**

@@ -41,7 +41,7 @@ t.test('what is no request for a chat is refused, and no provider hears of it', 
     [{ provider: 'x'.repeat(257) }, '"provider" in the body must NOT have more than 256 characters'],
     [{ model: undefined }, "the body must have required property 'model'"],
     [{ model: 5 }, '"model" in the body must be string'],
-    [{ model: 'x'.repeat(257) }, '"model" in the body must NOT have more than 256 characters'],
+    [{ model: 'x'.repeat(513) }, '"model" in the body must NOT have more than 512 characters'],
     [{ stream: 'true' }, '"stream" in the body must be boolean'],
     [{ maxTokens: 0 }, '"maxTokens" in the body must be >= 1'],
     [{ maxTokens: 1.5 }, '"maxTokens" in the body must be integer'],
@@ -74,6 +74,20 @@ t.test('what is no request for a chat is refused, and no provider hears of it', 
   t.match(await large.json(), { error: true, code: 'PAYLOAD_TOO_LARGE' })
   const form = await chat(ada, {}, { headers: { 'content-type': 'application/x-www-form-urlencoded' } })
   t.equal(form.status, 415)
+  t.equal(acme.calls.length, 0)
+})
+
+t.test('JSON that would take long to parse is refused before it is parsed', async (t) => {
+  const acme = replying('x')
+  const node = await createAiNode({ providers: { acme } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const deep = await chat(ada, {}, { body: `{"messages":${'['.repeat(100_000)}${']'.repeat(100_000)}}` })
+  t.equal(deep.status, 400)
+  t.match(await deep.json(), { code: 'VALIDATION_ERROR', message: /JSON of the body.*1000 levels/ })
+  const many = await chat(ada, {}, { body: `{"messages":[${'0,'.repeat(500_000)}0]}` })
+  t.equal(many.status, 413)
+  t.match(await many.json(), { code: 'PAYLOAD_TOO_LARGE', message: /JSON of the body.*500000 values/ })
   t.equal(acme.calls.length, 0)
 })
 

@@ -39,7 +39,8 @@ t.test('every provider is there, with none where it tells none', async (t) => {
     mixed: listing(async () => ['fine', 7]),
     plain: listing(() => ['at once']),
     absent: { ...listing(() => []), models: undefined as unknown as AiProvider['models'] },
-    wide: listing(async () => ['x'.repeat(257), ...Array.from({ length: 20_000 }, (_, n) => `m${n}`)]),
+    long: listing(async () => ['x'.repeat(512), 'x'.repeat(513)]),
+    wide: listing(async () => Array.from({ length: 20_000 }, (_, n) => `m${n}`)),
   }
   const lines: string[] = []
   const node = await createAiNode({ providers, onLog: (line) => lines.push(line) })
@@ -55,8 +56,9 @@ t.test('every provider is there, with none where it tells none', async (t) => {
     mixed: [],
     plain: ['at once'],
     absent: [],
+    long: ['x'.repeat(512)],
   })
-  t.equal(wide?.length, 9999)
+  t.equal(wide?.length, 10_000)
   t.match(
     node.plugins().find(({ id }) => id === 'ai'),
     { state: 'active' },
