@@ -16,7 +16,10 @@ export function readdirRoute(app: RoutesApp, files: FilesService): void {
     const { value: second, done } = await pages.next()
     reply.type('application/json; charset=utf-8')
     if (done) return reply.send(first as never)
-    return reply.send(Readable.from(chain(first, second, pages)) as never)
+    const body = Readable.from(chain(first, second, pages))
+    // A client that has left already never lets the reading begin, which would end it.
+    body.once('close', () => void pages.return(undefined))
+    return reply.send(body as never)
   })
 }
 
@@ -45,11 +48,7 @@ async function* chain(
   second: string,
   rest: AsyncGenerator<string>,
 ): AsyncGenerator<string, void, undefined> {
-  try {
-    yield first
-    yield second
-    yield* rest
-  } finally {
-    await rest.return(undefined)
-  }
+  yield first
+  yield second
+  yield* rest
 }
