@@ -2,6 +2,7 @@ import { endingChecks } from './ai/ending.ts'
 import { failureChecks } from './ai/failures.ts'
 import { jsonChecks } from './ai/json.ts'
 import { modelChecks } from './ai/models.ts'
+import { readingChecks } from './ai/reading.ts'
 import { redirectChecks } from './ai/redirects.ts'
 import { requestChecks } from './ai/requests.ts'
 import type { AiCheck, AiSubject } from './ai/subject.ts'
@@ -45,5 +46,6 @@ export function aiConformance(test: ConformanceTest, harness: AiHarness): void {
   jsonChecks(check)
   failureChecks(check)
   redirectChecks(check)
+  readingChecks(check)
   endingChecks(check)
 }

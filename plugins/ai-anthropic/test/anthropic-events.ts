@@ -23,12 +23,14 @@ const errorTypes: Readonly<Record<number, string>> = {
 }
 
 /** The events of a reply from beginning to end, each as it stands on the wire. */
-export function replyEvents({ text, toolCalls = [], usage, finish }: ReplyScene): string[] {
+export function replyEvents({ thoughts = [], text, toolCalls = [], usage, finish }: ReplyScene): string[] {
   const { inputTokens, outputTokens } = usage ?? { inputTokens: 1, outputTokens: 1 }
-  const blocks = text.length > 0 ? 1 : 0
+  const first = thoughts.length > 0 ? 1 : 0
+  const blocks = first + (text.length > 0 ? 1 : 0)
   return [
     messageStart(inputTokens),
-    ...(blocks > 0 ? [...textBlock(text), event('content_block_stop', { index: 0 })] : []),
+    ...(first > 0 ? thinkingBlock(thoughts) : []),
+    ...(blocks > first ? [...textBlock(text, first), event('content_block_stop', { index: first })] : []),
     ...toolCalls.flatMap((call, index) => toolBlock(call, blocks + index)),
     event('message_delta', {
       delta: { container: null, stop_reason: stopReasons[finish], stop_sequence: null, stop_details: null },
@@ -79,6 +81,18 @@ export function textBlock(text: readonly string[], index = 0): string[] {
     ...text.map((piece) =>
       event('content_block_delta', { index, delta: { type: 'text_delta', text: piece } }),
     ),
+  ]
+}
+
+function thinkingBlock(thoughts: readonly string[]): string[] {
+  const index = 0
+  const deltas = thoughts.map((thinking) => ({ type: 'thinking_delta', thinking }))
+  return [
+    event('content_block_start', { index, content_block: { type: 'thinking', thinking: '', signature: '' } }),
+    ...[...deltas, { type: 'signature_delta', signature: 'EqQBCgIYAhIM' }].map((delta) =>
+      event('content_block_delta', { index, delta }),
+    ),
+    event('content_block_stop', { index }),
   ]
 }
 

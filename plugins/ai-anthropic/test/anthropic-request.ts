@@ -21,11 +21,20 @@ export interface MessagesRequest {
   readonly stream: true
   readonly system?: readonly { readonly type: 'text'; readonly text: string }[]
   readonly stop_sequences?: readonly string[]
-  readonly tools?: readonly { name: string; description?: string; input_schema: Record<string, unknown> }[]
-  readonly tool_choice?: { readonly type: string; readonly name?: string }
+  readonly tools?: readonly {
+    readonly name: string
+    readonly description?: string
+    readonly input_schema: Record<string, unknown>
+    readonly strict?: boolean
+  }[]
+  readonly tool_choice?: {
+    readonly type: string
+    readonly name?: string
+    readonly disable_parallel_tool_use?: boolean
+  }
   readonly output_config?: {
     readonly format?: { readonly schema: Record<string, unknown> }
-    readonly effort?: string
+    readonly effort?: NonNullable<ReceivedChat['reasoningEffort']>
   }
 }
 
@@ -84,6 +93,8 @@ export function readChat(body: MessagesRequest): ReceivedChat {
     ...(stop_sequences && { stop: stop_sequences }),
     ...(tools && { tools: tools.map(readTool) }),
     ...(tool_choice && { toolChoice: readChoice(tool_choice) }),
+    ...(tool_choice?.disable_parallel_tool_use && { parallelToolCalls: false }),
+    ...(output_config?.effort && { reasoningEffort: output_config.effort }),
     ...(output_config?.format && { json: { schema: opened(output_config.format.schema) } }),
   }
 }

@@ -56,6 +56,7 @@ export async function startAnthropicServer(): Promise<AnthropicServer> {
     if (answer !== null) return answer(response, request)
     const wrong = refusal(request.headers, key)
     if (wrong !== null) return sendError(response, wrong.status, wrong.message)
+    if (scene.kind === 'redirect') return play(scene, response, request)
     if (path.pathname !== '/v1/models') return sendError(response, 404, 'Not found')
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(page(path.searchParams.get('after_id'))))

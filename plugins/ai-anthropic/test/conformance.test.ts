@@ -11,7 +11,16 @@ aiConformance(test, {
       models,
       server,
       key,
-      wireLacks: ['temperature', 'topP', 'jsonWithoutSchema'],
+      wireLacks: [
+        'temperature',
+        'topP',
+        'frequencyPenalty',
+        'presencePenalty',
+        'seed',
+        'jsonWithoutSchema',
+        'jsonName',
+        'strictJson',
+      ],
       stopServer: () => server.close(),
       close,
     }

@@ -10,7 +10,14 @@ aiConformance(test, {
       provider,
       models,
       server,
-      wireLacks: ['content_filter'],
+      wireLacks: [
+        'reasoningEffort',
+        'content_filter',
+        'parallelToolCalls',
+        'strictTools',
+        'jsonName',
+        'strictJson',
+      ],
       stopServer: () => server.close(),
       close,
     }

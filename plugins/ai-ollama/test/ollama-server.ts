@@ -44,6 +44,7 @@ export async function startOllamaServer(): Promise<OllamaServer> {
       received = readChat(body)
     }
     if (answer !== null) answer(response, request)
+    else if (called === 'GET /api/tags' && playing.kind === 'redirect') await play(playing, response)
     else if (called === 'GET /api/tags') sendJson(response, 200, { models: models.map(entry) })
     else if (called !== 'POST /api/chat') response.writeHead(404).end('404 page not found')
     else if (body !== undefined && !models.includes(body.model)) {

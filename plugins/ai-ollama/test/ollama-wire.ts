@@ -28,6 +28,9 @@ export interface OllamaChat {
     readonly num_predict?: number
     readonly temperature?: number
     readonly top_p?: number
+    readonly frequency_penalty?: number
+    readonly presence_penalty?: number
+    readonly seed?: number
     readonly stop?: readonly string[]
   }
 }
@@ -58,8 +61,11 @@ export function lastLine(fields: object): string {
 }
 
 /** The lines of a reply from beginning to end. Calls of tools have no `done_reason` of their own. */
-export function replyLines({ text, toolCalls = [], usage, finish }: ReplyScene): string[] {
+export function replyLines({ thoughts = [], text, toolCalls = [], usage, finish }: ReplyScene): string[] {
   return [
+    ...thoughts.map((thinking) =>
+      line({ message: { role: 'assistant', content: '', thinking }, done: false }),
+    ),
     ...textLines(text),
     ...toolCalls.map(callLine),
     lastLine({
@@ -71,13 +77,16 @@ export function replyLines({ text, toolCalls = [], usage, finish }: ReplyScene):
 
 /** A request in the contract's words. The choice of a tool is not among the wire's. */
 export function readChat({ model, messages, format, tools, options = {} }: OllamaChat): ReceivedChat {
-  const { num_predict, temperature, top_p, stop } = options
+  const { num_predict, temperature, top_p, frequency_penalty, presence_penalty, seed, stop } = options
   return {
     model,
     messages: messages.map(readMessage),
     ...(num_predict !== undefined && { maxTokens: num_predict }),
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { topP: top_p }),
+    ...(frequency_penalty !== undefined && { frequencyPenalty: frequency_penalty }),
+    ...(presence_penalty !== undefined && { presencePenalty: presence_penalty }),
+    ...(seed !== undefined && { seed }),
     ...(stop && { stop }),
     ...(tools && { tools: tools.map((tool) => tool.function) }),
     ...(format && { json: format === 'json' ? {} : { schema: format } }),

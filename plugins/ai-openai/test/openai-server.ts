@@ -37,6 +37,7 @@ export async function startOpenAIServer(key = ''): Promise<OpenAIServer> {
     if (key !== '' && headers.authorization !== `Bearer ${key}`) {
       sendStatus(response, 401, headers.authorization)
     } else if (method === 'GET' && url === '/v1/models') {
+      if (scene.kind === 'redirect') return play(response, scene)
       if (server.answerModels !== null) return server.answerModels(response, request)
       const data = server.models.map((id) => ({ id, object: 'model', created: 1762000000, owned_by: 'us' }))
       sendJson(response, 200, { object: 'list', data })

@@ -18,11 +18,18 @@ export function received(body: ChatCompletionCreateParams): ReceivedChat {
     ...(maxTokens ? { maxTokens } : {}),
     ...(typeof body.temperature === 'number' ? { temperature: body.temperature } : {}),
     ...(typeof body.top_p === 'number' ? { topP: body.top_p } : {}),
+    ...(typeof body.frequency_penalty === 'number' ? { frequencyPenalty: body.frequency_penalty } : {}),
+    ...(typeof body.presence_penalty === 'number' ? { presencePenalty: body.presence_penalty } : {}),
+    ...(typeof body.seed === 'number' ? { seed: body.seed } : {}),
+    ...(body.reasoning_effort ? { reasoningEffort: body.reasoning_effort } : {}),
     ...(Array.isArray(body.stop) ? { stop: body.stop } : {}),
     ...(tools ? { tools: tools.map((tool) => ('function' in tool ? tool.function : tool) as never) } : {}),
     ...(choice ? { toolChoice: choiceOf(choice) } : {}),
+    ...(body.parallel_tool_calls === undefined ? {} : { parallelToolCalls: body.parallel_tool_calls }),
     ...(format?.type === 'json_object' ? { json: {} } : {}),
-    ...(format?.type === 'json_schema' ? { json: { schema: format.json_schema.schema ?? {} } } : {}),
+    ...(format?.type === 'json_schema'
+      ? { json: format.json_schema as NonNullable<ReceivedChat['json']> }
+      : {}),
   }
 }
 
@@ -72,9 +79,16 @@ export function delta(delta: object, finish_reason: string | null = null): strin
 
 export const done = 'data: [DONE]\n\n'
 
-/** The events of a reply, as OpenAI sends them. */
-export function* replyEvents({ text, toolCalls = [], usage, finish }: Reply): Generator<string> {
+/** The events of a reply, as OpenAI sends them, and its thoughts, as others do. */
+export function* replyEvents({
+  thoughts = [],
+  text,
+  toolCalls = [],
+  usage,
+  finish,
+}: Reply): Generator<string> {
   yield delta({ role: 'assistant', content: '', refusal: null })
+  for (const reasoning_content of thoughts) yield delta({ reasoning_content })
   for (const content of text) yield delta({ content })
   for (const [index, { id, name, arguments: args }] of toolCalls.entries()) {
     yield delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] })

@@ -1,17 +1,12 @@
-import type {
-  ChatFinishReason,
-  ChatMessage,
-  ChatRequest,
-  ChatTool,
-  ChatToolCall,
-  ChatToolChoice,
-} from '../../contracts/ai.ts'
+import type { ChatFinishReason, ChatRequest, ChatToolCall } from '../../contracts/ai.ts'
 
 /** What a scripted server does with the chats that come. The words are the contract's; the server puts them on its wire. */
 export type ModelScene =
   | {
       /** A reply from beginning to end. */
       readonly kind: 'reply'
+      /** What the model thinks before its text, each piece sent by itself, where the wire can tell thoughts from text. */
+      readonly thoughts?: readonly string[]
       /** The pieces of the text, each sent by itself. */
       readonly text: readonly string[]
       /** Calls that the model makes after its text; their arguments come in at least two pieces where the wire can. */
@@ -26,7 +21,10 @@ export type ModelScene =
    * sent, and that of 404 says that there is no such model.
    */
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string }
-  /** The request is taken, and sent elsewhere: HTTP status 307 with this address as `location`. */
+  /**
+   * The request is taken, and sent elsewhere: HTTP status 307 with this address as `location`. So is, in this scene, who
+   * asks for the models.
+   */
   | { readonly kind: 'redirect'; readonly location: string }
   /** The request is taken, and no byte of an answer ever comes. */
   | { readonly kind: 'silence' }
@@ -45,17 +43,7 @@ export type ModelScene =
  * The request of the last chat, as the server understood it. What the wire can't say is left out; the id of a tool call
  * is empty where the wire has none.
  */
-export interface ReceivedChat {
-  readonly model: string
-  readonly messages: readonly ChatMessage[]
-  readonly maxTokens?: number
-  readonly temperature?: number
-  readonly topP?: number
-  readonly stop?: readonly string[]
-  readonly tools?: readonly ChatTool[]
-  readonly toolChoice?: ChatToolChoice
-  readonly json?: NonNullable<ChatRequest['json']>
-}
+export type ReceivedChat = ChatRequest
 
 /**
  * A local server that speaks the wire protocol of a provider's real one. Every author writes it for their protocol;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { soon } from '../soon.ts'
 import { assertEnded, assertUpstream } from './assertions.ts'
-import type { AiCheck } from './subject.ts'
+import type { AiCheck, AiSubject } from './subject.ts'
 
 export function modelChecks(check: AiCheck): void {
   check('the models are those of the server', async ({ provider, models }) => {
@@ -32,14 +32,16 @@ export function modelChecks(check: AiCheck): void {
 
   check('models of a server that is gone are an upstream error', async (subject) => {
     await subject.stopServer()
-    const listed = await soon(
-      subject.provider.models(new AbortController().signal).then(
-        () => null,
-        (thrown: unknown) => ({ thrown }),
-      ),
-      'the question for the models does not end',
-    )
-    // A provider whose server has no list knows its models by itself.
-    if (listed !== null) assertUpstream(listed.thrown, subject)
+    const failure = await failureOfModels(subject)
+    if (failure !== null) assertUpstream(failure.thrown, subject)
   })
+}
+
+/** What the question for the models ends with; `null` for a list: a provider may know its models by itself. */
+export function failureOfModels({ provider }: AiSubject): Promise<{ readonly thrown: unknown } | null> {
+  const asking = provider.models(new AbortController().signal).then(
+    () => null,
+    (thrown: unknown) => ({ thrown }),
+  )
+  return soon(asking, 'the question for the models does not end')
 }

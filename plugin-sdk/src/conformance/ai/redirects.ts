@@ -3,23 +3,37 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { assertUpstream } from './assertions.ts'
 import { hear } from './chatting.ts'
-import type { AiCheck } from './subject.ts'
+import { failureOfModels } from './models.ts'
+import type { AiCheck, AiSubject } from './subject.ts'
 
-export function redirectChecks(check: AiCheck): void {
-  check('a server that sends elsewhere is not followed, where the wire can say it', async (subject) => {
-    if (subject.wireLacks?.includes('redirect')) return
-    const elsewhere = await startElsewhere()
-    try {
-      subject.server.play({ kind: 'redirect', location: elsewhere.url })
-      const { deltas, failure } = await hear(subject)
-      assert.equal(elsewhere.visits(), 0, 'the chat, and with it the key, goes nowhere else')
-      assert.ok(failure !== undefined, 'a chat that is sent elsewhere is an error')
-      assertUpstream(failure.thrown, subject)
-      assert.deepEqual(deltas, [])
-      assert.equal(subject.server.chats(), 1, 'a provider does not try again by itself')
-    } finally {
-      await elsewhere.stop()
-    }
+type Elsewhere = Awaited<ReturnType<typeof startElsewhere>>
+
+export function redirectChecks(register: AiCheck): void {
+  const check = (name: string, run: (subject: AiSubject, elsewhere: Elsewhere) => Promise<void>) =>
+    register(`${name} is not followed, where the wire can say it`, async (subject) => {
+      if (subject.wireLacks?.includes('redirect')) return
+      const elsewhere = await startElsewhere()
+      try {
+        subject.server.play({ kind: 'redirect', location: elsewhere.url })
+        await run(subject, elsewhere)
+      } finally {
+        await elsewhere.stop()
+      }
+    })
+
+  check('a server that sends a chat elsewhere', async (subject, elsewhere) => {
+    const { deltas, failure } = await hear(subject)
+    assert.equal(elsewhere.visits(), 0, 'the chat, and with it the key, goes nowhere else')
+    assert.ok(failure !== undefined, 'a chat that is sent elsewhere is an error')
+    assertUpstream(failure.thrown, subject)
+    assert.deepEqual(deltas, [])
+    assert.equal(subject.server.chats(), 1, 'a provider does not try again by itself')
+  })
+
+  check('a server that sends who asks for its models elsewhere', async (subject, elsewhere) => {
+    const failure = await failureOfModels(subject)
+    assert.equal(elsewhere.visits(), 0, 'the question, and with it the key, goes nowhere else')
+    if (failure !== null) assertUpstream(failure.thrown, subject)
   })
 }
 

@@ -6,10 +6,20 @@ export type WireGap =
   | 'maxTokens'
   | 'temperature'
   | 'topP'
+  | 'frequencyPenalty'
+  | 'presencePenalty'
+  | 'seed'
+  | 'reasoningEffort'
   | 'stop'
   | 'usage'
   | 'content_filter'
+  /** For a wire on which thoughts, if there are any, look like text, or don't come at all. */
+  | 'thoughts'
+  | 'parallelToolCalls'
+  | 'strictTools'
   | 'jsonWithoutSchema'
+  | 'jsonName'
+  | 'strictJson'
   /** For a wire that is not HTTP: it can't send a chat to another server. */
   | 'redirect'
 

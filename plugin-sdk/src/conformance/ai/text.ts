@@ -36,6 +36,22 @@ export function textChecks(check: AiCheck): void {
     })
   }
 
+  check('thoughts are no text, and are told of before it, where the wire has them', async (subject) => {
+    if (subject.wireLacks?.includes('thoughts')) return
+    const thoughts = ['A capital?', ' Of Peru…']
+    for (const text of [[], ['Lima', '.']]) {
+      subject.server.play(reply(text, { thoughts }))
+      const deltas = await hearAll(subject)
+      assert.equal(textOf(deltas), text.join(''))
+      const begin = deltas.findIndex((delta) => delta.type === 'text' && delta.text !== '')
+      const before = begin < 0 ? deltas : deltas.slice(0, begin)
+      assert.ok(
+        before.some(({ type }) => type === 'reasoning'),
+        'that the model thinks is told, as "reasoning"',
+      )
+    }
+  })
+
   check('an empty reply is a reply', async (subject) => {
     subject.server.play(reply([]))
     assert.equal(textOf(await hearAll(subject)), '')

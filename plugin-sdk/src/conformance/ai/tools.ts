@@ -52,6 +52,28 @@ export function toolChecks(register: AiCheck): void {
     }
   })
 
+  check('the wish for a single call arrives', async (subject) => {
+    if (subject.wireLacks?.includes('parallelToolCalls')) return
+    await hearAll(subject, question(subject, { tools, parallelToolCalls: false }))
+    assert.equal(subject.server.received()?.parallelToolCalls, false)
+  })
+
+  check('which tools are strict arrives', async (subject) => {
+    if (subject.wireLacks?.includes('strictTools')) return
+    const parameters = { type: 'object', properties: {}, additionalProperties: false }
+    const [weather] = tools
+    assert.ok(weather !== undefined)
+    await hearAll(
+      subject,
+      question(subject, { tools: [weather, { name: 'clock', parameters, strict: true }] }),
+    )
+    const received = subject.server.received()?.tools?.map(({ name, strict = false }) => [name, strict])
+    assert.deepEqual(received, [
+      ['weather', false],
+      ['clock', true],
+    ])
+  })
+
   check('calls and answers of tools arrive', async (subject) => {
     const messages: ChatMessage[] = [
       { role: 'user', content: 'What is the weather in São Paulo and Lima?' },
