@@ -28,8 +28,8 @@ export default definePlugin({
       chat: (request, signal) =>
         leavable(signal, async function* (signal) {
           const init = { method: 'POST', body: JSON.stringify(request), signal }
-          for await (const { text, tokens, end } of ask('/chat', init)) {
-            if (text) yield { type: 'text', text }
+          for await (const { thought, text = thought, tokens, end } of ask('/chat', init)) {
+            if (text) yield { type: thought ? 'reasoning' : 'text', text }
             if (tokens) yield { type: 'usage', inputTokens: tokens.read, outputTokens: tokens.written }
             if (end) return yield { type: 'finish', reason: end }
           }

@@ -11,7 +11,8 @@ const greeting: ModelScene = { kind: 'reply', text: ['Hello', '!'], finish: 'sto
 export class AcmeServer implements ScriptedModelServer {
   readonly models = ['acme-1', 'acme-1-mini']
   readonly #http = createServer(async ({ url, method }, response) => {
-    if (url === '/models') response.end(`${JSON.stringify({ models: this.models })}\n`)
+    if (url === '/models' && this.#scene.kind === 'redirect') redirect(response, this.#scene)
+    else if (url === '/models') response.end(`${JSON.stringify({ models: this.models })}\n`)
     else if (method === 'POST' && url === '/chat') await this.#chat(response)
     else response.writeHead(404).end()
   })
@@ -74,7 +75,7 @@ export class AcmeServer implements ScriptedModelServer {
       return
     }
     if (scene.kind === 'redirect') {
-      response.writeHead(307, { location: scene.location }).end()
+      redirect(response, scene)
       return
     }
     for (const line of linesOf(scene)) await send(response, `${line}\n`, scene)
@@ -84,9 +85,14 @@ export class AcmeServer implements ScriptedModelServer {
   }
 }
 
+function redirect(response: ServerResponse, { location }: Extract<ModelScene, { kind: 'redirect' }>): void {
+  response.writeHead(307, { location }).end()
+}
+
 function* linesOf(scene: ModelScene): Generator<string> {
   if (scene.kind === 'garbage') yield '<html>'
   if (!('text' in scene)) return
+  for (const thought of 'thoughts' in scene ? (scene.thoughts ?? []) : []) yield JSON.stringify({ thought })
   for (const text of scene.text) yield JSON.stringify({ text })
   if (scene.kind === 'failure') yield JSON.stringify({ error: 'The model gave up.' })
   if (scene.kind !== 'reply') return
