@@ -58,6 +58,47 @@ t.test('what a client asks for on purpose reaches the server, as far as its wire
   }
 })
 
+t.test('texts of several parts reach every server apart', async (t) => {
+  const { completions, last } = await startClient(t)
+  const content = [
+    { type: 'text' as const, text: 'Be brief.' },
+    { type: 'text' as const, text: 'Be kind.' },
+  ]
+  const lines = 'Be brief.\nBe kind.'
+  const expected: Record<keyof typeof last, object> = {
+    'openai/gpt-small': {
+      messages: [
+        { role: 'system', content },
+        { role: 'user', content },
+        { role: 'assistant', content: lines },
+      ],
+    },
+    'anthropic/claude-sonnet-5-5': {
+      system: content,
+      messages: [{ role: 'user', content }, { role: 'assistant' }],
+    },
+    'ollama/llama3.2:latest': {
+      messages: [
+        { role: 'system', content: lines },
+        { role: 'user', content: lines },
+        { role: 'assistant', content: lines },
+      ],
+    },
+  }
+  for (const [model, body] of Object.entries(expected)) {
+    await completions.create({
+      model,
+      messages: [
+        { role: 'system', content },
+        { role: 'user', content },
+        { role: 'assistant', content },
+        question,
+      ],
+    })
+    t.match(last[model as keyof typeof last](), body, model)
+  }
+})
+
 t.test('every provider writes the deepest JSON that is let in', async (t) => {
   const { completions, last } = await startClient(t)
   const ask = (model: string, levels: number) => {

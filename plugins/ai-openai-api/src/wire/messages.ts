@@ -17,13 +17,13 @@ export function readMessage(message: WireMessage, index: number): ChatMessage {
   switch (role) {
     case 'system':
     case 'developer':
-      return { role: 'system', content: asText(content, index) }
+      return { role: 'system', content: spoken(content, (part) => textPart(part, index)) }
     case 'user':
-      return { role: 'user', content: userContent(content, index) }
+      return { role: 'user', content: spoken(content, (part) => userPart(part, index)) }
     case 'tool': {
       const toolCallId = message.tool_call_id
       if (toolCallId == null) throw wrong(index, '"tool_call_id" is missing')
-      return { role: 'tool', toolCallId, content: asText(content, index) }
+      return { role: 'tool', toolCallId, content: textsIn(content, index).join('\n') }
     }
   }
 }
@@ -37,7 +37,8 @@ function assistantMessage(message: WireMessage, index: number): ChatMessage {
   if (content === undefined && refusal == null && tool_calls == null) {
     throw wrong(index, '"content" is missing')
   }
-  const text = asText(content ?? '', index, 'refusal') + (refusal ?? '')
+  const texts = [...textsIn(content ?? '', index, 'refusal'), refusal ?? '']
+  const text = texts.filter((said) => said !== '').join('\n')
   if (tool_calls == null || tool_calls.length === 0) return { role: 'assistant', content: text }
   const toolCalls = tool_calls.map(({ id, function: call }) => ({
     id,
@@ -48,23 +49,32 @@ function assistantMessage(message: WireMessage, index: number): ChatMessage {
 }
 
 /** @param also the type of parts that may stand among those of the type `text` */
-function asText(content: string | readonly WirePart[], index: number, also?: 'refusal'): string {
-  if (typeof content === 'string') return content
-  return content
-    .map((part) => {
-      if (part.type === 'text' && part.text !== undefined) return part.text
-      if (part.type === also && part.refusal !== undefined) return part.refusal
-      throw wrong(index, 'its parts can only be of the type "text", each with its "text"')
-    })
-    .join('')
+function textsIn(content: string | readonly WirePart[], index: number, also?: 'refusal'): string[] {
+  return typeof content === 'string' ? [content] : content.map((part) => textOf(part, index, also))
 }
 
-function userContent(content: string | readonly WirePart[], index: number): string | ChatPart[] {
+function textOf({ type, text, refusal }: WirePart, index: number, also?: 'refusal'): string {
+  if (type === 'text' && text !== undefined) return text
+  if (type === also && refusal !== undefined) return refusal
+  throw wrong(index, 'its parts can only be of the type "text", each with its "text"')
+}
+
+/** Several parts stay apart: how texts follow each other is for the provider to say. */
+function spoken(
+  content: string | readonly WirePart[],
+  read: (part: WirePart) => ChatPart,
+): string | ChatPart[] {
   if (typeof content === 'string') return content
-  if (content.every(({ type }) => type === 'text')) return asText(content, index)
-  return content.map((part) =>
-    part.type === 'image_url' ? imagePart(part, index) : { type: 'text', text: asText([part], index) },
-  )
+  const [first = { type: 'text', text: '' }, ...others] = content.map(read)
+  return first.type === 'text' && others.length === 0 ? first.text : [first, ...others]
+}
+
+function userPart(part: WirePart, index: number): ChatPart {
+  return part.type === 'image_url' ? imagePart(part, index) : textPart(part, index)
+}
+
+function textPart(part: WirePart, index: number): ChatPart {
+  return { type: 'text', text: textOf(part, index) }
 }
 
 function imagePart({ image_url: image }: WirePart, index: number): ChatPart {

@@ -54,7 +54,7 @@ test('replies of other servers are taken with all that stands beside their text'
     {
       role: 'assistant',
       content: [
-        { type: 'text', text: 'Well. ' },
+        { type: 'text', text: 'Well.' },
         { type: 'refusal', refusal: 'No.' },
       ],
     },
@@ -63,7 +63,7 @@ test('replies of other servers are taken with all that stands beside their text'
   await completions.create({ model: 'acme/large', messages: [...said, question] })
   t.strictSame(
     provider.asked[0]?.messages.slice(0, -1),
-    ['Rain.', '', "I can't say.", "I won't say.", 'Well. No.', 'Never.'].map((content) => ({
+    ['Rain.', '', "I can't say.", "I won't say.", 'Well.\nNo.', 'Never.'].map((content) => ({
       role: 'assistant',
       content,
     })),
