@@ -1,8 +1,9 @@
-import { type ChatQuery, type ChatTool, type ChatToolChoice, NodekeepError } from '@nodekeep/plugin-sdk'
-import type { ChatRequestBody, WireTool } from './chat-body.ts'
+import type { ChatQuery } from '@nodekeep/plugin-sdk'
+import type { ChatRequestBody } from './chat-body.ts'
 import { readMessage } from './messages.ts'
 import type { ModelName } from './model-name.ts'
 import { readFormat } from './reply-format.ts'
+import { readTools } from './tools.ts'
 import { refuseUnsupported } from './unsupported.ts'
 
 /**
@@ -49,35 +50,4 @@ function readTuning(body: ChatRequestBody): Tuning {
     ...(reasoningEffort == null ? {} : { reasoningEffort }),
     ...(stop == null || stop.length === 0 ? {} : { stop }),
   }
-}
-
-/** @throws NodekeepError VALIDATION_ERROR */
-function readTools(body: ChatRequestBody): Pick<ChatQuery, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
-  const { tools, tool_choice: toolChoice, parallel_tool_calls: parallelToolCalls } = body
-  const hasTools = tools != null && tools.length > 0
-  return {
-    ...(hasTools ? { tools: tools.map(readTool) } : {}),
-    ...(toolChoice == null ? {} : { toolChoice: readToolChoice(toolChoice) }),
-    // Some clients send it with every request. Without tools it says nothing.
-    ...(hasTools && parallelToolCalls != null ? { parallelToolCalls } : {}),
-  }
-}
-
-function readTool({ function: { name, description, parameters, strict } }: WireTool): ChatTool {
-  return {
-    name,
-    parameters: parameters ?? { type: 'object', properties: {} },
-    ...(description == null ? {} : { description }),
-    ...(strict == null ? {} : { strict }),
-  }
-}
-
-/** @throws NodekeepError VALIDATION_ERROR */
-function readToolChoice(choice: NonNullable<ChatRequestBody['tool_choice']>): ChatToolChoice {
-  if (typeof choice !== 'string' && choice.function !== undefined) return { name: choice.function.name }
-  if (choice === 'none' || choice === 'auto' || choice === 'required') return choice
-  throw new NodekeepError(
-    'VALIDATION_ERROR',
-    'Invalid input: "tool_choice" must be "none", "auto", "required" or name a function.',
-  )
 }
