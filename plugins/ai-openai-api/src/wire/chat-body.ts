@@ -47,12 +47,14 @@ export interface WireTool {
 /** What the reply has to be. */
 export interface WireFormat {
   readonly type: 'text' | 'json_object' | 'json_schema'
+  /** Where llama.cpp and others have the schema of a `json_object`. */
+  readonly schema?: JSONSchema | null
   readonly json_schema?: {
     readonly name?: string | null
     readonly description?: string | null
     readonly schema?: JSONSchema | null
     readonly strict?: boolean | null
-  }
+  } | null
 }
 
 /** A body of `POST /v1/chat/completions` whose shape has been checked. Clients write fields that they don't use as null. */

@@ -52,7 +52,10 @@ const tool = object(['type', 'function'], {
 
 const format = object(['type'], {
   type: { enum: ['text', 'json_object', 'json_schema'] },
-  json_schema: object([], { name: textOrNull, description: textOrNull, schema: jsonSchema, strict: flag }),
+  schema: jsonSchema,
+  json_schema: orNull(
+    object([], { name: textOrNull, description: textOrNull, schema: jsonSchema, strict: flag }),
+  ),
 })
 
 /**
