@@ -48,6 +48,20 @@ t.test('what somebody else changed meanwhile stays as it is, and nothing else is
       { stored: { a: 'mine' } },
       (files) => files.remove('/w/a'),
     ],
+    ['a new file in a folder that is gone', { stored: { 'd/y': 'mine' } }, (files) => files.remove('/w/d')],
+    [
+      'a new folder below one that was moved away',
+      { stored: { 'd/e': null, 'd/e/y': 'mine' } },
+      (files) => files.move('/w/d', '/w/f'),
+    ],
+    [
+      'a new file in a folder that became a file',
+      { stored: { 'd/y': 'mine' } },
+      async (files) => {
+        await files.remove('/w/d')
+        await put(files, 'd', 'theirs')
+      },
+    ],
   ]
   for (const [what, changes, meanwhile] of cases) {
     const { files, end } = await begin()
@@ -76,6 +90,24 @@ t.test('what somebody else changes in the very moment is not lost either', async
   const full = { ...other.files, write: () => Promise.reject(new Error('full')) }
   await t.rejects(other.end({ removed: ['a'], stored: { b: 'old' } }, full), { message: 'full' })
   t.match(await all(other.files), { '/w/a': 'old' }, 'it is stored before the other one goes')
+})
+
+t.test('a folder that is gone as a whole, or was moved away, is not made anew', async (t) => {
+  const meanwhile: readonly ((files: UserFiles) => Promise<unknown>)[] = [
+    (files) => files.remove('/w'),
+    (files) => files.move('/w', '/v'),
+  ]
+  for (const happens of meanwhile) {
+    for (const changes of [{ stored: { new: 'new' } }, { stored: { n: null } }, { removed: ['a'] }]) {
+      const { files, end } = await begin()
+      await happens(files)
+      const message = 'none of its changes was stored: "/w" was changed by somebody else meanwhile.'
+      await t.rejects(end(changes), { code: 'PRECONDITION_FAILED', message: new RegExp(message) })
+      await t.rejects(files.stat('/w'), { code: 'NOT_FOUND' })
+      await files.makeDirectory('/w')
+      await end({}, files)
+    }
+  }
 })
 
 t.test('what is gone already is gone', async (t) => {

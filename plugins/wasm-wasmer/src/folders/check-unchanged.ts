@@ -1,8 +1,8 @@
-import { type FileEntry, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type FileEntry, isNodekeepError, NodekeepError, type UserFiles } from '@nodekeep/plugin-sdk'
 import { type ChangedFolder, pathIn } from './changed-folder.ts'
 
 /**
- * Checks that everything that a program changed still is as the program found it.
+ * Checks that everything that a program changed still is as the program found it, and the folders that it is in.
  *
  * @throws NodekeepError PRECONDITION_FAILED when somebody else changed any of it, VALIDATION_ERROR for a path that
  * the files don't take
@@ -11,8 +11,9 @@ export async function checkUnchanged(folder: ChangedFolder): Promise<void> {
   const { preopen, revisions, removed, stored } = folder
   const { files } = preopen
   const gone = new Set(removed)
+  if (removed.length + stored.length > 0) await expectFolder(files, preopen.path)
   for (const path of removed) {
-    const entry = await entryAt(folder, path)
+    const entry = await entryAt(files, pathIn(folder, path))
     const revision = revisions.get(path)
     if (entry === null) continue
     if (revision !== undefined) expect(entry.revision === revision, entry.path)
@@ -25,10 +26,26 @@ export async function checkUnchanged(folder: ChangedFolder): Promise<void> {
   }
   for (const { path, content } of stored) {
     if (gone.has(path)) continue
-    const entry = await entryAt(folder, path)
+    const entry = await entryAt(files, pathIn(folder, path))
     const isExpected = content === null ? entry?.type !== 'file' : entry?.revision === revisions.get(path)
     expect(isExpected, pathIn(folder, path))
   }
+  for (const path of parentsOf(stored)) await expectFolder(files, pathIn(folder, path))
+}
+
+/** The folders that the program found and put something into: to store it would make those anew that are gone. */
+function parentsOf(stored: ChangedFolder['stored']): Set<string> {
+  const parents = new Set<string>()
+  for (const { path } of stored) {
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      parents.add(path.slice(0, end))
+    }
+  }
+  return parents.difference(new Set(stored.map(({ path }) => path)))
+}
+
+async function expectFolder(files: UserFiles, path: string): Promise<void> {
+  expect((await entryAt(files, path))?.type === 'directory', path)
 }
 
 function expect(isUnchanged: boolean, path: string): void {
@@ -36,9 +53,9 @@ function expect(isUnchanged: boolean, path: string): void {
   throw new NodekeepError('PRECONDITION_FAILED', `"${path}" was changed by somebody else meanwhile.`)
 }
 
-async function entryAt(folder: ChangedFolder, path: string): Promise<FileEntry | null> {
+async function entryAt(files: UserFiles, path: string): Promise<FileEntry | null> {
   try {
-    return await folder.preopen.files.stat(pathIn(folder, path))
+    return await files.stat(path)
   } catch (error) {
     if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
     throw error
