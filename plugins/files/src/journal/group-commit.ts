@@ -1,9 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { Ballast } from './ballast.ts'
+import { isDiskFull } from './full-disk.ts'
 import type { Ledger } from './ledger.ts'
 import type { NumberedRequest, WriteAnswer, WriteFailure, WriteRequest } from './protocol.ts'
-
-/** SQLite's primary result code for a full disk: https://www.sqlite.org/rescode.html */
-const FULL = 13
 
 type Resolution = Extract<WriteRequest, { kind: 'resolve' }>
 
@@ -11,12 +10,14 @@ type Resolution = Extract<WriteRequest, { kind: 'resolve' }>
 export class GroupCommit {
   readonly #connection: DatabaseSync
   readonly #ledger: Ledger
+  readonly #ballast: Ballast
   /** Ends of changes that could not be written yet. Their intents are on the disk, so that nothing is lost. */
   #owed: Resolution[] = []
 
-  constructor(connection: DatabaseSync, ledger: Ledger) {
+  constructor(connection: DatabaseSync, ledger: Ledger, ballast: Ballast) {
     this.#connection = connection
     this.#ledger = ledger
+    this.#ballast = ballast
   }
 
   /** Whether ends of changes wait for the disk to take them. */
@@ -31,6 +32,7 @@ export class GroupCommit {
     } catch (error) {
       // One of them may be at fault: alone, the others succeed.
       if (batch.length > 1) return batch.flatMap((request) => this.write([request]))
+      if (isDiskFull(error) && batch.some(isRemoval) && this.#ballast.giveUp()) return this.write(batch)
       return batch.map(({ id, request }) => this.#failed(id, request, error))
     }
   }
@@ -87,9 +89,12 @@ function isErasure({ request }: NumberedRequest): boolean {
   return request.kind === 'erase'
 }
 
+/** What frees room when it has been noted. */
+function isRemoval(numbered: NumberedRequest): boolean {
+  const { request } = numbered
+  return isErasure(numbered) || (request.kind === 'begin' && request.intent.op === 'delete')
+}
+
 function failureOf(error: unknown): WriteFailure {
-  const { errcode } = error as { errcode?: unknown }
-  // Extended codes carry the primary one in their lowest byte.
-  const full = typeof errcode === 'number' && (errcode & 0xff) === FULL
-  return { code: full ? 'INSUFFICIENT_STORAGE' : 'SERVICE_UNAVAILABLE', reason: String(error) }
+  return { code: isDiskFull(error) ? 'INSUFFICIENT_STORAGE' : 'SERVICE_UNAVAILABLE', reason: String(error) }
 }

@@ -1,5 +1,8 @@
 /** The thread that writes the journal. It does one batch after the other; what comes meanwhile is the next one. */
+import type { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { Ballast } from './ballast.ts'
+import { isDiskFull } from './full-disk.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Ledger } from './ledger.ts'
 import { openJournalFile } from './open-journal-file.ts'
@@ -21,8 +24,9 @@ try {
 }
 
 function serve(settings: WriterSettings): void {
-  const connection = openJournalFile(settings.file)
-  const group = new GroupCommit(connection, new Ledger(connection))
+  const ballast = new Ballast(`${settings.file.replace(/\.sqlite$/, '')}.ballast`)
+  const connection = openWithRoom(settings.file, ballast)
+  const group = new GroupCommit(connection, new Ledger(connection), ballast)
   const retention = new Retention(connection, settings)
   let waiting: NumberedRequest[] = []
   let closing = false
@@ -36,6 +40,7 @@ function serve(settings: WriterSettings): void {
     schedule()
   })
   send({ opened: true })
+  ballast.restore()
   prune()
 
   function schedule(): void {
@@ -54,6 +59,7 @@ function serve(settings: WriterSettings): void {
       port.close()
     } else {
       if (group.owes) retry = setTimeout(schedule, retryMs)
+      ballast.restore()
       if (Date.now() >= pruneAfter) prune()
     }
   }
@@ -63,5 +69,15 @@ function serve(settings: WriterSettings): void {
     if (!connection.isOpen) return
     const left = users.filter((user) => retention.step(user))
     if (left.length > 0) setImmediate(prune, left)
+  }
+}
+
+/** SQLite makes a file when it opens one, for which there may be no room. */
+function openWithRoom(file: string, ballast: Ballast): DatabaseSync {
+  try {
+    return openJournalFile(file)
+  } catch (error) {
+    if (!isDiskFull((error as Error).cause) || !ballast.giveUp()) throw error
+    return openJournalFile(file)
   }
 }

@@ -1,41 +1,29 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { test } from 'tap'
-
-const run = promisify(execFile)
-const script = new URL('./fixtures/full-disk-writer.ts', import.meta.url).pathname
-const mount = 'mount -t tmpfs -o size=600k tmpfs "$1"'
-
-/** Runs shell commands where a disk may be mounted that nobody else sees. */
-function apart(commands: string, ...args: string[]) {
-  return run('unshare', ['--map-root-user', '--mount', 'sh', '-c', commands, 'sh', ...args])
-}
+import { onSmallDisk } from '../fixtures/small-disk.ts'
 
 test('on a full disk beginning is refused, and no end of a change is lost', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'nodekeep-full-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const possible = await apart(mount, folder).then(
-    () => true,
-    () => false,
-  )
-  if (!possible) {
-    t.comment('Nothing can be mounted here, so that no disk can be filled.')
-    return
-  }
-  const { stdout } = await apart(
-    `${mount} && exec "$2" --conditions=nodekeep-source "$3" "$1"`,
-    folder,
-    process.execPath,
-    script,
-  )
-  const { code, begun, pendingWhileFull, readable } = JSON.parse(stdout)
+  const script = new URL('./fixtures/full-disk-writer.ts', import.meta.url)
+  const report = await onSmallDisk(t, '600k', script)
+  if (report === null) return
+  const { code, begun, pendingWhileFull, readable } = report
   t.equal(code, 'INSUFFICIENT_STORAGE')
   t.ok(
-    begun > 0 && pendingWhileFull > 0,
+    Number(begun) > 0 && Number(pendingWhileFull) > 0,
     `${begun} begun, ${pendingWhileFull} of them pending on the full disk`,
   )
   t.equal(readable, begun, 'as soon as there is room, what was committed can be read')
+})
+
+test('a removal can be noted on a full disk, and a journal opened that was closed on one', async (t) => {
+  const script = new URL('./fixtures/full-disk-removal.ts', import.meta.url)
+  const report = await onSmallDisk(t, '12m', script)
+  if (report === null) return
+  t.strictSame(report, {
+    refused: 'INSUFFICIENT_STORAGE',
+    removals: 100,
+    isGivenUp: true,
+    isMadeAgain: true,
+    opened: 'INSUFFICIENT_STORAGE',
+    erased: true,
+  })
 })
