@@ -70,6 +70,7 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
   undo.push(() => database.close())
   const accounts = new UserAccounts(database)
   const ownership = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
+  if (ownership.change !== null) log.warn(ownership.change)
   if (ownership.claimCode !== null) secrets.add(ownership.claimCode)
 
   const { cradle } = composeKernel({

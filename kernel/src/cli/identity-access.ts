@@ -60,6 +60,7 @@ export async function withIdentity<T>(
     const { deletionGraceDays, owner: configuredOwner } = kernel.auth
     const owner = async () => {
       const ownership = await Ownership.establish(database, accounts, configuredOwner)
+      if (ownership.change !== null) process.stderr.write(`${ownership.change}\n`)
       await ownership.welcomeConfiguredOwner()
       return accounts.owner()
     }

@@ -97,7 +97,7 @@ const auth = Type.Object(
   {
     owner: Type.Optional(
       wallet(
-        'Wallet address of the owner. Without it, whoever first signs in with the claim code becomes the owner.',
+        "Wallet address of the owner. Without it, whoever first signs in with the claim code becomes the owner. Another address makes that wallet's user the owner; to keep the account and its files, run `nodekeep user set-wallet OLD NEW --swap` too.",
       ),
     ),
     admission: Type.Union([Type.Literal('owner'), Type.Literal('allowlist'), Type.Literal('open')], {

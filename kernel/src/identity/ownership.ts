@@ -1,6 +1,6 @@
 import type { StateDatabase } from '../state/database.ts'
 import { ClaimCode } from './claim-code.ts'
-import { makeOwner, type UserAccount, type UserAccounts } from './user-accounts.ts'
+import { appointOwner, type UserAccount, type UserAccounts } from './user-accounts.ts'
 import { configuredWallet } from './wallet-address.ts'
 
 /** Who the owner is, and how an unclaimed node gets one. */
@@ -9,10 +9,19 @@ export class Ownership {
   readonly #configured: string | null
   readonly #claimCode: ClaimCode | null
 
-  private constructor(accounts: UserAccounts, configured: string | null, claimCode: ClaimCode | null) {
+  /** Says that `auth.owner` has just made another one the owner, and how the account is taken along; or `null`. */
+  readonly change: string | null
+
+  private constructor(
+    accounts: UserAccounts,
+    configured: string | null,
+    claimCode: ClaimCode | null,
+    change: string | null = null,
+  ) {
     this.#accounts = accounts
     this.#configured = configured
     this.#claimCode = claimCode
+    this.change = change
   }
 
   /**
@@ -26,11 +35,8 @@ export class Ownership {
   ): Promise<Ownership> {
     if (configured !== undefined) {
       const wallet = configuredWallet(configured)
-      await database.transaction((sql) => {
-        sql.run('UPDATE users SET owner = NULL WHERE owner = 1 AND wallet <> ?', wallet)
-        makeOwner(sql, wallet)
-      })
-      return new Ownership(accounts, wallet, null)
+      const before = await database.transaction((sql) => appointOwner(sql, wallet))
+      return new Ownership(accounts, wallet, null, before === null ? null : changed(before, wallet))
     }
     const owner = await accounts.owner()
     return new Ownership(accounts, null, owner === null ? new ClaimCode() : null)
@@ -71,4 +77,8 @@ export class Ownership {
     if (user.owner) this.#claimCode?.use()
     return user
   }
+}
+
+function changed({ username, wallet }: UserAccount, next: string): string {
+  return `"auth.owner" made ${next} the owner, and the user ${username} (${wallet}) is it no more; their data stays with their account. If both wallets are yours, take the account along: nodekeep user set-wallet ${wallet} ${next} --swap`
 }

@@ -92,11 +92,23 @@ export class UserAccounts implements UserDirectory {
 }
 
 /** Makes the user of a wallet the owner, unless there is one. An owner can't be disabled, so who was isn't any more. */
-export function makeOwner(sql: Sql, wallet: string): void {
+function makeOwner(sql: Sql, wallet: string): void {
   sql.run(
     'UPDATE users SET owner = 1, disabled_at = NULL, deletion_due = NULL WHERE wallet = ? AND NOT EXISTS (SELECT 1 FROM users WHERE owner = 1)',
     wallet,
   )
+}
+
+/**
+ * Makes the user of a wallet the only one who may be the owner, and the owner if there is such a user.
+ *
+ * @returns who was the owner until now and isn't any more
+ */
+export function appointOwner(sql: Sql, wallet: string): UserAccount | null {
+  const before = sql.get(`SELECT ${columns} FROM users WHERE owner = 1 AND wallet <> ?`, wallet)
+  sql.run('UPDATE users SET owner = NULL WHERE owner = 1 AND wallet <> ?', wallet)
+  makeOwner(sql, wallet)
+  return before === undefined ? null : toAccount(before)
 }
 
 /** A short form of the address that nobody has yet: its first digits, as many as it takes. */

@@ -1,7 +1,7 @@
 import { type EventBus, NodekeepError, type SessionStore, SessionsEnded } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from '../state/database.ts'
 import type { Authenticator } from './authenticator.ts'
-import type { UserAccount, UserAccounts } from './user-accounts.ts'
+import { appointOwner, type UserAccount, type UserAccounts } from './user-accounts.ts'
 import {
   changingWallet,
   deleting,
@@ -11,6 +11,8 @@ import {
   together,
   type UserChange,
 } from './user-changes.ts'
+import { parseWallet } from './wallet-address.ts'
+import { swapWallet } from './wallet-swap.ts'
 
 export interface UserAdministrationParts {
   readonly database: StateDatabase
@@ -68,6 +70,23 @@ export class UserAdministration {
     return user
   }
 
+  /**
+   * The same where another user may have the wallet, who then gets this one's old wallet.
+   *
+   * @param owner whether whoever has the wallet is the owner, as `auth.owner` says
+   */
+  async swapWallet(uuid: string, address: string, owner: boolean): Promise<UserAccount> {
+    const wallet = parseWallet(address)
+    if (wallet === null) throw new NodekeepError('VALIDATION_ERROR', `"${address}" is no wallet address.`)
+    const other = await this.#parts.database.transaction((sql) => {
+      const holder = swapWallet(sql, uuid, wallet)
+      if (owner) appointOwner(sql, wallet)
+      return holder
+    })
+    for (const changed of other === null ? [uuid] : [uuid, other]) await this.endSessions(changed)
+    return this.#existing(uuid)
+  }
+
   /** Disables a user now, and has their data removed when the time for second thoughts is over. */
   async delete(uuid: string): Promise<UserAccount> {
     const user = await this.#change(uuid, deleting(this.#parts.deletionGraceDays))
@@ -106,7 +125,7 @@ export class UserAdministration {
 
   async #change(uuid: string, change: UserChange): Promise<UserAccount> {
     const { set, values, where = 'TRUE', otherwise, taken } = change
-    const { database, accounts, authenticator } = this.#parts
+    const { database, authenticator } = this.#parts
     const statement = `UPDATE users SET ${set} WHERE uuid = ? AND ${where}`
     let changed: number
     try {
@@ -116,9 +135,14 @@ export class UserAdministration {
       throw error
     }
     authenticator.forget(uuid)
-    const user = await accounts.get(uuid)
-    if (user === null) throw new NodekeepError('NOT_FOUND', 'There is no user with that uuid.')
+    const user = await this.#existing(uuid)
     if (changed === 0) throw new NodekeepError('CONFLICT', otherwise ?? 'The user could not be changed.')
+    return user
+  }
+
+  async #existing(uuid: string): Promise<UserAccount> {
+    const user = await this.#parts.accounts.get(uuid)
+    if (user === null) throw new NodekeepError('NOT_FOUND', 'There is no user with that uuid.')
     return user
   }
 }

@@ -33,7 +33,8 @@ export function renaming(username: string): UserChange {
 export function changingWallet(address: string): UserChange {
   const wallet = parseWallet(address)
   if (wallet === null) throw new NodekeepError('VALIDATION_ERROR', `"${address}" is no wallet address.`)
-  return { set: 'wallet = ?', values: [wallet], taken: `The wallet ${wallet} belongs to another user.` }
+  const taken = `The wallet ${wallet} belongs to another user. With --swap, "nodekeep user set-wallet" gives them this user's old wallet.`
+  return { set: 'wallet = ?', values: [wallet], taken }
 }
 
 /** Lets the user sign in no more. */

@@ -27,6 +27,8 @@ test('another auth.owner moves the ownership with the next start', async (t) => 
     dataFolder: folder,
     config: { auth: { owner: bob, admission: 'owner' } },
   })
+  const warned = `is it no more; their data stays with their account. If both wallets are yours, take the account along: nodekeep user set-wallet ${ada} ${bob} --swap`
+  t.equal(second.log.filter((line) => line.includes(warned)).length, 1)
   t.equal((await second.as(bobs.sessionToken, '/api/users')).status, 200, 'with the session of before')
   await expectError(t, await second.as(adas.sessionToken, '/api/account/sessions'), 401, 'UNAUTHORIZED')
   await expectError(t, await second.signIn(ada), 403, 'FORBIDDEN')

@@ -1,14 +1,13 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../identity/user-accounts.ts'
 import { parseWallet } from '../../identity/wallet-address.ts'
-import type { UserChange, UserListOptions } from '../commands/user.ts'
+import type { UserChange, UserListOptions, WalletOptions } from '../commands/user.ts'
 import type { ConfigurationOptions } from '../configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../identity-access.ts'
 
 type Apply = (identity: IdentityAccess, user: UserAccount, value: string) => Promise<UserAccount>
 
 const changes: Readonly<Record<UserChange, Apply>> = {
-  'set-wallet': setWallet,
   rename: ({ administration }, { uuid }, username) => administration.rename(uuid, username),
   disable: ({ administration }, { uuid }) => administration.disable(uuid),
   enable: ({ administration }, { uuid }) => administration.enable(uuid),
@@ -16,9 +15,9 @@ const changes: Readonly<Record<UserChange, Apply>> = {
 }
 
 /**
- * `nodekeep user set-wallet|rename|disable|enable|delete`
+ * `nodekeep user rename|disable|enable|delete`
  *
- * @param value the new wallet or name, where the change has one
+ * @param value the new name, where the change has one
  */
 export async function changeUser(
   change: UserChange,
@@ -45,16 +44,36 @@ export async function listUsers(options: UserListOptions): Promise<void> {
   })
 }
 
-/** The next start would make the old wallet's user the owner again, so the configuration has to change first. */
-function setWallet(identity: IdentityAccess, user: UserAccount, address: string): Promise<UserAccount> {
-  const { administration, configuredOwner = '' } = identity
-  if (user.wallet === parseWallet(configuredOwner) && user.wallet !== parseWallet(address)) {
-    throw new NodekeepError(
-      'CONFLICT',
-      `"auth.owner" in the configuration names ${user.wallet}. Write the new wallet there, run this again, and restart the node.`,
+/** `nodekeep user set-wallet` */
+export async function setWallet(name: string, address: string, options: WalletOptions): Promise<void> {
+  await withIdentity(options, async (identity) => {
+    const { administration, accounts } = identity
+    const user = await identity.find(name)
+    refuseAgainstConfiguration(identity, user, address)
+    if (options.swap !== true) {
+      process.stdout.write(`${describe(await administration.setWallet(user.uuid, address))}\n`)
+      return
+    }
+    const isOwners = parseWallet(identity.configuredOwner ?? '') === parseWallet(address)
+    const changed = await administration.swapWallet(user.uuid, address, isOwners)
+    process.stdout.write(`${describe(changed)}\n`)
+    const other = changed.wallet === user.wallet ? null : await accounts.findByWallet(user.wallet)
+    if (other === null) return
+    process.stdout.write(`${describe(other)}\n`)
+    process.stderr.write(
+      `${other.username} has the old wallet now. If nobody needs that user: nodekeep user delete ${other.username}\n`,
     )
-  }
-  return administration.setWallet(user.uuid, address)
+  })
+}
+
+/** The next start would make the old wallet's user the owner again, so the configuration has to change first. */
+function refuseAgainstConfiguration(identity: IdentityAccess, user: UserAccount, address: string): void {
+  const configured = parseWallet(identity.configuredOwner ?? '')
+  if (user.wallet !== configured || configured === parseWallet(address)) return
+  throw new NodekeepError(
+    'CONFLICT',
+    `"auth.owner" in the configuration names ${configured}. Write the new wallet there, run this again, and restart the node. To give ${configured} to another account instead: nodekeep user set-wallet <its old wallet> ${configured} --swap`,
+  )
 }
 
 function describe({ username, uuid, wallet, owner, disabledAt, deletionDue }: UserAccount): string {

@@ -2,7 +2,12 @@ import { Command } from 'commander'
 import { type ConfigurationOptions, withConfigurationOptions } from '../configuration-options.ts'
 
 /** The changes of users that are commands. */
-export type UserChange = 'set-wallet' | 'rename' | 'disable' | 'enable' | 'delete'
+export type UserChange = 'rename' | 'disable' | 'enable' | 'delete'
+
+/** The options of `nodekeep user set-wallet`. */
+export interface WalletOptions extends ConfigurationOptions {
+  readonly swap?: boolean
+}
 
 /** The options of `nodekeep user list`. */
 export interface UserListOptions extends ConfigurationOptions {
@@ -21,8 +26,8 @@ export function userCommand(): Command {
         (await actions()).listUsers(options),
       ),
     )
-    .addCommand(withValue('set-wallet', 'give a user another wallet, after one was lost', 'address'))
-    .addCommand(withValue('rename', 'change the name of a user', 'username'))
+    .addCommand(setWallet())
+    .addCommand(rename())
     .addCommand(plain('disable', 'end the sessions of a user and let them sign in no more'))
     .addCommand(plain('enable', 'let a disabled user in again; takes a deletion back'))
     .addCommand(plain('delete', 'disable a user, and remove their data when the time of grace is over'))
@@ -34,15 +39,24 @@ function plain(change: UserChange, description: string): Command {
   )
 }
 
-function withValue(change: UserChange, description: string, value: string): Command {
-  return forUser(change, description)
-    .argument(`<${value}>`, `the new ${value}`)
-    .action(async (user: string, given: string, options: ConfigurationOptions) =>
-      (await actions()).changeUser(change, user, options, given),
+function rename(): Command {
+  return forUser('rename', 'change the name of a user')
+    .argument('<username>', 'the new username')
+    .action(async (user: string, username: string, options: ConfigurationOptions) =>
+      (await actions()).changeUser('rename', user, options, username),
     )
 }
 
-function forUser(change: UserChange, description: string): Command {
+function setWallet(): Command {
+  return forUser('set-wallet', 'give a user another wallet, after one was lost')
+    .argument('<address>', 'the new address')
+    .option('--swap', "when another user has it, give them this user's old wallet")
+    .action(async (user: string, address: string, options: WalletOptions) =>
+      (await actions()).setWallet(user, address, options),
+    )
+}
+
+function forUser(change: string, description: string): Command {
   const command = new Command(change).description(description)
   return withConfigurationOptions(command.argument('<user>', 'username, uuid or wallet'))
 }
