@@ -96,12 +96,13 @@ export class LocalBackend implements StorageBackend {
 
   makeDirectory(path: string): Promise<void> {
     return this.#call(async () => {
-      const { disk, root, syncs } = this.#store
+      const { disk, root, syncs, room } = this.#store
       const names = namesOf(path)
       const make = async () => {
         const reached = await walk(disk, root, names)
         try {
           if (reached.missing.length === 0) await syncs.settle(names.slice(0, -1), reached.folder)
+          else await room.check(undefined, [this.#closing.signal])
         } finally {
           reached.folder.close()
         }

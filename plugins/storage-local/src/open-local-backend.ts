@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { mkdir, statfs } from 'node:fs/promises'
 import { NodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
 import { createKeyedLocks } from './changes/keyed-locks.ts'
+import { createRoom } from './changes/room.ts'
 import { type Disk, localDisk } from './disk/disk.ts'
 import { storageError, unlessMissing } from './disk/disk-errors.ts'
 import { openTrusted } from './folders/folder.ts'
@@ -82,12 +83,14 @@ async function backendAt(
   const canSync = await succeeds(disk.fsync(root.fd))
   const durable = canSync && !MEMORY_FILE_SYSTEMS.has((await statfs(root.at('.'))).type)
   let discarding: Promise<void> | null = null
+  const room = createRoom(disk, side, () => discarding)
   const store = {
     disk,
     root,
     side,
     locks: createKeyedLocks(),
     syncs: createFolderSync(disk, canSync),
+    room,
     hasLinks: await hasLinks(disk, side),
     discard(name: string) {
       const removing = (discarding ?? Promise.resolve())
@@ -98,7 +101,6 @@ async function backendAt(
         })
       discarding = removing
     },
-    discarding: () => discarding,
   }
   return new LocalBackend(store, { rootPath, durable, cacheBytes }, async () => {
     await discarding

@@ -4,9 +4,9 @@ import type { Store } from './changes/store.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 
-/** Throws when files can't be stored now: the root was replaced, is full, or can't be written. */
+/** Throws when files can't be stored now: the root was replaced, is as full as it may get, or can't be written. */
 export async function probe(
-  { disk, root, side }: Store,
+  { disk, root, side, room }: Store,
   rootPath: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -21,7 +21,5 @@ export async function probe(
   const name = side.freshName('probe')
   disk.closeSync(await disk.open(side.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600))
   await disk.unlink(side.at(name))
-  if ((await disk.available(side.at('.'))) === 0n) {
-    throw new NodekeepError('INSUFFICIENT_STORAGE', 'The disk is full. Remove what is not needed.')
-  }
+  await room.check(undefined, [signal])
 }

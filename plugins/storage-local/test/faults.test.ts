@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isNodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
@@ -59,7 +59,8 @@ t.test('a full disk refuses a file, keeps what was there, and works again with r
     t.strictSame(leftovers(root), [])
     t.ok(descriptors() <= open + 1, 'no descriptor stays open')
     await backend.write('/user/new', chunks(...large.slice(0, 16)))
-    writeFileSync(join(root, 'filler'), Buffer.alloc(MEBIBYTE - 64 * 1024))
+    await t.rejects(fill(backend), full)
+    writeFileSync(join(root, 'filler'), Buffer.alloc(freeBytes(root) - 64 * 1024))
     await t.rejects(fill(backend), full)
     await t.rejects(backend.probe(new AbortController().signal), full, 'the health check tells')
     await backend.remove('/user')
@@ -68,6 +69,65 @@ t.test('a full disk refuses a file, keeps what was there, and works again with r
     await backend.close()
   }
 })
+
+t.test('the last part of a disk is left free, however it is filled', async (t) => {
+  const root = smallFileSystem(t)
+  if (root === null) return void t.pass('a small file system can not be mounted here', { skip: true })
+  const backend = await openLocalBackend({ root })
+  const full = { code: 'INSUFFICIENT_STORAGE', message: /Remove what is not needed/ }
+  const spared = MEBIBYTE / 2
+  const large = Array.from({ length: 100 }, () => Buffer.alloc(60_000, 1))
+  try {
+    await t.rejects(backend.write('/large', chunks(...large)), full, 'a stream of unknown size')
+    const most = { size: 4 * MEBIBYTE - spared }
+    await t.rejects(backend.write('/large', chunks(...large), most), full, 'an announced size')
+    const many = Array.from({ length: 200 }, (_, index) => backend.write(`/${index}`, chunks(large[0] ?? '')))
+    const outcomes = await Promise.allSettled(many)
+    t.ok(outcomes.some(({ status }) => status === 'rejected') && freeBytes(root) >= spared, 'many at once')
+    await t.rejects(fill(backend), full, 'small files')
+    t.ok(freeBytes(root) >= spared, `${freeBytes(root)} bytes are left free`)
+    await t.rejects(fillWithFolders(backend), full, 'folders')
+    t.ok(freeBytes(root) >= spared - 4096)
+    await t.rejects(backend.probe(new AbortController().signal), full, 'the health check tells')
+    for await (const { name } of backend.list('/')) await backend.remove(`/${name}`)
+    await backend.write('/new', chunks('there is room again'))
+  } finally {
+    await backend.close()
+  }
+})
+
+t.test('the system is asked for the room of a disk once in a while only', async (t) => {
+  let asked = 0
+  const disk: Disk = {
+    ...localDisk,
+    space(path) {
+      asked += 1
+      return localDisk.space(path)
+    },
+  }
+  const { backend } = await opened(t, disk)
+  const begun = performance.now()
+  for (let index = 0; index < 200; index += 1) await backend.write(`/${index % 8}`, chunks('x'))
+  const most = (performance.now() - begun) / 100 + 1
+  t.ok(asked > 0 && asked <= most, `asked ${asked} times of at most ${most}`)
+})
+
+t.test('a file system that does not tell its room is used without a limit', async (t) => {
+  const disk: Disk = { ...localDisk, space: async () => ({ available: 0n, total: 0n }) }
+  const { root, backend } = await opened(t, disk)
+  await backend.write('/file', chunks('x'), { size: 1 })
+  t.strictSame(contentsOf(root), { '/file': 'x' })
+})
+
+/** Bytes that may still be stored on the file system of a folder. */
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+async function fillWithFolders(backend: StorageBackend): Promise<void> {
+  for (let index = 0; index < 100_000; index += 1) await backend.makeDirectory(`/filling/folder-${index}`)
+}
 
 async function fill(backend: StorageBackend): Promise<void> {
   for (let index = 0; ; index += 1) await backend.write(`/filling/${index}`, chunks(Buffer.alloc(4096)))

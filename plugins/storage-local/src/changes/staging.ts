@@ -21,9 +21,6 @@ const BATCH_CHUNKS = 1024
 /** Smaller chunks are left to the garbage collection, in bytes. */
 const WORTH_FREEING = 16 * 1024
 
-/** From this size on it pays to ask first whether the disk has room, in bytes. */
-const ASK_FIRST = 1024 * 1024
-
 export interface Incoming {
   readonly content: AsyncIterable<Uint8Array>
   /** Bytes that were announced. */
@@ -32,9 +29,6 @@ export interface Incoming {
   readonly freeChunks: boolean
   readonly signals: readonly AbortSignal[]
 }
-
-/** With less room than this, a write waits for removals under way to give back theirs. In bytes. */
-const SPARE = 256 * 1024 * 1024
 
 /** Up to this size a file is synced while others note what is about to happen with it, in bytes. */
 const SYNC_ASIDE = 64 * 1024
@@ -52,12 +46,12 @@ export interface StagedFile {
  * resolves; small ones may not be yet.
  */
 export async function stage(store: Store, incoming: Incoming): Promise<StagedFile> {
-  const { disk, side } = store
-  await makeRoom(store, incoming.size)
+  const { disk, side, room } = store
+  await room.check(incoming.size, incoming.signals)
   const name = side.freshName('write')
   const fd = await disk.open(side.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
   try {
-    await receive(disk, fd, incoming)
+    await receive(store, fd, incoming)
     disk.touchSync(fd, nextTime())
     const stats = disk.fstatSync(fd)
     if (stats.size > SYNC_ASIDE) await disk.fdatasync(fd)
@@ -77,20 +71,9 @@ async function finish(disk: Disk, fd: number, isSynced: boolean): Promise<void> 
   }
 }
 
-/** Waits for the room of what was just removed, if that may be needed. Refuses what can't fit. */
-async function makeRoom({ disk, side, discarding }: Store, size = 0): Promise<void> {
-  const removing = discarding()
-  if (removing !== null && (await disk.available(side.at('.'))) < Math.max(size, SPARE)) await removing
-  if (size < ASK_FIRST || (await disk.available(side.at('.'))) >= size) return
-  throw new NodekeepError(
-    'INSUFFICIENT_STORAGE',
-    `The disk has no room for ${size} bytes. Remove what is not needed.`,
-  )
-}
-
 /** Writes one batch while the next one arrives. */
 async function receive(
-  disk: Disk,
+  { disk, room }: Store,
   fd: number,
   { content, size, freeChunks, signals }: Incoming,
 ): Promise<void> {
@@ -100,13 +83,13 @@ async function receive(
   let writing: Promise<void> | null = null
   const early = createEarlySync(disk, fd)
   writers += 1
-  const write = async (chunks: readonly Uint8Array[], start: number) => {
-    early.written(await writeAll(disk, fd, chunks, start))
+  const write = async (chunks: readonly Uint8Array[], bytes: number, start: number) => {
+    early.written(await room.fill(bytes, signals, () => writeAll(disk, fd, chunks, start)))
     if (freeChunks) free(chunks)
   }
   const flush = async () => {
     await writing
-    writing = write(batch, written)
+    writing = write(batch, batched, written)
     // Its failure counts when it is waited for.
     writing.catch(() => {})
     written += batched

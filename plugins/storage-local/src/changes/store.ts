@@ -3,6 +3,7 @@ import type { FolderSync } from '../folders/folder-sync.ts'
 import type { Root } from '../folders/root.ts'
 import type { SideFolder } from '../folders/side-folder.ts'
 import type { KeyedLocks } from './keyed-locks.ts'
+import type { Room } from './room.ts'
 
 /** What the changes of one backend share. */
 export interface Store {
@@ -11,10 +12,9 @@ export interface Store {
   readonly side: SideFolder
   readonly locks: KeyedLocks
   readonly syncs: FolderSync
+  readonly room: Room
   /** Whether the file system knows hard links. */
   readonly hasLinks: boolean
   /** Begins to remove something from the side folder. */
   discard(name: string): void
-  /** Resolves when what was discarded is gone; null when nothing is left to remove. */
-  discarding(): Promise<void> | null
 }

@@ -1,5 +1,7 @@
 import { type ErrorCode, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 
+const FULL = 'The disk is full. Remove what is not needed, then try again.'
+
 /** Failures of the system, by the code that it gives them (errno, as Node names it). */
 const meanings: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ENOENT: ['NOT_FOUND', 'There is no such file or folder.'],
@@ -11,7 +13,7 @@ const meanings: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   EINVAL: ['CONFLICT', 'The disk does not allow this change.'],
   ENAMETOOLONG: ['VALIDATION_ERROR', 'The name is too long for the disk. Choose a shorter one.'],
   EILSEQ: ['VALIDATION_ERROR', 'The disk does not allow this name. Choose another one.'],
-  ENOSPC: ['INSUFFICIENT_STORAGE', 'The disk is full. Remove what is not needed, then try again.'],
+  ENOSPC: ['INSUFFICIENT_STORAGE', FULL],
   EDQUOT: ['INSUFFICIENT_STORAGE', "The disk quota of the node's account is used up."],
   EFBIG: ['INSUFFICIENT_STORAGE', 'The disk does not allow files of this size.'],
   EMLINK: ['INSUFFICIENT_STORAGE', 'The disk does not allow more entries in this folder.'],
@@ -68,6 +70,11 @@ export function errorCode(thrown: unknown): string | undefined {
 export function isDiskError(thrown: unknown, ...codes: string[]): boolean {
   const code = errorCode(thrown)
   return code !== undefined && codes.includes(code)
+}
+
+/** For a disk that is as full as it may get. */
+export function diskFull(): NodekeepError {
+  return new NodekeepError('INSUFFICIENT_STORAGE', FULL)
 }
 
 export function notFound(): NodekeepError {

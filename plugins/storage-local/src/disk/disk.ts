@@ -34,8 +34,15 @@ export interface Disk {
   names(path: string): AsyncIterable<readonly string[]>
   /** The same as the bytes they are, all at once: for names that are no text. */
   namesInBytes(path: string): Promise<readonly Buffer[]>
-  /** Bytes that may still be stored by the node. */
-  available(path: string): Promise<bigint>
+  space(path: string): Promise<DiskSpace>
+}
+
+/** The room of a file system, in bytes. */
+export interface DiskSpace {
+  /** What may still be stored by the node. */
+  readonly available: bigint
+  /** 0 where the file system doesn't tell. */
+  readonly total: bigint
 }
 
 /** Bytes for what has a name that is no valid UTF-8. */
@@ -85,9 +92,9 @@ export const localDisk: Disk = {
   rmdir,
   names: portions,
   namesInBytes: (path) => fs.promises.readdir(path, { encoding: 'buffer' }),
-  async available(path) {
-    const { bavail, bsize } = await fs.promises.statfs(path, { bigint: true })
-    return bavail * bsize
+  async space(path) {
+    const { bavail, blocks, bsize } = await fs.promises.statfs(path, { bigint: true })
+    return { available: bavail * bsize, total: blocks * bsize }
   },
 }
 
