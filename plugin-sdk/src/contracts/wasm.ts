@@ -83,13 +83,19 @@ export interface WasmRuntime {
     limits: WasmLimits,
     signal: AbortSignal,
   ): Promise<readonly WasmFunctionExport[]>
-  /** Calls an exported function with arguments that fit its type. */
+  /**
+   * Calls an exported function with arguments that fit its type.
+   *
+   * @param caller whose call it is, as a key that says nothing else. A runtime with fewer places than there are calls lets
+   * callers take turns.
+   */
   call?(
     module: WasmModule,
     name: string,
     args: readonly WasmNumber[],
     limits: WasmLimits,
     signal: AbortSignal,
+    caller?: string,
   ): Promise<readonly WasmNumber[]>
   /** Runs a WASI program. A program that exits with a code other than 0 is a result, not an error. */
   run?(

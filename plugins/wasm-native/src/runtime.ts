@@ -24,7 +24,8 @@ export class NativeRuntime implements WasmRuntime {
     limits: WasmLimits,
     signal: AbortSignal,
   ): Promise<readonly WasmFunctionExport[]> {
-    return this.#run<FunctionList>(module, { kind: 'list' }, limits, signal)
+    // What is listed is kept for all callers.
+    return this.#run<FunctionList>(module, { kind: 'list' }, limits, { signal, caller: '' })
   }
 
   call(
@@ -33,9 +34,11 @@ export class NativeRuntime implements WasmRuntime {
     args: readonly WasmNumber[],
     limits: WasmLimits,
     signal: AbortSignal,
+    caller = '',
   ): Promise<readonly WasmNumber[]> {
     if (args.some(isTooLong)) return Promise.reject(tooLong())
-    return this.#run<readonly WasmNumber[]>(module, { kind: 'call', name, args }, limits, signal)
+    const work: Work = { kind: 'call', name, args }
+    return this.#run<readonly WasmNumber[]>(module, work, limits, { signal, caller })
   }
 
   /** Ends every sandbox. Runs that have no answer yet fail. */
@@ -43,10 +46,16 @@ export class NativeRuntime implements WasmRuntime {
     await this.#pool.stop()
   }
 
-  #run<T>(module: WasmModule, work: Work, limits: WasmLimits, signal: AbortSignal): Promise<T> {
+  #run<T>(
+    module: WasmModule,
+    work: Work,
+    limits: WasmLimits,
+    { signal, caller }: { readonly signal: AbortSignal; readonly caller: string },
+  ): Promise<T> {
     if (signal.aborted) return Promise.reject(signal.reason)
     return new Promise<T>((resolve, reject) => {
-      const run = new Run(module, work, limits, { resolve: resolve as (value: unknown) => void, reject })
+      const settlers = { resolve: resolve as (value: unknown) => void, reject }
+      const run = new Run(module, work, limits, caller, settlers)
       const abort = () => this.#pool.abort(run, signal.reason)
       signal.addEventListener('abort', abort, { once: true })
       run.onSettled = () => signal.removeEventListener('abort', abort)

@@ -3,6 +3,7 @@ import { chooseSandbox } from './choose-sandbox.ts'
 import { endOverdue } from './end-overdue.ts'
 import { runtimeStopped, sandboxDied } from './failures.ts'
 import { Keeper } from './keeper.ts'
+import { inTurns, leavesOneToShare, longRunsOf, tooManyLongRuns, withOneMore } from './long-runs.ts'
 import { causeOfDeath, takeUnanswered } from './post-mortem.ts'
 import { yieldToOthers } from './process-figures.ts'
 import { neededSandbox } from './provision.ts'
@@ -23,8 +24,6 @@ export interface PoolSettings {
 
 /** A run that took so many milliseconds has no others behind it the next time. */
 const slowMs = 5
-/** Processes that are kept free of runs which are known to take long. */
-const kept = 2
 /** After so many sandboxes that could not be started, those who wait for one are refused. */
 const mostStarts = 3
 
@@ -93,8 +92,7 @@ export class Pool {
   /** @returns the sandbox that has it now; null when there is none for it */
   #place(run: Run): Sandbox | null {
     const alone = this.#mayTakeLong(run)
-    if (alone && (this.#exclusive() >= this.#settings.processes - kept || this.#shareable(run) < 2))
-      return null
+    if (alone && (this.#tooMany(run, 1) || !leavesOneToShare(this.#sandboxes, run))) return null
     const sandbox = chooseSandbox(this.#sandboxes, run, alone)
     if (sandbox === null) return null
     sandbox.exclusive = alone
@@ -104,31 +102,26 @@ export class Pool {
   }
 
   #mayTakeLong(run: Run): boolean {
-    return run.deaths > 0 || this.#slowModules.has(run.module.hash)
+    return run.deaths > 0 || run.putBack || this.#slowModules.has(run)
   }
 
-  /** How many sandboxes are there for runs that share one. The last one is never given to a run that may take long. */
-  #shareable({ limits }: Run): number {
-    let count = 0
-    for (const { ready, doomed, exclusive, memoryBytes } of this.#sandboxes) {
-      if (ready && !doomed && !exclusive && memoryBytes === limits.memoryBytes) count += 1
-    }
-    return count
-  }
-
-  #exclusive(): number {
-    let count = 0
-    for (const { busy, exclusive } of this.#sandboxes) if (busy && exclusive) count += 1
-    return count
+  /** Whether there are too many long runs, with so many more of the caller of this one. */
+  #tooMany({ caller }: Run, more: 0 | 1): boolean {
+    const running = longRunsOf(this.#sandboxes)
+    const counted = more === 0 ? running : withOneMore(running, caller)
+    return tooManyLongRuns(counted, caller, this.#settings.processes)
   }
 
   /** @param occasion the sandbox that there is news of */
   #drain(occasion: Sandbox | null = null): void {
     if (this.#line.length > 0) {
-      const { long = [], short = [] } = Object.groupBy(this.#line, (run) =>
+      const waiting = this.#line.filter(({ settled }) => !settled)
+      const { long = [], short = [] } = Object.groupBy(waiting, (run) =>
         this.#mayTakeLong(run) ? 'long' : 'short',
       )
-      this.#line = [...short, ...long].filter((run) => this.#place(run) === null)
+      const running = longRunsOf(this.#sandboxes)
+      const inOrder = [...inTurns(short, running), ...inTurns(long, running)]
+      this.#line = inOrder.filter((run) => this.#place(run) === null)
     }
     this.#provide(occasion)
   }
@@ -167,14 +160,20 @@ export class Pool {
     // Only who wants the module waits for its loading, and would have it loaded elsewhere.
     if (head.kind === 'load') return
     sandbox.exclusive = true
-    this.#slowModules.note(head.run.module.hash, true)
-    const behind = sandbox.steps.filter((step) => step !== head && !step.moved)
-    for (const step of behind) step.moved = true
-    this.#again(behind.map((step) => step.run))
+    this.#slowModules.note(head.run, true)
+    const moving = sandbox.steps.filter((step) => step !== head && !step.moved)
+    // Nothing of it can be seen from outside, so that it may begin anew when its turn comes.
+    if (!head.moved && this.#tooMany(head.run, 0)) {
+      head.run.putBack = true
+      moving.unshift(head)
+      sandbox.end()
+    }
+    for (const step of moving) step.moved = true
+    this.#again(moving.map((step) => step.run))
   }
 
   #answered(sandbox: Sandbox, step: Step, ms: number): void {
-    if (step.kind !== 'load') this.#slowModules.note(step.run.module.hash, ms > slowMs)
+    if (step.kind !== 'load') this.#slowModules.note(step.run, ms > slowMs)
     sandbox.weighed &&= ms <= slowMs
     if (sandbox.busy) return
     if (sandbox.yields) this.#hurry(sandbox)
@@ -194,7 +193,7 @@ export class Pool {
     this.#keeper.drop(sandbox.process.pid)
     const [head] = sandbox.steps
     const { exit } = sandbox.process
-    if (head !== undefined && !head.run.settled) {
+    if (head !== undefined && !head.moved && !head.run.settled) {
       const cause = causeOfDeath(sandbox, head.run.limits)
       if (cause !== null) endOverdue(sandbox, cause)
       else head.run.deaths += 1

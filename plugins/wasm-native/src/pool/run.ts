@@ -15,16 +15,21 @@ export class Run {
   readonly module: WasmModule
   readonly work: Work
   readonly limits: WasmLimits
+  /** Whose it is. */
+  readonly caller: string
+  /** Whether it was ended and put back, since it took long while too many others did. */
+  putBack = false
   /** How often the process died in which it ran, of something that is not its doing as far as one can tell. */
   deaths = 0
   settled = false
   onSettled: () => void = () => {}
   readonly #settlers: Settlers
 
-  constructor(module: WasmModule, work: Work, limits: WasmLimits, settlers: Settlers) {
+  constructor(module: WasmModule, work: Work, limits: WasmLimits, caller: string, settlers: Settlers) {
     this.module = module
     this.work = work
     this.limits = limits
+    this.caller = caller
     this.#settlers = settlers
   }
 

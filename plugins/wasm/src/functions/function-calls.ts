@@ -10,6 +10,8 @@ export interface FunctionCall {
   readonly name: string
   /** As they came in JSON. */
   readonly args: readonly unknown[]
+  /** Who calls. */
+  readonly caller: string
 }
 
 /** Calls exported functions of modules. */
@@ -25,13 +27,13 @@ export class FunctionCalls {
   }
 
   /** @returns the results as JSON */
-  async call(module: WasmModule, { name, args }: FunctionCall, signal: AbortSignal): Promise<string> {
+  async call(module: WasmModule, { name, args, caller }: FunctionCall, signal: AbortSignal): Promise<string> {
     const runtime = this.#runtimes.forFunctions()
     const list = this.#lists.known(module) ?? (await this.#lists.learn(module, runtime, signal))
     const found = list.named(name)
     const numbers = readArguments(found, args)
     signal.throwIfAborted()
-    return resultText(await runtime.call(module, name, numbers, this.#limits, signal))
+    return resultText(await runtime.call(module, name, numbers, this.#limits, signal, caller))
   }
 
   async list(module: WasmModule, signal: AbortSignal): Promise<FunctionList> {

@@ -18,7 +18,7 @@ export function executeRoutes(app: RoutesApp, parts: WasmRoutesParts): void {
     const user = callerOf(request)
     const signal = connectionSignal(request)
     const result = await queue.run(user.uuid, signal, async () =>
-      calls.call(await stored.find(user, filepath, signal), { name, args }, signal),
+      calls.call(await stored.find(user, filepath, signal), { name, args, caller: user.uuid }, signal),
     )
     return answer(reply, result)
   })
@@ -26,9 +26,10 @@ export function executeRoutes(app: RoutesApp, parts: WasmRoutesParts): void {
   const execute = { summary: 'Call a function of a module that comes along', body: executeBody, response }
   app.post('/execute', { ...uploads, schema: execute, config }, async (request, reply) => {
     const { wasmBytes, function: name, args = [] } = request.body
+    const { uuid: caller } = callerOf(request)
     const signal = connectionSignal(request)
-    const result = await queue.run(callerOf(request).uuid, signal, async () =>
-      calls.call(moduleFromBase64(wasmBytes, moduleBytes), { name, args }, signal),
+    const result = await queue.run(caller, signal, async () =>
+      calls.call(moduleFromBase64(wasmBytes, moduleBytes), { name, args, caller }, signal),
     )
     return answer(reply, result)
   })

@@ -1,0 +1,62 @@
+import type { Run } from './run.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/** Processes that are kept free of runs which take long. */
+const kept = 2
+
+/** How many sandboxes there are that runs have for themselves, since they take long or may do so. */
+export interface LongRuns {
+  readonly inAll: number
+  readonly byCaller: ReadonlyMap<string, number>
+}
+
+export function longRunsOf(sandboxes: Iterable<Sandbox>): LongRuns {
+  let inAll = 0
+  const byCaller = new Map<string, number>()
+  for (const { busy, exclusive, steps } of sandboxes) {
+    if (!busy || !exclusive) continue
+    inAll += 1
+    const caller = steps[0]?.run.caller
+    if (caller !== undefined) byCaller.set(caller, (byCaller.get(caller) ?? 0) + 1)
+  }
+  return { inAll, byCaller }
+}
+
+/**
+ * Whether so many long runs are too many: those of one caller leave room for another caller's, and all of them together
+ * leave processes for whoever is quick.
+ */
+export function tooManyLongRuns({ inAll, byCaller }: LongRuns, caller: string, processes: number): boolean {
+  const most = processes - kept
+  const mostOfOne = Math.max(1, Math.floor(most / 2))
+  return inAll > most || (byCaller.get(caller) ?? 0) > mostOfOne
+}
+
+/** The same with one more of a caller. */
+export function withOneMore({ inAll, byCaller }: LongRuns, caller: string): LongRuns {
+  return { inAll: inAll + 1, byCaller: new Map(byCaller).set(caller, (byCaller.get(caller) ?? 0) + 1) }
+}
+
+/**
+ * Puts runs into the order in which their callers take turns. Those who have fewer long runs already come first.
+ *
+ * @param runs in the order in which they came
+ */
+export function inTurns(runs: readonly Run[], { byCaller }: LongRuns): Run[] {
+  const turns = new Map(byCaller)
+  const ranked = runs.map((run) => {
+    const rank = turns.get(run.caller) ?? 0
+    turns.set(run.caller, rank + 1)
+    return { run, rank }
+  })
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ run }) => run)
+}
+
+/** Whether a run may have a sandbox for itself: the last one that is there for those that share is never given away. */
+export function leavesOneToShare(sandboxes: Iterable<Sandbox>, { limits }: Run): boolean {
+  let count = 0
+  for (const { ready, doomed, exclusive, memoryBytes } of sandboxes) {
+    if (ready && !doomed && !exclusive && memoryBytes === limits.memoryBytes) count += 1
+  }
+  return count > 1
+}
