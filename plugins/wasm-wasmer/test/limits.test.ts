@@ -49,6 +49,22 @@ t.test('memory is bounded by the megabyte', async (t) => {
   })
 })
 
+t.test('a limit beyond what a memory can have is fine', async (t) => {
+  t.equal((await wasmerStand(t).run(program('(nop)'), { memoryBytes: 65_536 * mebibyte })).exitCode, 0)
+})
+
+t.test('memories of 64 bits are refused, own and imported', async (t) => {
+  const stand = wasmerStand(t)
+  const memories = [
+    '(memory (export "memory") 1) (memory i64 1)',
+    '(import "env" "memory" (memory i64 1)) (export "memory" (memory 0))',
+  ]
+  for (const memory of memories) {
+    const attempt = stand.run(`(module ${memory} (func (export "_start")))`)
+    await t.rejects(attempt, { code: 'VALIDATION_ERROR', message: /64-bit addresses/ }, memory)
+  }
+})
+
 t.test('threads without end are stopped, and stay within the memory', async (t) => {
   const stand = wasmerStand(t)
   let most = 0
