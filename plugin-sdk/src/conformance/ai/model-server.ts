@@ -56,6 +56,6 @@ export interface ScriptedModelServer {
   received(): ReceivedChat | null
   /** How many chats have arrived so far, those that failed among them. */
   chats(): number
-  /** Chats whose connection is open now and whose answer has not ended. */
+  /** Chats whose connection is open now and whose answer has not been sent to its end. */
   openChats(): number
 }
