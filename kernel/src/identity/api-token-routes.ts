@@ -9,6 +9,7 @@ import { callerOf } from './account-routes.ts'
 import { issueApiToken } from './issue-session.ts'
 import type { LiveSessions } from './session-life.ts'
 import { apiTokenView, viewApiToken } from './session-view.ts'
+import { isTokenName, tokenNameRule } from './token-name.ts'
 import type { UserAdministration } from './user-administration.ts'
 
 const tags = ['account']
@@ -18,7 +19,7 @@ const tokensPerUser = 100
 
 const wish = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 100 }),
+    name: Type.String({ minLength: 1, maxLength: 100, description: tokenNameRule }),
     scopes: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 100 }),
     expiryDays: Type.Union([Type.Integer({ minimum: 1, maximum: 3650 }), Type.Null()], {
       default: 90,
@@ -68,6 +69,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
     async (request, reply) => {
       const { name, scopes, expiryDays } = request.body
       const { uuid, sessionId } = callerOf(request)
+      if (!isTokenName(name)) throw new NodekeepError('VALIDATION_ERROR', tokenNameRule)
       refuseUnknownScopes(scopes, knownScopes())
       const wish = { userUuid: uuid, name, scopes: [...new Set(scopes)], expiryDays }
       const { token, record } = await issueApiToken(sessions, wish)

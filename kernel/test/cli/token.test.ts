@@ -1,5 +1,6 @@
 import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
+import { issueApiToken } from '../../src/identity/issue-session.ts'
 import { loginNode, owner, wallet } from '../identity/fixtures/login-node.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
@@ -35,6 +36,17 @@ test('a token is made, listed and revoked beside the running node', async (t) =>
   t.ok(isRefusal(await folder.run('token', 'revoke', id)))
 })
 
+test('a name that was stored before does not reach the terminal as commands to it', async (t) => {
+  const folder = await commandFolder(t)
+  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
+  const { user } = await enter(owner)
+  const label = 'b\u001b]0;owned\u0007\r\nforged\u009b2J\u202e é'
+  await issueApiToken(node.sessions, { userUuid: user.uuid, name: label, scopes: ['ai'], expiryDays: 1 })
+  const { stdout } = await folder.run('token', 'list')
+  t.match(stdout, 'b\\u001b]0;owned\\u0007\\u000d\\u000aforged\\u009b2J\\u202e é')
+  t.match(stdout, /^[^\p{Cc}\p{Bidi_Control}]+\n$/u)
+})
+
 test('a token is made for another user, with another end or none', async (t) => {
   const folder = await commandFolder(t, { auth: { admission: 'open' } })
   const { node, enter } = await loginNode(t, { dataFolder: folder.data, plugins: [notes] })
@@ -65,6 +77,7 @@ test('what can not be is said in one line', async (t) => {
   for (const [args, reason] of [
     [['create', '-n', 'x', '-s', 'ai', '--user', ada], /"auth\.admission" .* does not admit it/],
     [['create', '-n', '', '-s', 'ai'], /A name has 1 to 100 characters/],
+    [['create', '-n', 'x\u001b[2J', '-s', 'ai'], /and no control characters/],
     [['create', '-n', 'x'], /required option '-s, --scope/],
   ] as const) {
     const { code, stdout, stderr } = await folder.run('token', ...args)

@@ -112,6 +112,10 @@ test('a wish that makes no sense is refused', async (t) => {
   for (const changes of [
     { name: '' },
     { name: 'x'.repeat(101) },
+    { name: 'x\u001b]0;owned\u0007' },
+    { name: 'x\r\ny' },
+    { name: 'x\u009b2J' },
+    { name: 'x\u202egpj' },
     { name: 7 },
     { name: undefined },
     { scopes: [] },

@@ -2,14 +2,15 @@ import { RouteTable } from '../../http/route-table.ts'
 import { describePlugin, type PluginDescription } from '../../plugins/describe-plugin.ts'
 import type { PluginListOptions } from '../commands/plugins.ts'
 import { inspect } from '../inspect.ts'
+import { printLines } from '../print-lines.ts'
 
 /** `nodekeep plugins list` */
 export async function listPlugins(options: PluginListOptions): Promise<void> {
   const { records } = await inspect(options)
   const plugins = records.map((record) => describePlugin(record, new RouteTable()))
-  if (options.json === true) process.stdout.write(`${JSON.stringify(plugins, null, 2)}\n`)
-  else if (plugins.length === 0) process.stdout.write('The configuration names no plugins.\n')
-  else process.stdout.write(`${plugins.map(describe).join('\n\n')}\n`)
+  if (options.json === true) printLines(JSON.stringify(plugins, null, 2).split('\n'))
+  else if (plugins.length === 0) printLines(['The configuration names no plugins.'])
+  else printLines(plugins.map(describe).join('\n\n').split('\n'))
 }
 
 function describe(plugin: PluginDescription): string {

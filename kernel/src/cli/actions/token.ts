@@ -1,6 +1,7 @@
 import { issueApiToken } from '../../identity/issue-session.ts'
 import type { TokenOptions, TokenWishOptions } from '../commands/token.ts'
 import { withIdentity } from '../identity-access.ts'
+import { printLines } from '../print-lines.ts'
 
 /** `nodekeep token create` */
 export async function createToken({ name, scope, days, ...options }: TokenWishOptions): Promise<void> {
@@ -28,7 +29,7 @@ export async function listTokens(options: TokenOptions): Promise<void> {
     const lines = tokens.map(({ id, label, scopes, expiresAt }) =>
       [id, label, scopes?.join(','), expiresAt?.toISOString() ?? 'never expires'].join('  '),
     )
-    process.stdout.write(lines.length === 0 ? 'There are no API tokens.\n' : `${lines.join('\n')}\n`)
+    printLines(lines.length === 0 ? ['There are no API tokens.'] : lines)
   })
 }
 

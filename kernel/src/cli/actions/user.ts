@@ -4,6 +4,7 @@ import { parseWallet } from '../../identity/wallet-address.ts'
 import type { UserChange, UserListOptions, WalletOptions } from '../commands/user.ts'
 import type { ConfigurationOptions } from '../configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../identity-access.ts'
+import { printLines } from '../print-lines.ts'
 
 type Apply = (identity: IdentityAccess, user: UserAccount, value: string) => Promise<UserAccount>
 
@@ -36,11 +37,8 @@ export async function listUsers(options: UserListOptions): Promise<void> {
   await withIdentity(options, async ({ accounts }) => {
     const users: UserAccount[] = []
     for await (const user of accounts.list()) users.push(user)
-    if (options.json === true) process.stdout.write(`${JSON.stringify(users, null, 2)}\n`)
-    else
-      process.stdout.write(
-        users.length === 0 ? 'There are no users yet.\n' : `${users.map(describe).join('\n')}\n`,
-      )
+    if (options.json === true) printLines(JSON.stringify(users, null, 2).split('\n'))
+    else printLines(users.length === 0 ? ['There are no users yet.'] : users.map(describe))
   })
 }
 

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
+import { isTokenName, tokenNameRule } from '../../identity/token-name.ts'
 import { type ConfigurationOptions, parseDays, withConfigurationOptions } from '../configuration-options.ts'
 
 /** The options of `nodekeep token …`. */
@@ -46,8 +47,8 @@ export function tokenCommand(): Command {
 }
 
 function parseName(text: string): string {
-  if (text.length >= 1 && text.length <= 100) return text
-  throw new InvalidArgumentError('A name has 1 to 100 characters.')
+  if (isTokenName(text)) return text
+  throw new InvalidArgumentError(tokenNameRule)
 }
 
 function parseDaysOrNever(text: string): number | 'never' {
