@@ -14,12 +14,13 @@ const dayMs = 24 * 60 * 60 * 1000
 export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
   const { accounts, sessions, administration, routeTable, signIn, nodeAddress, configuration } = cradle
   const { server, session, auth } = configuration.kernel
-  whoamiRoute(app)
+  const cookies = createSessionCookies(server.publicUrl, session.expiryDays)
+  whoamiRoute(app, cookies)
   signInRoutes(app, {
     signIn,
     administration,
     address: nodeAddress,
-    cookies: createSessionCookies(server.publicUrl, session.expiryDays),
+    cookies,
     signInsPerMinute: auth.signInsPerMinute,
   })
   const liveSessions = createLiveSessions(sessions, session.idleDays * dayMs)

@@ -111,6 +111,34 @@ test('who tries tokens is slowed down, and a right one is let in all the same', 
   t.equal((await fetch('/whoami')).status, 200, 'nor is anybody without a token concerned')
 })
 
+test('a cookie whose session has ended keeps nobody from signing in again', async (t) => {
+  const { enter, as, fetch } = await loginNode(t)
+  const { sessionToken } = await enter(ada)
+  const headers = { cookie: `session=${sessionToken}` }
+  t.equal((await fetch('/whoami', { headers })).headers.get('set-cookie'), null)
+  t.equal((await as(sessionToken, '/auth/logout', { method: 'POST' })).status, 200)
+  const statuses = new Set<number>()
+  for (let n = 0; n < 70; n += 1) {
+    const response = await fetch('/whoami', { headers })
+    t.strictSame(await response.json(), { user: { authenticated: false } })
+    t.match(response.headers.get('set-cookie'), /^session=;.*Path=\/.*Expires=Thu, 01 Jan 1970/)
+    statuses.add(response.status)
+  }
+  t.equal((await fetch('/health', { headers })).status, 200)
+  const body = JSON.stringify({ uuid: 'x', address: ada, token: ada })
+  const json = { ...headers, 'content-type': 'application/json' }
+  t.equal((await fetch('/auth/test', { method: 'POST', headers: json, body })).status, 200)
+  t.same([...statuses], [200])
+
+  const guesses = []
+  for (let n = 0; n < 61; n += 1) guesses.push((await fetch(protectedPath, { headers })).status)
+  t.same(
+    guesses,
+    [...Array.from({ length: 60 }, () => 401), 429],
+    'where a session is asked for it is limited',
+  )
+})
+
 test('the cookie of another program on the same host is no wrong token', async (t) => {
   const { fetch } = await loginNode(t)
   const statuses = new Set<number>()
