@@ -25,6 +25,7 @@ export const longestPath = 4096
  */
 export function userPath(path: string, what = 'The path'): UserPath {
   if (path === root) return root
+  if (typeof path !== 'string') throw new NodekeepError('VALIDATION_ERROR', `${what} must be text.`)
   // Longer ones are not worth normalising: that takes the square of their length in the worst case.
   if (path.length > longestPath) throw tooLong(what)
   const normal = path.normalize('NFC')
