@@ -26,12 +26,21 @@ function watchHealth(node: TestNode) {
   }
 }
 
+/** The module with a custom section that makes it one which nobody knows yet. */
+function unlike(module: Uint8Array, number: number): Uint8Array {
+  const [custom, size, lengthOfName] = [0, 2, 0]
+  return Buffer.concat([module, Buffer.from([custom, size, lengthOfName, number])])
+}
+
 t.test('200 calls at once, of which a quarter are hostile and come from other users', async (t) => {
   const node = await createNativeNode(t, { timeoutMs: 200, memoryMB: 16 })
   const people = await Promise.all(Array.from({ length: 3 }, () => node.signIn()))
   const others = await Promise.all(Array.from({ length: 2 }, () => node.signIn()))
   for (const person of people) await store(person, '/a.wasm', await wat(arithmetic))
-  for (const other of others) await store(other, '/h.wasm', await wat(hostile))
+  const module = await wat(hostile)
+  for (const other of others) {
+    for (let index = 0; index < 25; index += 1) await store(other, `/h-${index}.wasm`, unlike(module, index))
+  }
   for (const person of people) await callFile(person, '/a.wasm', 'add', [1, 2])
 
   const health = watchHealth(node)
@@ -39,7 +48,7 @@ t.test('200 calls at once, of which a quarter are hostile and come from other us
   const attacks = others.flatMap((other) =>
     Array.from({ length: 25 }, async (_, index) => {
       const name = ['loop', 'grow', 'deep', 'trap', 'grow', 'trap', 'deep'][index % 7] as string
-      const heard = await callFile(other, '/h.wasm', name)
+      const heard = await callFile(other, `/h-${index}.wasm`, name)
       attacked += 1
       t.match(heard, { status: 422, body: { code: 'UNPROCESSABLE' } }, name)
     }),
