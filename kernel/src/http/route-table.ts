@@ -73,6 +73,11 @@ export class RouteTable {
     return [...this.#mounts.values()].flatMap((mount) => mount.routes)
   }
 
+  /** The routes of each plugin and of the kernel. */
+  get routesByOwner(): ReadonlyMap<string, readonly MountedRoute[]> {
+    return new Map([...this.#mounts].map(([owner, { routes }]) => [owner, routes]))
+  }
+
   routesOf(owner: string): readonly MountedRoute[] {
     return this.#mounts.get(owner)?.routes ?? []
   }

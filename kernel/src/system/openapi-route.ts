@@ -16,7 +16,12 @@ export function openApiRoute(app: RoutesApp, table: RouteTable, version: string)
     },
     async (_request, reply) => {
       if (latest?.tableVersion !== table.version) {
-        latest = { tableVersion: table.version, document: createOpenApiDocument(table.routes, version) }
+        const document = createOpenApiDocument(table.routesByOwner, version, app.log)
+        const made = { tableVersion: table.version, document }
+        latest = made
+        document.catch(() => {
+          if (latest === made) latest = null
+        })
       }
       return reply
         .type('application/json; charset=utf-8')

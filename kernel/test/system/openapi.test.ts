@@ -40,7 +40,7 @@ interface Operation {
   readonly security?: unknown
   readonly responses: Record<string, unknown>
   readonly parameters?: { readonly name: string; readonly required: boolean }[]
-  readonly requestBody?: unknown
+  readonly requestBody?: { readonly content: Record<string, { readonly schema: { readonly $ref: string } }> }
 }
 
 interface Document extends Record<string, unknown> {
@@ -70,7 +70,7 @@ test('the document is valid OpenAPI 3.1 and has the routes of all plugins', asyn
   for (const path of ['/notes/live', '/notes/secret'])
     t.notOk(path in paths, `${path} can't or won't be described`)
   t.same(Object.keys(paths['/notes'] ?? {}), ['get'], 'methods that OpenAPI does not know are left out')
-  t.same(components.schemas.Note, { type: 'object', properties: { text: { type: 'string' } } })
+  t.same(components.schemas['notes.Note'], { type: 'object', properties: { text: { type: 'string' } } })
   const post = paths['/notes/{id}']?.post
   t.match(
     post?.parameters?.map(({ name }) => name),
@@ -78,7 +78,7 @@ test('the document is valid OpenAPI 3.1 and has the routes of all plugins', asyn
   )
   t.equal(post?.parameters?.[0]?.required, false, 'what has a default may be left out')
   t.match(post?.requestBody, {
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Note' } } },
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/notes.Note' } } },
   })
   t.match(post?.responses[201], { description: 'The note' })
 })
@@ -110,6 +110,85 @@ test('it follows the plugins that are there', async (t) => {
   t.equal(await has(), false)
   await owner.fetch('/api/system/plugins/notes/enable', { method: 'POST' })
   t.equal(await has(), true)
+})
+
+function naming(id: string, $id: string, type: string) {
+  return definePlugin({
+    id,
+    setup({ routes }) {
+      routes((app) => {
+        app.addSchema({ $id, type })
+        app.post(`/${id}`, { schema: { body: { $ref: `${$id}#` } } }, async () => ({}))
+      })
+    },
+  })
+}
+
+test('schemas that several plugins name alike are kept apart, and none takes the name of the node', async (t) => {
+  const scoped = definePlugin({
+    id: 'scoped',
+    setup({ routes }) {
+      routes((app) => {
+        for (const type of ['string', 'number']) {
+          app.register(async (inner) => {
+            inner.addSchema({ $id: 'http://example.com/note', type })
+            inner.post(
+              `/${type}`,
+              { schema: { body: { $ref: 'http://example.com/note#' } } },
+              async () => ({}),
+            )
+          })
+        }
+      })
+    },
+  })
+  const plugins = [naming('one', 'Error', 'string'), naming('two', 'Error', 'number'), scoped]
+  const node = await createTestNode({ plugins })
+  t.teardown(() => node.stop())
+  const document = await read(await node.signIn())
+  const { valid, errors } = await new Validator().validate(structuredClone(document))
+  t.ok(valid, JSON.stringify(errors))
+  const { schemas } = document.components
+  t.match(schemas.Error, { type: 'object', required: ['error', 'message', 'code'] })
+  const bodyOf = (path: string) => {
+    const body = document.paths[path]?.post?.requestBody?.content['application/json']
+    const $ref = body?.schema.$ref ?? ''
+    return schemas[$ref.replace('#/components/schemas/', '')]
+  }
+  t.same(bodyOf('/one'), { type: 'string' })
+  t.same(bodyOf('/two'), { type: 'number' })
+  t.same(bodyOf('/string'), { type: 'string' })
+  t.same(bodyOf('/number'), { type: 'number' })
+})
+
+test('a route that can not be described is left out, and the others stay', async (t) => {
+  const odd = definePlugin({
+    id: 'odd',
+    setup({ routes }) {
+      routes((app) => {
+        app.addSchema({ $id: 'Note', type: 'string' })
+        const body = { $ref: 'Note#' }
+        app.get('/odd/tags', { schema: { tags: 'x' } as never }, async () => '')
+        app.post('/odd/consumes', { schema: { body, consumes: 5 } as never }, async () => '')
+        app.post('/odd/big', { schema: { body, 'x-size': 1n } as never }, async () => '')
+        app.post('/odd/fine', { schema: { body } }, async () => '')
+      })
+    },
+  })
+  const node = await createTestNode({ plugins: [odd] })
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const document = await read(user)
+  const { valid, errors } = await new Validator().validate(structuredClone(document))
+  t.ok(valid, JSON.stringify(errors))
+  const paths = Object.keys(document.paths)
+  t.same(
+    paths.filter((path) => path.startsWith('/odd')),
+    ['/odd/fine'],
+  )
+  t.ok(paths.includes('/whoami'))
+  t.ok('odd.Note' in document.components.schemas)
+  t.equal((await user.fetch('/odd/tags')).status, 200, 'it answers nevertheless')
 })
 
 test('it is for those who are signed in', async (t) => {
