@@ -42,7 +42,7 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
   #reject: ((error: unknown) => void) | undefined
   #pieces = 0
   #isAsked = false
-  #refused = false
+  #refused = true
   #usage: Usage | null = null
   #bytes = 0
   #failure: { readonly error: unknown } | undefined
@@ -66,7 +66,7 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
 
   /** Whether the provider was not asked, or failed before its first piece: then it did nothing that anybody would pay for. */
   get refused(): boolean {
-    return this.#refused || this.#source === undefined
+    return this.#refused
   }
 
   /**
@@ -122,6 +122,7 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
 
   #open(provider: AiProvider, request: ChatRequest): void {
     const abort = new AbortController()
+    this.#refused = false
     this.#limit(this.#limits.firstMs, 'did not begin to reply in time')
     try {
       this.#source = new ReplySource(provider.chat(request, abort.signal), abort)
