@@ -93,8 +93,9 @@ t.test('a provider that does not answer is given up, and asked again', async (t)
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   while ((await models(ada)).silent?.[0] !== 'at last') t.ok(silent.asked <= 3)
+  // On a busy machine what it told may be old before it is seen, so that it is asked once more.
   t.strictSame(
-    signals.map(({ aborted }) => aborted),
+    signals.slice(0, 3).map(({ aborted }) => aborted),
     [true, true, false],
   )
 })
