@@ -70,6 +70,9 @@ test('memories and tables of all forms count', async (t) => {
     '(memory 8 8) (memory 8 8)',
     '(memory 1 16 shared)',
     '(table 30000 funcref)',
+    '(memory 15) (table 100 100 funcref)',
+    '(memory 15) (table 1 funcref) (table 1 externref)',
+    '(memory 1) (table 20 20 funcref) (table 1024 externref)',
   ]
   const tooLarge = [
     '(memory 17)',
@@ -80,6 +83,9 @@ test('memories and tables of all forms count', async (t) => {
     '(table 40000 funcref)',
     '(memory 16) (table 1 externref)',
     '(table 20000 funcref) (table 20000 externref)',
+    '(table 20000 funcref) (table 1 externref)',
+    '(memory 14) (table 4000 funcref) (table 1 externref)',
+    '(memory 1 8) (memory 1 8) (table 1 1 externref)',
   ]
   for (const what of fits) {
     t.strictSame(await stand.call(`(module ${what} (func (export "f")))`, 'f', [], { memoryBytes }), [], what)
@@ -87,5 +93,47 @@ test('memories and tables of all forms count', async (t) => {
   for (const what of tooLarge) {
     const attempt = stand.call(`(module ${what} (func (export "f")))`, 'f', [], { memoryBytes })
     await t.rejects(attempt, { code: 'UNPROCESSABLE', message: /exceeds the memory limit/ }, what)
+  }
+})
+
+test('whatever grows, memories and tables stay within the limit together', async (t) => {
+  const stand = nativeStand(t)
+  const memoryBytes = 2 ** 20
+  const grown = async (fields: string, memories: number, tables: readonly string[]) => {
+    const grow = [
+      ...Array.from({ length: memories }, (_, index) => [
+        `memory.grow ${index} (i32.const 1)`,
+        `memory.size ${index}`,
+      ]),
+      ...tables.map((type, index) => [
+        `table.grow ${index} (ref.null ${type}) (i32.const 1)`,
+        `table.size ${index}`,
+      ]),
+    ]
+    const loops = grow.map(([step]) => `(loop (br_if 0 (i32.ne (i32.const -1) (${step}))))`).join(' ')
+    const sizes = grow.map(([, size]) => `(${size})`).join(' ')
+    const results = 'i32 '.repeat(grow.length)
+    const text = `(module ${fields} (func (export "f") (result ${results}) ${loops} ${sizes}))`
+    return (await stand.call(text, 'f', [], { memoryBytes })).map(Number)
+  }
+  const page = 65_536
+  const elements = (bytes: number) => bytes / 32
+  const cases: [fields: string, memories: number, tables: string[], most: number[]][] = [
+    ['(memory 1)', 1, [], [16]],
+    ['(memory 1) (table 10 10 funcref)', 1, ['func'], [15, 10]],
+    ['(memory 1) (table 10 funcref)', 1, ['func'], [14, elements(2 * page)]],
+    ['(memory 1 4) (table 10 funcref)', 1, ['func'], [4, elements(12 * page)]],
+    ['(memory 1) (table 1 9999999 funcref) (table 1 externref)', 1, ['func', 'extern'], [14, 2048, 2048]],
+    ['(memory 1 4) (memory 1 4) (table 1 externref)', 2, ['extern'], [4, 4, elements(8 * page)]],
+    [
+      '(table 1 funcref) (table 1 externref)',
+      0,
+      ['func', 'extern'],
+      [elements(8 * page), elements(8 * page)],
+    ],
+    ['(memory 16)', 1, [], [16]],
+  ]
+  for (const [fields, memories, tables, most] of cases) {
+    t.strictSame(await grown(fields, memories, tables), most, fields)
   }
 })

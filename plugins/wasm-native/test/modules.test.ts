@@ -41,6 +41,24 @@ test('a module that is no good is not asked for again and again', async (t) => {
   t.equal(module.asked(), 1)
 })
 
+test('what a module with imports exports is listed, and a program says where it can be run', async (t) => {
+  const stand = nativeStand(t)
+  const program = `(module
+    (import "env" "print" (func))
+    (import "wasi_snapshot_preview1" "proc_exit" (func (param i32)))
+    (import "env" "memory" (memory 1))
+    (func (export "_start")) (func (export "f") (param i64)))`
+  t.strictSame(await stand.exports(program), [
+    { name: '_start', parameters: [], results: [] },
+    { name: 'f', parameters: ['i64'], results: [] },
+  ])
+  const message =
+    'The module imports the function "env.print". Programs for WASI are run by POST /api/wasm/run.'
+  await t.rejects(stand.call(program, '_start'), { code: 'VALIDATION_ERROR', message })
+  const long = `(module (import "${'m'.repeat(5000)}" "f" (func)) (func (export "f")))`
+  await t.rejects(stand.call(long, 'f'), { message: /"m{100}….f". There are no imports but/ })
+})
+
 test('runs with other memory limits have sandboxes of their own', async (t) => {
   const stand = nativeStand(t, { processes: 3 })
   const grow = `(module (memory 1) (func (export "f") (result i32)

@@ -1,6 +1,8 @@
 import type { WasmNumber } from '@nodekeep/plugin-sdk'
 import { Aborted, abortImport } from './abort-import.ts'
 import { fitArguments } from './arguments.ts'
+import { boundMemory } from './bound-memory.ts'
+import { checkImports } from './check-imports.ts'
 import type { LoadedModule } from './loaded-module.ts'
 import { Refusal } from './refusal.ts'
 import { Exception, type Exports, Instance, RuntimeError } from './web-assembly.ts'
@@ -13,16 +15,18 @@ type WasmFunction = (...args: readonly WasmNumber[]) => unknown
  * @throws Refusal
  */
 export function callFunction(
-  { module, shape }: LoadedModule,
+  { module, shape, bounds }: LoadedModule,
   name: string,
   args: readonly WasmNumber[],
 ): readonly WasmNumber[] {
+  checkImports(shape)
   const type = shape.functions.get(name)
   if (type === undefined) throw new Refusal('NOT_FOUND', 'The module exports no function of this name.')
   if (type === null) {
     throw new Refusal('VALIDATION_ERROR', 'The function takes or gives other values than numbers.')
   }
   const fitting = fitArguments(type, args)
+  boundMemory(bounds)
   try {
     let exports: Exports = {}
     const instance = new Instance(

@@ -1,5 +1,6 @@
 import type { FunctionList } from '../protocol/messages.ts'
-import { checkMemoryDemand } from './memory-demand.ts'
+import { boundMemory } from './bound-memory.ts'
+import { type MemoryBounds, memoryBounds } from './memory-demand.ts'
 import { type ModuleShape, readModuleShape } from './module-shape.ts'
 import { Refusal } from './refusal.ts'
 import { type CompiledModule, CompileError, Module } from './web-assembly.ts'
@@ -8,23 +9,24 @@ import { type CompiledModule, CompileError, Module } from './web-assembly.ts'
 export interface LoadedModule {
   readonly module: CompiledModule
   readonly shape: ModuleShape
+  readonly bounds: MemoryBounds
 }
 
 /**
  * Compiles a module.
  *
- * @throws Refusal when it is none, wants too much memory, or something that it can't have
+ * @throws Refusal when it is none, wants too much memory, or is in a form that is unknown
  */
 export function loadModule(bytes: Buffer, memoryBytes: number): LoadedModule {
   const shape = shapeOf(bytes)
   // First, for what V8 has to say of a memory that is too large sounds as if the module were no good.
-  if (shape !== null) checkMemoryDemand(shape, memoryBytes)
+  const bounds = shape === null ? null : memoryBounds(shape, memoryBytes)
+  if (bounds !== null) boundMemory(bounds)
   const module = compile(bytes)
-  if (shape === null) {
+  if (shape === null || bounds === null) {
     throw new Refusal('VALIDATION_ERROR', 'The module uses a form of the binary format that is unknown here.')
   }
-  checkImports(shape)
-  return { module, shape }
+  return { module, shape, bounds }
 }
 
 /**
@@ -66,15 +68,4 @@ function compile(bytes: Buffer): CompiledModule {
       bytes.length === 0 ? 'it is empty' : error.message.replace(/^WebAssembly\.Module\(\): /, '')
     throw new Refusal('VALIDATION_ERROR', `The module is not valid WebAssembly: ${reason}.`)
   }
-}
-
-function checkImports({ imports }: ModuleShape): void {
-  const unknown = imports.find(
-    ({ module, name, kind }) => module !== 'env' || name !== 'abort' || kind !== 'function',
-  )
-  if (unknown === undefined) return
-  throw new Refusal(
-    'VALIDATION_ERROR',
-    `The module imports the ${unknown.kind} "${unknown.module}.${unknown.name}". There are no imports but AssemblyScript's function "env.abort".`,
-  )
 }

@@ -6,7 +6,6 @@ import { readSync, writeSync } from 'node:fs'
 import { FrameSplitter } from '../protocol/frame-splitter.ts'
 import { FrameWriter } from '../protocol/frame-writer.ts'
 import { Answer, largestRequest, Request } from '../protocol/messages.ts'
-import { boundModules } from './memory-demand.ts'
 import { MemoryReturn } from './memory-return.ts'
 import { Steps } from './steps.ts'
 
@@ -16,9 +15,7 @@ const output = 1
 // A signal for the whole group, such as Ctrl+C, is the node's to answer: it ends its sandboxes when it ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
-const memoryBytes = Number(process.argv[2])
-boundModules(memoryBytes)
-const steps = new Steps(memoryBytes)
+const steps = new Steps(Number(process.argv[2]))
 const memory = new MemoryReturn()
 let forgotten = false
 const answers = new FrameWriter()
