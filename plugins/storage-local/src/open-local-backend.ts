@@ -65,7 +65,6 @@ async function openAt(disk: Disk, root: Root, options: LocalBackendOptions): Pro
   openRoots.add(key)
   try {
     const side = await openSideFolder(disk, root)
-    await sweep(disk, root, side)
     return await backendAt(disk, root, side, options, () => openRoots.delete(key))
   } catch (error) {
     openRoots.delete(key)
@@ -102,6 +101,7 @@ async function backendAt(
       discarding = removing
     },
   }
+  await sweep(store)
   return new LocalBackend(store, { rootPath, durable, cacheBytes }, async () => {
     await discarding
     side.close()

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Disk, localDisk } from '../src/disk/disk.ts'
@@ -16,10 +16,61 @@ t.test('what an ended process left behind is swept away at the start', async (t)
   writeFileSync(join(side, 'removed-1', 'a', 'b', 'file'), 'x')
   symlinkSync(join(root, 'user'), join(side, 'removed-1', 'link'))
   symlinkSync(join(root, 'user'), join(side, 'link'))
-  const backend = await openLocalBackend({ root })
-  t.teardown(() => backend.close())
+  await (await openLocalBackend({ root })).close()
   t.strictSame(leftovers(root), [])
   t.strictSame(contentsOf(root), { '/user': null, '/user/file': 'kept' })
+})
+
+/** A disk whose removals of what was left wait until they are let go. */
+function slowRemovals() {
+  const { promise: allowed, resolve: allow } = Promise.withResolvers<void>()
+  const disk: Disk = {
+    ...localDisk,
+    async unlink(path) {
+      if (/(removed|snapshot|intent)-/.test(String(path))) await allowed
+      await localDisk.unlink(path)
+    },
+  }
+  return { disk, allow }
+}
+
+t.test('the start does not wait for the removal of what was left', async (t) => {
+  const root = temporaryFolder(t)
+  const side = join(root, '.nodekeep')
+  for (const name of ['removed-1', 'snapshot-2', 'intent-3']) mkdirSync(join(side, name), { recursive: true })
+  const { disk, allow } = slowRemovals()
+  const backend = await openLocalBackend({ root, disk })
+  t.not(leftovers(root).length, 0, 'nothing is removed yet')
+  await backend.write('/user/file', chunks('while it goes on'))
+  t.strictSame(await Array.fromAsync(backend.list('/'), ({ name }) => name), ['user'])
+  allow()
+  await backend.close()
+  t.strictSame(leftovers(root), [])
+  t.strictSame(contentsOf(root), { '/user': null, '/user/file': 'while it goes on' })
+})
+
+t.test('what was undone at a start is not undone again at the next one', async (t) => {
+  const root = temporaryFolder(t)
+  const side = join(root, '.nodekeep')
+  mkdirSync(join(side, 'intent-1'), { recursive: true })
+  mkdirSync(join(side, 'intent-2', 'old'), { recursive: true })
+  mkdirSync(join(root, 'taken'))
+  const make = { kind: 'make', names: [], missing: ['folder'] }
+  writeFileSync(join(side, 'intent-1', 'intent.json'), JSON.stringify(make))
+  const replace = { kind: 'replace', names: ['taken'] }
+  writeFileSync(join(side, 'intent-2', 'intent.json'), JSON.stringify(replace))
+  writeFileSync(join(side, 'intent-2', 'old', 'file'), 'old')
+  const { disk, allow } = slowRemovals()
+  const dying = await openLocalBackend({ root, disk })
+  await dying.makeDirectory('/folder')
+  rmSync(join(root, 'taken'), { recursive: true })
+  // What the process would leave if it ended here.
+  const left = join(temporaryFolder(t), 'left')
+  cpSync(root, left, { recursive: true })
+  await (await openLocalBackend({ root: left })).close()
+  t.strictSame(contentsOf(left), { '/folder': null })
+  allow()
+  await dying.close()
 })
 
 t.test('a folder that was being replaced comes back, unless its place is taken', async (t) => {
@@ -104,7 +155,6 @@ t.test('what has a name that is no text is removed with its folder, also at the 
     writeFileSync(join(folder, '\uFFFD'), 'x')
   }
   const backend = await openLocalBackend({ root })
-  t.strictSame(leftovers(root), [])
   await backend.remove('/user/folder')
   await backend.close()
   t.strictSame(leftovers(root), [])
@@ -125,7 +175,6 @@ t.test('the depth of a tree does not count in its removal', async (t) => {
     return fd
   }
   const backend = await openLocalBackend({ root, disk: { ...localDisk, open: opening } })
-  t.strictSame(leftovers(root), [])
   await backend.remove('/user/tree')
   await backend.close()
   t.strictSame(leftovers(root), [])

@@ -15,6 +15,6 @@ export interface Store {
   readonly room: Room
   /** Whether the file system knows hard links. */
   readonly hasLinks: boolean
-  /** Begins to remove something from the side folder. */
+  /** Begins to remove something from the side folder, after what was discarded before. */
   discard(name: string): void
 }

@@ -26,12 +26,19 @@ export async function intending(
   const name = side.freshName('intent')
   await disk.mkdir(side.at(name))
   const folder = await openChild(disk, side, name)
+  const settle = async () => {
+    await disk.unlink(folder.at(WORDS))
+    await syncs.sync(folder)
+  }
   try {
     await writeDurably(disk, folder.at(WORDS), Buffer.from(JSON.stringify(intent)))
     await Promise.all([syncs.sync(folder), syncs.sync(side)])
-    await steps(folder)
-    await disk.unlink(folder.at(WORDS))
-    await syncs.sync(folder)
+    await steps(folder).catch(async (error: unknown) => {
+      // They have undone what they did. The folder may wait for its removal while the tree goes on.
+      await settle().catch(() => {})
+      throw error
+    })
+    await settle()
   } finally {
     folder.close()
     discard(name)
