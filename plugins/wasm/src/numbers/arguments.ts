@@ -4,6 +4,7 @@ import {
   type WasmNumber,
   type WasmValueType,
 } from '@nodekeep/plugin-sdk'
+import { shortened } from '../shortened.ts'
 import { integerArgument } from './integer-argument.ts'
 
 const floatNames = new Map([
@@ -40,10 +41,7 @@ export function readArguments(
 const readers: Readonly<Record<WasmValueType, (value: unknown) => WasmNumber | string>> = {
   i32: (value) => integerArgument(value, 'i32'),
   i64: (value) => integerArgument(value, 'i64'),
-  f32: (value) => {
-    const number = floatArgument(value)
-    return typeof number === 'number' ? Math.fround(number) : number
-  },
+  f32: singleArgument,
   f64: floatArgument,
 }
 
@@ -54,9 +52,13 @@ function floatArgument(value: unknown): number | string {
   return named ?? 'a number that a double can hold, "NaN", "Infinity" or "-Infinity"'
 }
 
-/** A name for a message: names of exports may be as long as a module. */
-function shortened(name: string): string {
-  return name.length <= 100 ? name : `${name.slice(0, 100)}…`
+/** Rounding takes digits. What it would make an infinity is no number of this type at all. */
+function singleArgument(value: unknown): number | string {
+  const single = typeof value === 'number' ? Math.fround(value) : floatArgument(value)
+  const isBeyond = typeof value === 'number' && !Number.isFinite(single)
+  return isBeyond || typeof single === 'string'
+    ? 'a number that a single can hold (up to about ±3.4028235e38), "NaN", "Infinity" or "-Infinity"'
+    : single
 }
 
 function invalid(message: string): NodekeepError {

@@ -105,8 +105,9 @@ t.test('numbers keep their bits in both directions', async (t) => {
       ]
     })
   })
+  const anySingle = fc.double({ noNaN: true }).filter((n) => Number.isFinite(Math.fround(n)))
   await t.test('f32 from doubles is rounded to the nearest', (t) =>
-    check(t, fc.double({ noNaN: true }), async (numbers) => [
+    check(t, anySingle, async (numbers) => [
       await call('f32 to bits', numbers.map(write)),
       numbers.map((n) => {
         bits.setFloat32(0, n)
