@@ -1,5 +1,6 @@
 import { NodekeepError, type WasmProgramRun } from '@nodekeep/plugin-sdk'
 import { decodeBase64 } from '../modules/base64.ts'
+import { shortened } from '../shortened.ts'
 
 /** What a request says of a program's input. */
 export interface InputWish {
@@ -21,7 +22,7 @@ export function programInput(wish: InputWish): Omit<WasmProgramRun, 'preopens'> 
   for (const [name, value] of Object.entries(env)) {
     if (name === '' || name.includes('=')) throw invalid('"env" has a name that is empty or contains "=".')
     checkText(name, 'A name in "env"')
-    checkText(value, `"env.${name}"`)
+    checkText(value, `"env.${shortened(name)}"`)
   }
   return { args, env, stdin: inputBytes(stdin, encoding) }
 }

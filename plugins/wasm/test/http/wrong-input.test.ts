@@ -45,6 +45,7 @@ t.test('what is wrong with a request is said, and nothing is run', async (t) => 
     ['run', { ...run, env: { 'A=B': '1' } }, /contains "="/],
     ['run', { ...run, env: { '': '1' } }, /empty/],
     ['run', { ...run, env: { A: '\0' } }, /"env.A" contains the character NUL/],
+    ['run', { ...run, env: { ['x'.repeat(300_000)]: '\0' } }, /^"env.x{100}…" contains the character NUL\.$/],
     ['run', { ...run, stdin: 1 }, /stdin/],
     ['run', { ...run, stdin: '\ud800' }, /"stdin" is not valid Unicode/],
     ['run', { ...run, stdin: 'AA=', encoding: 'base64' }, /"stdin" is not valid base64/],
