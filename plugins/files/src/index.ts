@@ -11,6 +11,7 @@ import {
 import { removeAbandonedCopies } from './changes/abandoned-copies.ts'
 import { ChangeRecorder } from './changes/change-recorder.ts'
 import { hasHappened } from './changes/happened.ts'
+import { inTime, lookMs, startMs } from './changes/in-time.ts'
 import { Reconciliation } from './changes/reconciliation.ts'
 import { configuration } from './configuration.ts'
 import { eraseFiles } from './erasure.ts'
@@ -21,6 +22,7 @@ import { openSpool } from './http/spool.ts'
 import { type ChangeIntent, openJournal } from './journal/journal.ts'
 import { Mounts } from './mounts/mounts.ts'
 import { Reach } from './mounts/reach.ts'
+import type { UserPath } from './paths/user-path.ts'
 
 /** The plugin `files`: each user's files on storage backends, over HTTP and for other plugins. */
 export default definePlugin({
@@ -38,8 +40,9 @@ export default definePlugin({
     const left = await journal.pending()
 
     const announce = (userUuid: string, seq: number) => events.emit(FileChanged, { userUuid, seq })
-    const happened = (intent: ChangeIntent) => hasHappened(intent, mounts)
-    const reconciliation = new Reconciliation({ journal, hasHappened: happened, announce, log })
+    const happened = (intent: ChangeIntent) => inTime(hasHappened(intent, mounts), lookMs)
+    const mountOf = ({ path }: ChangeIntent) => mounts.pointOf(path as UserPath)
+    const reconciliation = new Reconciliation({ journal, hasHappened: happened, mountOf, announce, log })
     const { postpone, decideBefore } = reconciliation
     const recorder = new ChangeRecorder({
       journal,
@@ -52,7 +55,13 @@ export default definePlugin({
     const files = createFilesService({ mounts, journal, recorder, maxFileSize })
     context.onStart(async () => {
       await reconciliation.start(left)
-      await removeAbandonedCopies({ journal, mounts, recorder, log })
+      const removing = removeAbandonedCopies({ journal, mounts, recorder, log })
+      await inTime(removing, startMs).catch((error) =>
+        log.warn(
+          { err: error },
+          'Copies that unfinished moves left may still be there until the next start.',
+        ),
+      )
     })
     context.onStop(() => reconciliation.stop())
 

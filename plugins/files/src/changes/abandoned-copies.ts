@@ -4,6 +4,7 @@ import type { Mounts } from '../mounts/mounts.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import type { ChangeRecorder } from './change-recorder.ts'
 import { entryAt } from './happened.ts'
+import { inTime, lookMs } from './in-time.ts'
 
 export interface AbandonedCopiesParts {
   readonly journal: Journal
@@ -24,7 +25,7 @@ export async function removeAbandonedCopies({
 }: AbandonedCopiesParts): Promise<void> {
   for (const { userUuid, path } of await journal.stopovers()) {
     try {
-      const isThere = (await entryAt(mounts, userUuid, path as UserPath)) !== null
+      const isThere = (await inTime(entryAt(mounts, userUuid, path as UserPath), lookMs)) !== null
       const { backend, backendPath } = mounts.place(userUuid, path as UserPath)
       await recorder.record({ userUuid, op: 'delete', path }, async () => {
         if (isThere) await backend.remove(backendPath)

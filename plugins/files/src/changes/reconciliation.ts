@@ -1,6 +1,7 @@
 import type { Log } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent, Journal } from '../journal/journal.ts'
 import { isWithin } from '../paths/user-path.ts'
+import { inTime, startMs } from './in-time.ts'
 
 /** After so long a change is looked at again whose storage was out of reach. */
 const retryMs = 30_000
@@ -10,7 +11,10 @@ export type PendingRow = ChangeIntent & { readonly seq: number }
 
 export interface ReconciliationParts {
   readonly journal: Journal
+  /** Rejects, rather than to wait for ever, when the storage doesn't answer. */
   readonly hasHappened: (intent: ChangeIntent) => Promise<boolean>
+  /** The mount on which a change is made. */
+  readonly mountOf: (intent: ChangeIntent) => string
   readonly announce: (userUuid: string, seq: number) => void
   readonly log: Log
 }
@@ -23,6 +27,7 @@ export class Reconciliation {
   readonly #parts: ReconciliationParts
   readonly #open = new Map<number, PendingRow>()
   #timer: NodeJS.Timeout | null = null
+  #isDeciding = false
   #stopped = false
 
   constructor(parts: ReconciliationParts) {
@@ -30,7 +35,7 @@ export class Reconciliation {
   }
 
   /**
-   * Decides on what the last run left open.
+   * Decides on what the last run left open. What takes too long goes on afterwards.
    *
    * @param left what was pending before anything of this run
    */
@@ -38,7 +43,12 @@ export class Reconciliation {
     for (const row of left) this.#open.set(row.seq, row)
     if (this.#open.size > 0)
       this.#parts.log.info({ changes: this.#open.size }, 'Changes are open since the last run.')
-    await this.#decideAll()
+    await inTime(this.#decideAll(), startMs).catch(() => {})
+    if (this.#open.size > 0) {
+      const message =
+        'Changes stay open, since their storage does not answer. They are looked at again every 30 seconds.'
+      this.#parts.log.warn({ changes: this.#open.size }, message)
+    }
   }
 
   /** Takes a change to decide on later. */
@@ -65,16 +75,24 @@ export class Reconciliation {
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 
+  /** Mounts side by side, since one of them may be slow; the changes of each in their order. */
   async #decideAll(): Promise<void> {
-    for (const row of this.#open.values()) {
+    this.#isDeciding = true
+    const mounts = Map.groupBy(this.#open.values(), this.#parts.mountOf)
+    await Promise.all([...mounts.values()].map((rows) => this.#decideInTurn(rows)))
+    this.#isDeciding = false
+    this.#tryLater()
+  }
+
+  async #decideInTurn(rows: readonly PendingRow[]): Promise<void> {
+    for (const row of rows) {
       if (this.#stopped) return
       try {
-        await this.#decide(row)
+        if (this.#open.has(row.seq)) await this.#decide(row)
       } catch (error) {
         this.#parts.log.debug({ err: error, user: row.userUuid }, 'A change of files is still open.')
       }
     }
-    this.#tryLater()
   }
 
   async #decide(row: PendingRow): Promise<void> {
@@ -85,7 +103,7 @@ export class Reconciliation {
   }
 
   #tryLater(): void {
-    if (this.#open.size === 0 || this.#timer !== null || this.#stopped) return
+    if (this.#open.size === 0 || this.#timer !== null || this.#isDeciding || this.#stopped) return
     this.#timer = setTimeout(() => {
       this.#timer = null
       this.#decideAll()

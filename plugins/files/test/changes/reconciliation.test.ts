@@ -3,6 +3,7 @@ import t from 'tap'
 import { type ChangeIntent, openJournal } from '../../src/journal/journal.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, post, put } from '../fixtures/files-node.ts'
+import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 t.test('what a crash left open is decided by what the storage shows', async (t) => {
   const dataFolder = t.testdir()
@@ -68,4 +69,34 @@ t.test('a change stays open while its mount is out of reach, and hides what came
   )
   t.teardown(() => later.stop())
   t.match(await again.changes.read(userUuid, 0), [{ path: '/gone/a' }, { path: '/b' }])
+})
+
+t.test('a mount that hangs keeps neither the node from starting nor other changes open', async (t) => {
+  const dataFolder = t.testdir()
+  const hanging = '6f6ef3b6-6f3b-4f0e-9d2e-0a5a4f1c9d10'
+  const other = '0d9b4c7e-31b0-4a0e-8f0f-7e6a0f8f3b22'
+  const file = join(dataFolder, 'journal.sqlite')
+  const journal = await openJournal(file)
+  for (const path of ['/cold/a', '/cold/b', '/cold/c', '/cold/d'])
+    await journal.begin({ userUuid: hanging, op: 'delete', path })
+  const copy = { op: 'mkdir', path: '/cold/.moving-0', isStopover: true } as const
+  await (await journal.begin({ userUuid: hanging, ...copy })).commit()
+  await journal.begin({ userUuid: other, op: 'delete', path: '/gone' })
+  await journal.close()
+
+  const services = captureServices()
+  const shaky = shakyBackend()
+  shaky.beforeStat = () => new Promise(() => {})
+  const mounts = { '/cold': 'shaky' }
+  const node = await createFilesNode({ mounts }, { dataFolder, plugins: [shaky.plugin, services.plugin] })
+  t.match(await services.changes.read(other, 0), [{ path: '/gone' }])
+  t.strictSame(await services.changes.read(hanging, 0), [])
+  const ada = await node.signIn()
+  t.equal((await put(ada, '/file', 'x')).status, 200)
+  await node.stop()
+
+  const left = await openJournal(file)
+  t.equal((await left.pending()).length, 4)
+  t.equal((await left.stopovers()).length, 1)
+  await left.close()
 })
