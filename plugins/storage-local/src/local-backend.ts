@@ -15,9 +15,9 @@ import { persist, placeFolders } from './changes/placing.ts'
 import { remove } from './changes/remove.ts'
 import type { Store } from './changes/store.ts'
 import { writeFile } from './changes/write.ts'
-import { storageError } from './disk/disk-errors.ts'
 import { namesOf, walk } from './folders/walk.ts'
 import { probe } from './probe.ts'
+import { checkRoot, errorWithin } from './reach.ts'
 import { readingOf } from './reading/reading.ts'
 import { closed, createReadings } from './reading/readings.ts'
 import { RecentLooks } from './reading/recent-looks.ts'
@@ -176,14 +176,18 @@ export class LocalBackend implements StorageBackend {
   }
 
   async *#guarded(entries: AsyncIterable<StorageEntry>): AsyncGenerator<StorageEntry> {
+    let isEmpty = true
     try {
       this.#closing.signal.throwIfAborted()
       for await (const entry of entries) {
+        isEmpty = false
         yield entry
         this.#closing.signal.throwIfAborted()
       }
+      this.#closing.signal.throwIfAborted()
+      if (isEmpty) checkRoot(this.#store)
     } catch (error) {
-      throw storageError(error)
+      throw errorWithin(this.#store, error)
     }
   }
 
@@ -194,7 +198,7 @@ export class LocalBackend implements StorageBackend {
     try {
       return await call
     } catch (error) {
-      throw storageError(error)
+      throw errorWithin(this.#store, error)
     } finally {
       this.#calls.delete(call)
     }

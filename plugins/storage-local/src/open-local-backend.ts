@@ -1,10 +1,10 @@
 import { constants } from 'node:fs'
 import { mkdir, statfs } from 'node:fs/promises'
-import { NodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
+import { isNodekeepError, NodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
 import { createKeyedLocks } from './changes/keyed-locks.ts'
 import { createRoom } from './changes/room.ts'
 import { type Disk, localDisk } from './disk/disk.ts'
-import { storageError, unlessMissing } from './disk/disk-errors.ts'
+import { isDiskError, storageError, unlessMissing } from './disk/disk-errors.ts'
 import { openTrusted } from './folders/folder.ts'
 import { createFolderSync } from './folders/folder-sync.ts'
 import { removeTree } from './folders/removal.ts'
@@ -49,8 +49,18 @@ export async function openLocalBackend(options: LocalBackendOptions): Promise<St
       throw error
     })
   } catch (error) {
-    throw storageError(error)
+    throw openingError(error, options.root)
   }
+}
+
+/** Says which folder can't be used: a node may have several. */
+function openingError(thrown: unknown, root: string): unknown {
+  const error = storageError(thrown)
+  if (error === thrown || !isNodekeepError(error)) return error
+  const reason = isDiskError(thrown, 'EEXIST', 'ENOTDIR') ? 'A file stands in the way.' : error.message
+  return new NodekeepError(error.code, `The storage folder ${root} can't be used. ${reason}`, {
+    cause: thrown,
+  })
 }
 
 async function openAt(disk: Disk, root: Root, options: LocalBackendOptions): Promise<StorageBackend> {

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Store } from './changes/store.ts'
+import { checkRoot } from './reach.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 
@@ -11,6 +12,7 @@ export async function probe(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted()
+  checkRoot({ disk, root, side })
   const [there, opened] = [await disk.stat(rootPath), disk.fstatSync(root.fd)]
   if (there.ino !== opened.ino || there.dev !== opened.dev) {
     throw new NodekeepError(
