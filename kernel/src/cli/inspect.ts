@@ -4,6 +4,7 @@ import { loadPlugins, movedSections, sectionName } from '../plugins/load-plugins
 import type { PluginRecord } from '../plugins/plugin-record.ts'
 import { readSwitchedOff } from '../plugins/plugin-switch.ts'
 import { checkServiceChoices } from '../plugins/service-choices.ts'
+import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { kernelServices } from '../services/kernel-services.ts'
 import { withStoredState } from '../state/stored-state.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
@@ -33,7 +34,19 @@ export async function inspect(options: ConfigurationOptions): Promise<Inspection
   for (const record of records) {
     if (record.plugin?.config != null) schemas.set(sectionName(record), record.plugin.config)
   }
+  findBlocked(configuration, records)
   return { configuration, records, schemas, switchedOff }
+}
+
+/** Has the records say who could not be set up, as a start would find it. */
+function findBlocked({ kernel }: Configuration, records: readonly PluginRecord[]): void {
+  const wiring = new ServiceWiring(() => records, kernelServices, kernel.services)
+  // A start switches them on again.
+  for (const record of wiring.indispensable()) {
+    if (record.state === 'disabled' && record.wish.enabled) record.stopped()
+  }
+  for (const [id, reason] of wiring.order().blocked)
+    records.find((record) => record.id === id)?.blocked(reason)
 }
 
 /**
@@ -54,7 +67,8 @@ export function checkAll({ configuration, records }: Inspection): void {
   for (const record of records) {
     if (record.plugin !== null)
       attempt(() => configuration.section(sectionName(record), record.plugin?.config ?? null))
-    if (record.state === 'failed') problems.push(`"${record.id}" (${record.wish.where}): ${record.reason}`)
+    const isMissing = record.state === 'failed' || (record.state === 'blocked' && record.wish.required)
+    if (isMissing) problems.push(`"${record.id}" (${record.wish.where}): ${record.reason}`)
   }
   attempt(() => checkServiceChoices(configuration.serviceChoices, records, kernelServices))
   attempt(() => configuration.refuseUnknownSections(records.map(sectionName), movedSections(records)))

@@ -73,6 +73,55 @@ test('config check finds what only the loaded plugins can tell', async (t) => {
   t.match(stderr, /greter \(nodekeep\.json:1\) is not a known section\./)
 })
 
+/** A plugin of the folder itself that declares services of the test. */
+async function addServicePlugin(path: string, id: string, declaration: string): Promise<void> {
+  await mkdir(join(path, id))
+  const nodekeep = { id, sdk: '^0.1.0', entry: './index.ts' }
+  const exports = { '.': './index.ts', './package.json': './package.json' }
+  await writeFile(
+    join(path, id, 'package.json'),
+    JSON.stringify({ name: id, version: '1.0.0', type: 'module', exports, nodekeep }),
+  )
+  await writeFile(
+    join(path, id, 'index.ts'),
+    `import { definePlugin, defineService } from ${JSON.stringify(import.meta.resolve('@nodekeep/plugin-sdk'))}
+const greeting = defineService('greeting', 1)
+export default definePlugin({ id: '${id}', ${declaration}, setup() { return { greeting: {} } } })`,
+  )
+}
+
+test('config check and plugins list find what services would keep from starting', async (t) => {
+  const from = (...ids: string[]) => Object.fromEntries(ids.map((id) => [id, { from: `./${id}` }]))
+  const folder = await commandFolder(t, { plugins: from('guest') })
+  await addServicePlugin(folder.path, 'guest', 'requires: { greeting }')
+  await addServicePlugin(folder.path, 'host', 'provides: { greeting }')
+  await addServicePlugin(folder.path, 'rival', 'provides: { greeting }')
+  const needs =
+    '"guest" (nodekeep.json:1): It needs the service "greeting@1", which no enabled plugin provides.'
+  t.match(await folder.run('config', 'check'), { code: 1, stdout: '', stderr: needs })
+  t.match(await folder.run('plugins', 'list'), { code: 0, stdout: /^guest {2}blocked: It needs the service/ })
+
+  await folder.configure({ plugins: from('guest', 'host', 'rival') })
+  const two = await folder.run('config', 'check')
+  t.match(two, {
+    code: 1,
+    stderr: '"host" (nodekeep.json:1): It provides the service "greeting@1", and so does "rival".',
+  })
+  t.match(two.stderr, '"guest" (nodekeep.json:1): It needs the service "greeting@1" of ')
+
+  await folder.configure({ plugins: from('guest', 'host', 'rival'), services: { greeting: 'host' } })
+  t.match(await folder.run('config', 'check'), {
+    code: 0,
+    stdout: /is in order: 3 of 3 plugins enabled\.\n$/,
+  })
+  await folder.configure({ plugins: { guest: { from: './guest', required: false } } })
+  const optional = await folder.run('config', 'check')
+  t.match(optional, {
+    code: 0,
+    stdout: /is in order[\s\S]*"guest" .* is blocked, and the node starts without it: /,
+  })
+})
+
 test('config schema is a JSON Schema that takes the file and finds its faults', async (t) => {
   const folder = await commandFolder(t, greeter)
   await addPlugin(folder.path)

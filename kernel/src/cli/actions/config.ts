@@ -19,6 +19,10 @@ export async function check(options: ConfigurationOptions): Promise<void> {
   const enabled = records.filter(({ state }) => state !== 'disabled').length
   const file = configuration.file ?? 'The configuration'
   process.stdout.write(`${file} is in order: ${enabled} of ${records.length} plugins enabled.\n`)
+  for (const { id, state, reason, wish } of records) {
+    if (state !== 'blocked') continue
+    process.stdout.write(`"${id}" (${wish.where}) is blocked, and the node starts without it: ${reason}\n`)
+  }
 }
 
 /** `nodekeep config schema` */
