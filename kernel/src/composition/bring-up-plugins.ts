@@ -1,3 +1,4 @@
+import { HealthChecks, tokenKey } from '@nodekeep/plugin-sdk'
 import { ConfigurationError } from '../configuration/index.ts'
 import { BootFailure } from '../plugins/boot-failure.ts'
 import { PluginFailure } from '../plugins/failure.ts'
@@ -7,6 +8,7 @@ import { readSwitchedOff } from '../plugins/plugin-switch.ts'
 import { checkServiceChoices } from '../plugins/service-choices.ts'
 import { kernelServices } from '../services/kernel-services.ts'
 import type { KernelCradle } from './cradle.ts'
+import { logUnknownChecks } from './required-checks.ts'
 
 /**
  * Loads, configures, orders, sets up and starts all plugins.
@@ -40,6 +42,11 @@ export async function bringUpPlugins(cradle: KernelCradle): Promise<void> {
   )
   const missing = impaired.filter(({ wish }) => wish.required)
   if (missing.length > 0) throw new BootFailure(missing)
+  logUnknownChecks(log, configuration.kernel.health.required, checkNames(cradle))
+}
+
+function checkNames({ registries }: KernelCradle): string[] {
+  return registries.entries(tokenKey(HealthChecks)).names()
 }
 
 /** Validates every section before any plugin runs, and tells the log which values are secret. */
