@@ -1,3 +1,4 @@
+import { LoginProviders, tokenKey } from '@nodekeep/plugin-sdk'
 import { kernelVersion } from '../kernel-version.ts'
 import type { RunningNode } from '../node.ts'
 import type { PluginDescription } from '../plugins/describe-plugin.ts'
@@ -29,6 +30,14 @@ function next(node: RunningNode): string[] {
   const code = node.claimCode()
   const stop = 'Stop it with Ctrl+C.'
   if (code === null) return [`curl ${node.url.origin}/health`, stop]
+  if (!node.plugins().some(isLoginProvider)) {
+    return [
+      'This node has no owner yet, and no login provider is loaded that one could sign in with. Load one,',
+      'as with "plugins": { "login-siwe": true }, and start again. For curl on this machine:',
+      `${program()} session create --wallet <your wallet address>`,
+      stop,
+    ]
+  }
   return [
     'This node has no owner yet. The first who signs in with this claim code becomes the owner:',
     '',
@@ -38,6 +47,10 @@ function next(node: RunningNode): string[] {
     `${program()} session create --wallet <your wallet address>`,
     stop,
   ]
+}
+
+function isLoginProvider({ state, contributes }: PluginDescription): boolean {
+  return ['active', 'degraded'].includes(state) && contributes.includes(tokenKey(LoginProviders))
 }
 
 /** How the command line is called here: a checkout has no `nodekeep` on the path. */

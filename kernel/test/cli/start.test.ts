@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { rawConnection, rawRequest } from '../http/fixtures/raw-connection.ts'
@@ -14,12 +14,10 @@ test('a node says where it is, what it runs and what to do next, and ends well',
   t.ok(banner.includes(`Address  ${node.url.origin}\n`))
   t.ok(banner.includes(`Data     ${folder.data}\n`))
   t.match(banner, /Plugins {2}none/)
-  t.match(banner, /This node has no owner yet.*claim code/)
+  t.match(banner, /This node has no owner yet, and no login provider is loaded[\s\S]*"login-siwe": true/)
+  t.notMatch(banner, 'claim code', 'nobody could use it')
   t.match(banner, /nodekeep session create --wallet/)
   t.notMatch(banner, /[ \t]$/m, 'no line ends with a space')
-  const code = /^ {15}(\S+)$/m.exec(banner)?.[1] ?? ''
-  t.ok(code.length > 8)
-  t.notOk(node.stdout().includes(code), 'the log does not know the claim code')
   for (const line of node.stdout().trim().split('\n'))
     t.match(JSON.parse(line), { level: String, time: String })
 
@@ -28,6 +26,35 @@ test('a node says where it is, what it runs and what to do next, and ends well',
   t.match(node.stdout(), /"msg":"The node is stopping\."/, 'who waits for it knows')
   t.equal(node.stderr(), banner, 'a node that stops has nothing more to say')
 })
+
+test('where one can sign in, a node without an owner shows the claim code', async (t) => {
+  const folder = await commandFolder(t, { plugins: { 'login-test': { from: './login-test' } } })
+  await addLoginPlugin(folder.path)
+  const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  const banner = node.stderr()
+  t.match(banner, /This node has no owner yet.*claim code/)
+  t.match(banner, /nodekeep session create --wallet/)
+  const code = /^ {15}(\S+)$/m.exec(banner)?.[1] ?? ''
+  t.ok(code.length > 8)
+  t.notOk(node.stdout().includes(code), 'the log does not know the claim code')
+  t.notMatch(banner, /[ \t]$/m, 'no line ends with a space')
+})
+
+/** A plugin of the folder itself, with which one signs in. */
+async function addLoginPlugin(path: string): Promise<void> {
+  const folder = join(path, 'login-test')
+  await mkdir(folder)
+  const nodekeep = { id: 'login-test', sdk: '^0.1.0', entry: './index.ts' }
+  const exports = { '.': './index.ts', './package.json': './package.json' }
+  const manifest = { name: 'login-test', version: '1.0.0', type: 'module', exports, nodekeep }
+  await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
+  const sdk = JSON.stringify(import.meta.resolve('@nodekeep/plugin-sdk'))
+  await writeFile(
+    join(folder, 'index.ts'),
+    `import { definePlugin, LoginProviders } from ${sdk}
+export default definePlugin({ id: 'login-test', contributes: { logins: LoginProviders }, setup() {} })`,
+  )
+}
 
 test('without a command it starts, and Ctrl+C ends it', async (t) => {
   const folder = await commandFolder(t)

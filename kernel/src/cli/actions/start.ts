@@ -35,7 +35,7 @@ async function boot(options: ConfigurationOptions, signal: AbortSignal) {
   const log = createLogger({ level, format, secrets })
   const node = await startNode({ configuration, log, secrets, signal })
   log.info({ url: node.url.href, data: node.dataFolder, plugins: states(node) }, 'The node is ready.')
-  // The claim code is shown here and nowhere else, so an unclaimed node always prints it.
+  // The claim code is shown here and nowhere else, so an unclaimed node always prints the banner.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
   return { node, log }
 }
