@@ -59,7 +59,7 @@ export function accountRoutes(app: RoutesApp, { liveSessions, administration }: 
       },
     },
     async (request) => {
-      await administration.endSession(callerOf(request).uuid, request.params.id)
+      await administration.endSession(callerOf(request).uuid, request.params.id, 'session')
       return { success: true as const }
     },
   )

@@ -93,7 +93,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
       },
     },
     async (request) => {
-      await administration.endSession(callerOf(request).uuid, request.params.id)
+      await administration.endSession(callerOf(request).uuid, request.params.id, 'api-token')
       return { success: true as const }
     },
   )

@@ -1,4 +1,10 @@
-import { type EventBus, NodekeepError, type SessionStore, SessionsEnded } from '@nodekeep/plugin-sdk'
+import {
+  type EventBus,
+  NodekeepError,
+  type SessionRecord,
+  type SessionStore,
+  SessionsEnded,
+} from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from '../state/database.ts'
 import type { Authenticator } from './authenticator.ts'
 import { appointOwner, type UserAccount, type UserAccounts } from './user-accounts.ts'
@@ -101,10 +107,16 @@ export class UserAdministration {
     return count
   }
 
-  /** Ends one session or API token of a user. */
-  async endSession(uuid: string, id: string): Promise<void> {
-    if (!(await this.endIfThere(uuid, id)))
-      throw new NodekeepError('NOT_FOUND', 'There is no session with that id.')
+  /**
+   * Ends one session or API token of a user.
+   *
+   * @param kind of which kind it has to be; either when not given
+   */
+  async endSession(uuid: string, id: string, kind?: SessionRecord['kind']): Promise<void> {
+    const records = kind === undefined ? [] : await this.#parts.sessions.listByUser(uuid)
+    const isOther = records.some((record) => record.id === id && record.kind !== kind)
+    if (!isOther && (await this.endIfThere(uuid, id))) return
+    throw new NodekeepError('NOT_FOUND', `There is no ${kindName(kind)} with that id.`)
   }
 
   /**
@@ -145,6 +157,11 @@ export class UserAdministration {
     if (user === null) throw new NodekeepError('NOT_FOUND', 'There is no user with that uuid.')
     return user
   }
+}
+
+function kindName(kind: SessionRecord['kind'] | undefined): string {
+  if (kind === undefined) return 'session or API token'
+  return kind === 'session' ? 'session' : 'API token'
 }
 
 /** SQLITE_CONSTRAINT_UNIQUE: https://www.sqlite.org/rescode.html#constraint_unique */

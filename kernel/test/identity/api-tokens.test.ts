@@ -166,11 +166,39 @@ test('a token ends at its time; one without an end ends with its revocation', as
   t.equal(await status(lasting.token), 200, 'however long it was not used')
   const { sessionToken: bobs } = await node.enter(bob)
   const path = `/api/account/tokens/${lasting.details.id}`
-  await expectError(t, await node.as(bobs, path, { method: 'DELETE' }), 404, 'NOT_FOUND')
+  const foreign = await expectError(t, await node.as(bobs, path, { method: 'DELETE' }), 404, 'NOT_FOUND')
+  t.equal(foreign, 'There is no API token with that id.')
   t.equal(await status(lasting.token), 200)
   t.equal((await node.as(sessionToken, path, { method: 'DELETE' })).status, 200)
   t.equal(await status(lasting.token), 401)
   await expectError(t, await node.as(sessionToken, path, { method: 'DELETE' }), 404, 'NOT_FOUND')
+})
+
+test('sessions and API tokens are each ended where they are listed, and nowhere else', async (t) => {
+  const node = await start(t)
+  const { sessionToken } = await node.enter(ada)
+  const { token, details } = await make(node, sessionToken)
+  const remove = (path: string) => node.as(sessionToken, path, { method: 'DELETE' })
+  const { sessions } = (await (await node.as(sessionToken, '/api/account/sessions')).json()) as {
+    sessions: { id: string }[]
+  }
+  const session = await expectError(
+    t,
+    await remove(`/api/account/tokens/${sessions[0]?.id}`),
+    404,
+    'NOT_FOUND',
+  )
+  t.equal(session, 'There is no API token with that id.')
+  const asSession = await expectError(
+    t,
+    await remove(`/api/account/sessions/${details.id}`),
+    404,
+    'NOT_FOUND',
+  )
+  t.equal(asSession, 'There is no session with that id.')
+  t.equal((await node.as(token, '/notes')).status, 200)
+  t.equal((await remove(`/api/account/tokens/${details.id}`)).status, 200)
+  t.equal((await remove(`/api/account/sessions/${sessions[0]?.id}`)).status, 200)
 })
 
 test('a user has at most a hundred tokens, also when many are asked for at once', async (t) => {

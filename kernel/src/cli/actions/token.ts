@@ -37,7 +37,7 @@ export async function listTokens(options: TokenOptions): Promise<void> {
 export async function revokeToken(id: string, options: TokenOptions): Promise<void> {
   await withIdentity(options, async ({ administration, find }) => {
     const { uuid } = await find(options.user)
-    await administration.endSession(uuid, id)
+    await administration.endSession(uuid, id, 'api-token')
     process.stdout.write('Revoked. A running node refuses it within 5 seconds.\n')
   })
 }
