@@ -120,7 +120,7 @@ const auth = Type.Object(
       minimum: 0,
       maximum: 3650,
       description:
-        'Days between the deletion of a user and the removal of their data. Until then it can be undone. Users stay while a plugin of the configuration that is switched on is not active; what one that is switched off keeps of them stays.',
+        'Days between the deletion of a user and the removal of their data. Until then it can be undone; the removal follows within the hour, also with 0. Users stay while a plugin of the configuration that is switched on is not active; what one that is switched off keeps of them stays.',
     }),
   },
   { default: {}, description: 'Who may sign in.' },

@@ -53,7 +53,8 @@ export function enabling(): UserChange {
     set: 'disabled_at = NULL, deletion_due = NULL',
     values: [],
     where: "coalesce(deletion_due > unixepoch('subsec') * 1000, TRUE)",
-    otherwise: "The removal of this user's data has begun; it can't be taken back any more.",
+    otherwise:
+      "The time of grace is over, and the removal of this user's data has begun or begins within the hour; it can't be taken back any more.",
   }
 }
 
