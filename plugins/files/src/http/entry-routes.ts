@@ -2,7 +2,7 @@ import type { FileEntry, FilesService, RoutesApp } from '@nodekeep/plugin-sdk'
 import { clientGone } from './client-gone.ts'
 import { changedPath, fileMetadata, moveBody, pathBody, pathQuery, success } from './schemas.ts'
 import { makerOf, userFilesOf } from './user-files-of.ts'
-import { removeConditions } from './write-conditions.ts'
+import { refuseConditions, removeConditions } from './write-conditions.ts'
 
 const reading = { scope: 'files:read' }
 const writing = { scope: 'files:write' }
@@ -20,6 +20,7 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
 
   const mkdir = { summary: 'Make a folder', body: pathBody, response: { 200: changedPath } }
   app.post('/mkdir', { schema: mkdir, config: writing }, async (request) => {
+    refuseConditions(request.headers)
     const { path } = await userFilesOf(files, request).makeDirectory(request.body.path, makerOf(request))
     return { success: true, path }
   })
@@ -34,6 +35,7 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
 
   const move = { summary: 'Move or rename a file or folder', body: moveBody, response: { 200: changedPath } }
   app.post('/move', { schema: move, config: writing }, async (request, reply) => {
+    refuseConditions(request.headers)
     const { source, destination, overwrite = false } = request.body
     const options = { ...makerOf(request), overwrite, signal: clientGone(reply) }
     const { path } = await userFilesOf(files, request).move(source, destination, options)

@@ -6,7 +6,7 @@ import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 
 t.test('listing, looking, making, deleting and moving', async (t) => {
   const services = captureServices()
-  const node = await createFilesNode({}, { plugins: [services.plugin] })
+  const node = await createFilesNode({ mounts: { '/memory': 'memory' } }, { plugins: [services.plugin] })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -80,6 +80,47 @@ t.test('listing, looking, making, deleting and moving', async (t) => {
     t.equal((await post(ada, 'delete', { path: '/version' }, { 'if-match': etag })).status, 412)
     t.equal((await post(ada, 'delete', { path: '/version' }, { 'if-match': '*' })).status, 200)
     t.equal((await post(ada, 'delete', { path: '/version' }, { 'if-match': '*' })).status, 412)
+  })
+
+  t.test('a folder has no version that a delete could name', async (t) => {
+    for (const folder of ['/conditional', '/memory/conditional']) {
+      await put(ada, `${folder}/file`, '1')
+      const remove = (headers: Record<string, string>) => post(ada, 'delete', { path: folder }, headers)
+      for (const headers of [
+        { 'if-match': '"r1"' },
+        { 'if-match': '"r1", "r2"' },
+        { 'if-unmodified-since': new Date().toUTCString() },
+        { 'if-none-match': '*' },
+      ] as Record<string, string>[]) {
+        const answer = await remove(headers)
+        t.equal(answer.status, 400, `${folder} ${JSON.stringify(headers)}`)
+        t.match(await answer.json(), { code: 'VALIDATION_ERROR', message: /no version|if-none-match/ })
+      }
+      t.equal((await get(ada, 'read', `${folder}/file`)).status, 200)
+      t.equal((await remove({ 'if-match': '*' })).status, 200)
+      t.equal((await remove({ 'if-match': '*' })).status, 412)
+    }
+  })
+
+  t.test('moving and making folders know no conditions, and say so', async (t) => {
+    await put(ada, '/c/a', 'a')
+    const etag = (await put(ada, '/c/b', 'b')).headers.get('etag') ?? ''
+    for (const headers of [
+      { 'if-match': etag },
+      { 'if-none-match': '*' },
+      { 'if-unmodified-since': new Date().toUTCString() },
+    ] as Record<string, string>[]) {
+      const move = { source: '/c/a', destination: '/c/b', overwrite: true }
+      for (const answer of [
+        await post(ada, 'move', move, headers),
+        await post(ada, 'mkdir', { path: '/c/new' }, headers),
+      ]) {
+        t.equal(answer.status, 400)
+        t.match(await answer.json(), { code: 'VALIDATION_ERROR', message: /Send it without/ })
+      }
+    }
+    t.equal(await (await get(ada, 'read', '/c/b')).text(), 'b')
+    t.equal((await get(ada, 'stat', '/c/new')).status, 404)
   })
 
   t.test('a large folder comes sorted and whole, and what else is in it is not shown', async (t) => {
