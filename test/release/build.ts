@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { root, runTool } from '../run/command.ts'
 import { type Package, readPackages } from '../walls/packages.ts'
+import { pointToSources } from './source-maps.ts'
 import { copyVendored, vendoredLibraries } from './vendor.ts'
 
 /** The packages of the repository that are built: not its root, and not the clients, which are run as they are. */
@@ -35,6 +36,7 @@ export async function buildWorkspaces(into: string): Promise<void> {
     await mkdir(dist, { recursive: true })
     await copyVendored(entry, join(into, entry.folder))
     await compile(entry, dist, paths)
+    await pointToSources(dist, join(root, entry.folder, 'src'))
   }
 }
 

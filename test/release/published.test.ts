@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { access, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { type Program, root, startProgram } from '../run/command.ts'
 import { checkInstalls } from '../walls/installs.ts'
@@ -30,6 +30,24 @@ t.test('installing the packages compiles and downloads nothing', async (t) => {
 t.test('the published declarations hold, to their last line', async (t) => {
   const tsc = join(root, 'node_modules/.bin/tsc')
   await t.resolves(consumer.run(tsc, '--project', consumer.folder, '--skipLibCheck', 'false'))
+})
+
+t.test('source maps lead to the sources that are published', async (t) => {
+  const scope = join(consumer.folder, 'node_modules/@nodekeep')
+  let count = 0
+  for (const path of await readdir(scope, { recursive: true })) {
+    if (!/^[^/]+\/dist\/(?!vendor\/).*\.map$/.test(path)) continue
+    const file = join(scope, path)
+    const { sources } = JSON.parse(await readFile(file, 'utf8')) as { sources: string[] }
+    for (const source of sources) {
+      const found = join(dirname(file), source)
+      const [name = ''] = path.split('/')
+      if (!found.startsWith(join(scope, name, 'src'))) t.fail(`${path} leads to ${source}`)
+      await access(found)
+    }
+    count += 1
+  }
+  t.ok(count > 100)
 })
 
 t.test('the command of the kernel is there and knows its version', async (t) => {
