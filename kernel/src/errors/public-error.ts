@@ -9,10 +9,11 @@ export interface PublicError extends ErrorBody {
   readonly internal: boolean
 }
 
-/** What Fastify and the libraries around it throw for a client's mistake. */
+/** What Fastify and the libraries around it (http-errors, with `expose`) throw for a client's mistake. */
 interface LibraryError {
   readonly statusCode?: unknown
   readonly code?: unknown
+  readonly expose?: unknown
   readonly message?: unknown
   readonly validation?: readonly {
     instancePath?: string
@@ -91,7 +92,9 @@ function fromLibrary(error: LibraryError): PublicError | undefined {
       )
   }
   const status = error.statusCode
-  if (typeof status !== 'number' || status < 400 || status >= 500) return undefined
+  // Clients of other services throw the like, too, about what is no business of this node's clients.
+  const isMeant = error.expose === true || String(error.code).startsWith('FST_')
+  if (!isMeant || typeof status !== 'number' || status < 400 || status >= 500) return undefined
   const message = typeof error.message === 'string' ? error.message : (STATUS_CODES[status] ?? 'Bad request')
   return publicError(codeByStatus.get(status) ?? 'VALIDATION_ERROR', message)
 }

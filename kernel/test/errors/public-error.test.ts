@@ -30,23 +30,29 @@ test('errors of another copy of the SDK are known by their brand', async (t) => 
 })
 
 test('mistakes of clients that libraries report keep their meaning', async (t) => {
-  const library = (statusCode: number) => Object.assign(new Error('Not so.'), { statusCode })
+  const library = (statusCode: number) => Object.assign(new Error('Not so.'), { statusCode, expose: true })
   for (const code of codes.filter((name) => errorStatus[name] < 500)) {
     t.match(toPublicError(library(errorStatus[code]), 'id'), { code, message: 'Not so.' }, code)
   }
   for (const status of [400, 402, 418, 451]) {
     t.match(toPublicError(library(status), 'id'), { code: 'VALIDATION_ERROR', status: 400 }, `${status}`)
   }
+  const fastify = Object.assign(new Error('Not so.'), { statusCode: 415, code: 'FST_ERR_OTHER' })
+  t.match(toPublicError(fastify, 'id'), { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'Not so.' })
 })
 
 test('whatever else is thrown stays inside', async (t) => {
   const system = Object.assign(new Error('ENOENT: /root/secret'), { code: 'ENOENT', errno: -2 })
   const library = Object.assign(new Error('secret'), { statusCode: 503 })
-  const odd = { statusCode: '404', message: 'secret' }
+  const odd = { statusCode: '404', message: 'secret', expose: true }
+  const client = Object.assign(new Error('no such container at http://10.0.0.5, secret'), { statusCode: 404 })
+  const hidden = Object.assign(new Error('secret'), { statusCode: 404, expose: false, code: 'NOT_FOUND' })
   for (const thrown of [
     system,
     library,
     odd,
+    client,
+    hidden,
     'secret',
     null,
     undefined,
