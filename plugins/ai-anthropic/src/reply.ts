@@ -72,7 +72,10 @@ export async function* readReply(events: Stream<ReplyEvent>): AsyncGenerator<Cha
   }
 }
 
-/** Gateways send as the start of a block what else comes after it. Thoughts that are hidden have nothing but their start. */
+/**
+ * Gateways send as the start of a block what else comes after it. Of thoughts that are hidden, the start may be all that
+ * comes.
+ */
 function* readStart(
   { index, content_block: block }: Anthropic.RawContentBlockStartEvent,
   calls: ToolCalls,

@@ -24,7 +24,7 @@ export class ToolCalls {
     yield { type: 'tool_call', index: call.index, arguments: text }
   }
 
-  /** Without any text, the arguments are those that the block began with: none, or all where a gateway sends them whole. */
+  /** Without any text, the arguments are those that the block began with: none, or all of a gateway's. */
   *end(block: number): Iterable<ChatDelta> {
     const call = this.#calls.get(block)
     if (call?.input === undefined) return

@@ -56,7 +56,7 @@ export function withoutQuotes(said: string): string {
   return said.slice(0, quote < 0 ? 200 : Math.min(quote, 200))
 }
 
-/** What an `error` says. Ollama's is a text, that of others that speak its protocol may have one as its `message`. */
+/** What an `error` says. Ollama's is a text; that of others who speak its protocol may have a `message`. */
 export function saidIn(error: unknown): string {
   if (typeof error === 'string') return error
   const { message } = Object(error) as { message?: unknown }
