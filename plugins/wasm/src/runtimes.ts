@@ -26,7 +26,12 @@ export class Runtimes {
 
   /** @throws NodekeepError SERVICE_UNAVAILABLE */
   forPrograms(): ProgramRuntime {
-    for (const [, runtime] of this.#registry) if (runsPrograms(runtime)) return runtime
+    for (const [name, runtime] of this.#registry) {
+      if (!runsPrograms(runtime)) continue
+      const { programsAtOnce = 1 } = runtime
+      if (!Number.isSafeInteger(programsAtOnce) || programsAtOnce < 1) throw withoutPlaces(name)
+      return runtime
+    }
     throw unavailable('nothing that runs WASI programs', 'wasm-wasmer')
   }
 }
@@ -37,6 +42,15 @@ function callsFunctions(runtime: WasmRuntime): runtime is FunctionRuntime {
 
 function runsPrograms(runtime: WasmRuntime): runtime is ProgramRuntime {
   return runtime.supports.programs && runtime.run !== undefined
+}
+
+/** Everything would wait for a place in vain. */
+function withoutPlaces(name: string): NodekeepError {
+  return new NodekeepError(
+    'SERVICE_UNAVAILABLE',
+    `The wasm runtime "${name}" has no place for programs: its "programsAtOnce" has to be a whole number above 0.`,
+    { permanent: true },
+  )
 }
 
 function unavailable(lack: string, plugin: string): NodekeepError {

@@ -32,6 +32,19 @@ t.test('programs wait for the places of their runtime, and people take turns', a
   await Promise.all([...adas, ...bobs])
 })
 
+t.test('a runtime without a place for programs is told of, and nothing waits for it', async (t) => {
+  const { runtime, people } = await createQueueStand(t)
+  for (const none of [0, -1, 0.5, Number.NaN]) {
+    runtime.programsAtOnce = none
+    t.match(await told(post(people[0], 'run', { filepath: '/m.wasm' })), {
+      status: 503,
+      body: { code: 'SERVICE_UNAVAILABLE', message: /runtime "scripted" has no place for programs/ },
+    })
+  }
+  runtime.programsAtOnce = 1
+  t.equal((await told(post(people[0], 'run', { filepath: '/m.wasm' }))).status, 200)
+})
+
 t.test('when the node stops, programs that wait are told so', async (t) => {
   const { runtime, node, people } = await createQueueStand(t, { queuePerUser: 2 })
   const answers = await fill(people[0], 'ada')
