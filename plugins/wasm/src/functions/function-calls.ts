@@ -33,7 +33,7 @@ export class FunctionCalls {
     const found = list.named(name)
     const numbers = readArguments(found, args)
     signal.throwIfAborted()
-    return resultText(await runtime.call(module, name, numbers, this.#limits, signal, caller))
+    return resultText(found, await runtime.call(module, name, numbers, this.#limits, signal, caller))
   }
 
   async list(module: WasmModule, signal: AbortSignal): Promise<FunctionList> {

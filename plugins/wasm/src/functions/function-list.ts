@@ -1,17 +1,22 @@
-import { NodekeepError, type WasmFunctionExport } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type WasmFunctionExport, type WasmValueType } from '@nodekeep/plugin-sdk'
+
+/** Types that cross the interface. */
+const numeric: readonly string[] = ['i32', 'i64', 'f32', 'f64'] satisfies WasmValueType[]
 
 /** Names of functions that a message has room for, in characters. */
 const roomForNames = 1000
 
-/** The functions that a module exports. */
+/** The functions that a module exports and that can be called: what a runtime lists beyond them is left out. */
 export class FunctionList {
   /** In the module's order. */
   readonly all: readonly WasmFunctionExport[]
   readonly #byName: ReadonlyMap<string, WasmFunctionExport>
 
   constructor(all: readonly WasmFunctionExport[]) {
-    this.all = all
-    this.#byName = new Map(all.map((found) => [found.name, found]))
+    this.all = all.filter(({ parameters, results }) =>
+      [...parameters, ...results].every((type) => numeric.includes(type)),
+    )
+    this.#byName = new Map(this.all.map((found) => [found.name, found]))
   }
 
   /** @throws NodekeepError NOT_FOUND with the names that there are */

@@ -1,14 +1,32 @@
-import type { WasmNumber } from '@nodekeep/plugin-sdk'
+import {
+  NodekeepError,
+  type WasmFunctionExport,
+  type WasmNumber,
+  type WasmValueType,
+} from '@nodekeep/plugin-sdk'
 
 /**
  * Writes the results of a call as JSON: `null` for none, a number for one, an array for several. What JSON has no number
  * for is a text: integers that a double doesn't hold exactly, in decimal digits, and "NaN", "Infinity" and "-Infinity".
  * A negative zero is the number `-0`, which JSON has and `JSON.stringify` doesn't write.
+ *
+ * @throws NodekeepError SERVICE_UNAVAILABLE when they are none that the function can have given
  */
-export function resultText(results: readonly WasmNumber[]): string {
+export function resultText({ results: types }: WasmFunctionExport, results: readonly WasmNumber[]): string {
+  if (results.length !== types.length || !types.every((type, index) => isOf[type](results[index]))) {
+    throw wrongResults()
+  }
   const [first] = results
   if (first === undefined) return 'null'
   return results.length === 1 ? numberText(first) : `[${results.map(numberText).join()}]`
+}
+
+const isOf: Readonly<Record<WasmValueType, (value: unknown) => boolean>> = {
+  i32: (value) => typeof value === 'number' && (value | 0) === value,
+  i64: (value) =>
+    typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value),
+  f32: (value) => typeof value === 'number',
+  f64: (value) => typeof value === 'number',
 }
 
 function numberText(value: WasmNumber): string {
@@ -17,4 +35,13 @@ function numberText(value: WasmNumber): string {
   }
   if (!Number.isFinite(value)) return `"${value}"`
   return Object.is(value, -0) ? '-0' : `${value}`
+}
+
+/** Runtimes come from anybody. */
+function wrongResults(): NodekeepError {
+  return new NodekeepError(
+    'SERVICE_UNAVAILABLE',
+    'What this node calls functions with gave results that the function can not have. Its owner can load another plugin for that, such as "wasm-native".',
+    { permanent: true },
+  )
 }
