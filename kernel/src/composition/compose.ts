@@ -172,9 +172,8 @@ function createAppFactory({
 
 function createHealth({ configuration, registries, records }: KernelCradle): Health {
   const { required, timeoutMs } = configuration.kernel.health
-  const checks = createKernelReader<HealthCheck>(registries.entries(tokenKey(HealthChecks)))
   return new Health({
-    checks: () => checks,
+    checks: createKernelReader<HealthCheck>(registries.entries(tokenKey(HealthChecks))),
     required,
     timeoutMs,
     pluginsImpaired: () => records.list.some(({ state }) => state !== 'active' && state !== 'disabled'),

@@ -1,6 +1,9 @@
 import { performance } from 'node:perf_hooks'
 import type { HealthCheck, HealthFinding } from '@nodekeep/plugin-sdk'
 import { withTimeLimit } from '../plugins/time-limit.ts'
+import type { KernelReader } from '../services/kernel-reader.ts'
+import { callWithSignal } from '../services/owned-signal.ts'
+import type { OnAccount } from '../services/registry.ts'
 
 /** The answer of `GET /health` (interface, "Health report"). */
 export interface HealthReport {
@@ -20,7 +23,7 @@ export interface HealthStatus {
 }
 
 export interface HealthOptions {
-  readonly checks: () => Iterable<readonly [name: string, check: HealthCheck]>
+  readonly checks: KernelReader<HealthCheck>
   /** Names of checks without which the node can't serve. */
   readonly required: readonly string[]
   readonly timeoutMs: number
@@ -53,7 +56,9 @@ export class Health {
 
   async #look(): Promise<HealthStatus> {
     const { checks, required, timeoutMs, pluginsImpaired } = this.#options
-    const looked = [...checks()].map(async ([name, check]) => [name, await ask(check, timeoutMs)] as const)
+    const looked = [...checks].map(
+      async ([name, check]) => [name, await ask(check, checks.accountOf(name), timeoutMs)] as const,
+    )
     const findings: Record<string, HealthFinding> = Object.fromEntries(await Promise.all(looked))
     // Named, so that the owner sees what it is that the node counts as down for.
     for (const name of required) findings[name] ??= { ok: false, state: 'disabled' }
@@ -72,10 +77,11 @@ export class Health {
   }
 }
 
-async function ask(check: HealthCheck, timeoutMs: number): Promise<HealthFinding> {
+async function ask(check: HealthCheck, onAccount: OnAccount, timeoutMs: number): Promise<HealthFinding> {
   const abort = new AbortController()
   try {
-    const { ok, state } = await withTimeLimit(check.check(abort.signal), timeoutMs, 'late')
+    const work = callWithSignal(onAccount, abort.signal, (signal) => check.check(signal))
+    const { ok, state } = await withTimeLimit(work, timeoutMs, 'late')
     return { ok: ok === true, state: String(state) }
   } catch {
     return { ok: false, state: 'unreachable' }

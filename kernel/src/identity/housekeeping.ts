@@ -1,10 +1,13 @@
-import type { Log, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Log, SessionStore, UserDataHolder } from '@nodekeep/plugin-sdk'
+import type { KernelReader } from '../services/kernel-reader.ts'
+import { callWithSignal } from '../services/owned-signal.ts'
 import { type ErasureParts, eraseDueUsers } from './erasure.ts'
 
 const everyMs = 60 * 60 * 1000
 
 export interface HousekeepingParts extends ErasureParts {
   readonly sessions: SessionStore
+  readonly holders: KernelReader<UserDataHolder>
   readonly log: Log
 }
 
@@ -31,8 +34,19 @@ export function startHousekeeping(parts: HousekeepingParts): () => Promise<void>
 async function keepHouse(parts: HousekeepingParts, signal: AbortSignal): Promise<void> {
   try {
     await parts.sessions.sweep(new Date())
-    await eraseDueUsers(parts, signal)
+    await eraseDueUsers({ ...parts, holders: stoppedOnTheirAccount(parts.holders) }, signal)
   } catch (error) {
     parts.log.error({ err: error }, 'Ended sessions or deleted users could not be removed.')
+  }
+}
+
+/** The holders, with the end of the housekeeping handed on to each on the account of its plugin. */
+function* stoppedOnTheirAccount(
+  holders: KernelReader<UserDataHolder>,
+): Generator<readonly [name: string, holder: UserDataHolder]> {
+  for (const [name, holder] of holders) {
+    const erase: UserDataHolder['erase'] = (userUuid, signal) =>
+      callWithSignal(holders.accountOf(name), signal, (own) => holder.erase(userUuid, own))
+    yield [name, { erase }]
   }
 }

@@ -5,6 +5,8 @@ import {
   type VerifiedLogin,
 } from '@nodekeep/plugin-sdk'
 import { withTimeLimit } from '../plugins/time-limit.ts'
+import type { KernelReader } from '../services/kernel-reader.ts'
+import { callWithSignal } from '../services/owned-signal.ts'
 import type { Admission } from './admission.ts'
 import { issueSession } from './issue-session.ts'
 import type { ProviderLogin } from './logins.ts'
@@ -32,7 +34,7 @@ export interface SignedIn {
 }
 
 export interface SignInParts {
-  readonly providers: { get(name: string): LoginProvider | undefined; names(): string[] }
+  readonly providers: Pick<KernelReader<LoginProvider>, 'get' | 'names' | 'accountOf'>
   readonly accounts: UserAccounts
   readonly sessions: SessionTable
   readonly ownership: Ownership
@@ -77,17 +79,20 @@ export class SignIn {
 
   async #verify(
     provider: LoginProvider,
-    { credentials, origin, signal }: SignInRequest,
+    { provider: name, credentials, origin, signal: clientGone }: SignInRequest,
   ): Promise<VerifiedLogin> {
     const late = new NodekeepError(
       'UPSTREAM_TIMEOUT',
       'The login provider did not answer in time. Try again.',
     )
+    const { providers, timeoutMs } = this.#parts
     const abort = new AbortController()
-    const both = AbortSignal.any([signal, abort.signal])
+    const either = AbortSignal.any([clientGone, abort.signal])
     try {
-      const work = provider.verify(credentials, { origin, signal: both })
-      const verified: unknown = await withTimeLimit(work, this.#parts.timeoutMs, late, signal)
+      const work = callWithSignal(providers.accountOf(name), either, (signal) =>
+        provider.verify(credentials, { origin, signal }),
+      )
+      const verified: unknown = await withTimeLimit(work, timeoutMs, late, clientGone)
       if (!isVerifiedLogin(verified)) throw new Error('The login provider vouched for no uuid and address.')
       return verified
     } finally {

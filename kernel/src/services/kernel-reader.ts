@@ -1,9 +1,11 @@
-import type { RegistryEntries } from './registry.ts'
+import type { OnAccount, RegistryEntries } from './registry.ts'
 
 /** A registry as the kernel reads it. */
 export interface KernelReader<T extends object> extends Iterable<readonly [name: string, entry: T]> {
   get(name: string): T | undefined
   names(): string[]
+  /** The account on which an entry's methods run, for what else is done on behalf of the plugin that added it. */
+  accountOf(name: string): OnAccount
 }
 
 /**
@@ -13,11 +15,12 @@ export interface KernelReader<T extends object> extends Iterable<readonly [name:
 export function createKernelReader<T extends object>(entries: RegistryEntries): KernelReader<T> {
   const read = (name: string): T | undefined => {
     const entry = entries.get(name)
-    return entry === undefined ? undefined : onOwnersAccount(entries, name, entry as T)
+    return entry === undefined ? undefined : onOwnersAccount(entries.accountOf(name), entry as T)
   }
   return {
     get: read,
     names: () => entries.names(),
+    accountOf: (name) => entries.accountOf(name),
     *[Symbol.iterator]() {
       for (const name of entries.names()) {
         const entry = read(name)
@@ -27,13 +30,13 @@ export function createKernelReader<T extends object>(entries: RegistryEntries): 
   }
 }
 
-function onOwnersAccount<T extends object>(entries: RegistryEntries, name: string, entry: T): T {
+function onOwnersAccount<T extends object>(onAccount: OnAccount, entry: T): T {
   // A proxy of the entry itself could not replace the methods of one that is frozen.
   return new Proxy({} as T, {
     get(_target, key) {
       const value: unknown = Reflect.get(entry, key)
       if (typeof value !== 'function') return value
-      return (...args: unknown[]) => entries.runAsOwner(name, () => value.apply(entry, args))
+      return (...args: unknown[]) => onAccount(() => value.apply(entry, args))
     },
   })
 }

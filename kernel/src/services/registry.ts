@@ -45,7 +45,7 @@ export class RegistryEntries {
    * @param onAccount where calls of the entry are to run when the kernel makes them
    * @throws NodekeepError CONFLICT when the name is taken
    */
-  add(name: string, entry: unknown, owner: string, onAccount: OnAccount = (work) => work()): void {
+  add(name: string, entry: unknown, owner: string, onAccount: OnAccount = asCaller): void {
     this.refuseTaken(name, owner)
     this.#entries.set(name, { entry, owner, onAccount })
   }
@@ -84,12 +84,13 @@ export class RegistryEntries {
     return this.names().filter((name) => this.#entries.get(name)?.owner === owner)
   }
 
-  /** Runs a call of an entry on the account of the plugin that added it. */
-  runAsOwner<T>(name: string, work: () => T): T {
-    const holding = this.#entries.get(name)
-    return holding === undefined ? work() : holding.onAccount(work)
+  /** The account of the plugin that added an entry. It stays theirs when the entry is gone. */
+  accountOf(name: string): OnAccount {
+    return this.#entries.get(name)?.onAccount ?? asCaller
   }
 }
+
+const asCaller: OnAccount = (work) => work()
 
 function callGuarded(listener: () => void): void {
   try {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { definePlugin, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { eraseDueUsers } from '../../src/identity/erasure.ts'
@@ -184,4 +185,27 @@ test('deleted users wait for the plugins that may hold their data', async (t) =>
   await removed(without, uuid)
   await without.stop()
   t.same(wallets(folder), [owner], 'who takes a plugin out of the configuration has said that it is gone')
+})
+
+test('a node that stops calls off what is being removed on the account of the plugin', async (t) => {
+  const { folder } = await folderWithDueUser(t)
+  const account = new AsyncLocalStorage<string>()
+  const begun = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<unknown>()
+  const slow = definePlugin({
+    id: 'slow',
+    contributes: { userData: UserData },
+    setup({ userData }) {
+      const erase: UserDataHolder['erase'] = (_user, signal) => {
+        signal.addEventListener('abort', () => ended.resolve(account.getStore()))
+        begun.resolve()
+        return new Promise(() => {})
+      }
+      account.run('slow', () => userData.add('slow', { erase }))
+    },
+  })
+  const node = await loginNode(t, { dataFolder: folder, plugins: [slow] })
+  await begun.promise
+  await node.stop()
+  t.equal(await ended.promise, 'slow')
 })

@@ -39,7 +39,11 @@ async function parts(t: Test, meanwhile: (administration: UserAdministration) =>
     },
   }
   const signIn = new SignIn({
-    providers: { get: () => ({ verify: trusting }), names: () => ['test'] },
+    providers: {
+      get: () => ({ verify: trusting }),
+      names: () => ['test'],
+      accountOf: () => (work) => work(),
+    },
     accounts,
     sessions: slow,
     ownership: await Ownership.establish(database, accounts, owner),
