@@ -1,14 +1,24 @@
-import { type AiCapabilities, type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type AiCapabilities, type AiProvider, type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDeep, isDeepText, mostLevels } from './nesting.ts'
 
 /** What a request needs beyond text that the provider can't do, in words; `null` when it can do everything. */
-export function lackingCapability(request: ChatRequest, supports: AiCapabilities | undefined): string | null {
+export function lackingCapability(request: ChatRequest, provider: AiProvider): string | null {
+  const supports = capabilitiesOf(provider)
   if (supports?.tools !== true && needsTools(request)) return 'tools'
   if (supports?.images !== true && needsImages(request)) return 'images'
   if (supports?.json !== true && request.json !== undefined) return 'replies in JSON'
   if (hasDeepSchema(request)) return `a JSON Schema of more than ${mostLevels} levels`
   if (hasDeepArguments(request)) return `arguments of a tool call with more than ${mostLevels} levels`
   return null
+}
+
+/** What a provider says that it can do; nothing, where it throws instead. */
+function capabilitiesOf(provider: AiProvider): AiCapabilities | undefined {
+  try {
+    return provider.supports
+  } catch {
+    return undefined
+  }
 }
 
 /** @throws NodekeepError VALIDATION_ERROR for an image that the provider would have to fetch from somewhere */

@@ -92,7 +92,7 @@ export class ChatService implements AiChatService {
       if (this.#fallbacks(asked, request).next().done === true) throw this.#unknownProvider(asked)
       return null
     }
-    const lacking = lackingCapability(request, source.supports)
+    const lacking = lackingCapability(request, source)
     if (lacking !== null) {
       throw new NodekeepError(
         'VALIDATION_ERROR',
@@ -107,7 +107,7 @@ export class ChatService implements AiChatService {
     const { providers, fallbacks } = this.#parts
     for (const choice of fallbacks.of(asked)) {
       const source = providers.get(choice.provider)
-      if (source !== undefined && lackingCapability(request, source.supports) === null) {
+      if (source !== undefined && lackingCapability(request, source) === null) {
         yield { ...choice, source }
       }
     }
