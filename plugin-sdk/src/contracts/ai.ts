@@ -136,7 +136,8 @@ export interface AiProvider {
    */
   models(signal: AbortSignal): Promise<string[]>
   /**
-   * Yields the reply and, last, exactly one `finish`: a reply without it counts as cut short. Ends the call at its
+   * Yields the reply and, last, exactly one `finish`: a reply without it counts as cut short. Takes no more from its server
+   * than it is asked for, but for what fits into buffers of the connection: a reader may be slow. Ends the call at its
    * server when the signal aborts or the loop is left, also before the first piece: `leavable` makes that of a
    * generator.
    *
