@@ -20,6 +20,7 @@ import { storageHealth } from './health.ts'
 import { fileRoutes } from './http/routes.ts'
 import { openSpool } from './http/spool.ts'
 import { type ChangeIntent, openJournal } from './journal/journal.ts'
+import { warnOfMissingBackends } from './mounts/missing-backends.ts'
 import { Mounts } from './mounts/mounts.ts'
 import { Reach } from './mounts/reach.ts'
 import type { UserPath } from './paths/user-path.ts'
@@ -54,6 +55,7 @@ export default definePlugin({
     const { maxFileSize } = config
     const files = createFilesService({ mounts, journal, recorder, maxFileSize })
     context.onStart(async () => {
+      warnOfMissingBackends(mounts, backends, log)
       await reconciliation.start(left)
       const removing = removeAbandonedCopies({ journal, mounts, recorder, log })
       await inTime(removing, startMs).catch((error) =>

@@ -95,10 +95,20 @@ export class Mounts {
   }
 }
 
-/** One backend at two places would give files two paths, and locks, journal and moves know of one. */
+/**
+ * One backend at two places would give files two paths, and locks, journal and moves know of one. Of two backends at one
+ * place, one would be hidden.
+ */
 function refuseAliases(mounts: readonly (readonly [UserPath, string])[]): void {
   const points = new Map<string, string>()
+  const seen = new Set<UserPath>()
   for (const [point, name] of mounts) {
+    if (seen.has(point)) {
+      throw new Error(
+        `storage.mounts has "${point}" twice, written in two ways that are one in Unicode's NFC. Use one.`,
+      )
+    }
+    seen.add(point)
     const other = points.get(name)
     if (other !== undefined) {
       throw new Error(

@@ -151,6 +151,25 @@ t.test('mounts that can not be are refused at the start', async (t) => {
     [{ '/a/../b': 'memory' }, /storage\.mounts/],
     [{ '/a': 'local' }, /"local" at "\/" and at "\/a"/],
     [{ '/a': 'memory', '/b': 'memory' }, /"memory" at "\/a" and at "\/b"/],
+    [{ '/caf\u00e9': 'memory', '/cafe\u0301': 'other' }, /storage\.mounts has "\/caf\u00e9" twice/],
   ]
   for (const [mounts, message] of wrong) await t.rejects(createFilesNode({ mounts }), { message })
+})
+
+t.test('a mount whose backend is not there is told of at the start', async (t) => {
+  const warnings: { msg: string; mount: string }[] = []
+  const onLog = (line: string) => {
+    const told = JSON.parse(line) as { msg: string; mount?: string }
+    if (told.mount !== undefined) warnings.push({ ...told, mount: told.mount })
+  }
+  const mounts = { '/': 'nope', '/archive': 'archiv', '/memory': 'memory' }
+  const node = await createFilesNode({ mounts }, { onLog })
+  await node.stop()
+  const known = /There are: ("local", "memory"|"memory", "local")\. Correct storage\.mounts/
+  t.match(warnings, [
+    { mount: '/archive', msg: /backend "archiv" of "\/archive"/ },
+    { mount: '/', msg: /backend "nope" of "\/"/ },
+  ])
+  for (const { msg } of warnings) t.match(msg, known)
+  t.equal(warnings.length, 2)
 })
