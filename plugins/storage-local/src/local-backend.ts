@@ -55,7 +55,7 @@ export class LocalBackend implements StorageBackend {
       readings: this.#readings,
       looks: new RecentLooks(),
     }
-    this.#smallFiles = new SmallFiles(store.disk, settings.cacheBytes)
+    this.#smallFiles = new SmallFiles(store.disk, store.root, settings.cacheBytes)
     this.#release = release
     this.supports = { atomicMove: true, durable: settings.durable, snapshot: store.hasLinks }
     if (store.hasLinks) this.snapshot = (signal) => this.#call(() => this.#takeSnapshot(signal))
@@ -89,7 +89,7 @@ export class LocalBackend implements StorageBackend {
       const names = changeable(path)
       const change = this.#gate.change
       const entry = await writeFile(this.#store, { names, content, options, signals, change })
-      this.#smallFiles.forget(this.#onDisk(path))
+      this.#smallFiles.forget(path)
       return entry
     })
   }
@@ -117,7 +117,7 @@ export class LocalBackend implements StorageBackend {
       const names = changeable(path)
       const change = () => this.#gate.change(() => remove(this.#store, names, options))
       await this.#store.locks.hold([names.join('/')], change)
-      this.#smallFiles.forget(this.#onDisk(path))
+      this.#smallFiles.forget(path)
     })
   }
 
@@ -126,7 +126,7 @@ export class LocalBackend implements StorageBackend {
       const [from, to] = [changeable(source), changeable(destination)]
       const change = () => this.#gate.change(() => move(this.#store, from, to, options.overwrite ?? false))
       await this.#store.locks.hold([from.join('/'), to.join('/')], change)
-      this.#smallFiles.forget(this.#onDisk(source))
+      this.#smallFiles.forget(source)
     })
   }
 
@@ -146,15 +146,14 @@ export class LocalBackend implements StorageBackend {
 
   async #read(path: string, options: StorageReadOptions): Promise<StorageReading> {
     options.signal?.throwIfAborted()
-    const onDisk = this.#onDisk(path)
-    const kept = this.#smallFiles.read(onDisk, options)
+    const kept = await this.#smallFiles.read(path, options)
     if (kept !== undefined) return kept
     const file = await openIn(this.#tree, path)
     if (file.entry.size > SMALL) return readingOf(file, options, this.#readings)
     try {
       const settled = isSettled(file.stats)
       const bytes = await readWhole(file)
-      if (settled && file.stored === file.entry.name) this.#smallFiles.keep(onDisk, file, bytes)
+      if (settled && file.stored === file.entry.name) this.#smallFiles.keep(path, file, bytes)
       return smallReading(file.entry, bytes, options)
     } finally {
       file.disk.closeSync(file.fd)
@@ -202,10 +201,6 @@ export class LocalBackend implements StorageBackend {
     } finally {
       this.#calls.delete(call)
     }
-  }
-
-  #onDisk(path: string): string {
-    return this.#rootPath + path
   }
 }
 

@@ -9,6 +9,8 @@ const KEPT_MS = 1000
 export interface Root extends Folder {
   /** Opens the folder at these names if one step leads exactly there; see {@link openDirectly}. */
   direct(names: readonly string[]): Promise<Folder | null>
+  /** Whether the folder at these names is open already, and still there. */
+  isOpen(names: readonly string[]): boolean
 }
 
 interface Kept {
@@ -76,11 +78,17 @@ export function createRoot(disk: Disk, root: Folder): Root {
     return true
   }
 
+  function known(names: readonly string[]): Kept | null {
+    const entry = kept.get(prefix + names.join('/'))
+    return entry !== undefined && isThere(entry) ? entry : null
+  }
+
   return {
     ...root,
+    isOpen: (names) => names.length === 0 || known(names) !== null,
     async direct(names) {
-      const known = kept.get(prefix + names.join('/'))
-      if (known !== undefined && isThere(known)) return lend(known)
+      const there = known(names)
+      if (there !== null) return lend(there)
       const folder = await openDirectly(disk, root, names)
       if (folder === null) return null
       const entry = { folder, since: Date.now(), seen: moment(), users: 0 }

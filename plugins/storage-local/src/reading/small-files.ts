@@ -1,6 +1,8 @@
 import type { BigIntStats } from 'node:fs'
 import type { StorageEntry, StorageReading, StorageReadOptions } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
+import type { Root } from '../folders/root.ts'
+import { namesOf } from '../folders/walk.ts'
 import { changed, fill, sameContent } from './file-chunks.ts'
 import { type OpenFile, rangeOf } from './reading.ts'
 
@@ -17,44 +19,51 @@ const SETTLED = 2_100_000_000n
 const OVERHEAD = 1024
 
 interface Kept {
+  /** Of the folders that it is in, from the root on. */
+  readonly parents: readonly string[]
   readonly stats: BigIntStats
   readonly entry: StorageEntry
   readonly bytes: Buffer
 }
 
 /**
- * The bytes of small files, by their path on the disk. Each use asks the system first whether the file there is still
- * the very same, unchanged: device, inode, size and both times. The time of change (`ctime`) can't be set by programs
- * as that of modification can.
+ * The bytes of small files, by their path. Each use asks the system first whether the file there is still the very same,
+ * unchanged: device, inode, size and both times. The time of change (`ctime`) can't be set by programs as that of
+ * modification can. And it asks whether the folder is still where the path says, so that no link leads there.
  */
 export class SmallFiles {
   readonly #disk: Disk
+  readonly #root: Root
+  readonly #prefix: string
   readonly #limit: number
   readonly #kept = new Map<string, Kept>()
   #bytes = 0
 
   /** @param limit bytes to hold altogether */
-  constructor(disk: Disk, limit: number) {
+  constructor(disk: Disk, root: Root, limit: number) {
     this.#disk = disk
+    this.#root = root
+    this.#prefix = root.path === '/' ? '' : root.path
     this.#limit = limit
   }
 
   /** Reads from memory what is still true; undefined when the disk has to be read. */
-  read(path: string, options: StorageReadOptions): StorageReading | undefined {
+  async read(path: string, options: StorageReadOptions): Promise<StorageReading | undefined> {
     const kept = this.#kept.get(path)
     if (kept === undefined) return undefined
-    this.#kept.delete(path)
-    if (!this.#isUnchanged(path, kept)) {
-      this.#bytes -= cost(path, kept)
-      return undefined
+    const isThere = this.#root.isOpen(kept.parents) || (await this.#isFolderThere(kept))
+    const isUnchanged = isThere && this.#isUnchanged(path, kept)
+    if (this.#kept.get(path) === kept) {
+      if (isUnchanged) this.#useLast(path, kept)
+      else this.forget(path)
     }
-    this.#kept.set(path, kept)
-    return smallReading(kept.entry, kept.bytes, options)
+    return isUnchanged ? smallReading(kept.entry, kept.bytes, options) : undefined
   }
 
   /** Keeps what was read from a path. The file must have been settled before it was read. */
   keep(path: string, { stats, entry }: OpenFile, bytes: Buffer): void {
-    const kept = { stats, entry, bytes }
+    const parents = namesOf(path).slice(0, -1)
+    const kept = { parents, stats, entry, bytes }
     this.forget(path)
     if (cost(path, kept) > this.#limit) return
     this.#kept.set(path, kept)
@@ -65,9 +74,25 @@ export class SmallFiles {
     }
   }
 
+  #useLast(path: string, kept: Kept): void {
+    this.#kept.delete(path)
+    this.#kept.set(path, kept)
+  }
+
+  /**
+   * Whether the folder that it is in is where the path says, and no link leads there. It costs a step where the folder is
+   * not open any more; false where one step doesn't do.
+   */
+  async #isFolderThere({ parents }: Kept): Promise<boolean> {
+    const folder = await this.#root.direct(parents).catch(() => null)
+    folder?.close()
+    return folder !== null
+  }
+
+  /** By the whole path, which costs less than through the folder; a file that left the folder has another `ctime`. */
   #isUnchanged(path: string, { stats }: Kept): boolean {
     try {
-      const now = this.#disk.lstatSync(path)
+      const now = this.#disk.lstatSync(this.#prefix + path)
       return (
         now !== undefined &&
         now.ino === stats.ino &&

@@ -10,8 +10,8 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { setTimeout as after } from 'node:timers/promises'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as after, setImmediate as nextTurn } from 'node:timers/promises'
 import type { StorageBackend } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { type Disk, localDisk } from '../../src/disk/disk.ts'
@@ -135,6 +135,39 @@ t.test(
     t.ok(lstatSync(at('/user/b')).isSymbolicLink())
   },
 )
+
+t.test(
+  'the very same file behind a link that took the place of a folder is not there',
+  { buffered: true },
+  async (t) => {
+    const { text, at, reads } = await aged(t, { '/user/a/b/file': 'x', '/user/near/file': 'y' })
+    const outside = temporaryFolder(t)
+    for (let round = 0; round < 2; round += 1) {
+      t.equal(await text('/user/a/b/file'), 'x')
+      t.equal(await text('/user/near/file'), 'y')
+    }
+    t.equal(reads(), 2, 'both are kept')
+    for (const [folder, file] of [
+      ['/user/a', '/user/a/b/file'],
+      ['/user/near', '/user/near/file'],
+    ] as const) {
+      const moved = join(outside, basename(folder))
+      renameSync(at(folder), moved)
+      symlinkSync(moved, at(folder))
+      await nextTurn()
+      await t.rejects(text(file), { code: 'NOT_FOUND' }, file)
+      await t.rejects(text(file), { code: 'NOT_FOUND' }, `${file} again`)
+    }
+  },
+)
+
+t.test('a file is kept longer than its folder is open', { buffered: true }, async (t) => {
+  const { text, reads } = await aged(t, { '/user/folder/file': 'small' })
+  t.equal(await text('/user/folder/file'), 'small')
+  await after(1100)
+  t.equal(await text('/user/folder/file'), 'small')
+  t.equal(reads(), 1)
+})
 
 t.test('a file that changed a moment ago is read from the disk each time', { buffered: true }, async (t) => {
   const { text, at, reads } = await aged(t, { '/file': 'first' })
