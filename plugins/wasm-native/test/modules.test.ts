@@ -59,6 +59,16 @@ test('what a module with imports exports is listed, and a program says where it 
   await t.rejects(stand.call(long, 'f'), { message: /"m{100}….f". There are no imports but/ })
 })
 
+test('of a file that is no module, nothing is told but that', async (t) => {
+  const stand = nativeStand(t)
+  const message = 'The module is not valid WebAssembly: expected magic word 00 61 73 6d.'
+  // The other one goes on as a module with a large memory would.
+  for (const text of ['s3cret', 's3cret: \x05\x05\x01\x00\xff\xff\x02']) {
+    const module = moduleOf(Buffer.from(text, 'latin1'))
+    await t.rejects(stand.call(module, 'f'), { code: 'VALIDATION_ERROR', message })
+  }
+})
+
 test('runs with other memory limits have sandboxes of their own', async (t) => {
   const stand = nativeStand(t, { processes: 3 })
   const grow = `(module (memory 1) (func (export "f") (result i32)

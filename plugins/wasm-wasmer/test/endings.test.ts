@@ -26,7 +26,7 @@ t.test('what is no program is refused with the reason', async (t) => {
   const stand = wasmerStand(t, { spares: 1 })
   const wrong: readonly (readonly [string | Uint8Array, RegExp])[] = [
     [Buffer.from(''), /not valid WebAssembly: it is empty\./],
-    [Buffer.from('\0webc003'), /not valid WebAssembly: expected magic word/],
+    [Buffer.from('\0webc003'), /not valid WebAssembly: expected magic word 00 61 73 6d\.$/],
     ['(module (memory (export "memory") 1))', /exports no function "_start"/],
     ['(module (func (export "_start")))', /no memory/],
     [program('(nop)', '(import "env" "foo" (func))'), /imports "env\.foo"/],

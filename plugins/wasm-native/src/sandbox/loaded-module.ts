@@ -64,8 +64,12 @@ function compile(bytes: Buffer): CompiledModule {
     return new Module(bytes)
   } catch (error) {
     if (!(error instanceof CompileError)) throw error
-    const reason =
-      bytes.length === 0 ? 'it is empty' : error.message.replace(/^WebAssembly\.Module\(\): /, '')
+    const reason = bytes.length === 0 ? 'it is empty' : reasonOf(error)
     throw new Refusal('VALIDATION_ERROR', `The module is not valid WebAssembly: ${reason}.`)
   }
+}
+
+/** Without the bytes that V8 found in place of the first ones: of other files than modules nothing is told. */
+function reasonOf({ message }: Error): string {
+  return message.replace(/^WebAssembly\.Module\(\): /, '').replace(/(magic word [^,]*), found .*/, '$1')
 }

@@ -5,6 +5,7 @@ import { type NumericType, readFunctionType, readTypeSection } from './type-sect
 
 /** https://webassembly.github.io/spec/core/binary/modules.html */
 const headerBytes = 8
+const magic = Buffer.from('\0asm')
 const Section = { type: 1, import: 2, function: 3, table: 4, memory: 5, export: 7 } as const
 const EXPORTED_FUNCTION = 0
 
@@ -25,6 +26,7 @@ export interface ModuleShape {
  * @throws RangeError when the bytes are none that can be understood
  */
 export function readModuleShape(bytes: Buffer): ModuleShape {
+  if (!bytes.subarray(0, magic.length).equals(magic)) throw new RangeError('It is no module.')
   const shape = { imports: [] as ModuleImport[], memories: [] as MemoryExtent[], tables: [] as Extent[] }
   let types: number[] = []
   let own: number[] = []

@@ -37,7 +37,10 @@ function compile(bytes: Buffer): object {
   try {
     return new webAssembly.Module(bytes)
   } catch (error) {
-    const said = String((error as Error).message).replace(/^WebAssembly\.Module\(\): /, '')
+    // Without the bytes that V8 found in place of the first ones: of other files than modules nothing is told.
+    const said = String((error as Error).message)
+      .replace(/^WebAssembly\.Module\(\): /, '')
+      .replace(/(magic word [^,]*), found .*/, '$1')
     const reason = bytes.length === 0 ? 'it is empty' : said
     // What is too large for the limits of this process.
     if (/^initial (memory|table) size/.test(reason)) throw new OutOfMemory()
