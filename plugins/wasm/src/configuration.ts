@@ -14,7 +14,8 @@ export const configuration = Type.Object({
     default: 64,
     minimum: 1,
     maximum: 65536,
-    description: 'Most memory of one run: all its linear memories and tables together, in MiB.',
+    description:
+      'Most memory of one run, in MiB: of a function, all its linear memories and tables together; of a program, each of its memories.',
   }),
   moduleMB: Type.Integer({
     default: 16,
