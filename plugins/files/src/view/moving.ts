@@ -1,4 +1,10 @@
-import { type FileEntry, type FileMoveOptions, NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
+import {
+  type FileEntry,
+  type FileMoveOptions,
+  isNodekeepError,
+  NodekeepError,
+  type StorageEntry,
+} from '@nodekeep/plugin-sdk'
 import { entryAt } from '../changes/happened.ts'
 import { isBelow, isWithin, root, type UserPath } from '../paths/user-path.ts'
 import { clearCopied } from './clearing.ts'
@@ -81,8 +87,16 @@ async function bringOver(
     return copied
   } catch (error) {
     await removeLocked(scope, stopover, definedOnly({ by: options.by })).catch(() => {})
-    throw error
+    throw inTermsOf(destination, stopover, error)
   }
+}
+
+/** Nobody but this move knows of the stopover: errors speak of where the copy would have been in the end. */
+function inTermsOf(destination: UserPath, stopover: UserPath, error: unknown): unknown {
+  if (!isNodekeepError(error) || !error.message.includes(stopover)) return error
+  const { code, headers, logged } = error
+  const message = error.message.replaceAll(stopover, () => destination)
+  return new NodekeepError(code, message, { cause: error, headers, logged })
 }
 
 async function moveWithin(

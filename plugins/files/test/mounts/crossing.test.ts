@@ -156,3 +156,28 @@ t.test('a tree of many files moves as a whole', async (t) => {
   t.notOk([...seen.keys()].some((path) => path.startsWith('/many') || path.startsWith('/cold/')))
   t.strictSame(await told(), [...seen].sort())
 })
+
+t.test('a move that can not be speaks of the paths that it was told', async (t) => {
+  const { ada, move, tree } = await nodeWithTwoMounts(t)
+  await put(ada, '/file', 'x')
+  await put(ada, '/docs/inner/file', 'x')
+  await put(ada, '/cold/one', 'x')
+  for (const [source, destination] of [
+    ['/file', '/cold/one/two'],
+    ['/docs', '/cold/one/two'],
+    ['/docs', '/cold/one/two/three'],
+  ] as const) {
+    const { status, code, message } = await move(source, destination)
+    t.strictSame([status, code], [409, 'CONFLICT'])
+    t.match(message, destination)
+    t.notMatch(message, /\.moving-/)
+  }
+  t.strictSame([...(await tree(''))].map(([path]) => path).sort(), [
+    '/cold',
+    '/cold/one',
+    '/docs',
+    '/docs/inner',
+    '/docs/inner/file',
+    '/file',
+  ])
+})
