@@ -6,8 +6,6 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** Content that waits in a file of its own until it is known where it belongs. */
 export interface Spooled {
-  /** Bytes. */
-  readonly size: number
   /** The bytes, once. */
   content(): AsyncIterable<Uint8Array>
   /** Removes the file. */
@@ -29,10 +27,9 @@ async function spool(path: string, content: AsyncIterable<Uint8Array>): Promise<
   const file = await open(path, 'wx')
   try {
     await file.writeFile(content)
-    const { size } = await file.stat()
     await file.close()
     const discard = () => rm(path, { force: true })
-    return { size, discard, content: () => contentOf(path) }
+    return { discard, content: () => contentOf(path) }
   } catch (error) {
     await file.close()
     await rm(path, { force: true })

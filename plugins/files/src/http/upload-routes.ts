@@ -27,7 +27,7 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: File
     {
       schema: { summary: 'Store a file, sent as the parts "path" and "file" of a form', response },
       config,
-      onRequest: [refusePacked, refuseLarger(maxFileSize + formOverhead, maxFileSize)],
+      onRequest: [refuseOtherThanForms, refusePacked, refuseLarger(maxFileSize + formOverhead, maxFileSize)],
     },
     async (request, reply) => {
       const form = await receiveForm(request.raw, { spool, maxFileSize })
@@ -76,6 +76,17 @@ async function store(
   })
   reply.header('etag', entityTag(entry))
   return { success: true, path: entry.path }
+}
+
+/** Fastify's own answer to another type doesn't say which one is taken. What has no body is a form that lacks its parts. */
+async function refuseOtherThanForms(request: FastifyRequest): Promise<void> {
+  const type = request.headers['content-type']
+  if (type === undefined ? announcedSize(request) === 0 : /^\s*multipart\/form-data\s*(;|$)/i.test(type))
+    return
+  throw new NodekeepError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'Send a form, as multipart/form-data, with the parts "path" and "file"; or the bytes alone to PUT /write?path=…',
+  )
 }
 
 /** Refuses a body that is too large before any of it is asked for. */

@@ -158,8 +158,21 @@ t.test('storing files', async (t) => {
     ])
     const packed = { 'content-type': form.contentType, 'content-encoding': 'gzip' }
     t.equal((await ada.fetch('/write', { method: 'POST', body: form.body, headers: packed })).status, 415)
+    const untyped = await openRaw(node)
+    await untyped.send(`${requestHead(ada, 'POST /write', { 'content-length': 1 })}x`)
+    t.match(await untyped.rest(), /^HTTP\/1\.1 415 .*multipart\/form-data/s)
     t.equal((await ada.fetch('/write', { method: 'PUT', body: 'x' })).status, 400, 'no path')
-    t.equal((await ada.fetch('/write', { method: 'POST', body: 'x' })).status, 415, 'no form')
+    for (const type of [
+      'text/plain',
+      'application/json',
+      'application/x-www-form-urlencoded',
+      'multipart/mixed',
+    ]) {
+      const headers = { 'content-type': type }
+      const answer = await ada.fetch('/write', { method: 'POST', body: '{}', headers })
+      t.equal(answer.status, 415, type)
+      t.match(await answer.json(), { code: 'UNSUPPORTED_MEDIA_TYPE', message: /multipart\/form-data.*PUT/ })
+    }
     t.equal((await ada.fetch('/write', { method: 'POST' })).status, 400)
     t.equal((await node.fetch('/write?path=/x', { method: 'PUT', body: 'x' })).status, 401)
   })
