@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 import { errorBody, type PublicError } from '../errors/public-error.ts'
 import { closeLingering } from './closing.ts'
 import { STATUS_CODES } from './node-http.ts'
@@ -14,6 +15,19 @@ export function answerDirectly(response: ServerResponse, error: PublicError, req
     'x-request-id': requestId,
   })
   response.end(response.req.method === 'HEAD' ? undefined : body)
+}
+
+/** Answers an error past Fastify, which can't bring its answer to an end. What was sent of that is cut off. */
+export function answerInstead(reply: FastifyReply, error: PublicError): void {
+  const { raw } = reply
+  if (raw.writableEnded || raw.destroyed) return
+  if (raw.headersSent) {
+    raw.destroy()
+    return
+  }
+  reply.hijack()
+  for (const name of raw.getHeaderNames()) raw.removeHeader(name)
+  answerDirectly(raw, error, reply.request.id)
 }
 
 /** Answers an error on a bare connection, where Node has made no response, and ends the connection. */

@@ -1,6 +1,7 @@
 import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, type PublicError, toPublicError } from '../errors/public-error.ts'
+import { answerInstead } from './direct-answer.ts'
 import { validateHeaderName, validateHeaderValue } from './node-http.ts'
 import { leavesMuch } from './unread-body.ts'
 import { isUpgrade } from './web-sockets.ts'
@@ -21,9 +22,7 @@ const headersOfTheOther = [
 /** Answers whatever was thrown, in the node's form or in the route's own, and logs what is the node's fault. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = toPublicError(thrown, request.id)
-  if (request.raw.socket.destroyed)
-    request.log.debug({ err: thrown, path: pathOf(request) }, 'The client left.')
-  else if (error.internal) request.log.error({ err: thrown, path: pathOf(request) }, error.message)
+  logFault(thrown, error, request)
   return sendPublicError(error, reply, request.routeOptions.config?.serializeError)
 }
 
@@ -44,8 +43,37 @@ export function sendPublicError(
   for (const [name, value] of Object.entries(error.headers)) {
     if (isSendable(name, value)) reply.header(name, value)
   }
+  if (failing.has(reply)) {
+    answerInstead(reply, error)
+    return reply
+  }
   const { contentType, body } = write(error, reply, serializeError)
-  return reply.code(error.status).type(contentType).serializer(asIs).send(body)
+  reply.code(error.status).type(contentType).serializer(asIs)
+  const { send } = reply
+  // What comes when all is sent is nothing but too late, which Fastify knows how to say.
+  reply.send = (thrown: unknown) => (reply.sent ? send.call(reply, thrown) : sendAtLast(thrown, reply))
+  failing.add(reply)
+  return send.call(reply, body)
+}
+
+/** Replies that send an error. Whatever they are to send after it stands for the failure of that. */
+const failing = new WeakSet<FastifyReply>()
+
+/**
+ * Answers where an error could not be sent, as with an `onSend` hook that throws. Fastify would hand the reply an error
+ * in its own form, which shows the cause.
+ */
+function sendAtLast(thrown: unknown, reply: FastifyReply): FastifyReply {
+  const { request } = reply
+  const error = toPublicError(thrown, request.id)
+  logFault(thrown, error, request)
+  answerInstead(reply, error)
+  return reply
+}
+
+function logFault(err: unknown, { internal, message }: PublicError, request: FastifyRequest): void {
+  if (request.raw.socket.destroyed) request.log.debug({ err, path: pathOf(request) }, 'The client left.')
+  else if (internal) request.log.error({ err, path: pathOf(request) }, message)
 }
 
 /** The path of a request without its query, where people put what doesn't belong into a log. */
@@ -57,7 +85,12 @@ export function pathOf({ url }: FastifyRequest): string {
 function write(error: PublicError, reply: FastifyReply, serializeError: ErrorSerializer) {
   const { message, code, status } = error
   try {
-    return serializeError({ error: true, message, code, status })
+    const { contentType, body } = serializeError({ error: true, message, code, status })
+    if (typeof contentType !== 'string' || !isSendable('content-type', contentType)) {
+      throw new TypeError('It must give a "contentType" that a header can have.')
+    }
+    if (typeof body !== 'string') throw new TypeError('It must give a "body" that is a text.')
+    return { contentType, body }
   } catch (fault) {
     reply.log.error({ err: fault }, 'The serializer of these errors failed.')
     return nodeForm({ error: true, message, code, status })

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toPublicError } from '../errors/public-error.ts'
-import { answerDirectly } from '../http/direct-answer.ts'
+import { answerInstead } from '../http/direct-answer.ts'
 import { pathOf } from '../http/send-error.ts'
 import type { Accountable, FaultKind } from './attribution.ts'
 
@@ -31,12 +31,7 @@ export class RequestAccount implements Accountable {
     if (kind === 'rejection' || raw.writableEnded || raw.destroyed) return
     const error = toPublicError(undefined, id)
     log.error({ err: thrown, path: pathOf(this.#request) }, error.message)
-    if (raw.headersSent) {
-      raw.destroy()
-      return
-    }
-    this.#reply.hijack()
-    answerDirectly(raw, error, id)
+    answerInstead(this.#reply, error)
   }
 }
 

@@ -1,12 +1,45 @@
 import { Readable } from 'node:stream'
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { definePlugin, type ErrorCode, NodekeepError, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import {
+  definePlugin,
+  type ErrorCode,
+  type ErrorSerializer,
+  NodekeepError,
+  type RoutesApp,
+  Type,
+} from '@nodekeep/plugin-sdk'
+import type { FastifyReply } from 'fastify'
 import { test } from 'tap'
 import { checkErrorResponse } from './fixtures/error-answer.ts'
 import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 
 const config = { access: 'public', publicReason: 'It is there for a test.' } as const
 const secret = '/root/secret.ts:12'
+
+/** Serializers of errors that answer with nothing that could be sent. */
+const confused: Record<string, ErrorSerializer> = {
+  throws: () => {
+    throw new Error(secret)
+  },
+  nothing: () => null as never,
+  promise: (async () => ({ contentType: 'text/plain', body: secret })) as never,
+  'no-text': () => ({ contentType: 'application/json', body: { secret } }) as never,
+  'no-type': () => ({ body: secret }) as never,
+  'two-lines': () => ({ contentType: `text/plain\r\nx-secret: ${secret}`, body: 'a' }),
+}
+
+/** Hooks that fail whatever is sent, an error too. */
+const onSends = {
+  early: () => {
+    throw new Error(secret)
+  },
+  late: async () => Promise.reject(new Error(secret)),
+  header: async (_request: unknown, reply: FastifyReply, payload: unknown) => {
+    reply.header('x-secret', `a\r\n${secret}`)
+    return payload
+  },
+  type: async () => ({ secret }),
+}
 
 const faulty = definePlugin({
   id: 'faulty',
@@ -78,11 +111,20 @@ const faulty = definePlugin({
         body: `{"${status}":"${code}"}`,
       }),
     })
-    routes(refuse, {
-      prefix: '/confused',
-      serializeError: () => {
-        throw new Error(secret)
-      },
+    for (const [name, serializeError] of Object.entries(confused)) {
+      routes(refuse, { prefix: `/confused/${name}`, serializeError })
+    }
+    routes((app) => {
+      for (const [way, onSend] of Object.entries(onSends)) {
+        app.register(async (inner) => {
+          inner.addHook('onSend', onSend as never)
+          inner.get(`/on-send/${way}`, { config }, async () => secret)
+          inner.get(`/on-send/${way}/conflict`, { config }, async () => {
+            throw new NodekeepError('CONFLICT', 'Not twice.')
+          })
+          inner.get(`/on-send/${way}/nothing`, { config }, (_request, reply) => reply.callNotFound())
+        })
+      }
     })
   },
 })
@@ -153,5 +195,22 @@ test('a foreign protocol has its errors in its own form, below its prefix only',
   const wrongMethod = await node.fetch('/foreign/thing', { method: 'POST' })
   t.equal(await wrongMethod.text(), '{"405":"METHOD_NOT_ALLOWED"}')
   await checkErrorResponse(t, await node.fetch('/foreigner'), 'NOT_FOUND', 'a path that only begins alike')
-  await checkErrorResponse(t, await node.fetch('/confused/thing'), 'CONFLICT', 'a serializer that fails')
+  for (const name of Object.keys(confused))
+    await checkErrorResponse(t, await node.fetch(`/confused/${name}/thing`), 'CONFLICT', name)
+})
+
+test('an answer that fails where it is sent shows nothing of the cause, and neither does its error', async (t) => {
+  const { node, lines } = await start()
+  t.teardown(() => node.stop())
+  for (const way of Object.keys(onSends)) {
+    for (const path of [`/on-send/${way}`, `/on-send/${way}/conflict`, `/on-send/${way}/nothing`]) {
+      const answer = await node.fetch(path)
+      const id = answer.headers.get('x-request-id') ?? ''
+      await checkErrorResponse(t, answer, 'INTERNAL_ERROR', path)
+      const logged = lines.map((line) => JSON.parse(line)).filter((line) => line.reqId === id)
+      t.match(logged, [{ level: 'error', plugin: 'faulty', path, err: {} }], `${path} in the log`)
+      t.ok(logged.every(({ req, res }) => req === undefined && res === undefined))
+      t.equal((await node.fetch(path, { method: 'HEAD' })).status, 500)
+    }
+  }
 })
