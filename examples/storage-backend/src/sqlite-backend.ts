@@ -96,7 +96,7 @@ class SqliteBackend implements StorageBackend {
     const orphans = this.#database.transaction(() => {
       const node = this.#tree.get(path)
       if (path === '/') throw new NodekeepError('CONFLICT', 'The root stays. Remove what is in it.')
-      if (ifRevision !== undefined && ifRevision !== entryOf(node).revision) {
+      if (ifRevision !== undefined && (node.content === null || ifRevision !== entryOf(node).revision)) {
         throw new NodekeepError('PRECONDITION_FAILED', `What is at ${path} is not what was expected.`)
       }
       if (onlyIfEmpty) this.#tree.checkEmpty(node)

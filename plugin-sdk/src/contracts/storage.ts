@@ -71,7 +71,9 @@ export interface StorageWriteOptions extends StorageConditions {
 }
 
 /** What goes with a removal. */
-export interface StorageRemoveOptions extends Pick<StorageConditions, 'ifRevision'> {
+export interface StorageRemoveOptions {
+  /** The file must exist with this revision. It is for files: PRECONDITION_FAILED for a folder, whatever it says. */
+  readonly ifRevision?: string
   /**
    * Removes a folder, and only when nothing at all is in it, also nothing that `list` leaves out. CONFLICT otherwise,
    * and for a file. Whoever copied what `list` showed can take the folders away then, and loses nothing else.

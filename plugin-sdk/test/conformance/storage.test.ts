@@ -63,6 +63,19 @@ function sharedMemory(): Partial<PaperBackend> {
   }
 }
 
+/** A snapshot for which entries are copied one after the other, while others go on. */
+async function copiedOneByOne(backend: PaperBackend, order: 'first to last' | 'last to first') {
+  const copy = new PaperBackend()
+  const paths = [...backend.nodes.keys()].sort()
+  if (order === 'last to first') paths.reverse()
+  for (const path of paths) {
+    const node = backend.nodes.get(path)
+    if (node !== undefined) copy.nodes.set(path, node)
+    await setImmediate()
+  }
+  return PaperBackend.prototype.snapshot.call(copy, new AbortController().signal)
+}
+
 /** For each fault, the name of a test that must find it, and what of the backend it replaces. */
 const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBackend>][] = [
   [/any size/, () => ({ checkEarly: () => {}, range: (bytes) => bytes.subarray(0, 1_000_000) })],
@@ -103,6 +116,13 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [/and nothing else/, () => ({ within: (path, folder) => path.startsWith(folder) })],
   [/revision shows it/, () => ({ revision: (bytes) => `size-${bytes.length}` })],
   [/one revision only|that revision only/, () => ({ check: () => {} })],
+  [
+    /removes no folder/,
+    (backend) => ({
+      checkVersion: ({ revision }, ifRevision) =>
+        revision === ifRevision ? undefined : backend.refuse('PRECONDITION_FAILED'),
+    }),
+  ],
   [/exactly one succeeds/, () => ({ checkLate: () => {} })],
   [/hold at the last step/, () => ({ checkLate: () => {} })],
   [
@@ -128,24 +148,28 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [
     /is refused before its last step/,
     () => ({
-      announce: async (revision, size, { beforeCommit }) =>
-        beforeCommit?.({ revision, size }).catch(() => {}),
+      announce: async (staged, { beforeCommit }) => beforeCommit?.(staged).catch(() => {}),
     }),
   ],
   [
     /nothing shows/,
     () => ({
-      async announce(revision, size, { beforeCommit }) {
-        await beforeCommit?.({ revision, size })
-        await beforeCommit?.({ revision, size })
+      async announce(staged, { beforeCommit }) {
+        await beforeCommit?.(staged)
+        await beforeCommit?.(staged)
       },
     }),
   ],
   [
     /nothing shows/,
     () => ({
-      announce: async (_revision, size, { beforeCommit }) => beforeCommit?.({ revision: 'other', size }),
+      announce: async (staged, { beforeCommit }) => beforeCommit?.({ ...staged, revision: 'other' }),
     }),
+  ],
+  [/will replace/, () => ({ replaced: () => null })],
+  [
+    /will replace/,
+    (backend) => ({ replaced: () => PaperBackend.prototype.replaced.call(backend, '/folder/other') }),
   ],
   [
     /never reaches its last step/,
@@ -220,6 +244,10 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       }),
     }),
   ],
+  [/while files are written/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'first to last') })],
+  [/while files are written/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'last to first') })],
+  [/while folders are moved/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'first to last') })],
+  [/while folders are moved/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'last to first') })],
   [/does not fit/, () => ({ checkRoom: () => {} })],
   [
     /there after a close/,

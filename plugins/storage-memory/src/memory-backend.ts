@@ -116,7 +116,8 @@ export class MemoryBackend implements StorageBackend {
     if (onlyIfEmpty && !isEmptyFolder(node)) {
       throw new NodekeepError('CONFLICT', `${path} is no folder without anything in it.`)
     }
-    if (ifRevision !== undefined && node.revision !== ifRevision) throw changedMeanwhile(path)
+    if (ifRevision !== undefined && (node.type === 'directory' || node.revision !== ifRevision))
+      throw changedMeanwhile(path)
     folderAt(this.#root, parentOf(path)).entries.delete(nameOf(path))
     this.#room.give(bytesOf(node))
   }

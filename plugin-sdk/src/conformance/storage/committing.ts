@@ -32,6 +32,20 @@ export function committingChecks(check: BackendCheck): void {
     },
   )
 
+  check('what a write says that it will replace is what is there', async (backend) => {
+    await put(backend, '/folder/other', 'another file')
+    await put(backend, '/folder/file', 'first')
+    for (const path of ['/folder/file', '/folder/new', '/new/file', '/folder/file', '/new/file']) {
+      const before = await backend.stat(path).catch(() => null)
+      await backend.write(path, stream(`over ${before?.revision}`), {
+        async beforeCommit({ replaced }) {
+          // A backend that would have to look leaves it out.
+          if (replaced !== undefined) assert.deepEqual(replaced, before, `what ${path} replaces`)
+        },
+      })
+    }
+  })
+
   check('a write is given up when it is refused before its last step', async (backend) => {
     await put(backend, '/file', 'kept')
     const fault = new Error('the journal is full')

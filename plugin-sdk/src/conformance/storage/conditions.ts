@@ -55,6 +55,16 @@ export function conditionChecks(check: StorageCheck): void {
     const gone = storage.remove('/file', { ifRevision: second })
     await assertFails(gone, ['NOT_FOUND', 'PRECONDITION_FAILED'], 'a removal of what is gone')
   })
+
+  check('a removal with a revision removes no folder', async (storage) => {
+    const { revision: ofFile } = await put(storage, '/folder/file', 'kept')
+    const { revision: ofFolder } = await storage.stat('/folder')
+    for (const ifRevision of [ofFolder, ofFile, 'none-of-ours']) {
+      const attempt = storage.remove('/folder', { ifRevision })
+      await assertFails(attempt, ['PRECONDITION_FAILED'], 'a removal of a folder with a revision')
+    }
+    assert.equal(await text(storage, '/folder/file'), 'kept')
+  })
 }
 
 async function assertOneWins(
