@@ -14,7 +14,10 @@ export interface FileChange {
   readonly size?: number
   /** The revision that the change made, equal to the entity tag without its quotes. */
   readonly revision?: string
-  /** SHA-256 of the content, hexadecimal; absent until it has been computed. */
+  /**
+   * SHA-256 of the content, hexadecimal, where the journal knows it. The one of the `files` feature doesn't: tell contents
+   * apart by their revisions.
+   */
   readonly hash?: string
   /** Which device or client made the change, where it said so. */
   readonly by?: string
