@@ -1,4 +1,4 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
 import { rightsOf } from './route-config.ts'
 import type { MountedRoute } from './route-table.ts'
 
@@ -8,12 +8,34 @@ import type { MountedRoute } from './route-table.ts'
  */
 export function collectRoutes(app: FastifyInstance): MountedRoute[] {
   const routes: MountedRoute[] = []
+  const atPrefix = new Set<MountedRoute>()
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     if (isPreflight(route)) return
     const facts = { path: route.url, sharedSchemas: Object.values(this.getSchemas()), ...factsOf(route) }
-    for (const method of [route.method].flat()) routes.push({ method, ...facts })
+    for (const method of [route.method].flat()) {
+      const collected = { method, ...facts }
+      routes.push(collected)
+      if (route.routePath === '') atPrefix.add(collected)
+    }
+  })
+  app.addHook('onReady', (done) => {
+    for (const route of atPrefix) routes.push(...slashedTwin(app, route, routes))
+    done()
   })
   return routes
+}
+
+/**
+ * What Fastify registers beside the route `/` below a prefix, and tells no hook of: the same with a slash at the end.
+ * One that was registered by itself is known already.
+ */
+function slashedTwin(app: FastifyInstance, route: MountedRoute, known: readonly MountedRoute[]) {
+  const { method } = route
+  const path = `${route.path}/`
+  if (known.some((other) => other.method === method && other.path === path)) return []
+  if (!app.hasRoute({ method: method as HTTPMethods, url: path })) return []
+  // Described once is enough.
+  return [{ ...route, path, schema: { hide: true } }]
 }
 
 /** The route that @fastify/cors adds to every instance. Only the kernel's own answers preflights. */

@@ -1,5 +1,6 @@
 import { METHODS } from 'node:http'
 import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { checkError } from './fixtures/error-answer.ts'
 import { probe } from './fixtures/probe-plugin.ts'
@@ -53,4 +54,50 @@ test('HEAD is GET without the body, for answers and for errors', async (t) => {
     t.equal(head.status, get.status, path)
     t.equal(head.headers['content-type'], get.headers['content-type'], path)
   }
+})
+
+const visits = definePlugin({
+  id: 'visits',
+  setup({ routes }) {
+    const config = { access: 'public', publicReason: 'It is there for a test.' } as const
+    routes(
+      (app) => {
+        app.get('/', { config }, async () => ({ visits: 1 }))
+        app.post('/', { config }, async () => ({ visits: 2 }))
+        app.get('/:id', { config }, async () => ({ visit: 1 }))
+      },
+      { prefix: '/api/visits' },
+    )
+    routes(
+      (app) => {
+        app.get('/', { config, prefixTrailingSlash: 'no-slash' }, async () => 'without')
+        app.register(async (inner) => {
+          inner.get('/', { config, prefixTrailingSlash: 'slash' }, async () => 'with')
+        })
+      },
+      { prefix: '/apart' },
+    )
+    routes((app) => void app.get('', { config }, async () => 'bare'), { prefix: '/bare' })
+  },
+})
+
+test('the route "/" below a prefix answers with and without a slash at the end, as Fastify has it', async (t) => {
+  const node = await createTestNode({ plugins: [visits] })
+  t.teardown(() => node.stop())
+  for (const path of ['/api/visits', '/api/visits/']) {
+    t.strictSame(await (await node.fetch(path)).json(), { visits: 1 }, `GET ${path}`)
+    t.strictSame(await (await node.fetch(path, { method: 'POST' })).json(), { visits: 2 }, `POST ${path}`)
+    t.equal((await node.fetch(path, { method: 'HEAD' })).status, 200, `HEAD ${path}`)
+    const wrong = await node.fetch(path, { method: 'PUT' })
+    t.equal(wrong.status, 405)
+    t.equal(wrong.headers.get('allow'), 'GET, HEAD, POST', path)
+  }
+  t.equal(await (await node.fetch('/apart')).text(), 'without')
+  t.equal(await (await node.fetch('/apart/')).text(), 'with')
+  t.equal(await (await node.fetch('/bare')).text(), 'bare')
+  t.equal((await node.fetch('/bare/')).status, 404)
+  const user = await node.signIn()
+  const { paths } = (await (await user.fetch('/openapi.json')).json()) as { paths: object }
+  t.ok('/api/visits' in paths)
+  t.notOk('/api/visits/' in paths, 'it is described once')
 })
