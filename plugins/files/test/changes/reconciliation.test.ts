@@ -77,8 +77,7 @@ t.test('a mount that hangs keeps neither the node from starting nor other change
   const other = '0d9b4c7e-31b0-4a0e-8f0f-7e6a0f8f3b22'
   const file = join(dataFolder, 'journal.sqlite')
   const journal = await openJournal(file)
-  for (const path of ['/cold/a', '/cold/b', '/cold/c', '/cold/d'])
-    await journal.begin({ userUuid: hanging, op: 'delete', path })
+  await journal.begin({ userUuid: hanging, op: 'delete', path: '/cold/a' })
   const copy = { op: 'mkdir', path: '/cold/.moving-0', isStopover: true } as const
   await (await journal.begin({ userUuid: hanging, ...copy })).commit()
   await journal.begin({ userUuid: other, op: 'delete', path: '/gone' })
@@ -96,7 +95,7 @@ t.test('a mount that hangs keeps neither the node from starting nor other change
   await node.stop()
 
   const left = await openJournal(file)
-  t.equal((await left.pending()).length, 4)
+  t.equal((await left.pending()).length, 1)
   t.equal((await left.stopovers()).length, 1)
   await left.close()
 })
