@@ -38,8 +38,8 @@ export function createAccessCheck(
   return (request, reply, done) => {
     const carried = tokenOf(request)
     const { config, url } = request.routeOptions
-    if (carried?.by !== 'header' && url?.startsWith(signInPaths) && !isSameOrigin(request.raw, origins)) {
-      done(new NodekeepError('FORBIDDEN', 'A page of another site must not sign in here.'))
+    if (carried?.by !== 'header' && url?.startsWith(signInPaths) && !isSameOrigin(request, origins)) {
+      done(new NodekeepError('FORBIDDEN', 'A page of another site must not sign anybody in or out here.'))
       return
     }
     if (carried === null) {
@@ -57,7 +57,7 @@ export function createAccessCheck(
         user !== null &&
         carried.by === 'cookie' &&
         mayChange(request.raw) &&
-        !isSameOrigin(request.raw, origins)
+        !isSameOrigin(request, origins)
       ) {
         done(new NodekeepError('FORBIDDEN', 'A page of another site must not act with your session cookie.'))
         return

@@ -99,6 +99,37 @@ test('a cookie does not let pages of other sites change anything', async (t) => 
   )
 })
 
+test('behind a trusted proxy, the node’s own pages are those of the name that the client asked for', async (t) => {
+  const from = async (trustedProxies: string[], origin: string, forwarded = 'nas.local') => {
+    const config = { server: { trustedProxies, hostnames: ['nas.local'] } }
+    const node = await createTestNode({ plugins: [rooms], config })
+    t.teardown(() => node.stop())
+    const { token } = await node.signIn()
+    const headers = {
+      cookie: `session=${token}`,
+      origin,
+      'x-forwarded-host': forwarded,
+      'x-forwarded-proto': 'https',
+    }
+    return (await node.fetch('/lobby', { method: 'POST', headers })).status
+  }
+  t.equal(await from(['127.0.0.1'], 'https://nas.local'), 200)
+  t.equal(await from(['127.0.0.1'], 'https://nas.local', 'NAS.local:443'), 200)
+  t.equal(await from(['127.0.0.1'], 'https://evil.test'), 403)
+  t.equal(await from(['127.0.0.1'], 'null', '//'), 403)
+  t.equal(await from([], 'https://nas.local'), 403, 'nobody else says what the node is called')
+})
+
+test('a page of another site signs nobody out', async (t) => {
+  const node = await createTestNode()
+  t.teardown(() => node.stop())
+  const { token } = await node.signIn()
+  const headers = { cookie: `session=${token}`, 'sec-fetch-site': 'cross-site' }
+  const answer = await node.fetch('/auth/logout', { method: 'POST', headers })
+  t.equal(answer.status, 403)
+  t.match(await answer.json(), { message: 'A page of another site must not sign anybody in or out here.' })
+})
+
 test('a route whose config would guard it less than it seems is refused at the start', async (t) => {
   for (const [config, message] of [
     [{ access: 'everyone' as RouteAccess }, /has the access "everyone"\. Use "user", "owner" or "public"/],
