@@ -5,6 +5,9 @@ import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, post, put } from '../fixtures/files-node.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
+// One of them mostly waits.
+t.jobs = 3
+
 t.test('what a crash left open is decided by what the storage shows', async (t) => {
   const dataFolder = t.testdir()
   const first = await createFilesNode({}, { dataFolder })
