@@ -112,6 +112,24 @@ t.test('the system is asked for the room of a disk once in a while only', async 
   t.ok(asked > 0 && asked <= most, `asked ${asked} times of at most ${most}`)
 })
 
+t.test('with plenty of room nobody waits for the system to tell of it', async (t) => {
+  const answer = { available: 8n * 1024n ** 3n, total: 16n * 1024n ** 3n }
+  const { promise: later, resolve: tell } = Promise.withResolvers<typeof answer>()
+  let asked = 0
+  const disk: Disk = {
+    ...localDisk,
+    async space() {
+      asked += 1
+      return asked === 1 ? answer : later
+    },
+  }
+  const { root, backend } = await opened(t, disk)
+  for (let index = 0; asked < 2; index += 1) await backend.write('/file', chunks(`${index}`))
+  await backend.write('/file', chunks('last'))
+  t.strictSame(contentsOf(root), { '/file': 'last' })
+  tell(answer)
+})
+
 t.test('a file system that does not tell its room is used without a limit', async (t) => {
   const disk: Disk = { ...localDisk, space: async () => ({ available: 0n, total: 0n }) }
   const { root, backend } = await opened(t, disk)

@@ -13,6 +13,9 @@ const SPARED_PART = 8n
 /** So long an answer of the system about the room counts, in milliseconds. */
 const RECENT_MS = 100
 
+/** With so much left, in bytes, nobody waits for the next answer. Others don't fill it meanwhile. */
+const PLENTY = 1024 ** 3
+
 /** What a disk stores takes whole blocks, in bytes. */
 const BLOCK = 4096
 
@@ -66,13 +69,18 @@ export function createRoom(disk: Disk, folder: Folder, discarding: () => Promise
 
   async function findRoom(bytes: number, size: number | undefined, signals: readonly AbortSignal[]) {
     if (isRecent() && left >= bytes) return
-    await ask()
-    for (let removing = discarding(); left < bytes && removing !== null; removing = discarding()) {
-      await orAborted(removing, signals)
-      // An answer that was on its way may be older than the end of the removal.
+    const answer = ask()
+    // A failure comes again to whoever has to know.
+    if (left - bytes >= PLENTY) return void answer.catch(() => {})
+    await answer
+    if (left >= bytes) return
+    do {
+      const removing = discarding()
+      if (removing !== null) await orAborted(removing, signals)
+      // An answer that was on its way may be older than the end of a removal.
       await asking
       await ask()
-    }
+    } while (left < bytes && discarding() !== null)
     if (left < bytes) throw size === undefined ? diskFull() : noRoomFor(size)
   }
 
