@@ -49,11 +49,18 @@ export interface UserFiles {
   /** The entries of a folder, sorted by name in the order of UTF-16 code units; mounts are among them. */
   list(path: string): AsyncIterable<FileEntry>
   read(path: string, options?: StorageReadOptions): Promise<FileReading>
-  /** Stores a file whole or not at all. Missing parents are made. */
+  /**
+   * Stores a file whole or not at all. Missing parents are made.
+   *
+   * @throws TypeError for content that yields anything but `Uint8Array`; nothing is changed then
+   */
   write(path: string, content: AsyncIterable<Uint8Array>, options?: FileWriteOptions): Promise<FileEntry>
   /** Makes a folder and its parents. One that exists is fine. */
   makeDirectory(path: string, options?: FileChangeOptions): Promise<FileEntry>
-  /** Removes a file, or a folder with all that is in it; a folder that is not empty stays with `onlyIfEmpty`: CONFLICT. */
+  /**
+   * Removes a file, or a folder with all that is in it; a folder that is not empty stays with `onlyIfEmpty`: CONFLICT. A
+   * folder has no revision: PRECONDITION_FAILED with `ifRevision`.
+   */
   remove(path: string, options?: FileChangeOptions & StorageRemoveOptions): Promise<void>
   /**
    * Moves or renames. Across mounts it copies, verifies, then removes what it copied. CONFLICT also when the copy is at

@@ -27,7 +27,7 @@ export interface WasmFunctionExport {
 /** Bounds of one run. */
 export interface WasmLimits {
   readonly timeoutMs: number
-  /** Bytes of all linear memories and tables together. */
+  /** Bytes: of a function, all its linear memories and tables together; of a program, each of its memories. */
   readonly memoryBytes: number
   /** Bytes that a program may write to stdout and stderr together. */
   readonly outputBytes: number
