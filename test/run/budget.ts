@@ -3,8 +3,8 @@ import type { FileResult } from './count-tests.ts'
 /** What the tests of one part may take on two processors, so that the whole stays under six minutes. */
 export const budgetMs = 40_000
 
-/** How many test files run at the same time. */
-export const jobs = 2
+/** How many test files run at the same time: one more than there are processors, as some wait while others work. */
+export const jobs = 3
 
 /**
  * The part of a test file: its package's test folder, or its folder under `test/`. The kernel is as large as several
