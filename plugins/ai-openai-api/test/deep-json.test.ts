@@ -35,7 +35,7 @@ test('JSON that is nested too deeply is refused, however deep it is', async (t) 
     for (const json of [nested, lists]) {
       t.equal((await send(body(json(mostLevels)))).status, 200, place)
       const { length } = provider.asked
-      for (const levels of [mostLevels + 1, 5000, 100_000]) {
+      for (const levels of [mostLevels + 1, 100_000]) {
         for (const stream of ['', ',"stream":true']) {
           const answer = await send(body(json(levels)) + stream)
           t.equal(answer.status, 400, `${place}, ${levels} levels`)

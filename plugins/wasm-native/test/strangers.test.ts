@@ -41,8 +41,8 @@ for (const [name, callers, processes] of [
   test(`loops in modules that nobody knows keep nobody else waiting: ${name}`, async (t) => {
     const stand = nativeStand(t, { processes })
     await stand.call(quick, 'add', [1, 2], { caller: 'ada' })
-    const ended = attack(t, stand, callers, 32)
-    for (let n = 0; n < 20; n += 1) {
+    const ended = attack(t, stand, callers, 16)
+    for (let n = 0; n < 10; n += 1) {
       t.strictSame(await first(stand.call(quick, 'add', [n, 1], { caller: 'ada' }), ended), [n + 1])
     }
     const other = '(module (func (export "one") (result i32) (i32.const 1)))'
@@ -55,7 +55,7 @@ test('whoever has a long call of their own gets their turn', async (t) => {
   const mine = slow(1000)
   const call = () => stand.call(mine, 'f', [aWhile], { caller: 'ada', timeoutMs })
   await call()
-  const ended = attack(t, stand, ['eve'], 40)
+  const ended = attack(t, stand, ['eve'], 20)
   for (let n = 0; n < 3; n += 1) t.strictSame(await first(call(), ended), [])
 })
 

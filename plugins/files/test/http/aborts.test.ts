@@ -92,9 +92,9 @@ t.test('clients that leave', async (t) => {
   t.test('before a listing begins to be answered', async (t) => {
     const folder = join(node.dataFolder, 'files', ada.user.uuid, 'crowded')
     await mkdir(folder)
-    await Promise.all(Array.from({ length: 1100 }, (_, index) => writeFile(join(folder, `${index}`), '')))
+    await Promise.all(Array.from({ length: 600 }, (_, index) => writeFile(join(folder, `${index}`), '')))
     // Each leaves some turns of the event loop later than the one before.
-    const leaving = Array.from({ length: 60 }, async (_, index) => {
+    const leaving = Array.from({ length: 30 }, async (_, index) => {
       const connection = await openRaw(node)
       await connection.send(requestHead(ada, 'GET /readdir?path=/crowded', {}))
       for (let turns = index * 3; turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve))
