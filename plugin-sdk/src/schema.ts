@@ -1,6 +1,8 @@
-import { type TString, type TStringOptions, Type } from 'typebox'
+import type { TString, TStringOptions } from 'typebox'
+import { Type } from '#typebox'
 
-export { type Static, Type } from 'typebox'
+export type { Static } from 'typebox'
+export { Type } from '#typebox'
 
 /** The JSON Schema keyword that marks a value as secret. */
 export const secretKeyword = 'x-nodekeep-secret'

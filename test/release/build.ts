@@ -1,6 +1,5 @@
 /** `npm run build`: builds `dist/` of every workspace: JavaScript with declarations and source maps. */
-import { mkdir, rm, writeFile } from 'node:fs/promises'
-import { availableParallelism } from 'node:os'
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root, runTool } from '../run/command.ts'
 import { type Package, readPackages } from '../walls/packages.ts'
@@ -13,60 +12,61 @@ export function workspaces(): Package[] {
 }
 
 /**
- * Compiles every workspace into `<into>/<its folder>/dist`, after removing what was there. The packages see each
- * other's declarations as built, the way those who install them do.
+ * Compiles every workspace into `<into>/<its folder>/dist`, after removing what was there. The packages see the
+ * declarations of the SDK as built, the way those who install them do.
  *
  * @throws with the compiler's output when one does not compile
  */
 export async function buildWorkspaces(into: string): Promise<void> {
   const packages = workspaces()
+  for (const entry of packages) {
+    const built = join(into, entry.folder)
+    await rm(join(built, 'dist'), { recursive: true, force: true })
+    await copyVendored(entry, built)
+  }
+  const isSdk = ({ kind }: Package) => kind === 'sdk'
   const paths = Object.assign({}, ...packages.map((entry) => declarations(entry, into)))
-  await inParallel(
-    packages.filter(({ kind }) => kind === 'sdk'),
-    build,
-  )
-  await inParallel(
-    packages.filter(({ kind }) => kind !== 'sdk'),
-    build,
-  )
-
-  async function build(entry: Package): Promise<void> {
-    const dist = join(into, entry.folder, 'dist')
-    await rm(dist, { recursive: true, force: true })
-    await mkdir(dist, { recursive: true })
-    await copyVendored(entry, join(into, entry.folder))
-    await compile(entry, dist, paths)
-    await pointToSources(dist, join(root, entry.folder, 'src'))
+  for (const together of [packages.filter(isSdk), packages.filter((entry) => !isSdk(entry))]) {
+    await compile(together, into, paths)
   }
 }
 
-/** Does something with every value, with as many at once as there are processors. Nothing runs on when it rejects. */
-async function inParallel<T>(values: readonly T[], work: (value: T) => Promise<void>): Promise<void> {
-  const queue = values.values()
-  const worker = async () => {
-    for (const value of queue) await work(value)
+/** Compiles packages in one go, so that the libraries that they share are read once. */
+async function compile(
+  packages: readonly Package[],
+  into: string,
+  paths: Record<string, string[]>,
+): Promise<void> {
+  const compiled = await mkdtemp(join(into, 'compiled-'))
+  try {
+    const project = join(compiled, 'tsconfig.json')
+    const config = {
+      extends: join(root, 'tsconfig.build.json'),
+      compilerOptions: {
+        rootDir: root,
+        outDir: compiled,
+        typeRoots: [join(root, 'node_modules/@types')],
+        paths,
+      },
+      include: packages.map(({ folder }) => join(root, folder, 'src')),
+      exclude: [],
+    }
+    await writeFile(project, JSON.stringify(config))
+    const { ok, output } = await runTool('tsc', ['--project', project])
+    if (!ok) throw new Error(`The packages do not compile:\n${output}`)
+    for (const { folder } of packages) {
+      await pointToSources(join(compiled, folder, 'src'), join(root, folder, 'src'))
+      await moveInto(join(compiled, folder, 'src'), join(into, folder, 'dist'))
+    }
+  } finally {
+    await rm(compiled, { recursive: true, force: true })
   }
-  const ends = await Promise.allSettled(Array.from({ length: availableParallelism() }, worker))
-  for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-async function compile({ folder }: Package, dist: string, paths: Record<string, string[]>): Promise<void> {
-  const project = join(dist, 'tsconfig.json')
-  const config = {
-    extends: join(root, 'tsconfig.build.json'),
-    compilerOptions: {
-      rootDir: join(root, folder, 'src'),
-      outDir: dist,
-      typeRoots: [join(root, 'node_modules/@types')],
-      paths,
-    },
-    include: [join(root, folder, 'src')],
-    exclude: [],
-  }
-  await writeFile(project, JSON.stringify(config))
-  const { ok, output } = await runTool('tsc', ['--project', project])
-  await rm(project)
-  if (!ok) throw new Error(`${folder} does not compile:\n${output}`)
+/** Moves what is in a folder into one that may hold other things already. */
+async function moveInto(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true })
+  for (const name of await readdir(from)) await rename(join(from, name), join(to, name))
 }
 
 /** Where the compiler finds the built declarations of a package: of its exports, and of what it vendors. */

@@ -21,8 +21,8 @@ export async function packWorkspaces(folder: string): Promise<Map<string, string
   try {
     await mkdir(folder, { recursive: true })
     for (const inner of ['', ...workspaces().map((entry) => entry.folder)]) await linkLibraries(inner, staged)
-    await buildWorkspaces(staged)
     await Promise.all(workspaces().map((entry) => stage(entry, join(staged, entry.folder))))
+    await buildWorkspaces(staged)
     await pack(staged, folder)
     return tarballsIn(folder)
   } finally {
@@ -50,6 +50,7 @@ async function linkLibraries(folder: string, staged: string): Promise<void> {
 
 /** Lays out what a package publishes beside its built files: its own, and of the repository the license and presets. */
 async function stage({ folder, manifest }: Package, staged: string): Promise<void> {
+  await mkdir(staged, { recursive: true })
   await writeFile(join(staged, 'package.json'), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`)
   for (const part of ['LICENSE', ...(manifest.files ?? [])]) {
     const own = join(root, folder, part)

@@ -8,8 +8,11 @@ import { type Test, test } from 'tap'
 /** The SDK as a plugin would bring it that doesn't share ours. */
 async function loadSecondSdk(t: Test): Promise<typeof sdk> {
   const folder = t.testdir()
-  cpSync(dirname(fileURLToPath(import.meta.resolve('@nodekeep/plugin-sdk'))), folder, { recursive: true })
-  return import(pathToFileURL(join(folder, 'index.ts')).href)
+  const own = dirname(fileURLToPath(import.meta.resolve('@nodekeep/plugin-sdk/package.json')))
+  for (const part of ['package.json', 'src', 'vendor']) {
+    cpSync(join(own, part), join(folder, part), { recursive: true })
+  }
+  return import(pathToFileURL(join(folder, 'src/index.ts')).href)
 }
 
 interface Clock {
