@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { root } from '../run/command.ts'
-import type { Installation } from './packages.ts'
+import type { Consumer } from './consumer.ts'
 import { run, start } from './terminal.ts'
 
 const nodekeep = 'node_modules/.bin/nodekeep'
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 
 /** Tests and compiles a copy of somebody's AI provider beside a node that has it installed, and chats through it. */
-export async function useAiProvider(t: Test, { folder, copyExample }: Installation): Promise<void> {
+export async function useAiProvider(t: Test, { folder, copyExample }: Consumer): Promise<void> {
   const copy = await copyExample('ai-provider')
   t.match(await run(copy, 'npm test'), /arrive as they were sent/)
   const libraries = join(root, 'node_modules')

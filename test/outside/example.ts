@@ -2,14 +2,14 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { root } from '../run/command.ts'
-import type { Installation } from './packages.ts'
+import type { Consumer } from './consumer.ts'
 import { run, start } from './terminal.ts'
 
 const environment = { HELLO_LINK_KEY: 'a key of at least 32 characters, for tests' }
 const nodekeep = 'node_modules/.bin/nodekeep'
 
 /** Tests and compiles a copy of the example beside a node that has it installed, and calls it on one that runs. */
-export async function useExample(t: Test, { folder, copyExample }: Installation): Promise<void> {
+export async function useExample(t: Test, { folder, copyExample }: Consumer): Promise<void> {
   const copy = await copyExample('hello-plugin')
   await run(copy, 'npm test')
   const libraries = join(root, 'node_modules')

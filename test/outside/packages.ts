@@ -1,10 +1,8 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packedForTest } from '../release/pack.ts'
-import { root } from '../run/command.ts'
-import { run } from './terminal.ts'
 
 /** A folder outside the repository, and our packages as they would be published. */
 export interface Outside {
@@ -24,33 +22,6 @@ export async function packOutside(t: Test): Promise<Outside> {
     // A test file that ends before its first test is not torn down.
     await remove()
     throw error
-  }
-}
-
-/** What somebody installed who runs a node with plugins of others. */
-export interface Installation {
-  readonly folder: string
-  /** Copies the sources of an example beside it, as its author has them, and answers where. */
-  copyExample(name: string): Promise<string>
-}
-
-/** Installs packages in an empty folder, by their tarballs. */
-export async function installPackages(outside: Outside, names: readonly string[]): Promise<Installation> {
-  const folder = join(outside.folder, 'place')
-  await mkdir(folder)
-  await writeFile(join(folder, 'package.json'), '{ "private": true }')
-  const tarballs = names.map((name) => tarball(outside, name)).join(' ')
-  await run(folder, `npm install --prefer-offline --no-audit --no-fund ${tarballs}`)
-  return {
-    folder,
-    async copyExample(name) {
-      const copy = join(folder, name)
-      await cp(join(root, 'examples', name), copy, {
-        recursive: true,
-        filter: (source) => !/[\\/](node_modules|dist)$/.test(source),
-      })
-      return copy
-    },
   }
 }
 

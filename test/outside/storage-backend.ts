@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { root } from '../run/command.ts'
-import type { Installation } from './packages.ts'
+import type { Consumer } from './consumer.ts'
 import { run, start } from './terminal.ts'
 
 const nodekeep = 'node_modules/.bin/nodekeep'
@@ -12,7 +12,7 @@ const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
  * Tests and compiles a copy of somebody's storage backend beside a node that has it installed, and keeps files in it,
  * over a restart.
  */
-export async function useStorageBackend(t: Test, { folder, copyExample }: Installation): Promise<void> {
+export async function useStorageBackend(t: Test, { folder, copyExample }: Consumer): Promise<void> {
   const copy = await copyExample('storage-backend')
   t.match(await run(copy, 'npm test'), /what was written is there after a close and a new start/)
   const libraries = join(root, 'node_modules')

@@ -29,7 +29,8 @@ export async function runTests(
   const files: FileResult[] = []
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
   const complaints: string[] = []
-  const waiting = (await findTestFiles(paths)).values()
+  // Backwards: the longest files are among the last ones, and what begins last should end soon.
+  const waiting = (await findTestFiles(paths)).reverse().values()
   const work = async () => {
     for (const file of waiting) {
       const { result, tap, complaint } = await runTestFile(file, env)

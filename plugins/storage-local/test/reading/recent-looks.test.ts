@@ -47,7 +47,9 @@ t.test('of many files, the last thousand are remembered', async (t) => {
   const backend = await openLocalBackend({ root, disk })
   t.teardown(() => backend.close())
   const look = (number: number) => t.rejects(backend.stat(`/${number}`), { code: 'NOT_FOUND' })
-  await Promise.all(Array.from({ length: 1001 }, (_, number) => look(number)))
+  await look(0)
+  await Promise.all(Array.from({ length: 999 }, (_, number) => look(number + 1)))
+  await look(1000)
   aside = 0
   await look(1000)
   t.equal(aside, 0)

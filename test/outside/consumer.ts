@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { outcome, startProgram } from '../run/command.ts'
+import { outcome, root, startProgram } from '../run/command.ts'
 
 /** A folder outside the repository, on a machine that has Node and npm and nothing to compile with. */
 export interface Consumer {
@@ -13,6 +13,8 @@ export interface Consumer {
   readonly env: NodeJS.ProcessEnv
   /** Runs a program to its end, and answers or rejects with what it printed. */
   run(program: string, ...args: string[]): Promise<string>
+  /** Copies the sources of an example into the folder, as its author has them, and answers where. */
+  copyExample(name: string): Promise<string>
   remove(): Promise<void>
 }
 
@@ -28,6 +30,14 @@ export async function installConsumer(tarballs: ReadonlyMap<string, string>): Pr
       const { ok, output } = await outcome(startProgram(program, args, { cwd: folder, env }))
       if (!ok) throw new Error(`${program} ${args.join(' ')} failed:\n${output}`)
       return output
+    },
+    async copyExample(name) {
+      const copy = join(folder, name)
+      await cp(join(root, 'examples', name), copy, {
+        recursive: true,
+        filter: (source) => !/[\\/](node_modules|dist)$/.test(source),
+      })
+      return copy
     },
     remove: () => rm(folder, { recursive: true, force: true }),
   }

@@ -1,13 +1,9 @@
 import { once } from 'node:events'
-import { access, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import t from 'tap'
-import { type Program, root, startProgram } from '../run/command.ts'
-import { checkInstalls } from '../walls/installs.ts'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type Program, startProgram } from '../run/command.ts'
 import { wat } from '../wasm/wat.ts'
-import { installConsumer } from './consumer.ts'
-import { packedForTest } from './pack.ts'
+import type { Consumer } from './consumer.ts'
 
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 /** Its SDK is one of the libraries that a published package carries inside. */
@@ -16,46 +12,8 @@ const program = `(module
   (memory (export "memory") 1)
   (func (export "_start") (call $exit (i32.const 7))))`
 
-const folder = await mkdtemp(join(tmpdir(), 'nodekeep-tarballs-'))
-t.teardown(() => rm(folder, { recursive: true, force: true }))
-const consumer = await installConsumer(await packedForTest(folder))
-t.teardown(() => consumer.remove())
-
-t.test('installing the packages compiles and downloads nothing', async (t) => {
-  t.strictSame(checkInstalls(consumer.folder), [])
-  const lock = await readFile(join(consumer.folder, 'package-lock.json'), 'utf8')
-  t.notMatch(lock, 'node_modules/better-sqlite3"')
-})
-
-t.test('the published declarations hold, to their last line', async (t) => {
-  const tsc = join(root, 'node_modules/.bin/tsc')
-  await t.resolves(consumer.run(tsc, '--project', consumer.folder, '--skipLibCheck', 'false'))
-})
-
-t.test('source maps lead to the sources that are published', async (t) => {
-  const scope = join(consumer.folder, 'node_modules/@nodekeep')
-  let count = 0
-  for (const path of await readdir(scope, { recursive: true })) {
-    if (!/^[^/]+\/dist\/(?!vendor\/).*\.map$/.test(path)) continue
-    const file = join(scope, path)
-    const { sources } = JSON.parse(await readFile(file, 'utf8')) as { sources: string[] }
-    for (const source of sources) {
-      const found = join(dirname(file), source)
-      const [name = ''] = path.split('/')
-      if (!found.startsWith(join(scope, name, 'src'))) t.fail(`${path} leads to ${source}`)
-      await access(found)
-    }
-    count += 1
-  }
-  t.ok(count > 100)
-})
-
-t.test('the command of the kernel is there and knows its version', async (t) => {
-  const manifest = JSON.parse(await readFile(join(root, 'kernel/package.json'), 'utf8'))
-  t.match(await consumer.run('npx', 'nodekeep', '--version'), manifest.version)
-})
-
-t.test('a node starts from the packages, runs programs, and stops', async (t) => {
+/** Starts the default bundle as it was installed, runs a program on it, and stops it. */
+export async function useNode(t: Test, consumer: Consumer): Promise<void> {
   const data = join(consumer.folder, 'data')
   const node = startProgram(
     join(consumer.folder, 'node_modules/.bin/nodekeep'),
@@ -98,7 +56,7 @@ t.test('a node starts from the packages, runs programs, and stops', async (t) =>
 
   node.kill('SIGTERM')
   t.strictSame(await ended, [0, null])
-})
+}
 
 /** The address that a node prints when it listens. */
 function addressOf({ stdout, stderr }: Program): Promise<string> {

@@ -1,0 +1,69 @@
+import { access, readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { root } from '../run/command.ts'
+import { checkInstalls } from '../walls/installs.ts'
+import { useAiProvider } from './ai-provider.ts'
+import { installConsumer } from './consumer.ts'
+import { useExample } from './example.ts'
+import { useNode } from './node.ts'
+import { packOutside } from './packages.ts'
+import { useStorageBackend } from './storage-backend.ts'
+
+// Installing takes as long as the disk and the registry do.
+const timeout = 120_000
+t.setTimeout(3 * timeout)
+const { tarballs } = await packOutside(t)
+const consumer = await installConsumer(tarballs)
+t.teardown(() => consumer.remove())
+t.jobs = 2
+
+t.test('installing the packages compiles and downloads nothing', async (t) => {
+  t.strictSame(checkInstalls(consumer.folder), [])
+  const lock = await readFile(join(consumer.folder, 'package-lock.json'), 'utf8')
+  t.notMatch(lock, 'node_modules/better-sqlite3"')
+})
+
+t.test('the published declarations hold, to their last line', async (t) => {
+  const tsc = join(root, 'node_modules/.bin/tsc')
+  await t.resolves(consumer.run(tsc, '--project', consumer.folder, '--skipLibCheck', 'false'))
+})
+
+t.test('source maps lead to the sources that are published', async (t) => {
+  const scope = join(consumer.folder, 'node_modules/@nodekeep')
+  let count = 0
+  for (const path of await readdir(scope, { recursive: true })) {
+    if (!/^[^/]+\/dist\/(?!vendor\/).*\.map$/.test(path)) continue
+    const file = join(scope, path)
+    const { sources } = JSON.parse(await readFile(file, 'utf8')) as { sources: string[] }
+    for (const source of sources) {
+      const found = join(dirname(file), source)
+      const [name = ''] = path.split('/')
+      if (!found.startsWith(join(scope, name, 'src'))) t.fail(`${path} leads to ${source}`)
+      await access(found)
+    }
+    count += 1
+  }
+  t.ok(count > 100)
+})
+
+t.test('the command of the kernel is there and knows its version', async (t) => {
+  const manifest = JSON.parse(await readFile(join(root, 'kernel/package.json'), 'utf8'))
+  t.match(await consumer.run('npx', 'nodekeep', '--version'), manifest.version)
+})
+
+t.test('a node starts from the packages, runs programs, and stops', { timeout }, async (t) => {
+  await useNode(t, consumer)
+})
+
+t.test('the example is tested, compiled and used outside the repository', { timeout }, async (t) => {
+  await useExample(t, consumer)
+})
+
+t.test('a storage backend passes the suite and keeps the files of a node', { timeout }, async (t) => {
+  await useStorageBackend(t, consumer)
+})
+
+t.test('an AI provider passes the suite and replies to users', { timeout }, async (t) => {
+  await useAiProvider(t, consumer)
+})
