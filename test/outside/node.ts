@@ -14,12 +14,12 @@ const program = `(module
 
 /** Starts the default bundle as it was installed, runs a program on it, and stops it. */
 export async function useNode(t: Test, consumer: Consumer): Promise<void> {
+  const nodekeep = join(consumer.folder, 'node_modules/.bin/nodekeep')
   const data = join(consumer.folder, 'data')
-  const node = startProgram(
-    join(consumer.folder, 'node_modules/.bin/nodekeep'),
-    ['start', '--port', '0', '--data', data],
-    { cwd: consumer.folder, env: consumer.env },
-  )
+  const node = startProgram(nodekeep, ['start', '--port', '0', '--data', data], {
+    cwd: consumer.folder,
+    env: consumer.env,
+  })
   t.teardown(() => node.kill('SIGKILL'))
   const ended = once(node, 'exit')
   const address = await addressOf(node)
@@ -27,16 +27,7 @@ export async function useNode(t: Test, consumer: Consumer): Promise<void> {
   t.equal(health.status, 200)
   t.match(await health.json(), { status: 'ok' })
 
-  const printed = await consumer.run(
-    'npx',
-    'nodekeep',
-    'session',
-    'create',
-    '--data',
-    data,
-    '--wallet',
-    wallet,
-  )
+  const printed = await consumer.run(nodekeep, 'session', 'create', '--data', data, '--wallet', wallet)
   const headers = {
     authorization: `Bearer ${/nks_\S+/.exec(printed)?.[0]}`,
     'content-type': 'application/json',

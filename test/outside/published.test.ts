@@ -16,7 +16,8 @@ t.setTimeout(3 * timeout)
 const { tarballs } = await packOutside(t)
 const consumer = await installConsumer(tarballs)
 t.teardown(() => consumer.remove())
-t.jobs = 2
+// What follows shares nothing but the installation.
+t.jobs = 3
 
 t.test('installing the packages compiles and downloads nothing', async (t) => {
   t.strictSame(checkInstalls(consumer.folder), [])
