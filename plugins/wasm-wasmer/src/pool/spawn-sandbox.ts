@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
@@ -19,6 +20,9 @@ const pageBytes = 65_536
 const elementBytes = 32
 /** For the SDK itself: its memory is one of WebAssembly, too, and its objects are on V8's heap. */
 const sdkBytes = 64 * mebibyte
+
+/** Of 20 steps by which a process can give way to others. */
+const niceness = 3
 
 const shell = '/bin/sh'
 /**
@@ -53,12 +57,23 @@ export function spawnSandbox(memoryBytes: number, purpose: SandboxPurpose): Sand
     purpose,
   ]
   const [program = '', ...args] = existsSync(shell) ? [shell, '-c', confine, shell, ...node] : node
-  return spawn(program, args, {
+  const child = spawn(program, args, {
     cwd: '/',
     env: {},
     stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
     windowsHide: true,
-  }) as unknown as SandboxChild
+  })
+  giveWay(child)
+  return child as unknown as SandboxChild
+}
+
+/** Lets the node go first where processors are few: everybody waits for it, and for a program only who runs it. */
+function giveWay({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, niceness)
+  } catch {
+    // It has ended already, which is noticed elsewhere.
+  }
 }
 
 function pathOf(relative: string): string {
