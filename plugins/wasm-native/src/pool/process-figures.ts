@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
+import { setPriority } from 'node:os'
 
 /** Bytes of a process that are in RAM: the second figure of /proc/PID/statm, in pages (proc(5)). Linux only. */
 export function residentBytes(pid: number | undefined): number | null {
@@ -22,18 +22,20 @@ export function processorTimes(pid: number | undefined): ProcessorTimes | null {
   return { hadMs: had / 1e6, waitedMs: waited / 1e6 }
 }
 
+/** Sandboxes give way to the node a little: everybody waits for that, and for a sandbox only who calls. */
+const usual = 3
 /** Of the processor's time it gets a tenth of what others get. Where nobody else wants any, it gets all. */
 const yielding = 10
 
 /**
- * Lets other processes go first, or no longer. Only the superuser may take the first back.
+ * Lets all other processes go first, or the node only, a little. Only the superuser may take the first back.
  *
  * @returns whether it was done
  */
 export function yieldToOthers(pid: number | undefined, yields: boolean): boolean {
   if (pid === undefined) return false
   try {
-    setPriority(pid, yields ? yielding : constants.priority.PRIORITY_NORMAL)
+    setPriority(pid, yields ? yielding : usual)
     return true
   } catch {
     return false

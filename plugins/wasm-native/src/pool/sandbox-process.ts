@@ -2,6 +2,7 @@ import type { FrameReader } from '../protocol/frame-reader.ts'
 import { FrameSplitter } from '../protocol/frame-splitter.ts'
 import { FrameWriter } from '../protocol/frame-writer.ts'
 import { largestAnswer } from '../protocol/messages.ts'
+import { yieldToOthers } from './process-figures.ts'
 import { type SandboxChild, spawnSandbox } from './spawn-sandbox.ts'
 
 /** Characters of what a process complains on its standard error that are kept: the end says why it died. */
@@ -30,6 +31,7 @@ export class SandboxProcess {
   constructor(memoryBytes: number, listener: ProcessListener) {
     this.#listener = listener
     this.#child = spawnSandbox(memoryBytes)
+    yieldToOthers(this.pid, false)
     this.#listen()
   }
 

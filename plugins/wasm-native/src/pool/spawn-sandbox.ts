@@ -1,6 +1,5 @@
-import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
@@ -9,9 +8,6 @@ export type SandboxChild = ChildProcessByStdio<Writable, Readable, Readable>
 const mebibyte = 2 ** 20
 /** For what the sandbox itself keeps on V8's heap, and values of modules that live there. */
 const heapBytes = 64 * mebibyte
-
-/** Of 20 steps by which a process can give way to others. */
-const niceness = 3
 
 const shell = '/bin/sh'
 /** No core dumps, no files that grow, few that are open, and no variable that somebody added on the way. */
@@ -35,23 +31,7 @@ export function spawnSandbox(memoryBytes: number): SandboxChild {
     String(memoryBytes),
   ]
   const [program = '', ...args] = existsSync(shell) ? [shell, '-c', confine, shell, ...node] : node
-  const child = spawn(program, args, {
-    cwd: '/',
-    env: {},
-    stdio: ['pipe', 'pipe', 'pipe'],
-    windowsHide: true,
-  })
-  giveWay(child)
-  return child
-}
-
-/** Lets the node go first where processors are few: everybody waits for it, and for a sandbox only who calls. */
-function giveWay({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) setPriority(pid, niceness)
-  } catch {
-    // It has ended already, which is noticed elsewhere.
-  }
+  return spawn(program, args, { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true })
 }
 
 function pathOf(relative: string): string {

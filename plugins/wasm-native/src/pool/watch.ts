@@ -4,7 +4,7 @@ import { processorTimes } from './process-figures.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Step } from './step.ts'
 
-/** How often sandboxes at work are looked at, in milliseconds. */
+/** How often sandboxes at work are looked at, in milliseconds; before a limit is reached, once more at that time. */
 const everyMs = 10
 /** A look that comes later than after so long shows that the machine stood still, and its sandboxes with it. */
 const longestGapMs = 50
@@ -24,7 +24,7 @@ const loadPatienceMs = 150
 /** And so many times as long may take what has hardly had the processor. */
 const sleepers = 10
 /** A run's waits for a processor don't count, up to so many milliseconds in all, */
-const excusedMs = 25
+const excusedMs = 15
 /** and up to its limit once more as long as it has had the processor for less than this share of the limit. */
 const leastShare = 0.25
 
@@ -45,6 +45,8 @@ export class Watch {
   readonly #events: WatchEvents
   #timer: NodeJS.Timeout | undefined
   #idleTimer: NodeJS.Timeout | undefined
+  /** Milliseconds until the next look. */
+  #nextMs = everyMs
 
   constructor(sandboxes: ReadonlySet<Sandbox>, idleMs: number, events: WatchEvents) {
     this.#sandboxes = sandboxes
@@ -53,7 +55,7 @@ export class Watch {
   }
 
   begin(): void {
-    this.#timer ??= setTimeout(() => this.soon(), everyMs)
+    this.#timer ??= setTimeout(() => this.soon(), this.#nextMs)
   }
 
   /** Looks once the answers that have come are read: perhaps it was the node that was late. */
@@ -69,6 +71,7 @@ export class Watch {
 
   #look(): void {
     this.stop()
+    this.#nextMs = everyMs
     const now = performance.now()
     for (const sandbox of this.#sandboxes) {
       sandbox.giveUpFetching()
@@ -122,7 +125,9 @@ export class Watch {
     // On a busy machine the innocent take long, too. As do crowds of the others, who keep it busy.
     const took = seen.elapsedMs - (times.waitedMs - seen.before.waitedMs)
     const excused = took < limits.timeoutMs * leastShare ? limits.timeoutMs : excusedMs
-    if (took >= limits.timeoutMs || seen.elapsedMs >= limits.timeoutMs + excused) {
+    const leftMs = limits.timeoutMs - Math.max(took, seen.elapsedMs - excused)
+    if (leftMs > 0) this.#nextMs = Math.max(1, Math.min(this.#nextMs, leftMs))
+    if (leftMs <= 0) {
       this.#events.overdue(sandbox, timeLimitReached(limits))
     } else if (takesTooMuch(sandbox)) {
       this.#events.overdue(sandbox, memoryLimitReached(limits))
