@@ -53,6 +53,36 @@ export function countTests(file: string): FileCount {
   }
 }
 
+/** Counts the tests of files that ran one after the other in one process. */
+export interface GroupCount {
+  readonly parser: Parser
+  /** What each file came to whose end was seen, in order. */
+  readonly results: readonly FileResult[]
+}
+
+/** @param fileOf tells of the name of a test whether it is the end of a file, and of which */
+export function countGroup(fileOf: (name: string) => string | undefined): GroupCount {
+  const parser = new Parser()
+  const results: FileResult[] = []
+  const block = watchBlock(parser)
+  let ok = true
+  let since = performance.now()
+  parser.on('assert', (point: Result) => {
+    const file = fileOf(point.name)
+    ok &&= point.ok || isSkipped(point)
+    if (file === undefined || !point.closingTestPoint) return
+    // The end itself was counted as a test.
+    block.within.passed -= 1
+    block.blocks -= 1
+    const ms = performance.now() - since
+    results.push({ file, ok, ms, ...settle({ ok, fullname: file, skip: false, todo: false }, block) })
+    Object.assign(block, { within: emptyTally(), blocks: 0 })
+    ok = true
+    since += ms
+  })
+  return { parser, results }
+}
+
 /** What was counted within a block, and which tests were skipped in it. */
 interface Tally extends Counts {
   readonly skippedTests: string[]
@@ -62,7 +92,7 @@ interface Tally extends Counts {
 type Ending = Pick<Result, 'ok' | 'fullname' | 'skip' | 'todo'>
 
 interface Block {
-  readonly within: Tally
+  within: Tally
   blocks: number
 }
 

@@ -4,7 +4,8 @@ import { jobs } from './budget.ts'
 import { root, runTool } from './command.ts'
 import { addCounts, type Counts, type FileResult } from './count-tests.ts'
 import { findTestFiles } from './test-files.ts'
-import { runTestFile } from './test-process.ts'
+import { groupFiles } from './test-group.ts'
+import { runGroup, runTestFile } from './test-process.ts'
 
 /** What a run of test files came to. */
 export interface TestRun extends Counts {
@@ -14,7 +15,8 @@ export interface TestRun extends Counts {
 }
 
 /**
- * Runs test files, each in a process of its own.
+ * Runs test files, in groups that share a process. When something fails in a group, its files are run again, each by
+ * itself, to tell where. A group whose files fail only together has failed.
  *
  * @param paths files, folders or patterns; none means all
  * @param env further variables for the tests
@@ -30,17 +32,38 @@ export async function runTests(
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
   const complaints: string[] = []
   // Backwards: the longest files are among the last ones, and what begins last should end soon.
-  const waiting = (await findTestFiles(paths)).reverse().values()
+  const waiting = (await groupFiles((await findTestFiles(paths)).reverse())).values()
+  const note = (result: FileResult) => {
+    files.push(result)
+    addCounts(counts, result)
+    onFile(result)
+  }
+  const alone = async (file: string) => {
+    const { result, tap, complaint } = await runTestFile(file, env)
+    if (!result.ok) {
+      complaints.push(complaint)
+      await keepForReplay(file, tap)
+    }
+    return result
+  }
   const work = async () => {
-    for (const file of waiting) {
-      const { result, tap, complaint } = await runTestFile(file, env)
-      if (!result.ok) {
-        complaints.push(complaint)
-        await keepForReplay(file, tap)
+    for (const group of waiting) {
+      if (group.length === 1) {
+        note(await alone(group[0]))
+        continue
       }
-      files.push(result)
-      addCounts(counts, result)
-      onFile(result)
+      const together = await runGroup(group, env)
+      if (together.ok) {
+        together.results.forEach(note)
+        continue
+      }
+      const results = await Array.fromAsync(group, alone)
+      const [first, ...others] = results
+      if (results.every(({ ok }) => ok) && first !== undefined) {
+        complaints.push(`${group.join(', ')} failed together, and not each by itself:\n${together.complaint}`)
+        note({ ...first, ok: false, failed: 1 })
+        others.forEach(note)
+      } else results.forEach(note)
     }
   }
   await Promise.all(Array.from({ length: jobs }, work))

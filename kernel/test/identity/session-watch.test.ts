@@ -134,7 +134,7 @@ test('only sessions by which something goes on are looked up', async (t) => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   t.equal(await (await fetch(`${url}/quick`)).text(), 'quick')
   const abort = new AbortController()
-  await fetch(`${url}/slow`, { signal: abort.signal })
+  const slow = await fetch(`${url}/slow`, { signal: abort.signal })
 
   const ended = new Promise<string>((resolve) => {
     events.on(SessionsEnded, ({ userUuid }) => resolve(userUuid))
@@ -148,4 +148,6 @@ test('only sessions by which something goes on are looked up', async (t) => {
   await delay(100)
   t.same(looked, [], 'what has ended is not looked up again')
   abort.abort()
+  // A body that nobody holds any more may be given up, and its connection with it.
+  await t.rejects(slow.text())
 })
