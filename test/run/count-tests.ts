@@ -75,7 +75,9 @@ export function countGroup(fileOf: (name: string) => string | undefined): GroupC
     block.within.passed -= 1
     block.blocks -= 1
     const ms = performance.now() - since
-    results.push({ file, ok, ms, ...settle({ ok, fullname: file, skip: false, todo: false }, block) })
+    const { skippedTests, ...tally } = settle({ ok, fullname: file, skip: false, todo: false }, block)
+    const named = skippedTests.map((name) => `${file} > ${name}`)
+    results.push({ file, ok, ms, ...tally, skippedTests: named })
     Object.assign(block, { within: emptyTally(), blocks: 0 })
     ok = true
     since += ms

@@ -31,6 +31,7 @@ export async function runTests(
   const files: FileResult[] = []
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
   const complaints: string[] = []
+  const replayable: string[] = []
   // Backwards: the longest files are among the last ones, and what begins last should end soon.
   const waiting = (await groupFiles((await findTestFiles(paths)).reverse())).values()
   const note = (result: FileResult) => {
@@ -43,6 +44,7 @@ export async function runTests(
     if (!result.ok) {
       complaints.push(complaint)
       await keepForReplay(file, tap)
+      replayable.push(file)
     }
     return result
   }
@@ -68,8 +70,7 @@ export async function runTests(
   }
   await Promise.all(Array.from({ length: jobs }, work))
   if (files.length === 0) return { passed: 0, failed: 1, skipped: 0, files, failures: 'No tests were found.' }
-  const failed = files.filter(({ ok }) => !ok).map(({ file }) => file)
-  return { ...counts, files, failures: `${complaints.join('')}${await replay(failed)}` }
+  return { ...counts, files, failures: `${complaints.join('')}${await replay(replayable)}` }
 }
 
 /** Where tap looks for what test files wrote. */

@@ -11,6 +11,8 @@ import { endOf, filesVariable } from './test-group.ts'
 const files: string[] = JSON.parse(process.env[filesVariable] ?? '[]')
 // Nothing that the tests start is to see it.
 delete process.env[filesVariable]
+// A process with nothing to wait for would end the tests, such as while a file waits for what holds no process up.
+const alive = setInterval(() => {}, 60_000)
 for (const file of files) {
   try {
     await import(pathToFileURL(join(root, file)).href)
@@ -22,3 +24,4 @@ for (const file of files) {
     t.pass()
   })
 }
+clearInterval(alive)

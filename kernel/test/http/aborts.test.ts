@@ -1,3 +1,4 @@
+// In a process of its own: it measures its memory.
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createTestNode, type TestNode } from '@nodekeep/kernel/testing'

@@ -1,3 +1,4 @@
+// In a process of its own: it measures its memory.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'

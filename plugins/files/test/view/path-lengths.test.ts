@@ -1,3 +1,4 @@
+// In a process of its own: it changes the working directory.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
