@@ -1,3 +1,4 @@
+// In a process of its own: it counts listeners of the process, and what is collected.
 import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,3 +1,4 @@
+// In a process of its own: it counts the descriptors that are open.
 import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// In a process of its own: it counts the descriptors that are open.
 import t, { type Test } from 'tap'
 import { type Disk, localDisk } from '../src/disk/disk.ts'
 import { openLocalBackend } from '../src/open-local-backend.ts'

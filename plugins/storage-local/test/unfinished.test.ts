@@ -1,3 +1,4 @@
+// In a process of its own: it counts the descriptors that are open.
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
