@@ -1,6 +1,9 @@
 import { test } from 'tap'
 import { overBudget, partOf, timeAlone } from './budget.ts'
 
+/** A file with a process of its own. */
+const alone = (file: string, ms: number) => ({ file, process: file, ms })
+
 test("a part is a package's test folder, a domain of the kernel, or a folder under test/", async (t) => {
   t.equal(partOf('kernel/test/auth/session.test.ts'), 'kernel/test/auth')
   t.equal(partOf('kernel/test/http/fixtures/more/a.test.ts'), 'kernel/test/http')
@@ -10,25 +13,27 @@ test("a part is a package's test folder, a domain of the kernel, or a folder und
 })
 
 test('a part takes what its files take three at a time, in their order', async (t) => {
-  const timed = (...times: number[]) => times.map((ms, index) => ({ file: `a/test/${index}.test.ts`, ms }))
+  const timed = (...times: number[]) => times.map((ms, index) => alone(`a/test/${index}.test.ts`, ms))
   t.equal(timeAlone([]), 0)
   t.equal(timeAlone(timed(30)), 30, 'a single file is not halved')
   t.equal(timeAlone(timed(30, 10, 10, 10)), 30)
   t.equal(timeAlone(timed(10, 10, 10, 30)), 40, 'the last one runs alone')
   t.equal(timeAlone(timed(10, 10, 10, 30).reverse()), 40, 'whichever ended first')
+  const together = timed(10, 10, 10).map((file) => ({ ...file, process: 'a/test/0.test.ts' }))
+  t.equal(timeAlone(together), 30, 'those that share a process wait for each other')
 })
 
 test('parts over their budget are named, slowest first', async (t) => {
   const files = [
-    { file: 'kernel/test/http/a.test.ts', ms: 30_000 },
-    { file: 'kernel/test/http/b/c.test.ts', ms: 40_000 },
-    { file: 'kernel/test/http/d.test.ts', ms: 35_000 },
-    { file: 'kernel/test/http/e.test.ts', ms: 11_000 },
-    { file: 'kernel/test/state/a.test.ts', ms: 40_000 },
-    { file: 'kernel/test/state/b.test.ts', ms: 39_000 },
-    { file: 'kernel/test/state/c.test.ts', ms: 38_000 },
-    { file: 'test/loader/a.test.ts', ms: 40_000 },
-    { file: 'test/release/a.test.ts', ms: 61_000 },
+    alone('kernel/test/http/a.test.ts', 30_000),
+    alone('kernel/test/http/b/c.test.ts', 40_000),
+    alone('kernel/test/http/d.test.ts', 35_000),
+    alone('kernel/test/http/e.test.ts', 11_000),
+    alone('kernel/test/state/a.test.ts', 40_000),
+    alone('kernel/test/state/b.test.ts', 39_000),
+    alone('kernel/test/state/c.test.ts', 38_000),
+    alone('test/loader/a.test.ts', 40_000),
+    alone('test/release/a.test.ts', 61_000),
   ]
   t.strictSame(overBudget(files), [
     'test/release took 61.0 s; its budget is 40.0 s',

@@ -12,7 +12,9 @@ export interface FileResult extends Counts {
   /** The path from the root of the repository. */
   readonly file: string
   readonly ok: boolean
-  /** From the start of its process to its end. */
+  /** Whose process it shared: the first file's of its group, or its own path. */
+  readonly process: string
+  /** Its part of the time of its process. */
   readonly ms: number
   /** The skipped tests, by what leads to them, each with the reason that it gives. */
   readonly skippedTests: readonly string[]
@@ -46,6 +48,7 @@ export function countTests(file: string): FileCount {
       return {
         file,
         ok,
+        process: file,
         ms,
         ...settle({ ok, fullname: file, skip: skipAll && skipReason, todo: false }, block),
       }
@@ -60,8 +63,11 @@ export interface GroupCount {
   readonly results: readonly FileResult[]
 }
 
-/** @param fileOf tells of the name of a test whether it is the end of a file, and of which */
-export function countGroup(fileOf: (name: string) => string | undefined): GroupCount {
+/**
+ * @param process the first file of the group
+ * @param fileOf tells of the name of a test whether it is the end of a file, and of which
+ */
+export function countGroup(process: string, fileOf: (name: string) => string | undefined): GroupCount {
   const parser = new Parser()
   const results: FileResult[] = []
   const block = watchBlock(parser)
@@ -77,7 +83,7 @@ export function countGroup(fileOf: (name: string) => string | undefined): GroupC
     const ms = performance.now() - since
     const { skippedTests, ...tally } = settle({ ok, fullname: file, skip: false, todo: false }, block)
     const named = skippedTests.map((name) => `${file} > ${name}`)
-    results.push({ file, ok, ms, ...tally, skippedTests: named })
+    results.push({ file, ok, process, ms, ...tally, skippedTests: named })
     Object.assign(block, { within: emptyTally(), blocks: 0 })
     ok = true
     since += ms

@@ -49,7 +49,7 @@ export interface GroupProcess {
 
 /** Runs the files of a group one after the other in one process. */
 export async function runGroup(group: TestGroup, env: NodeJS.ProcessEnv): Promise<GroupProcess> {
-  const { parser, results } = countGroup(endedBy)
+  const { parser, results } = countGroup(group[0], endedBy)
   const args = [join(import.meta.dirname, 'together.ts'), dirname(group[0])]
   const files = { [filesVariable]: JSON.stringify(group) }
   const { ended, tap, errors, how } = await runProcess(args, { ...env, ...files }, parser)
