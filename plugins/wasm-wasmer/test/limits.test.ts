@@ -69,7 +69,7 @@ t.test('threads without end are stopped, and stay within the memory', async (t) 
   const stand = wasmerStand(t)
   let most = 0
   let done = false
-  const bomb = stand.run(threadBomb, { timeoutMs: 1500 }).finally(() => {
+  const bomb = stand.run(threadBomb, { timeoutMs: 3000 }).finally(() => {
     done = true
   })
   const watch = async () => {
