@@ -38,6 +38,8 @@ async function check(dataFolder: string, session: Session, clients: readonly Fil
       assert.ok(found, `client ${index} found ${[...disk.keys()]}\ninstead of ${allowed}`)
     }
     await checkAgreement(node, disk)
+    // What was left is removed while the node runs, and whatever is still there then before it ends.
+    await node.stop()
     await checkLeftovers(dataFolder)
   } finally {
     await node.kill()
