@@ -7,6 +7,7 @@ import { createKernelApp } from './composition/kernel-app.ts'
 import type { Configuration } from './configuration/index.ts'
 import { HttpServer } from './http/http-server.ts'
 import { startHousekeeping } from './identity/housekeeping.ts'
+import { type IssuedToken, issueSession, type SessionWish } from './identity/issue-session.ts'
 import { Ownership } from './identity/ownership.ts'
 import { UserAccounts } from './identity/user-accounts.ts'
 import type { Secrets } from './log/secrets.ts'
@@ -37,6 +38,8 @@ export interface RunningNode {
   /** The code with which the first sign-in claims the node; `null` when it has an owner. */
   claimCode(): string | null
   readonly sessions: SessionStore
+  /** Makes a session of a user who needs no proof. */
+  issueSession(wish: SessionWish): Promise<IssuedToken>
   plugins(): PluginDescription[]
   /** Lets requests finish, stops every plugin, and gives the data folder free. Calling it again waits for the same. */
   stop(): Promise<void>
@@ -124,6 +127,7 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
     accounts,
     claimCode: () => ownership.claimCode,
     sessions: cradle.sessions,
+    issueSession: (wish) => database.transaction((sql) => issueSession(sql, wish)),
     plugins: () => cradle.pluginHost.records.map((record) => describePlugin(record, cradle.routeTable)),
     stop() {
       stopping ??= unwind(undo, log)

@@ -1,11 +1,13 @@
 import { NodekeepError, type SessionStore } from '@nodekeep/plugin-sdk'
 import { Admission } from '../identity/admission.ts'
 import { Authenticator } from '../identity/authenticator.ts'
+import { type IssuedToken, issueSession, type SessionWish } from '../identity/issue-session.ts'
 import { Ownership } from '../identity/ownership.ts'
 import { createLiveSessions, type LiveSessions } from '../identity/session-life.ts'
 import { createSessionTable } from '../identity/session-table.ts'
-import { type UserAccount, UserAccounts } from '../identity/user-accounts.ts'
+import { UserAccounts } from '../identity/user-accounts.ts'
 import { UserAdministration } from '../identity/user-administration.ts'
+import type { UserAccount } from '../identity/user-table.ts'
 import { createLogger } from '../log/logger.ts'
 import { createEventBus } from '../services/event-bus.ts'
 import { openStateDatabase } from '../state/database.ts'
@@ -20,6 +22,7 @@ export interface IdentityAccess {
   readonly accounts: UserAccounts
   readonly sessions: SessionStore
   readonly liveSessions: LiveSessions
+  issueSession(wish: SessionWish): Promise<IssuedToken>
   readonly administration: UserAdministration
   readonly expiryDays: number
   /** `auth.owner` as it is written. */
@@ -68,6 +71,7 @@ export async function withIdentity<T>(
       accounts,
       sessions,
       liveSessions: createLiveSessions(sessions, idleMs),
+      issueSession: (wish) => database.transaction((sql) => issueSession(sql, wish)),
       administration: new UserAdministration({
         database,
         accounts,

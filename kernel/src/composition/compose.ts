@@ -135,12 +135,11 @@ function originsOf(urls: readonly string[]): string[] {
 }
 
 function createSignIn(cradle: KernelCradle): SignIn {
-  const { registries, accounts, sessions, ownership, admission, administration, configuration } = cradle
+  const { registries, database, ownership, admission, administration, configuration } = cradle
   const { auth, session } = configuration.kernel
   return new SignIn({
     providers: createKernelReader<LoginProvider>(registries.entries(tokenKey(LoginProviders))),
-    accounts,
-    sessions,
+    database,
     ownership,
     admission,
     administration,

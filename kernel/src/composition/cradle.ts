@@ -1,4 +1,4 @@
-import type { Log, NodeAddress, Plugin } from '@nodekeep/plugin-sdk'
+import type { Log, NodeAddress, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Configuration } from '../configuration/index.ts'
 import type { Health } from '../health/health-report.ts'
 import type { App } from '../http/create-app.ts'
@@ -8,7 +8,6 @@ import type { AccessCheck } from '../identity/access.ts'
 import type { Admission } from '../identity/admission.ts'
 import type { Authenticator } from '../identity/authenticator.ts'
 import type { Ownership } from '../identity/ownership.ts'
-import type { SessionTable } from '../identity/session-table.ts'
 import type { SessionWatch } from '../identity/session-watch.ts'
 import type { SignIn } from '../identity/sign-in.ts'
 import type { UserAccounts } from '../identity/user-accounts.ts'
@@ -46,7 +45,7 @@ export interface KernelCradle extends KernelValues {
   readonly services: ServiceDirectory
   readonly routeTable: RouteTable
   readonly nextRequestId: () => string
-  readonly sessions: SessionTable
+  readonly sessions: SessionStore
   readonly admission: Admission
   readonly authenticator: Authenticator
   readonly sessionWatch: SessionWatch

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
-import type { ProviderLogin } from './logins.ts'
-import type { SessionTable } from './session-table.ts'
+import type { Sql } from '../state/sql.ts'
+import { type ProviderLogin, recordLogin } from './logins.ts'
+import { endSurplusSessions, insertSession } from './session-table.ts'
 import { createToken, tokenHash } from './token.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -32,37 +33,34 @@ export interface IssuedToken {
   readonly record: SessionRecord
 }
 
-/**
- * Makes a session of a user and stores it.
- *
- * @param end how the sessions that are too many are ended
- */
-export async function issueSession(
-  sessions: SessionTable,
-  { login, ...wish }: SessionWish,
-  end: (userUuid: string, id: string) => Promise<unknown> = (...which) => sessions.revoke(...which),
-): Promise<IssuedToken> {
-  const issued = await issue(sessions, { ...wish, kind: 'session', scopes: null }, login)
-  // Only now, so that of several sign-ins at once the last one finds them all.
-  const own = (await sessions.listByUser(wish.userUuid)).filter(({ kind }) => kind === 'session')
-  const byUse = own.sort((a, b) => b.lastUsedAt.getTime() - a.lastUsedAt.getTime())
-  for (const { id } of byUse.slice(sessionsPerUser)) await end(wish.userUuid, id)
-  return issued
+/** A new session, in whose place others may have ended. */
+export interface IssuedSession extends IssuedToken {
+  /** How many of the user's sessions were too many. */
+  readonly ended: number
+}
+
+/** Makes a session of a user and stores it with the login that led to it. It takes a transaction. */
+export function issueSession(sql: Sql, { login, ...wish }: SessionWish): IssuedSession {
+  const issued = issue({ ...wish, kind: 'session', scopes: null })
+  const { record } = issued
+  if (login !== undefined) recordLogin(sql, record.userUuid, login, record.createdAt)
+  insertSession(sql, record)
+  return { ...issued, ended: endSurplusSessions(sql, record, sessionsPerUser) }
 }
 
 /** Makes a named token with scopes for a program of a user. */
-export function issueApiToken(sessions: SessionStore, wish: ApiTokenWish): Promise<IssuedToken> {
+export async function issueApiToken(sessions: SessionStore, wish: ApiTokenWish): Promise<IssuedToken> {
   const { userUuid, name, scopes, expiryDays } = wish
-  return issue(sessions, { kind: 'api-token', userUuid, label: name, scopes, expiryDays })
+  const issued = issue({ kind: 'api-token', userUuid, label: name, scopes, expiryDays })
+  await sessions.create(issued.record)
+  return issued
 }
 
-async function issue(
-  sessions: SessionTable,
+function issue(
   wish: Pick<SessionRecord, 'kind' | 'userUuid' | 'label' | 'scopes'> & {
     readonly expiryDays: number | null
   },
-  login?: ProviderLogin,
-): Promise<IssuedToken> {
+): IssuedToken {
   const { expiryDays, ...given } = wish
   const token = createToken(wish.kind)
   const now = Date.now()
@@ -74,6 +72,5 @@ async function issue(
     lastUsedAt: new Date(now),
     expiresAt: expiryDays === null ? null : new Date(now + expiryDays * dayMs),
   }
-  await sessions.create(record, login)
   return { token, record }
 }

@@ -1,6 +1,8 @@
 import type { StateDatabase } from '../state/database.ts'
+import type { Sql } from '../state/sql.ts'
 import { ClaimCode } from './claim-code.ts'
-import { appointOwner, type UserAccount, type UserAccounts } from './user-accounts.ts'
+import type { UserAccounts } from './user-accounts.ts'
+import { appointOwner, findOwner, type UserAccount } from './user-table.ts'
 import { configuredWallet } from './wallet-address.ts'
 
 /** Who the owner is, and how an unclaimed node gets one. */
@@ -48,8 +50,8 @@ export class Ownership {
   }
 
   /** Whether there is an owner, or at least a wallet that is to be the owner's. */
-  async isClaimed(): Promise<boolean> {
-    return this.#configured !== null || (await this.#accounts.owner()) !== null
+  isClaimed(sql: Sql): boolean {
+    return this.#configured !== null || findOwner(sql) !== null
   }
 
   /** Whether the code is the one for claiming the node now. */
@@ -71,11 +73,9 @@ export class Ownership {
     if (this.#configured !== null) await this.#accounts.ensure(this.#configured, true)
   }
 
-  /** Makes the user of a wallet the owner. Of several that try at once, one gets it. */
-  async claim(wallet: string): Promise<UserAccount> {
-    const user = await this.#accounts.ensure(wallet, true)
-    if (user.owner) this.#claimCode?.use()
-    return user
+  /** Makes the claim code worthless: somebody has become the owner by it. */
+  claimed(): void {
+    this.#claimCode?.use()
   }
 }
 

@@ -1,24 +1,11 @@
 import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from '../state/database.ts'
 import type { Row, Sql } from '../state/sql.ts'
-import { type ProviderLogin, recordLogin } from './logins.ts'
 
-/** Sessions in the kernel's own database, beside the users and how they signed in. */
-export interface SessionTable extends SessionStore {
-  /** Stores a session, and the login that led to it, durably: both or neither. */
-  create(record: SessionRecord, login?: ProviderLogin): Promise<void>
-}
-
-/** The sessions of a node. */
-export function createSessionTable(database: StateDatabase): SessionTable {
+/** The sessions of a node, in the kernel's own database. */
+export function createSessionTable(database: StateDatabase): SessionStore {
   return {
-    create: (record, login) =>
-      login === undefined
-        ? database.use((sql) => insert(sql, record))
-        : database.transaction((sql) => {
-            recordLogin(sql, record.userUuid, login, record.createdAt)
-            insert(sql, record)
-          }),
+    create: (record) => database.use((sql) => insertSession(sql, record)),
     find: (tokenHash) =>
       database.use((sql) => {
         const row = sql.get('SELECT * FROM sessions WHERE token_hash = ?', tokenHash)
@@ -48,7 +35,7 @@ export function createSessionTable(database: StateDatabase): SessionTable {
   }
 }
 
-function insert(sql: Sql, record: SessionRecord): void {
+export function insertSession(sql: Sql, record: SessionRecord): void {
   sql.run(
     'INSERT INTO sessions (token_hash, id, user_uuid, kind, label, scopes, created_at, last_used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     record.tokenHash,
@@ -60,6 +47,21 @@ function insert(sql: Sql, record: SessionRecord): void {
     record.createdAt.getTime(),
     record.lastUsedAt.getTime(),
     record.expiresAt?.getTime() ?? null,
+  )
+}
+
+/**
+ * Ends the sessions of a user that are too many, those first that were used longest ago. API tokens don't count.
+ *
+ * @param newest stays in any case
+ * @returns how many ended
+ */
+export function endSurplusSessions(sql: Sql, { userUuid, id }: SessionRecord, allowed: number): number {
+  return sql.run(
+    "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE user_uuid = ? AND kind = 'session' AND id <> ? ORDER BY last_used_at DESC, created_at DESC LIMIT -1 OFFSET ?)",
+    userUuid,
+    id,
+    allowed - 1,
   )
 }
 

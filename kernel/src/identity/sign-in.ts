@@ -7,13 +7,13 @@ import {
 import { withTimeLimit } from '../plugins/time-limit.ts'
 import type { KernelReader } from '../services/kernel-reader.ts'
 import { callWithSignal } from '../services/owned-signal.ts'
+import type { StateDatabase } from '../state/database.ts'
+import type { Sql } from '../state/sql.ts'
 import type { Admission } from './admission.ts'
 import { issueSession } from './issue-session.ts'
-import type { ProviderLogin } from './logins.ts'
 import type { Ownership } from './ownership.ts'
-import type { SessionTable } from './session-table.ts'
-import type { UserAccount, UserAccounts } from './user-accounts.ts'
 import type { UserAdministration } from './user-administration.ts'
+import { ensureUser, findUser, type UserAccount } from './user-table.ts'
 import { parseWallet } from './wallet-address.ts'
 
 /** What a client wants at `POST /auth/:provider`. */
@@ -35,8 +35,7 @@ export interface SignedIn {
 
 export interface SignInParts {
   readonly providers: Pick<KernelReader<LoginProvider>, 'get' | 'names' | 'accountOf'>
-  readonly accounts: UserAccounts
-  readonly sessions: SessionTable
+  readonly database: StateDatabase
   readonly ownership: Ownership
   readonly admission: Admission
   readonly administration: UserAdministration
@@ -63,9 +62,7 @@ export class SignIn {
     if (parseWallet(verified.address) !== wallet) {
       throw new NodekeepError('UNAUTHORIZED', 'The proof belongs to another wallet than "address" names.')
     }
-    const user = await this.#admit(wallet, request.claim)
-    const login = { provider: request.provider, providerUuid: verified.uuid }
-    return { user, token: await this.#openSession(user, request.label, login) }
+    return this.#enter(wallet, verified.uuid, request)
   }
 
   #provider(name: string): LoginProvider {
@@ -100,9 +97,26 @@ export class SignIn {
     }
   }
 
-  async #admit(wallet: string, claim: string | null): Promise<UserAccount> {
-    const { accounts, admission, ownership } = this.#parts
-    if (!(await ownership.isClaimed())) {
+  /**
+   * Stores the user, their login and their session in one transaction. So when they are disabled meanwhile, or get
+   * another wallet, it is before this, and is heeded, or after it, and ends this session with the others.
+   */
+  async #enter(wallet: string, providerUuid: string, request: SignInRequest): Promise<SignedIn> {
+    const { database, ownership, administration, expiryDays } = this.#parts
+    const { provider, label, claim } = request
+    const { user, token, ended } = await database.transaction((sql) => {
+      const admitted = this.#admit(sql, wallet, claim)
+      const login = { provider, providerUuid }
+      return { user: admitted, ...issueSession(sql, { userUuid: admitted.uuid, label, expiryDays, login }) }
+    })
+    if (user.owner) ownership.claimed()
+    if (ended > 0) administration.announceEnd(user.uuid)
+    return { user, token }
+  }
+
+  #admit(sql: Sql, wallet: string, claim: string | null): UserAccount {
+    const { admission, ownership } = this.#parts
+    if (!ownership.isClaimed(sql)) {
       if (claim === null) {
         throw new NodekeepError(
           'FORBIDDEN',
@@ -110,33 +124,16 @@ export class SignIn {
         )
       }
       if (!ownership.mayClaim(claim)) throw new NodekeepError('FORBIDDEN', 'The claim code is wrong.')
-      const claimed = await ownership.claim(wallet)
-      if (claimed.owner) return claimed
+      return ensureUser(sql, wallet, true)
     }
-    const known = await accounts.findByWallet(wallet)
+    const known = findUser(sql, 'wallet', wallet)
     const owner = known?.owner === true || ownership.isConfiguredOwner(wallet)
     if (!admission.admits({ owner, wallet })) throw notAdmitted()
-    const user = known?.owner === owner ? known : await accounts.ensure(wallet, owner)
-    // Somebody else may be the owner since.
+    const user = known?.owner === owner ? known : ensureUser(sql, wallet, owner)
+    // Another process may have made somebody else the owner.
     if (!admission.admits(user)) throw notAdmitted()
     if (user.disabledAt !== null) throw isDisabled()
     return user
-  }
-
-  /**
-   * A user may be disabled or get another wallet while they sign in. What ended their sessions then has missed this
-   * one, if it wasn't stored yet; so look once more when it is.
-   */
-  async #openSession({ uuid, wallet }: UserAccount, label: string, login: ProviderLogin): Promise<string> {
-    const { sessions, accounts, administration, expiryDays } = this.#parts
-    const wish = { userUuid: uuid, label, expiryDays, login }
-    const { token, record } = await issueSession(sessions, wish, (...which) =>
-      administration.endIfThere(...which),
-    )
-    const now = await accounts.get(uuid)
-    if (now?.wallet === wallet && now.disabledAt === null) return token
-    await administration.endIfThere(uuid, record.id)
-    throw now?.wallet === wallet ? isDisabled() : notAdmitted()
   }
 }
 

@@ -7,7 +7,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from '../state/database.ts'
 import type { Authenticator } from './authenticator.ts'
-import { appointOwner, type UserAccount, type UserAccounts } from './user-accounts.ts'
+import type { UserAccounts } from './user-accounts.ts'
 import {
   changingWallet,
   deleting,
@@ -17,6 +17,7 @@ import {
   together,
   type UserChange,
 } from './user-changes.ts'
+import { appointOwner, type UserAccount } from './user-table.ts'
 import { parseWallet } from './wallet-address.ts'
 import { swapWallet } from './wallet-swap.ts'
 
@@ -103,7 +104,7 @@ export class UserAdministration {
   /** Ends all sessions and API tokens of a user. */
   async endSessions(uuid: string): Promise<number> {
     const count = await this.#parts.sessions.revokeAll(uuid)
-    this.#announceEnd(uuid)
+    this.announceEnd(uuid)
     return count
   }
 
@@ -126,11 +127,12 @@ export class UserAdministration {
    */
   async endIfThere(uuid: string, id: string): Promise<boolean> {
     const ended = await this.#parts.sessions.revoke(uuid, id)
-    this.#announceEnd(uuid)
+    this.announceEnd(uuid)
     return ended
   }
 
-  #announceEnd(userUuid: string): void {
+  /** Lets everybody know that sessions of a user have ended. */
+  announceEnd(userUuid: string): void {
     this.#parts.authenticator.forget(userUuid)
     this.#parts.events.emit(SessionsEnded, { userUuid })
   }

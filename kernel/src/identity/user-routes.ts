@@ -1,9 +1,10 @@
 import { NodekeepError, type RoutesApp, type Static, Type } from '@nodekeep/plugin-sdk'
 import type { LiveSessions } from './session-life.ts'
 import { apiTokenView, sessionView, viewApiToken, viewSession } from './session-view.ts'
-import type { UserAccount, UserAccounts } from './user-accounts.ts'
+import type { UserAccounts } from './user-accounts.ts'
 import type { UserAdministration } from './user-administration.ts'
 import { usernamePattern } from './user-changes.ts'
+import type { UserAccount } from './user-table.ts'
 
 const config = { access: 'owner' } as const
 const tags = ['users']

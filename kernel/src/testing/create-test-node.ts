@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Plugin, User } from '@nodekeep/plugin-sdk'
 import { loadConfiguration } from '../configuration/index.ts'
-import { issueSession } from '../identity/issue-session.ts'
 import { parseWallet } from '../identity/wallet-address.ts'
 import type { LogLevel } from '../log/levels.ts'
 import { createLogger } from '../log/logger.ts'
@@ -117,7 +116,7 @@ function testNode(node: RunningNode, removeData: () => Promise<void>): TestNode 
       const known = owner ? await node.accounts.owner() : null
       const user = known ?? (await node.accounts.ensure(randomWallet(), owner))
       const wish = { userUuid: user.uuid, label: 'test', expiryDays: 1 }
-      const { token } = await issueSession(node.sessions, wish)
+      const { token } = await node.issueSession(wish)
       const withSession = (init: RequestInit = {}) => {
         const headers = new Headers(init.headers)
         headers.set('authorization', `Bearer ${token}`)

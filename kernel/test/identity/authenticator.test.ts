@@ -19,7 +19,8 @@ async function setUp(t: Test, options: { readonly believeMs?: number; readonly c
   const admission = new Admission({ admission: 'open', allowlist: [] })
   const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: dayMs, ...options })
   const { uuid } = await accounts.ensure(wallet(1))
-  const issue = () => issueSession(sessions, { userUuid: uuid, label: 'test', expiryDays: 1 })
+  const issue = () =>
+    database.transaction((sql) => issueSession(sql, { userUuid: uuid, label: 'test', expiryDays: 1 }))
   return { authenticator, sessions, uuid, issue }
 }
 

@@ -3,7 +3,7 @@ import { type Test, test } from 'tap'
 import { Admission } from '../../src/identity/admission.ts'
 import { Authenticator } from '../../src/identity/authenticator.ts'
 import { Ownership } from '../../src/identity/ownership.ts'
-import { createSessionTable, type SessionTable } from '../../src/identity/session-table.ts'
+import { createSessionTable } from '../../src/identity/session-table.ts'
 import { SignIn } from '../../src/identity/sign-in.ts'
 import { UserAccounts } from '../../src/identity/user-accounts.ts'
 import { UserAdministration } from '../../src/identity/user-administration.ts'
@@ -14,7 +14,7 @@ import { dataFolder, owner, trusting, wallet } from './fixtures/login-node.ts'
 
 const ada = wallet(1)
 
-/** The parts of a sign-in on a real database, where something happens just before a session is stored. */
+/** The parts of a sign-in on a real database, where something happens while the wallet is verified. */
 async function parts(t: Test, meanwhile: (administration: UserAdministration) => Promise<unknown>) {
   const database = await openStateDatabase(await dataFolder(t))
   t.teardown(() => database.close())
@@ -31,21 +31,17 @@ async function parts(t: Test, meanwhile: (administration: UserAdministration) =>
     events,
     deletionGraceDays: 7,
   })
-  const slow: SessionTable = {
-    ...sessions,
-    async create(...record) {
-      await meanwhile(administration)
-      await sessions.create(...record)
-    },
+  const verify: typeof trusting = async (...proof) => {
+    await meanwhile(administration)
+    return trusting(...proof)
   }
   const signIn = new SignIn({
     providers: {
-      get: () => ({ verify: trusting }),
+      get: () => ({ verify }),
       names: () => ['test'],
       accountOf: () => (work) => work(),
     },
-    accounts,
-    sessions: slow,
+    database,
     ownership: await Ownership.establish(database, accounts, owner),
     admission,
     administration,
@@ -63,18 +59,44 @@ async function parts(t: Test, meanwhile: (administration: UserAdministration) =>
   return { accounts, sessions, authenticator, administration, signIn: () => signIn.signIn(request) }
 }
 
-test('who loses their wallet or is disabled while they sign in gets no session', async (t) => {
-  const changes: ((administration: UserAdministration, uuid: string) => Promise<unknown>)[] = [
-    (administration, uuid) => administration.setWallet(uuid, wallet(2)),
-    (administration, uuid) => administration.disable(uuid),
-    (administration, uuid) => administration.delete(uuid),
-  ]
-  for (const change of changes) {
+type Change = (administration: UserAdministration, uuid: string) => Promise<unknown>
+
+const disabled: Change[] = [
+  (administration, uuid) => administration.disable(uuid),
+  (administration, uuid) => administration.delete(uuid),
+]
+
+const otherWallet: Change = (administration, uuid) => administration.setWallet(uuid, wallet(2))
+
+test('who is disabled while they sign in gets no session', async (t) => {
+  for (const change of disabled) {
     let uuid = ''
     const { accounts, sessions, signIn } = await parts(t, (administration) => change(administration, uuid))
     uuid = (await accounts.ensure(ada)).uuid
     await t.rejects(signIn(), { code: 'FORBIDDEN' })
     t.same(await sessions.listByUser(uuid), [])
+  }
+})
+
+test('who loses their wallet while they sign in is a stranger', async (t) => {
+  let uuid = ''
+  const { accounts, sessions, signIn } = await parts(t, (administration) => otherWallet(administration, uuid))
+  uuid = (await accounts.ensure(ada)).uuid
+  t.not((await signIn()).user.uuid, uuid)
+  t.same(await sessions.listByUser(uuid), [])
+})
+
+test('a session that begins while its user is locked out is over, whenever that happens', async (t) => {
+  for (const change of [...disabled, otherWallet]) {
+    for (let turns = 0; turns < 20; turns += 1) {
+      const { accounts, sessions, administration, signIn } = await parts(t, async () => {})
+      const { uuid } = await accounts.ensure(ada)
+      const signingIn = signIn().catch((error: NodekeepError) => t.equal(error.code, 'FORBIDDEN'))
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve()
+      await change(administration, uuid)
+      await signingIn
+      t.same(await sessions.listByUser(uuid), [], `after ${turns} turns`)
+    }
   }
 })
 

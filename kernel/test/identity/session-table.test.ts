@@ -81,19 +81,6 @@ test('use moves the times forward, never back', async (t) => {
   t.same(await touched(record(ada), 1_750_000_000_000), [undefined, undefined], 'of none, none is made')
 })
 
-test('a session and the login that led to it are stored together, or neither', async (t) => {
-  const { sessions, database, ada } = await setUp(t)
-  const logins = () => database.use((sql) => sql.all('SELECT provider, provider_uuid FROM logins'))
-  const first = record(ada)
-  await sessions.create(first, { provider: 'siwe', providerUuid: 'one' })
-  t.match(await sessions.find(first.tokenHash), { id: first.id })
-  t.same(await logins(), [{ provider: 'siwe', provider_uuid: 'one' }])
-  await t.rejects(sessions.create(first, { provider: 'siwe', providerUuid: 'two' }), /UNIQUE/)
-  t.equal((await logins()).length, 1)
-  await sessions.create(record(ada), { provider: 'siwe', providerUuid: 'one' })
-  t.equal((await logins()).length, 1, 'who signs in again is not kept twice')
-})
-
 test('a user’s sessions are listed newest first, and end one by one or together', async (t) => {
   const { sessions, ada, bob } = await setUp(t)
   const mine = [1, 3, 2].map((time) => record(ada, { createdAt: new Date(time) }))

@@ -120,8 +120,10 @@ test('only sessions by which something goes on are looked up', async (t) => {
   const events = createEventBus().scope(createLogger({ level: 'silent' }))
   const watch = new SessionWatch({ authenticator, events, everyMs: 20 })
   const { uuid } = await accounts.ensure(ada)
-  const issue = async (label: string) =>
-    (await issueSession(sessions, { userUuid: uuid, label, expiryDays: 1 })).token
+  const issue = async (label: string) => {
+    const wish = { userUuid: uuid, label, expiryDays: 1 }
+    return (await database.transaction((sql) => issueSession(sql, wish))).token
+  }
   const tokens = { '/quick': await issue('quick'), '/slow': await issue('slow') }
 
   const server = createServer((request, response) => {

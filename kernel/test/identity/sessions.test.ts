@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { issueApiToken, issueSession } from '../../src/identity/issue-session.ts'
+import { issueApiToken } from '../../src/identity/issue-session.ts'
 import { expectError } from './fixtures/expect-error.ts'
 import { dataFolder, type LoginNode, loginNode, owner, wallet } from './fixtures/login-node.ts'
 import { changeState, onState } from './fixtures/state-file.ts'
@@ -135,7 +135,7 @@ test('what can not be used any more is not listed, neither to the user nor to th
   const { node, as, enter } = await loginNode(t, { config: { session: { idleDays: 3 } } })
   const [{ sessionToken, user }, boss] = [await enter(ada), await enter(owner)]
   const wish = { userUuid: user.uuid, expiryDays: 30 }
-  const session = async (label: string) => (await issueSession(node.sessions, { ...wish, label })).record.id
+  const session = async (label: string) => (await node.issueSession({ ...wish, label })).record.id
   const apiToken = async (name: string) =>
     (await issueApiToken(node.sessions, { ...wish, name, scopes: ['test:read'] })).record.id
   const [idle, over, used] = [await session('idle'), await session('over'), await session('used')]
@@ -200,7 +200,7 @@ test('a user keeps a hundred sessions; the one that was used longest ago goes fi
   const { user, sessionToken } = await enter(ada)
   const wish = { userUuid: user.uuid, label: 'x', expiryDays: 1 }
   const tokens = []
-  for (let n = 0; n < 99; n += 1) tokens.push((await issueSession(node.sessions, wish)).token)
+  for (let n = 0; n < 99; n += 1) tokens.push((await node.issueSession(wish)).token)
   const count = async () => (await node.sessions.listByUser(user.uuid)).length
   t.equal(await count(), 100)
   t.ok(await isKnown(started, sessionToken))

@@ -1,6 +1,5 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { issueSession } from '../../identity/issue-session.ts'
-import type { UserAccount } from '../../identity/user-accounts.ts'
+import type { UserAccount } from '../../identity/user-table.ts'
 import { parseWallet } from '../../identity/wallet-address.ts'
 import type { SessionOptions } from '../commands/session.ts'
 import { type IdentityAccess, withIdentity } from '../identity-access.ts'
@@ -8,13 +7,13 @@ import { type IdentityAccess, withIdentity } from '../identity-access.ts'
 /** `nodekeep session create` */
 export async function createSession(options: SessionOptions): Promise<void> {
   await withIdentity(options, async (identity) => {
-    const { sessions, expiryDays } = identity
+    const { expiryDays } = identity
     const user =
       options.wallet === undefined
         ? await identity.find(options.user)
         : await claim(identity, checked(options.wallet))
     identity.refuseLockedOut(user)
-    const { token } = await issueSession(sessions, {
+    const { token } = await identity.issueSession({
       userUuid: user.uuid,
       label: 'nodekeep session create',
       expiryDays: options.days ?? expiryDays,
