@@ -118,13 +118,15 @@ const ethereum: Bench = {
   goal: { ours: 5 },
   async setUp() {
     const node = await startServer(fixture('siwe-node.ts'))
-    const count = 100
+    const costOf = async (count: number) => {
+      const before = await cpuSeconds(node.pid)
+      for (let n = 0; n < count; n += 1) await signIn(node.url)
+      return (((await cpuSeconds(node.pid)) - before) * 1000) / count
+    }
+    // As above; of the first hundred, each takes twice as much.
+    await costOf(300)
     return {
-      async ours() {
-        const before = await cpuSeconds(node.pid)
-        for (let n = 0; n < count; n += 1) await signIn(node.url)
-        return (((await cpuSeconds(node.pid)) - before) * 1000) / count
-      },
+      ours: () => costOf(100),
       tearDown: () => node.stop(),
     }
   },
