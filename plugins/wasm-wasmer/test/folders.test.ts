@@ -86,8 +86,12 @@ t.test('folders are bounded, as they are copied in and as a program fills them',
 t.test('a folder can be at most places', async (t) => {
   const ada = await signIn()
   await ada.store(notes)
-  for (const as of ['/workspace', '/workspace/in/here', '/tmp', '/notes', '/bin/mine', '/grüße und mehr']) {
-    t.equal((await ada.run(editor(), { folders: [{ path: '/notes', as }] })).status, 200, as)
+  for (const places of [
+    ['/workspace', '/tmp', '/notes', '/bin/mine', '/grüße und mehr'],
+    ['/workspace/in/here', '/data'],
+  ]) {
+    const folders = places.map((as) => ({ path: '/notes', as }))
+    t.equal((await ada.run(editor(), { folders })).status, 200, places.join())
   }
   for (const as of ['/', '/bin', '/dev']) {
     const { status, body } = await ada.run(editor(), { folders: [{ path: '/notes', as }] })

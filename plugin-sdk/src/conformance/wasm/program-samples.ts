@@ -44,9 +44,10 @@ export const echo: Sample = {
 }
 
 /**
- * Does what its first argument says with the file that the second one names, by its absolute path: `r` writes it to
- * stdout, `w` makes it with the third argument in it, `x` does that and traps, `d` removes it, `s` makes it a
- * symbolic link to the third argument and writes to stdout what is there. Its exit code is the errno of WASI.
+ * Does what its arguments say, three of them at a time: what, with which file, by its absolute path, and a text. `r`
+ * writes the file to stdout, `w` makes it with the text in it, `x` does that and traps, `d` removes it, `s` makes it a
+ * symbolic link to the text and writes to stdout what is there. Behind each, stdout has a NUL and the errno of WASI as
+ * a byte.
  */
 export const files: Sample = {
   wat: `(module
@@ -61,12 +62,9 @@ export const files: Sample = {
     (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "fd_close" (func $close (param i32) (result i32)))
-    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
     (memory (export "memory") 2)
     (global $folder (mut i32) (i32.const -1))
     (global $path (mut i32) (i32.const 0))
-    (func $check (param $errno i32)
-      (if (local.get $errno) (then (call $exit (local.get $errno)) (unreachable))))
     (func $length (param $text i32) (result i32)
       (local $at i32)
       (local.set $at (local.get $text))
@@ -85,8 +83,9 @@ export const files: Sample = {
         (br $next))
       (unreachable))
     ;; Finds the opened folder with the longest name that a path is in, and the path from there on.
-    (func $find (param $at i32)
+    (func $find (param $at i32) (result i32)
       (local $fd i32) (local $size i32) (local $longest i32) (local $last i32)
+      (global.set $folder (i32.const -1))
       (local.set $fd (i32.const 3))
       (local.set $longest (i32.const -1))
       (block $end
@@ -109,58 +108,82 @@ export const files: Sample = {
           (local.set $fd (i32.add (local.get $fd) (i32.const 1)))
           (br $next)))
       ;; Not capable.
-      (if (i32.lt_s (global.get $folder) (i32.const 0)) (then (call $check (i32.const 76)))))
+      (select (i32.const 76) (i32.const 0) (i32.lt_s (global.get $folder) (i32.const 0))))
+    ;; Puts the descriptor to 96.
     (func $opened (param $flags i32) (param $rights i64) (result i32)
-      (call $check (call $open (global.get $folder) (i32.const 1) (global.get $path)
-        (call $length (global.get $path)) (local.get $flags) (local.get $rights) (i64.const 0)
-        (i32.const 0) (i32.const 96)))
-      (i32.load (i32.const 96)))
-    (func $put (param $fd i32) (param $at i32) (param $left i32)
+      (call $open (global.get $folder) (i32.const 1) (global.get $path) (call $length (global.get $path))
+        (local.get $flags) (local.get $rights) (i64.const 0) (i32.const 0) (i32.const 96)))
+    (func $put (param $fd i32) (param $at i32) (param $left i32) (result i32)
+      (local $errno i32)
       (loop $more
-        (if (i32.eqz (local.get $left)) (then (return)))
+        (if (i32.eqz (local.get $left)) (then (return (i32.const 0))))
         (i32.store (i32.const 0) (local.get $at))
         (i32.store (i32.const 4) (local.get $left))
-        (call $check (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8)))
+        (local.set $errno (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8)))
+        (if (local.get $errno) (then (return (local.get $errno))))
         (local.set $at (i32.add (local.get $at) (i32.load (i32.const 8))))
         (local.set $left (i32.sub (local.get $left) (i32.load (i32.const 8))))
-        (br $more)))
-    (func $show
-      (local $fd i32)
+        (br $more))
+      (unreachable))
+    (func $show (result i32)
+      (local $errno i32)
       ;; To read.
-      (local.set $fd (call $opened (i32.const 0) (i64.const 2)))
+      (local.set $errno (call $opened (i32.const 0) (i64.const 2)))
+      (if (local.get $errno) (then (return (local.get $errno))))
       (loop $next
         (i32.store (i32.const 0) (i32.const 16384))
         (i32.store (i32.const 4) (i32.const 16384))
-        (call $check (call $read (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 12)))
-        (if (i32.eqz (i32.load (i32.const 12))) (then (return)))
-        (call $put (i32.const 1) (i32.const 16384) (i32.load (i32.const 12)))
-        (br $next)))
-    (func $store (param $text i32)
-      (local $fd i32)
+        (local.set $errno (call $read (i32.load (i32.const 96)) (i32.const 0) (i32.const 1) (i32.const 12)))
+        (if (local.get $errno) (then (return (local.get $errno))))
+        (if (i32.eqz (i32.load (i32.const 12))) (then (return (call $close (i32.load (i32.const 96))))))
+        (local.set $errno (call $put (i32.const 1) (i32.const 16384) (i32.load (i32.const 12))))
+        (if (local.get $errno) (then (return (local.get $errno))))
+        (br $next))
+      (unreachable))
+    (func $store (param $text i32) (result i32)
+      (local $errno i32)
       ;; Made or emptied, to write.
-      (local.set $fd (call $opened (i32.const 9) (i64.const 64)))
-      (call $put (local.get $fd) (local.get $text) (call $length (local.get $text)))
-      (call $check (call $close (local.get $fd))))
-    (func (export "_start")
-      (local $what i32) (local $text i32)
-      (drop (call $args_sizes (i32.const 16) (i32.const 20)))
-      (drop (call $args (i32.const 1024) (i32.const 65536)))
-      (local.set $what (i32.load8_u (i32.load (i32.const 1028))))
-      (call $find (i32.load (i32.const 1032)))
-      (local.set $text (i32.load (i32.const 1036)))
+      (local.set $errno (call $opened (i32.const 9) (i64.const 64)))
+      (if (local.get $errno) (then (return (local.get $errno))))
+      (local.set $errno (call $put (i32.load (i32.const 96)) (local.get $text) (call $length (local.get $text))))
+      (if (local.get $errno) (then (return (local.get $errno))))
+      (call $close (i32.load (i32.const 96))))
+    (func $act (param $what i32) (param $text i32) (result i32)
+      (local $errno i32)
       ;; r, w, x, d, s
-      (if (i32.eq (local.get $what) (i32.const 114)) (then (call $show)))
-      (if (i32.eq (local.get $what) (i32.const 119)) (then (call $store (local.get $text))))
-      (if (i32.eq (local.get $what) (i32.const 120)) (then (call $store (local.get $text)) (unreachable)))
+      (if (i32.eq (local.get $what) (i32.const 114)) (then (return (call $show))))
+      (if (i32.eq (local.get $what) (i32.const 119)) (then (return (call $store (local.get $text)))))
+      (if (i32.eq (local.get $what) (i32.const 120)) (then (drop (call $store (local.get $text))) (unreachable)))
       (if (i32.eq (local.get $what) (i32.const 100))
-        (then (call $check (call $unlink (global.get $folder) (global.get $path) (call $length (global.get $path))))))
-      (if (i32.eq (local.get $what) (i32.const 115))
         (then
-          (call $check (call $symlink (local.get $text) (call $length (local.get $text))
-            (global.get $folder) (global.get $path) (call $length (global.get $path))))
-          (call $show)))))`,
+          (return
+            (call $unlink (global.get $folder) (global.get $path) (call $length (global.get $path))))))
+      (local.set $errno (call $symlink (local.get $text) (call $length (local.get $text))
+        (global.get $folder) (global.get $path) (call $length (global.get $path))))
+      (if (local.get $errno) (then (return (local.get $errno))))
+      (call $show))
+    (func (export "_start")
+      (local $left i32) (local $argument i32) (local $errno i32)
+      (drop (call $args_sizes (i32.const 16) (i32.const 20)))
+      (local.set $left (i32.div_u (i32.load (i32.const 16)) (i32.const 3)))
+      (drop (call $args (i32.const 1024) (i32.const 65536)))
+      (local.set $argument (i32.const 1028))
+      (loop $next
+        (if (i32.eqz (local.get $left)) (then (return)))
+        (local.set $errno (call $find (i32.load (i32.add (local.get $argument) (i32.const 4)))))
+        (if (i32.eqz (local.get $errno))
+          (then
+            (local.set $errno
+              (call $act (i32.load8_u (i32.load (local.get $argument)))
+                (i32.load (i32.add (local.get $argument) (i32.const 8)))))))
+        (i32.store8 (i32.const 100) (i32.const 0))
+        (i32.store8 (i32.const 101) (local.get $errno))
+        (drop (call $put (i32.const 1) (i32.const 100) (i32.const 2)))
+        (local.set $argument (i32.add (local.get $argument) (i32.const 12)))
+        (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+        (br $next))))`,
   base64:
-    'AGFzbQEAAAABRApgAn9/AX9gA39/fwF/YAl/f39/f35+f38Bf2AFf39/f38Bf2AEf39/fwF/YAF/AX9gAX8AYAJ/fgF/YAN/f38AYAAAApsDCxZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxDmFyZ3Nfc2l6ZXNfZ2V0AAAWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQhhcmdzX2dldAAAFndhc2lfc25hcHNob3RfcHJldmlldzEOZmRfcHJlc3RhdF9nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxE2ZkX3ByZXN0YXRfZGlyX25hbWUAARZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCXBhdGhfb3BlbgACFndhc2lfc25hcHNob3RfcHJldmlldzEQcGF0aF91bmxpbmtfZmlsZQABFndhc2lfc25hcHNob3RfcHJldmlldzEMcGF0aF9zeW1saW5rAAMWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQdmZF9yZWFkAAQWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQhmZF93cml0ZQAEFndhc2lfc25hcHNob3RfcHJldmlldzEIZmRfY2xvc2UABRZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCXByb2NfZXhpdAAGAwoJBgUBBgcICQYJBQMBAAIGCwJ/AUF/C38BQQALBxMCBm1lbW9yeQIABl9zdGFydAATCs4ECQwAIAAEQCAAEAoACwshAQF/IAAhAQNAIAEtAAAEQCABQQFqIQEMAQsLIAEgAGsLPQADQCACRQRAIAAtAABBL0YPCyAALQAAIAEtAABHBEBBAA8LIABBAWohACABQQFqIQEgAkEBayECDAALAAuQAQEEf0EDIQFBfyEDAkADQCABQcAAEAINAUHEACgCACECIAFBgAQgAhADDQEDQCACBEBB/wMgAmotAAAhBCAERSAEQS9GcgRAIAJBAWshAgwCCwsLIAIgA0ogAEGABCACEA1xBEAgAiEDIAEkACAAIAJqQQFqJAELIAFBAWohAQwACwsjAEEASARAQcwAEAsLCyEAIwBBASMBIwEQDCAAIAFCAEEAQeAAEAQQC0HgACgCAAs8AANAIAJFBEAPC0EAIAE2AgBBBCACNgIAIABBAEEBQQgQCBALIAFBCCgCAGohASACQQgoAgBrIQIMAAsLRgEBf0EAQgIQDyEAA0BBAEGAgAE2AgBBBEGAgAE2AgAgAEEAQQFBDBAHEAtBDCgCAEUEQA8LQQFBgIABQQwoAgAQEAwACwsdAQF/QQlCwAAQDyEBIAEgACAAEAwQECABEAkQCwuIAQECf0EQQRQQABpBgAhBgIAEEAEaQYQIKAIALQAAIQBBiAgoAgAQDkGMCCgCACEBIABB8gBGBEAQEQsgAEH3AEYEQCABEBILIABB+ABGBEAgARASAAsgAEHkAEYEQCMAIwEjARAMEAUQCwsgAEHzAEYEQCABIAEQDCMAIwEjARAMEAYQCxARCws=',
+    'AGFzbQEAAAABPglgAn9/AX9gA39/fwF/YAl/f39/f35+f38Bf2AFf39/f38Bf2AEf39/fwF/YAF/AX9gAn9+AX9gAAF/YAAAAvgCChZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxDmFyZ3Nfc2l6ZXNfZ2V0AAAWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQhhcmdzX2dldAAAFndhc2lfc25hcHNob3RfcHJldmlldzEOZmRfcHJlc3RhdF9nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxE2ZkX3ByZXN0YXRfZGlyX25hbWUAARZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCXBhdGhfb3BlbgACFndhc2lfc25hcHNob3RfcHJldmlldzEQcGF0aF91bmxpbmtfZmlsZQABFndhc2lfc25hcHNob3RfcHJldmlldzEMcGF0aF9zeW1saW5rAAMWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQdmZF9yZWFkAAQWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQhmZF93cml0ZQAEFndhc2lfc25hcHNob3RfcHJldmlldzEIZmRfY2xvc2UABQMKCQUBBQYBBwUACAUDAQACBgsCfwFBfwt/AUEACwcTAgZtZW1vcnkCAAZfc3RhcnQAEgraBQkhAQF/IAAhAQNAIAEtAAAEQCABQQFqIQEMAQsLIAEgAGsLPQADQCACRQRAIAAtAABBL0YPCyAALQAAIAEtAABHBEBBAA8LIABBAWohACABQQFqIQEgAkEBayECDAALAAuSAQEEf0F/JABBAyEBQX8hAwJAA0AgAUHAABACDQFBxAAoAgAhAiABQYAEIAIQAw0BA0AgAgRAQf8DIAJqLQAAIQQgBEUgBEEvRnIEQCACQQFrIQIMAgsLCyACIANKIABBgAQgAhALcQRAIAIhAyABJAAgACACakEBaiQBCyABQQFqIQEMAAsLQcwAQQAjAEEASBsLGQAjAEEBIwEjARAKIAAgAUIAQQBB4AAQBAtJAQF/A0AgAkUEQEEADwtBACABNgIAQQQgAjYCACAAQQBBAUEIEAghAyADBEAgAw8LIAFBCCgCAGohASACQQgoAgBrIQIMAAsAC20BAX9BAEICEA0hACAABEAgAA8LA0BBAEGAgAE2AgBBBEGAgAE2AgBB4AAoAgBBAEEBQQwQByEAIAAEQCAADwtBDCgCAEUEQEHgACgCABAJDwtBAUGAgAFBDCgCABAOIQAgAARAIAAPCwwACwALNQEBf0EJQsAAEA0hASABBEAgAQ8LQeAAKAIAIAAgABAKEA4hASABBEAgAQ8LQeAAKAIAEAkLXQEBfyAAQfIARgRAEA8PCyAAQfcARgRAIAEQEA8LIABB+ABGBEAgARAQGgALIABB5ABGBEAjACMBIwEQChAFDwsgASABEAojACMBIwEQChAGIQIgAgRAIAIPCxAPC34BA39BEEEUEAAaQRAoAgBBA24hAEGACEGAgAQQARpBhAghAQNAIABFBEAPCyABQQRqKAIAEAwhAiACRQRAIAEoAgAtAAAgAUEIaigCABARIQILQeQAQQA6AABB5QAgAjoAAEEBQeQAQQIQDhogAUEMaiEBIABBAWshAAwACws=',
 }
 
 /**
