@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { Test } from 'tap'
+import { packWorkspaces } from '../release/pack.ts'
 import { outcome, root, startProgram } from '../run/command.ts'
+import { installationVariable } from '../run/run-folder.ts'
 
 /** A folder outside the repository, on a machine that has Node and npm and nothing to compile with. */
 export interface Consumer {
@@ -15,15 +18,69 @@ export interface Consumer {
   run(program: string, ...args: string[]): Promise<string>
   /** Copies the sources of an example into the folder, as its author has them, and answers where. */
   copyExample(name: string): Promise<string>
-  remove(): Promise<void>
+}
+
+/**
+ * A consumer that has our packages: the one of all tests of this run, who each use other files in it, or else one for
+ * this test alone.
+ */
+export async function consumerForTest(t: Pick<Test, 'teardown'>): Promise<Consumer> {
+  const shared = process.env[installationVariable]
+  if (shared !== undefined) return consumerIn(shared)
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'nodekeep-consumer-')))
+  const remove = () => rm(folder, { recursive: true, force: true })
+  t.teardown(remove)
+  try {
+    return await installConsumer(join(folder, 'here'), await packWorkspaces(join(folder, 'packed')))
+  } catch (error) {
+    // A test file that ends before its first test is not torn down.
+    await remove()
+    throw error
+  }
 }
 
 /** Makes a consumer whose package.json depends on these tarballs, and installs them. Install scripts may run. */
-export async function installConsumer(tarballs: ReadonlyMap<string, string>): Promise<Consumer> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'nodekeep-consumer-')))
-  const path = await bareTools(join(folder, '.tools'))
-  const env = { ...withoutScriptSettings(process.env), PATH: path }
-  const consumer: Consumer = {
+export async function installConsumer(
+  folder: string,
+  tarballs: ReadonlyMap<string, string>,
+): Promise<Consumer> {
+  await mkdir(join(folder, tools), { recursive: true })
+  const programs = {
+    node: process.execPath,
+    npm: await locate('npm'),
+    npx: await locate('npx'),
+    sh: '/bin/sh',
+  }
+  for (const [name, target] of Object.entries(programs)) await symlink(target, join(folder, tools, name))
+  await cp(fileURLToPath(new URL('fixtures/consumer', import.meta.url)), folder, { recursive: true })
+  await writeFile(
+    join(folder, 'package.json'),
+    JSON.stringify({
+      name: 'consumer',
+      private: true,
+      type: 'module',
+      dependencies: Object.fromEntries([...tarballs].map(([name, tarball]) => [name, `file:${tarball}`])),
+      devDependencies: { '@types/node': '*' },
+    }),
+  )
+  const consumer = consumerIn(folder)
+  await consumer.run(
+    'npm',
+    'install',
+    '--ignore-scripts=false',
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+  )
+  return consumer
+}
+
+/** A folder of links to the few programs that a consumer has. */
+const tools = '.tools'
+
+function consumerIn(folder: string): Consumer {
+  const env = { ...withoutScriptSettings(process.env), PATH: join(folder, tools) }
+  return {
     folder,
     env,
     async run(program, ...args) {
@@ -39,36 +96,7 @@ export async function installConsumer(tarballs: ReadonlyMap<string, string>): Pr
       })
       return copy
     },
-    remove: () => rm(folder, { recursive: true, force: true }),
   }
-  await cp(fileURLToPath(new URL('fixtures/consumer', import.meta.url)), folder, { recursive: true })
-  await writeFile(
-    join(folder, 'package.json'),
-    JSON.stringify({
-      name: 'consumer',
-      private: true,
-      type: 'module',
-      dependencies: Object.fromEntries([...tarballs].map(([name, tarball]) => [name, `file:${tarball}`])),
-      devDependencies: { '@types/node': '*' },
-    }),
-  )
-  await consumer.run(
-    'npm',
-    'install',
-    '--ignore-scripts=false',
-    '--prefer-offline',
-    '--no-audit',
-    '--no-fund',
-  )
-  return consumer
-}
-
-/** A folder of links to the few programs that a consumer has. */
-async function bareTools(folder: string): Promise<string> {
-  await mkdir(folder)
-  const tools = { node: process.execPath, npm: await locate('npm'), npx: await locate('npx'), sh: '/bin/sh' }
-  for (const [name, target] of Object.entries(tools)) await symlink(target, join(folder, name))
-  return folder
 }
 
 async function locate(program: string): Promise<string> {

@@ -3,21 +3,11 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { root } from '../run/command.ts'
 import { checkInstalls } from '../walls/installs.ts'
-import { useAiProvider } from './ai-provider.ts'
-import { installConsumer } from './consumer.ts'
-import { useExample } from './example.ts'
-import { useNode } from './node.ts'
-import { packOutside } from './packages.ts'
-import { useStorageBackend } from './storage-backend.ts'
+import { consumerForTest } from './consumer.ts'
 
 // Installing takes as long as the disk and the registry do.
-const timeout = 120_000
-t.setTimeout(3 * timeout)
-const { tarballs } = await packOutside(t)
-const consumer = await installConsumer(tarballs)
-t.teardown(() => consumer.remove())
-// What follows shares nothing but the installation.
-t.jobs = 3
+t.setTimeout(120_000)
+const consumer = await consumerForTest(t)
 
 t.test('installing the packages compiles and downloads nothing', async (t) => {
   t.strictSame(checkInstalls(consumer.folder), [])
@@ -51,20 +41,4 @@ t.test('source maps lead to the sources that are published', async (t) => {
 t.test('the command of the kernel is there and knows its version', async (t) => {
   const manifest = JSON.parse(await readFile(join(root, 'kernel/package.json'), 'utf8'))
   t.match(await consumer.run('npx', 'nodekeep', '--version'), manifest.version)
-})
-
-t.test('a node starts from the packages, runs programs, and stops', { timeout }, async (t) => {
-  await useNode(t, consumer)
-})
-
-t.test('the example is tested, compiled and used outside the repository', { timeout }, async (t) => {
-  await useExample(t, consumer)
-})
-
-t.test('a storage backend passes the suite and keeps the files of a node', { timeout }, async (t) => {
-  await useStorageBackend(t, consumer)
-})
-
-t.test('an AI provider passes the suite and replies to users', { timeout }, async (t) => {
-  await useAiProvider(t, consumer)
 })

@@ -67,7 +67,7 @@ async function pack(staged: string, folder: string): Promise<void> {
 }
 
 /** Paths of tarballs in the folder that they were packed to, by the names of the packages. */
-function tarballsIn(folder: string): Map<string, string> {
+export function tarballsIn(folder: string): Map<string, string> {
   return new Map(
     workspaces().map(({ manifest: { name, version } }) => [
       name,

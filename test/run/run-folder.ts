@@ -7,6 +7,8 @@ import { join } from 'node:path'
 export interface RunFolder {
   /** Where the packages are packed to, once for all tests that install them. */
   readonly tarballs: string
+  /** Where they are installed, once for all tests that use them so. */
+  readonly installation: string
   /** What tells all processes of the tests about the folder. */
   readonly env: Readonly<Record<string, string>>
 }
@@ -16,6 +18,9 @@ export interface RunFolder {
  * whose names begin like those of its configuration.
  */
 export const tarballsVariable = 'TEST_TARBALLS'
+
+/** The same for the folder that they are installed in. */
+export const installationVariable = 'TEST_INSTALLATION'
 
 /**
  * Makes the folder. Compiled code is kept in it: hundreds of processes load the same libraries, and half of the time
@@ -30,6 +35,7 @@ export async function makeRunFolder(): Promise<RunFolder> {
   const cache = join(folder, 'cache')
   return {
     tarballs: join(folder, 'tarballs'),
+    installation: join(folder, 'installation'),
     env: { XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: join(cache, 'tests') },
   }
 }

@@ -1,6 +1,7 @@
 import { wasmConformance } from '@nodekeep/plugin-sdk/conformance/wasm'
 import { test } from 'tap'
 import wabt from 'wabt'
+import { fileCommands } from '../../src/conformance/wasm/file-commands.ts'
 import * as functionSamples from '../../src/conformance/wasm/function-samples.ts'
 import * as programSamples from '../../src/conformance/wasm/program-samples.ts'
 import type { Sample } from '../../src/conformance/wasm/sample-module.ts'
@@ -10,7 +11,7 @@ import { faults } from './fixtures/wasm-faults.ts'
 wasmConformance(test, { create: async () => new PaperWasmRuntime() })
 
 test('each sample is what its text says', async (t) => {
-  const { imports, ...others } = { ...functionSamples, ...programSamples }
+  const { imports, ...others } = { ...functionSamples, ...programSamples, fileCommands }
   const samples: Record<string, Sample> = { ...others, ...imports }
   const { parseWat } = await wabt()
   // The package's types are older than itself.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { assertAborted, assertFails } from './assertions.ts'
+import { fileCommands } from './file-commands.ts'
 import { PaperFiles } from './paper-files.ts'
 import * as samples from './program-samples.ts'
 import { run, runModule } from './running.ts'
@@ -25,7 +26,7 @@ export function programEndingChecks(check: WasmCheck<ProgramRuntime>): void {
     const files = new PaperFiles({ '/notes/a.txt': 'old' })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
     const start = { args: ['w', '/data/a.txt', 'new'], preopens }
-    await assertAborted(run(runtime, samples.files, start, { signal }), signal)
+    await assertAborted(run(runtime, fileCommands, start, { signal }), signal)
     assert.equal(files.text('/notes/a.txt'), 'old')
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { assertFails } from './assertions.ts'
+import { fileCommands } from './file-commands.ts'
 import { PaperFiles } from './paper-files.ts'
-import * as samples from './program-samples.ts'
 import { type ProgramStart, run, textOf } from './running.ts'
 import type { ProgramRuntime, WasmCheck } from './subject.ts'
 
@@ -77,7 +77,7 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
   check('what a program changed that did not end by itself is not kept', async (runtime) => {
     const files = new PaperFiles({ '/notes/a.txt': 'old' })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
-    const attempt = run(runtime, samples.files, { args: ['x', '/data/a.txt', 'new'], preopens })
+    const attempt = run(runtime, fileCommands, { args: ['x', '/data/a.txt', 'new'], preopens })
     await assertFails(attempt, 'UNPROCESSABLE', 'a trap')
     assert.equal(files.text('/notes/a.txt'), 'old')
   })
@@ -118,7 +118,7 @@ async function act(
   commands: readonly Command[],
 ): Promise<{ readonly text: string; readonly errno: number | undefined }[]> {
   const args = commands.flatMap(([what, path, text = '']) => [what, path, text])
-  const { stdout } = await run(runtime, samples.files, { args, preopens }, { outputBytes: 2 ** 20 })
+  const { stdout } = await run(runtime, fileCommands, { args, preopens }, { outputBytes: 2 ** 20 })
   const output = Buffer.from(stdout)
   let at = 0
   return commands.map(() => {

@@ -3,16 +3,20 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { Test } from 'tap'
+import t from 'tap'
 import { root } from '../run/command.ts'
-import type { Consumer } from './consumer.ts'
+import { consumerForTest } from './consumer.ts'
 import { run, start } from './terminal.ts'
 
 const nodekeep = 'node_modules/.bin/nodekeep'
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 
-/** Tests and compiles a copy of somebody's AI provider beside a node that has it installed, and chats through it. */
-export async function useAiProvider(t: Test, { folder, copyExample }: Consumer): Promise<void> {
+// Installing takes as long as the disk and the registry do, where this file does it for itself.
+const timeout = 120_000
+t.setTimeout(2 * timeout)
+const { folder, copyExample } = await consumerForTest(t)
+
+t.test('an AI provider passes the suite and replies to users', { timeout }, async (t) => {
   const copy = await copyExample('ai-provider')
   t.match(await run(copy, 'npm test'), /arrive as they were sent/)
   const libraries = join(root, 'node_modules')
@@ -45,4 +49,4 @@ export async function useAiProvider(t: Test, { folder, copyExample }: Consumer):
   const chat = await fetch(new URL('/api/ai/chat', node.url), { method: 'POST', headers, body })
   t.match(await chat.text(), /^(data: \{"chunk":"(Hello|!|Hello!)"\}\n\n){1,2}data: \[DONE\]\n\n$/)
   t.equal(await node.stop(), 0)
-}
+})

@@ -1,18 +1,19 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Test } from 'tap'
+import t from 'tap'
 import { root } from '../run/command.ts'
-import type { Consumer } from './consumer.ts'
+import { consumerForTest } from './consumer.ts'
 import { run, start } from './terminal.ts'
 
 const nodekeep = 'node_modules/.bin/nodekeep'
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 
-/**
- * Tests and compiles a copy of somebody's storage backend beside a node that has it installed, and keeps files in it,
- * over a restart.
- */
-export async function useStorageBackend(t: Test, { folder, copyExample }: Consumer): Promise<void> {
+// Installing takes as long as the disk and the registry do, where this file does it for itself.
+const timeout = 120_000
+t.setTimeout(2 * timeout)
+const { folder, copyExample } = await consumerForTest(t)
+
+t.test('a storage backend passes the suite and keeps the files of a node', { timeout }, async (t) => {
   const copy = await copyExample('storage-backend')
   t.match(await run(copy, 'npm test'), /what was written is there after a close and a new start/)
   const libraries = join(root, 'node_modules')
@@ -51,4 +52,4 @@ export async function useStorageBackend(t: Test, { folder, copyExample }: Consum
   t.equal(read.status, 200)
   t.ok(bytes.equals(Buffer.from(await read.arrayBuffer())), 'the bytes are those that were stored')
   t.equal(await second.stop(), 0)
-}
+})

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Test } from 'tap'
+import t from 'tap'
 import { type Program, startProgram } from '../run/command.ts'
 import { wat } from '../wasm/wat.ts'
-import type { Consumer } from './consumer.ts'
+import { consumerForTest } from './consumer.ts'
 
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 /** Its SDK is one of the libraries that a published package carries inside. */
@@ -12,8 +12,12 @@ const program = `(module
   (memory (export "memory") 1)
   (func (export "_start") (call $exit (i32.const 7))))`
 
-/** Starts the default bundle as it was installed, runs a program on it, and stops it. */
-export async function useNode(t: Test, consumer: Consumer): Promise<void> {
+// Installing takes as long as the disk and the registry do, where this file does it for itself.
+const timeout = 120_000
+t.setTimeout(2 * timeout)
+const consumer = await consumerForTest(t)
+
+t.test('a node starts from the packages, runs programs, and stops', { timeout }, async (t) => {
   const nodekeep = join(consumer.folder, 'node_modules/.bin/nodekeep')
   const data = join(consumer.folder, 'data')
   const node = startProgram(nodekeep, ['start', '--port', '0', '--data', data], {
@@ -47,7 +51,7 @@ export async function useNode(t: Test, consumer: Consumer): Promise<void> {
 
   node.kill('SIGTERM')
   t.strictSame(await ended, [0, null])
-}
+})
 
 /** The address that a node prints when it listens. */
 function addressOf({ stdout, stderr }: Program): Promise<string> {

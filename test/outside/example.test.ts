@@ -1,15 +1,19 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Test } from 'tap'
+import t from 'tap'
 import { root } from '../run/command.ts'
-import type { Consumer } from './consumer.ts'
+import { consumerForTest } from './consumer.ts'
 import { run, start } from './terminal.ts'
 
 const environment = { HELLO_LINK_KEY: 'a key of at least 32 characters, for tests' }
 const nodekeep = 'node_modules/.bin/nodekeep'
 
-/** Tests and compiles a copy of the example beside a node that has it installed, and calls it on one that runs. */
-export async function useExample(t: Test, { folder, copyExample }: Consumer): Promise<void> {
+// Installing takes as long as the disk and the registry do, where this file does it for itself.
+const timeout = 120_000
+t.setTimeout(2 * timeout)
+const { folder, copyExample } = await consumerForTest(t)
+
+t.test('the example is tested, compiled and used outside the repository', { timeout }, async (t) => {
   const copy = await copyExample('hello-plugin')
   await run(copy, 'npm test')
   const libraries = join(root, 'node_modules')
@@ -48,4 +52,4 @@ export async function useExample(t: Test, { folder, copyExample }: Consumer): Pr
   t.match(await (await call(path)).json(), card)
   t.match(await (await call('/health')).json(), { status: 'ok' })
   t.equal(await node.stop(), 0)
-}
+})

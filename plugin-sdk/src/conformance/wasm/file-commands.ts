@@ -1,0 +1,144 @@
+import type { Sample } from './sample-module.ts'
+
+/**
+ * Does what its arguments say, three of them at a time: what, with which file, by its absolute path, and a text. `r`
+ * writes the file to stdout, `w` makes it with the text in it, `x` does that and traps, `d` removes it, `s` makes it a
+ * symbolic link to the text and writes to stdout what is there. Behind each, stdout has a NUL and the errno of WASI as
+ * a byte.
+ */
+export const fileCommands: Sample = {
+  wat: `(module
+    (import "wasi_snapshot_preview1" "args_sizes_get" (func $args_sizes (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_prestat_get" (func $prestat (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_prestat_dir_name" (func $dir_name (param i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_open"
+      (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_unlink_file" (func $unlink (param i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_symlink" (func $symlink (param i32 i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_close" (func $close (param i32) (result i32)))
+    (memory (export "memory") 2)
+    (global $folder (mut i32) (i32.const -1))
+    (global $path (mut i32) (i32.const 0))
+    (func $length (param $text i32) (result i32)
+      (local $at i32)
+      (local.set $at (local.get $text))
+      (loop $next
+        (if (i32.load8_u (local.get $at))
+          (then (local.set $at (i32.add (local.get $at) (i32.const 1))) (br $next))))
+      (i32.sub (local.get $at) (local.get $text)))
+    ;; Whether a path is in a folder, whose name has no slash at its end.
+    (func $within (param $at i32) (param $name i32) (param $size i32) (result i32)
+      (loop $next
+        (if (i32.eqz (local.get $size)) (then (return (i32.eq (i32.load8_u (local.get $at)) (i32.const 47)))))
+        (if (i32.ne (i32.load8_u (local.get $at)) (i32.load8_u (local.get $name))) (then (return (i32.const 0))))
+        (local.set $at (i32.add (local.get $at) (i32.const 1)))
+        (local.set $name (i32.add (local.get $name) (i32.const 1)))
+        (local.set $size (i32.sub (local.get $size) (i32.const 1)))
+        (br $next))
+      (unreachable))
+    ;; Finds the opened folder with the longest name that a path is in, and the path from there on.
+    (func $find (param $at i32) (result i32)
+      (local $fd i32) (local $size i32) (local $longest i32) (local $last i32)
+      (global.set $folder (i32.const -1))
+      (local.set $fd (i32.const 3))
+      (local.set $longest (i32.const -1))
+      (block $end
+        (loop $next
+          (br_if $end (call $prestat (local.get $fd) (i32.const 64)))
+          (local.set $size (i32.load (i32.const 68)))
+          (br_if $end (call $dir_name (local.get $fd) (i32.const 512) (local.get $size)))
+          (loop $strip
+            (if (local.get $size)
+              (then
+                (local.set $last (i32.load8_u (i32.add (i32.const 511) (local.get $size))))
+                (if (i32.or (i32.eqz (local.get $last)) (i32.eq (local.get $last) (i32.const 47)))
+                  (then (local.set $size (i32.sub (local.get $size) (i32.const 1))) (br $strip))))))
+          (if (i32.and (i32.gt_s (local.get $size) (local.get $longest))
+                (call $within (local.get $at) (i32.const 512) (local.get $size)))
+            (then
+              (local.set $longest (local.get $size))
+              (global.set $folder (local.get $fd))
+              (global.set $path (i32.add (i32.add (local.get $at) (local.get $size)) (i32.const 1)))))
+          (local.set $fd (i32.add (local.get $fd) (i32.const 1)))
+          (br $next)))
+      ;; Not capable.
+      (select (i32.const 76) (i32.const 0) (i32.lt_s (global.get $folder) (i32.const 0))))
+    ;; Puts the descriptor to 96.
+    (func $opened (param $flags i32) (param $rights i64) (result i32)
+      (call $open (global.get $folder) (i32.const 1) (global.get $path) (call $length (global.get $path))
+        (local.get $flags) (local.get $rights) (i64.const 0) (i32.const 0) (i32.const 96)))
+    (func $put (param $fd i32) (param $at i32) (param $left i32) (result i32)
+      (local $errno i32)
+      (loop $more
+        (if (i32.eqz (local.get $left)) (then (return (i32.const 0))))
+        (i32.store (i32.const 0) (local.get $at))
+        (i32.store (i32.const 4) (local.get $left))
+        (local.set $errno (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8)))
+        (if (local.get $errno) (then (return (local.get $errno))))
+        (local.set $at (i32.add (local.get $at) (i32.load (i32.const 8))))
+        (local.set $left (i32.sub (local.get $left) (i32.load (i32.const 8))))
+        (br $more))
+      (unreachable))
+    (func $show (result i32)
+      (local $errno i32)
+      ;; To read.
+      (local.set $errno (call $opened (i32.const 0) (i64.const 2)))
+      (if (local.get $errno) (then (return (local.get $errno))))
+      (loop $next
+        (i32.store (i32.const 0) (i32.const 16384))
+        (i32.store (i32.const 4) (i32.const 16384))
+        (local.set $errno (call $read (i32.load (i32.const 96)) (i32.const 0) (i32.const 1) (i32.const 12)))
+        (if (local.get $errno) (then (return (local.get $errno))))
+        (if (i32.eqz (i32.load (i32.const 12))) (then (return (call $close (i32.load (i32.const 96))))))
+        (local.set $errno (call $put (i32.const 1) (i32.const 16384) (i32.load (i32.const 12))))
+        (if (local.get $errno) (then (return (local.get $errno))))
+        (br $next))
+      (unreachable))
+    (func $store (param $text i32) (result i32)
+      (local $errno i32)
+      ;; Made or emptied, to write.
+      (local.set $errno (call $opened (i32.const 9) (i64.const 64)))
+      (if (local.get $errno) (then (return (local.get $errno))))
+      (local.set $errno (call $put (i32.load (i32.const 96)) (local.get $text) (call $length (local.get $text))))
+      (if (local.get $errno) (then (return (local.get $errno))))
+      (call $close (i32.load (i32.const 96))))
+    (func $act (param $what i32) (param $text i32) (result i32)
+      (local $errno i32)
+      ;; r, w, x, d, s
+      (if (i32.eq (local.get $what) (i32.const 114)) (then (return (call $show))))
+      (if (i32.eq (local.get $what) (i32.const 119)) (then (return (call $store (local.get $text)))))
+      (if (i32.eq (local.get $what) (i32.const 120)) (then (drop (call $store (local.get $text))) (unreachable)))
+      (if (i32.eq (local.get $what) (i32.const 100))
+        (then
+          (return
+            (call $unlink (global.get $folder) (global.get $path) (call $length (global.get $path))))))
+      (local.set $errno (call $symlink (local.get $text) (call $length (local.get $text))
+        (global.get $folder) (global.get $path) (call $length (global.get $path))))
+      (if (local.get $errno) (then (return (local.get $errno))))
+      (call $show))
+    (func (export "_start")
+      (local $left i32) (local $argument i32) (local $errno i32)
+      (drop (call $args_sizes (i32.const 16) (i32.const 20)))
+      (local.set $left (i32.div_u (i32.load (i32.const 16)) (i32.const 3)))
+      (drop (call $args (i32.const 1024) (i32.const 65536)))
+      (local.set $argument (i32.const 1028))
+      (loop $next
+        (if (i32.eqz (local.get $left)) (then (return)))
+        (local.set $errno (call $find (i32.load (i32.add (local.get $argument) (i32.const 4)))))
+        (if (i32.eqz (local.get $errno))
+          (then
+            (local.set $errno
+              (call $act (i32.load8_u (i32.load (local.get $argument)))
+                (i32.load (i32.add (local.get $argument) (i32.const 8)))))))
+        (i32.store8 (i32.const 100) (i32.const 0))
+        (i32.store8 (i32.const 101) (local.get $errno))
+        (drop (call $put (i32.const 1) (i32.const 100) (i32.const 2)))
+        (local.set $argument (i32.add (local.get $argument) (i32.const 12)))
+        (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+        (br $next))))`,
+  base64:
+    'AGFzbQEAAAABPglgAn9/AX9gA39/fwF/YAl/f39/f35+f38Bf2AFf39/f38Bf2AEf39/fwF/YAF/AX9gAn9+AX9gAAF/YAAAAvgCChZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxDmFyZ3Nfc2l6ZXNfZ2V0AAAWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQhhcmdzX2dldAAAFndhc2lfc25hcHNob3RfcHJldmlldzEOZmRfcHJlc3RhdF9nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxE2ZkX3ByZXN0YXRfZGlyX25hbWUAARZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCXBhdGhfb3BlbgACFndhc2lfc25hcHNob3RfcHJldmlldzEQcGF0aF91bmxpbmtfZmlsZQABFndhc2lfc25hcHNob3RfcHJldmlldzEMcGF0aF9zeW1saW5rAAMWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQdmZF9yZWFkAAQWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQhmZF93cml0ZQAEFndhc2lfc25hcHNob3RfcHJldmlldzEIZmRfY2xvc2UABQMKCQUBBQYBBwUACAUDAQACBgsCfwFBfwt/AUEACwcTAgZtZW1vcnkCAAZfc3RhcnQAEgraBQkhAQF/IAAhAQNAIAEtAAAEQCABQQFqIQEMAQsLIAEgAGsLPQADQCACRQRAIAAtAABBL0YPCyAALQAAIAEtAABHBEBBAA8LIABBAWohACABQQFqIQEgAkEBayECDAALAAuSAQEEf0F/JABBAyEBQX8hAwJAA0AgAUHAABACDQFBxAAoAgAhAiABQYAEIAIQAw0BA0AgAgRAQf8DIAJqLQAAIQQgBEUgBEEvRnIEQCACQQFrIQIMAgsLCyACIANKIABBgAQgAhALcQRAIAIhAyABJAAgACACakEBaiQBCyABQQFqIQEMAAsLQcwAQQAjAEEASBsLGQAjAEEBIwEjARAKIAAgAUIAQQBB4AAQBAtJAQF/A0AgAkUEQEEADwtBACABNgIAQQQgAjYCACAAQQBBAUEIEAghAyADBEAgAw8LIAFBCCgCAGohASACQQgoAgBrIQIMAAsAC20BAX9BAEICEA0hACAABEAgAA8LA0BBAEGAgAE2AgBBBEGAgAE2AgBB4AAoAgBBAEEBQQwQByEAIAAEQCAADwtBDCgCAEUEQEHgACgCABAJDwtBAUGAgAFBDCgCABAOIQAgAARAIAAPCwwACwALNQEBf0EJQsAAEA0hASABBEAgAQ8LQeAAKAIAIAAgABAKEA4hASABBEAgAQ8LQeAAKAIAEAkLXQEBfyAAQfIARgRAEA8PCyAAQfcARgRAIAEQEA8LIABB+ABGBEAgARAQGgALIABB5ABGBEAjACMBIwEQChAFDwsgASABEAojACMBIwEQChAGIQIgAgRAIAIPCxAPC34BA39BEEEUEAAaQRAoAgBBA24hAEGACEGAgAQQARpBhAghAQNAIABFBEAPCyABQQRqKAIAEAwhAiACRQRAIAEoAgAtAAAgAUEIaigCABARIQILQeQAQQA6AABB5QAgAjoAAEEBQeQAQQIQDhogAUEMaiEBIABBAWshAAwACws=',
+}
