@@ -41,7 +41,7 @@ export class SandboxProcess {
 
   /** Sends the frames together with what else is written in this turn of the event loop. */
   sendSoon(): void {
-    if (!this.#scheduled) setImmediate(() => this.send())
+    if (!this.#scheduled) process.nextTick(() => this.send())
     this.#scheduled = true
   }
 

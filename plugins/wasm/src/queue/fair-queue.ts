@@ -10,8 +10,14 @@ export interface QueueBounds {
   readonly queuePerUser: number
 }
 
-/** What a user may run at a time who has nothing running yet. */
+/** What a user may run at a time of whom nothing is known. */
 const firstAllowance = 4
+
+/** So long it is known of a user who runs nothing, in milliseconds: between two bursts, and no longer. */
+const knownMs = 1000
+
+/** Of so many users it is known who run nothing. */
+const mostKnown = 1000
 
 /** A run that takes longer is no short one, in milliseconds. */
 const shortMs = 100
@@ -56,7 +62,8 @@ export class FairQueue {
       signal.throwIfAborted()
       return await task()
     } finally {
-      this.#end(lane, performance.now() - began)
+      lane.endedAt = performance.now()
+      this.#end(lane, lane.endedAt - began)
     }
   }
 
@@ -73,9 +80,9 @@ export class FairQueue {
 
   #laneOf(user: string): Lane {
     const known = this.#lanes.get(user)
-    if (known !== undefined) return known
+    if (known !== undefined && (isBusy(known) || performance.now() - known.endedAt < knownMs)) return known
     const allowance = Math.min(firstAllowance, this.#bounds.parallelPerUser)
-    const lane: Lane = { user, running: 0, allowance, waiting: new Set() }
+    const lane: Lane = { user, running: 0, allowance, endedAt: 0, waiting: new Set() }
     this.#lanes.set(user, lane)
     return lane
   }
@@ -147,8 +154,12 @@ export class FairQueue {
   }
 
   #tidy(lane: Lane): void {
-    if (lane.running === 0 && lane.waiting.size === 0) this.#lanes.delete(lane.user)
+    if (!isBusy(lane) && this.#lanes.size > mostKnown) this.#lanes.delete(lane.user)
   }
+}
+
+function isBusy({ running, waiting }: Lane): boolean {
+  return running > 0 || waiting.size > 0
 }
 
 function tooMany(what: string): NodekeepError {

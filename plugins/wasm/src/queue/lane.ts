@@ -12,6 +12,8 @@ export interface Lane {
   running: number
   /** How many may run at a time, as far as the runs so far tell. */
   allowance: number
+  /** When one ended last, as `performance.now()`. */
+  endedAt: number
   /** In the order in which they came. */
   readonly waiting: Set<Waiting>
 }
