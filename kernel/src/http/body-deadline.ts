@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** Whether a request announces a body. */
@@ -6,38 +7,89 @@ export function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
+/** So many looks are taken until a body is late. */
+const looks = 8
+
+/** What is known of the latest body on a connection. */
+interface Body {
+  request: IncomingMessage
+  response: ServerResponse
+  kind: 'buffered' | 'stream'
+  /** The number of the look since which it is waited for. */
+  since: number
+  /** Bytes that had come on the connection then. */
+  seen: number
+  /** Whether it was the reader who was waited for. */
+  waited: boolean
+}
+
 /**
- * Watches over a request whose body doesn't come. A buffered body has to be complete in time; a streamed one only
- * must not stall for that long. A stall that the reading side causes is not the client's and doesn't count.
+ * Watches over requests whose bodies don't come. A buffered body has to be complete in time; a streamed one only must
+ * not stall for that long. A stall that the reading side causes is not the client's and doesn't count.
  * Who reads the body is told by an error; who then doesn't answer loses the connection.
  *
- * Node's own `requestTimeout` can't tell the two apart: it would cut every long upload.
+ * Node's own `requestTimeout` can't tell the two apart: it would cut every long upload. And a timer for each request
+ * would take longer than reading a small body; so one looks now and then at those that have not come.
  */
-export function watchBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  ms: number,
-  kind: 'buffered' | 'stream',
-): void {
-  const { socket } = request
-  let seen = socket.bytesRead
-  let waited = false
-  const timer = setInterval(() => {
-    const { bytesRead } = socket
-    const isFed = waited || bytesRead > seen || isUnread(request)
-    seen = bytesRead
+export class BodyDeadlines {
+  readonly #ms: number
+  /** One for each connection: bodies come one after the other. */
+  readonly #bodies = new WeakMap<Duplex, Body>()
+  /** Those that had not come when they were looked at last. */
+  readonly #coming = new Set<Body>()
+  #look = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param ms milliseconds; it may become an eighth more */
+  constructor(ms: number) {
+    this.#ms = ms
+  }
+
+  watch(request: IncomingMessage, response: ServerResponse, kind: Body['kind']): void {
+    const { socket } = request
+    const since = this.#look
+    const seen = socket.bytesRead
+    let body = this.#bodies.get(socket)
+    if (body === undefined) {
+      body = { request, response, kind, since, seen, waited: false }
+      this.#bodies.set(socket, body)
+    } else {
+      body.request = request
+      body.response = response
+      body.kind = kind
+      body.since = since
+      body.seen = seen
+      body.waited = false
+    }
+    this.#coming.add(body)
+    this.#timer ??= setInterval(() => this.#lookAtAll(), this.#ms / looks).unref()
+  }
+
+  #lookAtAll(): void {
+    this.#look += 1
+    for (const body of this.#coming) {
+      if (body.request.complete || body.response.closed) this.#coming.delete(body)
+      else if (this.#look - body.since > looks) this.#judge(body)
+    }
+    if (this.#coming.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #judge(body: Body): void {
+    const { request, kind, seen, waited } = body
+    const { socket } = request
+    const isFed = waited || socket.bytesRead > seen || isUnread(request)
+    body.since = this.#look - 1
+    body.seen = socket.bytesRead
     // Who waited for the reader a moment ago has had no time to send more.
-    waited = isUnread(request)
+    body.waited = isUnread(request)
     if (kind === 'stream' && isFed) return
-    clearInterval(timer)
-    if (request.complete) return
-    const cut = setTimeout(() => socket.destroy(), ms)
+    this.#coming.delete(body)
+    const cut = setTimeout(() => socket.destroy(), this.#ms)
     socket.once('close', () => clearTimeout(cut))
-    failBody(request, tooLate(ms))
-  }, ms)
-  const stop = () => clearInterval(timer)
-  request.once('end', stop)
-  response.once('close', stop)
+    failBody(request, tooLate(this.#ms))
+  }
 }
 
 /** Makes reading a body fail with an error, without ending the connection: the error is still to be answered. */

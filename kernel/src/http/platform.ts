@@ -6,7 +6,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { type AccessCheck, tooMany } from '../identity/access.ts'
 import { addressGroup } from '../identity/failed-attempts.ts'
-import { announcesBody, watchBody } from './body-deadline.ts'
+import { announcesBody, BodyDeadlines } from './body-deadline.ts'
 import { allowOrigins, isStrayPreflight } from './cors.ts'
 import { logAs } from './request-logger.ts'
 import { pathOf, sendError } from './send-error.ts'
@@ -90,9 +90,10 @@ export const platform = fastifyPlugin<PlatformOptions>(
         })
       }
     })
+    const bodies = new BodyDeadlines(bodyTimeoutMs)
     app.addHook('preParsing', (request, reply, _payload, done) => {
       if (announcesBody(request.raw)) {
-        watchBody(request.raw, reply.raw, bodyTimeoutMs, request.routeOptions.config.body ?? 'buffered')
+        bodies.watch(request.raw, reply.raw, request.routeOptions.config.body ?? 'buffered')
         if (expectsContinue(request) && !isTooLarge(request)) reply.raw.writeContinue()
       }
       done()
