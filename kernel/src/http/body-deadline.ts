@@ -4,7 +4,8 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** Whether a request announces a body. */
 export function announcesBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  const length = headers['content-length'] ?? '0'
+  return headers['transfer-encoding'] !== undefined || length !== '0'
 }
 
 /** So many looks are taken until a body is late. */

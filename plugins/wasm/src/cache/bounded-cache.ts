@@ -3,6 +3,8 @@ export class BoundedCache<K, V> {
   readonly #most: number
   readonly #kept = new Map<K, { readonly value: V; readonly weight: number }>()
   #weight = 0
+  /** What was used last. */
+  #latest: K | undefined
 
   constructor(most: number) {
     this.#most = most
@@ -11,9 +13,12 @@ export class BoundedCache<K, V> {
   get(key: K): V | undefined {
     const found = this.#kept.get(key)
     if (found === undefined) return undefined
-    // A map keeps the order in which keys came: the least recently used one stands first.
-    this.#kept.delete(key)
-    this.#kept.set(key, found)
+    if (key !== this.#latest) {
+      // A map keeps the order in which keys came: the least recently used one stands first.
+      this.#kept.delete(key)
+      this.#kept.set(key, found)
+      this.#latest = key
+    }
     return found.value
   }
 
@@ -21,6 +26,7 @@ export class BoundedCache<K, V> {
     this.delete(key)
     if (weight > this.#most) return
     this.#kept.set(key, { value, weight })
+    this.#latest = key
     this.#weight += weight
     for (const oldest of this.#kept.keys()) {
       if (this.#weight <= this.#most) break
