@@ -54,6 +54,23 @@ t.test('somebody with many calls does not keep others waiting', async (t) => {
   t.equal(begun.at(-1), 'a4')
 })
 
+t.test('what a user may run at a time is known for a second after the last run', async (t) => {
+  const { call, end, begun } = stand({ parallel: 64, parallelPerUser: 32 })
+  const burst = async (name: string) => {
+    const before = begun.length
+    const calls = Array.from({ length: 8 }, (_, index) => call(`${name}${index}`))
+    const atOnce = begun.length - before
+    for (let index = 0; index < 8; index += 1) await end(`${name}${index}`)
+    await Promise.all(calls)
+    return atOnce
+  }
+  t.equal(await burst('a'), 4)
+  t.equal(await burst('a'), 8)
+  t.equal(await burst('b'), 4, 'nothing is known of somebody else')
+  await delay(1100)
+  t.equal(await burst('a'), 4)
+})
+
 t.test('of one user no more run than places are left, so that a newcomer finds one', async (t) => {
   const { call, begun, end } = stand({ parallel: 6 })
   for (let index = 0; index < 6; index += 1) call(`a${index}`)
