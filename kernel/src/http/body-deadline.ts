@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
@@ -39,6 +40,8 @@ export class BodyDeadlines {
   /** Those that had not come when they were looked at last. */
   readonly #coming = new Set<Body>()
   #look = 0
+  /** Where this was made: what looks at all bodies must not run on the account of the request that came first. */
+  readonly #context = new AsyncResource('BodyDeadlines')
   #timer: NodeJS.Timeout | undefined
 
   /** @param ms milliseconds; it may become an eighth more */
@@ -47,6 +50,8 @@ export class BodyDeadlines {
   }
 
   watch(request: IncomingMessage, response: ServerResponse, kind: Body['kind']): void {
+    // What runs before this may wait, and meanwhile the next request of the connection may have come.
+    if (request.complete) return
     const { socket } = request
     const since = this.#look
     const seen = socket.bytesRead
@@ -63,18 +68,25 @@ export class BodyDeadlines {
       body.waited = false
     }
     this.#coming.add(body)
-    this.#timer ??= setInterval(() => this.#lookAtAll(), this.#ms / looks).unref()
+    this.#timer ??= this.#context.runInAsyncScope(() =>
+      setInterval(() => this.#lookAtAll(), this.#ms / looks).unref(),
+    )
   }
 
   #lookAtAll(): void {
     this.#look += 1
     for (const body of this.#coming) {
-      if (body.request.complete || body.response.closed) this.#coming.delete(body)
+      if (body.request.complete || body.response.closed) this.#forget(body)
       else if (this.#look - body.since > looks) this.#judge(body)
     }
     if (this.#coming.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
+  }
+
+  #forget(body: Body): void {
+    this.#coming.delete(body)
+    this.#bodies.delete(body.request.socket)
   }
 
   #judge(body: Body): void {
@@ -86,7 +98,7 @@ export class BodyDeadlines {
     // Who waited for the reader a moment ago has had no time to send more.
     body.waited = isUnread(request)
     if (kind === 'stream' && isFed) return
-    this.#coming.delete(body)
+    this.#forget(body)
     const cut = setTimeout(() => socket.destroy(), this.#ms)
     socket.once('close', () => clearTimeout(cut))
     failBody(request, tooLate(this.#ms))

@@ -104,6 +104,8 @@ export class SignIn {
   async #enter(wallet: string, providerUuid: string, request: SignInRequest): Promise<SignedIn> {
     const { database, ownership, administration, expiryDays } = this.#parts
     const { provider, label, claim } = request
+    // Whoever is refused has no need to wait for others who write.
+    await database.use((sql) => this.#check(sql, wallet, claim))
     const { user, token, ended } = await database.transaction((sql) => {
       const admitted = this.#admit(sql, wallet, claim)
       const login = { provider, providerUuid }
@@ -115,7 +117,18 @@ export class SignIn {
   }
 
   #admit(sql: Sql, wallet: string, claim: string | null): UserAccount {
+    const { known, owner } = this.#check(sql, wallet, claim)
+    const user = known?.owner === owner ? known : ensureUser(sql, wallet, owner)
+    // Another process may have made somebody else the owner.
+    if (!this.#parts.admission.admits(user)) throw notAdmitted()
+    if (user.disabledAt !== null) throw isDisabled()
+    return user
+  }
+
+  /** Whether the wallet may come in, and is the owner's. It only reads. */
+  #check(sql: Sql, wallet: string, claim: string | null): { known: UserAccount | null; owner: boolean } {
     const { admission, ownership } = this.#parts
+    const known = findUser(sql, 'wallet', wallet)
     if (!ownership.isClaimed(sql)) {
       if (claim === null) {
         throw new NodekeepError(
@@ -124,16 +137,13 @@ export class SignIn {
         )
       }
       if (!ownership.mayClaim(claim)) throw new NodekeepError('FORBIDDEN', 'The claim code is wrong.')
-      return ensureUser(sql, wallet, true)
+      return { known, owner: true }
     }
-    const known = findUser(sql, 'wallet', wallet)
     const owner = known?.owner === true || ownership.isConfiguredOwner(wallet)
     if (!admission.admits({ owner, wallet })) throw notAdmitted()
-    const user = known?.owner === owner ? known : ensureUser(sql, wallet, owner)
-    // Another process may have made somebody else the owner.
-    if (!admission.admits(user)) throw notAdmitted()
-    if (user.disabledAt !== null) throw isDisabled()
-    return user
+    // Who becomes the owner is no longer disabled.
+    if (known !== null && known.owner === owner && known.disabledAt !== null) throw isDisabled()
+    return { known, owner }
   }
 }
 

@@ -53,6 +53,30 @@ test('a body for memory has to be complete in time, however it trickles', async 
   t.notMatch(lines.join(''), /"level":"(warn|error)"/)
 })
 
+test('a body is in time also behind a request that is let in late', async (t) => {
+  const waiting = definePlugin({
+    id: 'waiting',
+    setup({ routes }) {
+      routes((app) => {
+        const config = { access: 'public', publicReason: 'A test.' } as const
+        app.post('/at-once', { config }, async () => 'at once')
+        app.post('/late', { config, onRequest: () => wait(20) }, async () => 'late')
+      })
+    },
+  })
+  const node = await createTestNode({ plugins: [waiting], config: impatient })
+  t.teardown(() => node.stop())
+  const connection = rawConnection(node.url)
+  const json = { 'content-type': 'application/json' }
+  const whole = rawRequest('POST', '/late', { ...json, 'content-length': '2' }, '{}')
+  connection.send(`${whole}${rawRequest('POST', '/at-once', { ...json, 'content-length': '1000' }, '[')}`)
+  const trickle = setInterval(() => connection.socket.writable && connection.send('1,'), 50)
+  t.teardown(() => clearInterval(trickle))
+  t.equal((await connection.answer()).status, 200)
+  checkError(t, await connection.answer(), 'REQUEST_TIMEOUT')
+  connection.close()
+})
+
 test('a streamed body may take its time, but not stall', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import { loginNode, wallet } from './fixtures/login-node.ts'
 import { onState } from './fixtures/state-file.ts'
@@ -31,4 +33,12 @@ test('a sign-in that can not be stored leaves no user and no login', async (t) =
   t.same([count('users'), count('logins'), count('sessions')], [before, 0, 0])
   execute('DROP TRIGGER broken')
   t.equal((await signIn(ada)).status, 200)
+})
+
+test('who is refused is told so also while another program writes', async (t) => {
+  const { node, signIn } = await loginNode(t, { config: { auth: { admission: 'owner' } } })
+  const other = new DatabaseSync(join(node.dataFolder, 'state.sqlite'))
+  t.teardown(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  t.equal((await signIn(ada)).status, 403)
 })

@@ -58,11 +58,12 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
     })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
     const done = { text: '', errno: 0 }
+    // Each by a program of its own: what is made with nothing in it may be all that changed.
     const commands: Command[] = [
       ['w', '/data/a.txt', 'new'],
       ['w', '/data/größe', ''],
     ]
-    assert.deepEqual(await act(runtime, preopens, commands), [done, done])
+    for (const command of commands) assert.deepEqual(await act(runtime, preopens, [command]), [done])
     const next = await act(runtime, preopens, [
       ['r', '/data/a.txt'],
       ['d', '/data/b.txt'],
@@ -98,12 +99,13 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
       ['s', '/data/link2', `${up}etc/passwd`],
       ['s', '/data/link3', '/etc/passwd'],
       ['s', '/data/link4', '/proc/self/environ'],
-      ['w', '/data/../escaped.txt', 'x'],
     ]
     const results = await act(runtime, preopens, commands)
     for (const [index, command] of commands.entries()) {
       assert.equal(results[index]?.text, '', command.join(' '))
     }
+    // Apart from the links, for which a runtime might refuse to keep anything.
+    await act(runtime, preopens, [['w', '/data/../escaped.txt', 'x']])
     assert.equal(files.text('/escaped.txt'), undefined)
   })
 }
@@ -118,7 +120,9 @@ async function act(
   commands: readonly Command[],
 ): Promise<{ readonly text: string; readonly errno: number | undefined }[]> {
   const args = commands.flatMap(([what, path, text = '']) => [what, path, text])
-  const { stdout } = await run(runtime, fileCommands, { args, preopens }, { outputBytes: 2 ** 20 })
+  const limits = { outputBytes: 2 ** 20 }
+  const { stdout, exitCode } = await run(runtime, fileCommands, { args, preopens }, limits)
+  assert.equal(exitCode, 0, 'a program that ends by itself has the exit code 0')
   const output = Buffer.from(stdout)
   let at = 0
   return commands.map(() => {

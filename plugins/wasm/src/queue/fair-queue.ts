@@ -83,6 +83,8 @@ export class FairQueue {
     if (known !== undefined && (isBusy(known) || performance.now() - known.endedAt < knownMs)) return known
     const allowance = Math.min(firstAllowance, this.#bounds.parallelPerUser)
     const lane: Lane = { user, running: 0, allowance, endedAt: 0, waiting: new Set() }
+    // At the end of the row: who was forgotten is a newcomer.
+    this.#lanes.delete(user)
     this.#lanes.set(user, lane)
     return lane
   }
@@ -154,7 +156,12 @@ export class FairQueue {
   }
 
   #tidy(lane: Lane): void {
-    if (!isBusy(lane) && this.#lanes.size > mostKnown) this.#lanes.delete(lane.user)
+    if (isBusy(lane) || this.#lanes.size <= mostKnown) return
+    for (const [user, known] of this.#lanes) {
+      if (isBusy(known)) continue
+      this.#lanes.delete(user)
+      return
+    }
   }
 }
 
