@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 
 /** What nobody caught: a rejected promise, or an exception that broke off what was running. */
 export type FaultKind = 'rejection' | 'exception'
@@ -18,6 +18,15 @@ const current = new AsyncLocalStorage<Accountable>()
 /** Runs code on somebody's account, with all that it starts and leaves behind. */
 export function runAs<T>(accountable: Accountable, work: () => T): T {
   return current.run(accountable, work)
+}
+
+/** Runs code on somebody's account, again and again. For more than one time it is cheaper than {@link runAs}. */
+export type AccountRunner = <T>(work: () => T) => T
+
+/** What runs code on somebody's account from now on. Code that is on it already keeps whatever else it runs in. */
+export function runnerFor(accountable: Accountable): AccountRunner {
+  const resource = current.run(accountable, () => new AsyncResource('NodekeepAccount'))
+  return (work) => (current.getStore() === accountable ? work() : resource.runInAsyncScope(work))
 }
 
 const finders = new Set<FaultFinder>()

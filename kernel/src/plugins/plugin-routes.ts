@@ -8,7 +8,7 @@ import type { OnAdmitted } from '../http/platform.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import { pathOf, sendPublicError } from '../http/send-error.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
-import { type Accountable, runAs } from './attribution.ts'
+import { type Accountable, runAs, runnerFor } from './attribution.ts'
 import { keepAccount } from './emitter-account.ts'
 import { PluginFailure } from './failure.ts'
 import { InFlight } from './in-flight.ts'
@@ -84,10 +84,10 @@ export class PluginRoutes {
       ),
       handle: (request, response) => instance.routing(request, response),
       upgrade: (request, socket, head) => {
-        const account = connectionAccount(this.#accountable, socket)
-        return runAs(account, () => {
+        const run = runnerFor(connectionAccount(this.#accountable, socket))
+        return run(() => {
           this.#inFlight.addSocket(socket)
-          keepAccount(socket, account)
+          keepAccount(socket, run)
           return instance.server.emit('upgrade', request, socket, head)
         })
       },
@@ -123,8 +123,13 @@ export class PluginRoutes {
     }
     this.#inFlight.add(reply.raw, request.id)
     const account = new RequestAccount(this.#accountable, request, reply)
-    if (announcesBody(request.raw)) keepAccount(request.raw, account)
-    runAs(account, done)
+    if (!announcesBody(request.raw)) {
+      runAs(account, done)
+      return
+    }
+    const run = runnerFor(account)
+    keepAccount(request.raw, run)
+    run(done)
   }
 
   async #prepare(instance: FastifyInstance): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type WasmNumber,
   type WasmRuntime,
 } from '@nodekeep/plugin-sdk'
+import { Aborts } from './pool/aborts.ts'
 import { Pool, type PoolSettings } from './pool/pool.ts'
 import { Run, type Work } from './pool/run.ts'
 import type { FunctionList } from './protocol/messages.ts'
@@ -14,6 +15,7 @@ import type { FunctionList } from './protocol/messages.ts'
 export class NativeRuntime implements WasmRuntime {
   readonly supports = { functions: true, programs: false }
   readonly #pool: Pool
+  readonly #aborts = new Aborts<Run>((run, reason) => this.#pool.abort(run, reason))
 
   constructor(settings: PoolSettings) {
     this.#pool = new Pool(settings)
@@ -56,9 +58,8 @@ export class NativeRuntime implements WasmRuntime {
     return new Promise<T>((resolve, reject) => {
       const settlers = { resolve: resolve as (value: unknown) => void, reject }
       const run = new Run(module, work, limits, caller, settlers)
-      const abort = () => this.#pool.abort(run, signal.reason)
-      signal.addEventListener('abort', abort, { once: true })
-      run.onSettled = () => signal.removeEventListener('abort', abort)
+      this.#aborts.add(signal, run)
+      run.onSettled = () => this.#aborts.delete(signal, run)
       this.#pool.begin(run)
     })
   }
