@@ -14,9 +14,9 @@ const looks = 8
 
 /** What is known of the latest body on a connection. */
 interface Body {
-  request: IncomingMessage
-  response: ServerResponse
-  kind: 'buffered' | 'stream'
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly kind: 'buffered' | 'stream'
   /** The number of the look since which it is waited for. */
   since: number
   /** Bytes that had come on the connection then. */
@@ -35,10 +35,8 @@ interface Body {
  */
 export class BodyDeadlines {
   readonly #ms: number
-  /** One for each connection: bodies come one after the other. */
-  readonly #bodies = new WeakMap<Duplex, Body>()
-  /** Those that had not come when they were looked at last. */
-  readonly #coming = new Set<Body>()
+  /** One for each connection, on which bodies come one after the other. What has come is dropped at the next look. */
+  readonly #coming = new Map<Duplex, Body>()
   #look = 0
   /** Where this was made: what looks at all bodies must not run on the account of the request that came first. */
   readonly #context = new AsyncResource('BodyDeadlines')
@@ -53,21 +51,8 @@ export class BodyDeadlines {
     // What runs before this may wait, and meanwhile the next request of the connection may have come.
     if (request.complete) return
     const { socket } = request
-    const since = this.#look
-    const seen = socket.bytesRead
-    let body = this.#bodies.get(socket)
-    if (body === undefined) {
-      body = { request, response, kind, since, seen, waited: false }
-      this.#bodies.set(socket, body)
-    } else {
-      body.request = request
-      body.response = response
-      body.kind = kind
-      body.since = since
-      body.seen = seen
-      body.waited = false
-    }
-    this.#coming.add(body)
+    const { bytesRead: seen } = socket
+    this.#coming.set(socket, { request, response, kind, since: this.#look, seen, waited: false })
     this.#timer ??= this.#context.runInAsyncScope(() =>
       setInterval(() => this.#lookAtAll(), this.#ms / looks).unref(),
     )
@@ -75,18 +60,13 @@ export class BodyDeadlines {
 
   #lookAtAll(): void {
     this.#look += 1
-    for (const body of this.#coming) {
-      if (body.request.complete || body.response.closed) this.#forget(body)
+    for (const [socket, body] of this.#coming) {
+      if (body.request.complete || body.response.closed) this.#coming.delete(socket)
       else if (this.#look - body.since > looks) this.#judge(body)
     }
     if (this.#coming.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
-  }
-
-  #forget(body: Body): void {
-    this.#coming.delete(body)
-    this.#bodies.delete(body.request.socket)
   }
 
   #judge(body: Body): void {
@@ -98,7 +78,7 @@ export class BodyDeadlines {
     // Who waited for the reader a moment ago has had no time to send more.
     body.waited = isUnread(request)
     if (kind === 'stream' && isFed) return
-    this.#forget(body)
+    this.#coming.delete(socket)
     const cut = setTimeout(() => socket.destroy(), this.#ms)
     socket.once('close', () => clearTimeout(cut))
     failBody(request, tooLate(this.#ms))

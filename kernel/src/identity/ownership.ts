@@ -73,7 +73,7 @@ export class Ownership {
     if (this.#configured !== null) await this.#accounts.ensure(this.#configured, true)
   }
 
-  /** Makes the claim code worthless: somebody has become the owner by it. */
+  /** Makes the claim code worthless: the node has an owner. */
   claimed(): void {
     this.#claimCode?.use()
   }
