@@ -1,7 +1,8 @@
 import { type Test, test } from 'tap'
-import { type NativeStand, nativeStand } from './fixtures/native-stand.ts'
+import { moduleOf, type NativeStand, nativeStand } from './fixtures/native-stand.ts'
 import { processorMs, residentBytes, sandboxesOf } from './fixtures/processes.ts'
 import { until } from './fixtures/until.ts'
+import { wat } from './fixtures/wat.ts'
 
 const quick =
   '(module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))'
@@ -14,11 +15,11 @@ const hostile = [
 ]
 
 /** 150 calls at once, and how long the one in the middle took. */
-async function innocents(t: Test, stand: NativeStand): Promise<number> {
+async function innocents(t: Test, stand: NativeStand, caller?: string): Promise<number> {
   const times: number[] = []
   const began = performance.now()
   const calls = Array.from({ length: 150 }, async (_, index) => {
-    const result = await stand.call(quick, 'add', [index, 1])
+    const result = await stand.call(quick, 'add', [index, 1], caller === undefined ? {} : { caller })
     times.push(performance.now() - began)
     return result
   })
@@ -69,4 +70,34 @@ test('200 calls at once, of which a quarter is hostile', async (t) => {
   for (const pid of sandboxesOf()) t.ok(residentBytes(pid) < 128 * 2 ** 20, 'and memory was given back')
   const after = await inTheMiddle(() => innocents(t, stand))
   t.ok(after < alone * 3 + 50, 'all is as it was')
+})
+
+/** The module with a custom section of no meaning, so that nobody has seen it yet. */
+function unseen(module: Uint8Array, number: number): Uint8Array {
+  const [custom, size, lengthOfName] = [0, 3, 0]
+  return Buffer.concat([module, Buffer.from([custom, size, lengthOfName, number >> 8, number & 255])])
+}
+
+test('hostile modules that are looked at first leave a place to those who are quick', async (t) => {
+  const stand = nativeStand(t)
+  await stand.call(quick, 'add', [1, 2], { caller: 'ada' })
+  const alone = await inTheMiddle(() => innocents(t, stand, 'ada'))
+  const bytes = await Promise.all(hostile.map((text) => wat(text)))
+  const attacks = Array.from({ length: 50 }, async (_, index) => {
+    const module = moduleOf(unseen(bytes[index % bytes.length] ?? new Uint8Array(), index))
+    await stand.exports(module)
+    await stand.call(module, 'f', [], { timeoutMs: 150, caller: index % 2 === 0 ? 'eve' : 'mallory' })
+  })
+  let over = false
+  const outcomes = Promise.allSettled(attacks).finally(() => {
+    over = true
+  })
+  const figures: number[] = []
+  while (!over) figures.push(await innocents(t, stand, 'ada'))
+  for (const { status } of await outcomes) t.equal(status, 'rejected')
+  const slow = figures.filter((ms) => ms > alone * 3 + 100)
+  t.ok(
+    figures.length > 10 && slow.length < figures.length / 20,
+    `${slow.length} of ${figures.length} are slow`,
+  )
 })

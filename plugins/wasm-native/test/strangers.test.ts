@@ -50,6 +50,22 @@ for (const [name, callers, processes] of [
   })
 }
 
+test('loops in modules that were quick before keep nobody else waiting', async (t) => {
+  const stand = nativeStand(t)
+  await stand.call(quick, 'add', [1, 2], { caller: 'ada' })
+  const modules = Array.from({ length: 16 }, (_, index) => slow(4000 + index))
+  for (const module of modules) await stand.call(module, 'f', [10n], { caller: 'eve' })
+  const end = new AbortController()
+  t.teardown(() => end.abort(new Error('The test is over.')))
+  const loops = modules.map((module) =>
+    stand.call(module, 'f', [forEver], { caller: 'eve', timeoutMs, signal: end.signal }),
+  )
+  const ended = Promise.race(loops.map((each) => each.catch(() => 'an attack ended')))
+  for (let n = 0; n < 10; n += 1) {
+    t.strictSame(await first(stand.call(quick, 'add', [n, 1], { caller: 'ada' }), ended), [n + 1])
+  }
+})
+
 test('whoever has a long call of their own gets their turn', async (t) => {
   const stand = nativeStand(t)
   const mine = slow(1000)

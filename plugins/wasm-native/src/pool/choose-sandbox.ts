@@ -1,21 +1,27 @@
 import { availableParallelism } from 'node:os'
 import type { Run } from './run.ts'
+import type { Expectation } from './run-history.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** Steps that one sandbox is sent ahead, at most. */
 const deepest = 64
 /** With so many steps before it, a run is better off in an idle sandbox, if there is a processor for that one. */
 const deep = 16
+/** Bytes of a module that is loaded within milliseconds. */
+const small = 65_536
 /** Asking the system takes longer than a short run. */
 const processors = availableParallelism()
 
 /**
  * Chooses the sandbox for a run: a busy one that admits it, otherwise an idle one.
  *
- * @param alone whether the run may take long, so that it has to have a sandbox for itself
  * @returns null when the run has to wait
  */
-export function chooseSandbox(sandboxes: Iterable<Sandbox>, run: Run, alone: boolean): Sandbox | null {
+export function chooseSandbox(
+  sandboxes: Iterable<Sandbox>,
+  run: Run,
+  expectation: Expectation,
+): Sandbox | null {
   const { hash } = run.module
   let shared: Sandbox | null = null
   let idle: Sandbox | null = null
@@ -24,14 +30,14 @@ export function chooseSandbox(sandboxes: Iterable<Sandbox>, run: Run, alone: boo
     if (!sandbox.ready || sandbox.doomed || sandbox.memoryBytes !== run.limits.memoryBytes) continue
     if (!sandbox.busy) {
       resting += 1
-      if (idle === null || better(sandbox, idle, hash, alone)) idle = sandbox
+      if (idle === null || better(sandbox, idle, hash, expectation)) idle = sandbox
       continue
     }
     working += 1
-    if (alone || sandbox.load >= deepest || !sandbox.admits(hash)) continue
+    if (expectation === 'long' || sandbox.load >= deepest || !sandbox.admits(run, expectation)) continue
     if (shared === null || waiting(sandbox) < waiting(shared)) shared = sandbox
   }
-  const usable = idle !== null && (resting > 1 || mayHave(idle, hash)) ? idle : null
+  const usable = idle !== null && (resting > 1 || mayHave(idle, run, expectation)) ? idle : null
   if (shared === null) return usable
   // Where its module is still being loaded it is there sooner than it would be elsewhere.
   const spread = shared.load >= deep && working < processors - 1 && shared.knows(hash)
@@ -39,18 +45,28 @@ export function chooseSandbox(sandboxes: Iterable<Sandbox>, run: Run, alone: boo
 }
 
 /**
- * Whether a sandbox may be given to a run when no other one is left. A module that is new to it might not give it back
- * for long, while those that were run here are known, and their next callers come back to it.
+ * Whether a run that is not known to be short may have an idle sandbox: never the last one of those which short runs
+ * share, for it might not give it back.
  */
-function mayHave({ modules }: Sandbox, hash: string): boolean {
-  return modules.size === 0 || modules.has(hash)
+export function leavesOneToShare(sandboxes: Iterable<Sandbox>, taken: Sandbox): boolean {
+  for (const sandbox of sandboxes) {
+    const { ready, doomed, exclusive, proving, yields, memoryBytes } = sandbox
+    if (sandbox === taken || !ready || doomed || exclusive || proving !== null || yields) continue
+    if (memoryBytes === taken.memoryBytes) return true
+  }
+  return false
+}
+
+/** Whether a run may have the only idle sandbox, which others may have to wait for while its module is loaded. */
+function mayHave({ modules }: Sandbox, { module }: Run, expectation: Expectation): boolean {
+  return modules.size === 0 || modules.has(module.hash) || (expectation === 'short' && module.size <= small)
 }
 
 /** Of idle ones: that which has the module, is as fast as the run, and has the fewest modules to lose. */
-function better(sandbox: Sandbox, than: Sandbox, hash: string, alone: boolean): boolean {
+function better(sandbox: Sandbox, than: Sandbox, hash: string, expectation: Expectation): boolean {
   const [has, had] = [sandbox.modules.has(hash), than.modules.has(hash)]
   if (has !== had) return has
-  if (sandbox.yields !== than.yields) return sandbox.yields === alone
+  if (sandbox.yields !== than.yields) return sandbox.yields === (expectation === 'long')
   return sandbox.modules.size < than.modules.size
 }
 

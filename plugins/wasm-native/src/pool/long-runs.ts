@@ -51,12 +51,3 @@ export function inTurns(runs: readonly Run[], { byCaller }: LongRuns): Run[] {
   })
   return ranked.sort((one, other) => one.rank - other.rank).map(({ run }) => run)
 }
-
-/** Whether a run may have a sandbox for itself: the last one that is there for those that share is never given away. */
-export function leavesOneToShare(sandboxes: Iterable<Sandbox>, { limits }: Run): boolean {
-  let count = 0
-  for (const { ready, doomed, exclusive, memoryBytes } of sandboxes) {
-    if (ready && !doomed && !exclusive && memoryBytes === limits.memoryBytes) count += 1
-  }
-  return count > 1
-}

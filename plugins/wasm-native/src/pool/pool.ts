@@ -1,15 +1,15 @@
 import type { Log } from '@nodekeep/plugin-sdk'
-import { chooseSandbox } from './choose-sandbox.ts'
+import { chooseSandbox, leavesOneToShare } from './choose-sandbox.ts'
 import { endOverdue } from './end-overdue.ts'
 import { runtimeStopped, sandboxDied } from './failures.ts'
 import { Keeper } from './keeper.ts'
-import { inTurns, leavesOneToShare, longRunsOf, tooManyLongRuns, withOneMore } from './long-runs.ts'
+import { inTurns, longRunsOf, tooManyLongRuns, withOneMore } from './long-runs.ts'
 import { causeOfDeath, takeUnanswered } from './post-mortem.ts'
 import { yieldToOthers } from './process-figures.ts'
 import { neededSandbox } from './provision.ts'
 import type { Run } from './run.ts'
+import { type Expectation, RunHistory } from './run-history.ts'
 import { Sandbox, type SandboxEvents } from './sandbox.ts'
-import { SlowModules } from './slow-modules.ts'
 import type { Step } from './step.ts'
 import { Watch } from './watch.ts'
 
@@ -31,7 +31,7 @@ const mostStarts = 3
 export class Pool {
   readonly #settings: PoolSettings
   readonly #sandboxes = new Set<Sandbox>()
-  readonly #slowModules = new SlowModules()
+  readonly #history = new RunHistory()
   readonly #keeper: Keeper
   readonly #watch: Watch
   readonly #events: SandboxEvents
@@ -91,18 +91,19 @@ export class Pool {
 
   /** @returns the sandbox that has it now; null when there is none for it */
   #place(run: Run): Sandbox | null {
-    const alone = this.#mayTakeLong(run)
-    if (alone && (this.#tooMany(run, 1) || !leavesOneToShare(this.#sandboxes, run))) return null
-    const sandbox = chooseSandbox(this.#sandboxes, run, alone)
-    if (sandbox === null) return null
-    sandbox.exclusive = alone
-    sandbox.take(run)
+    const expectation = this.#history.expects(run)
+    if (expectation === 'long' && this.#tooMany(run, 1)) return null
+    const sandbox = chooseSandbox(this.#sandboxes, run, expectation)
+    if (sandbox === null || (!sandbox.busy && !this.#mayTake(sandbox, expectation))) return null
+    sandbox.take(run, expectation)
     this.#watch.begin()
     return sandbox
   }
 
-  #mayTakeLong(run: Run): boolean {
-    return run.deaths > 0 || run.putBack || this.#slowModules.has(run)
+  /** Whether it is short, leaves a sandbox to those that are, or there are none. */
+  #mayTake(sandbox: Sandbox, expectation: Expectation): boolean {
+    if (expectation === 'short' || (expectation === 'unknown' && !this.#history.anyShort)) return true
+    return leavesOneToShare(this.#sandboxes, sandbox)
   }
 
   /** Whether there are too many long runs, with so many more of the caller of this one. */
@@ -116,11 +117,9 @@ export class Pool {
   #drain(occasion: Sandbox | null = null): void {
     if (this.#line.length > 0) {
       const waiting = this.#line.filter(({ settled }) => !settled)
-      const { long = [], short = [] } = Object.groupBy(waiting, (run) =>
-        this.#mayTakeLong(run) ? 'long' : 'short',
-      )
+      const runs = Object.groupBy(waiting, (run) => this.#history.expects(run))
       const running = longRunsOf(this.#sandboxes)
-      const inOrder = [...inTurns(short, running), ...inTurns(long, running)]
+      const inOrder = [runs.short, runs.unknown, runs.long].flatMap((some = []) => inTurns(some, running))
       this.#line = inOrder.filter((run) => this.#place(run) === null)
     }
     this.#provide(occasion)
@@ -140,7 +139,7 @@ export class Pool {
       sandboxes: [...this.#sandboxes],
       line: this.#line,
       occasion,
-      longRuns: this.#slowModules.any,
+      longRuns: this.#history.anyLong,
       most: this.#settings.processes,
     })
     if (needed !== null && 'end' in needed) needed.end.end()
@@ -160,7 +159,7 @@ export class Pool {
     // Only who wants the module waits for its loading, and would have it loaded elsewhere.
     if (head.kind === 'load') return
     sandbox.exclusive = true
-    this.#slowModules.note(head.run, true)
+    this.#history.noteHeldUp(head.run)
     const moving = sandbox.steps.filter((step) => step !== head && !step.moved)
     // Nothing of it can be seen from outside, so that it may begin anew when its turn comes.
     if (!head.moved && this.#tooMany(head.run, 0)) {
@@ -173,10 +172,14 @@ export class Pool {
   }
 
   #answered(sandbox: Sandbox, step: Step, ms: number): void {
-    if (step.kind !== 'load') this.#slowModules.note(step.run, ms > slowMs)
-    sandbox.weighed &&= ms <= slowMs
-    if (sandbox.busy) return
-    if (sandbox.yields) this.#hurry(sandbox)
+    const short = ms <= slowMs
+    if (step.kind !== 'load') this.#history.note(step.run, short ? 'short' : 'long')
+    sandbox.weighed &&= short
+    // What has shown to be short may have others behind it.
+    const shown = sandbox.proving !== null && step.kind !== 'load' && short
+    if (shown) sandbox.proving = null
+    if (sandbox.busy && (!shown || this.#line.length === 0)) return
+    if (!sandbox.busy && sandbox.yields) this.#hurry(sandbox)
     this.#drain()
   }
 

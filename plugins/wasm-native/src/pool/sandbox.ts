@@ -4,6 +4,7 @@ import { writeValues } from '../protocol/values.ts'
 import { type CacheBounds, ModuleShelf } from './module-shelf.ts'
 import { yieldToOthers } from './process-figures.ts'
 import type { Run } from './run.ts'
+import type { Expectation } from './run-history.ts'
 import { type ProcessListener, SandboxProcess } from './sandbox-process.ts'
 import { settle } from './settle.ts'
 import { newStep, type Step } from './step.ts'
@@ -31,8 +32,11 @@ export class Sandbox implements ProcessListener {
   doomed = false
   /** Whether nothing is to be put behind what it does, which takes long. */
   exclusive = false
-  /** The module that is run here for the first time. Until it has shown itself, no other is put behind it. */
-  proving: string | null = null
+  /**
+   * The module of which nobody knows yet how long it takes: to be run by one caller, or, if it is null, to be loaded.
+   * Until it has shown itself, no other is put behind it.
+   */
+  proving: { readonly hash: string; readonly caller: string | null } | null = null
   /** Whether it lets every other process go first. */
   yields = false
   /** Whether it has been looked at how much memory it kept, since it last took long. */
@@ -59,20 +63,27 @@ export class Sandbox implements ProcessListener {
     return this.steps.length + (this.#fetching?.runs.length ?? 0)
   }
 
-  /** Whether runs of this module can be put behind what it does. */
-  admits(hash: string): boolean {
-    if (this.exclusive || (this.proving !== null && this.proving !== hash)) return false
-    return this.#fetching === null ? this.modules.has(hash) : this.#fetching.hash === hash
+  /** Whether a run can be put behind what it does. */
+  admits({ module: { hash }, caller }: Run, expectation: Expectation): boolean {
+    if (this.exclusive) return false
+    if (this.proving === null) return expectation === 'short' && this.modules.has(hash)
+    if (this.proving.hash !== hash) return false
+    return this.proving.caller === null ? expectation === 'short' : this.proving.caller === caller
   }
 
   /** Whether a module was run here already. */
   knows(hash: string): boolean {
-    return this.modules.has(hash) && this.proving !== hash
+    return this.modules.has(hash) && this.proving?.hash !== hash
   }
 
   /** Takes on a run, which it admits, or any when it is not busy. */
-  take(run: Run): void {
+  take(run: Run, expectation: Expectation): void {
     const { hash } = run.module
+    if (!this.busy) {
+      this.exclusive = expectation === 'long'
+      if (expectation === 'unknown') this.proving = { hash, caller: run.caller }
+      else if (!this.modules.has(hash)) this.proving = { hash, caller: null }
+    }
     if (this.#fetching !== null) this.#fetching.runs.push(run)
     else if (this.modules.has(hash)) this.#send(run, this.modules.use(hash))
     else void this.#fetch(run)
@@ -87,7 +98,9 @@ export class Sandbox implements ProcessListener {
 
   /** Forgets to wait for bytes that nobody wants any more. */
   giveUpFetching(): void {
-    if (this.#fetching?.runs.every(({ settled }) => settled)) this.#fetching = null
+    if (!this.#fetching?.runs.every(({ settled }) => settled)) return
+    this.#fetching = null
+    this.#rest()
   }
 
   end(): void {
@@ -115,17 +128,20 @@ export class Sandbox implements ProcessListener {
     const [next] = this.steps
     // The time that a module takes to load is that of the first run that wanted it.
     if (next !== undefined) next.began = step.kind === 'load' && next.run === step.run ? step.began : now
-    if (step.kind !== 'load') {
-      this.proving = null
-      settle(step.run, frame)
-    }
-    if (!this.busy) this.exclusive = false
+    if (step.kind !== 'load') settle(step.run, frame)
+    if (!this.busy) this.#rest()
     this.#events.answered(this, step, ms)
   }
 
   ended(): void {
     this.doomed = true
     this.#events.ended(this)
+  }
+
+  /** Is anybody's again. */
+  #rest(): void {
+    this.exclusive = false
+    this.proving = null
   }
 
   async #fetch(run: Run): Promise<void> {
@@ -135,8 +151,12 @@ export class Sandbox implements ProcessListener {
     if (this.#fetching !== fetching) return
     const wanted = this.takeWaiting().filter(({ settled }) => !settled)
     const [first] = wanted
-    if (bytes === null || first === undefined) this.#events.returned(wanted)
-    else this.#load(first, bytes, wanted)
+    if (bytes !== null && first !== undefined) {
+      this.#load(first, bytes, wanted)
+      return
+    }
+    this.#rest()
+    this.#events.returned(wanted)
   }
 
   #load(first: Run, bytes: Uint8Array, runs: readonly Run[]): void {
@@ -150,7 +170,6 @@ export class Sandbox implements ProcessListener {
     frames.begin(Request.load)
     frames.uint32(number)
     frames.finish(bytes.length)
-    this.proving = first.module.hash
     this.steps.push(newStep('load', first))
     this.process.send(bytes)
     for (const run of runs) this.#send(run, number)
