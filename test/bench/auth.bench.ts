@@ -96,6 +96,7 @@ const lookUp: Bench = {
   better: 'less',
   goal: { ratio: 1.1 },
   rounds: 19,
+  starts: 5,
   async setUp() {
     const [many, few] = [await startLookUps(100_000), await startLookUps(10_000)]
     // Until V8 has compiled what a look-up runs, that takes more than the look-ups.

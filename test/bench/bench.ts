@@ -12,6 +12,11 @@ export interface Bench {
   readonly goal?: Goal
   /** How many rounds count; 5 when not given. One more comes before them and is thrown away. */
   readonly rounds?: number
+  /**
+   * How many times all is set up anew and measured so; 1 when not given. Some processes run faster than others all their
+   * life, by how V8 happened to compile them, and no number of rounds tells of that.
+   */
+  readonly starts?: number
   /** Sets up what the rounds need. */
   setUp(): Promise<BenchRun>
 }
@@ -24,7 +29,7 @@ export interface BenchRun {
   tearDown?(): Promise<void>
 }
 
-/** What a bench came to. The figures are medians of the rounds. */
+/** What a bench came to. The figures are medians of the rounds, and of several starts the mean of those. */
 export interface BenchResult {
   readonly bench: string
   readonly ours: number

@@ -73,6 +73,8 @@ const pluginRoute: Bench = {
   unit: 'requests/s',
   better: 'more',
   goal: { ratio: 0.9 },
+  rounds: 3,
+  starts: 5,
   setUp: async () => {
     const ours = await startServer(fixture('plugin-route.ts'))
     const bare = await startServer(fixture('bare-fastify.ts'))

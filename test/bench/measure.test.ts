@@ -38,6 +38,28 @@ test('ours and the baseline are measured by turns, and the first round does not 
   t.equal(result.ratio, result.ours / 6)
 })
 
+test('of several starts, the figures are the mean of their medians', async (t) => {
+  const starts: string[] = []
+  const result = await measure({
+    ...bench,
+    rounds: 3,
+    starts: 2,
+    setUp: async () => {
+      starts.push('up')
+      const ours = starts.length === 1 ? [99, 1, 2, 9] : [99, 4, 4, 4]
+      return {
+        ours: async () => ours.shift() ?? 0,
+        baseline: async () => 6,
+        tearDown: async () => {
+          starts.push('down')
+        },
+      }
+    },
+  })
+  t.strictSame(starts, ['up', 'down', 'up', 'down'])
+  t.match(result, { ours: 3, baseline: 6, ratio: 0.5 })
+})
+
 test('a goal is met from its limit on', async (t) => {
   const one = (goal: Bench['goal'], better: Bench['better']) =>
     measure({
