@@ -7,5 +7,5 @@ import { randomBytes } from 'node:crypto'
 export function createRequestIds(): () => string {
   const prefix = randomBytes(4).toString('hex')
   let count = 0
-  return () => `${prefix}-${(++count).toString(36)}`
+  return () => `${prefix}-${++count}`
 }

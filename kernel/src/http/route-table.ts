@@ -24,6 +24,12 @@ export const kernelOwner = 'kernel'
 
 type Router = Instance<HTTPVersion.V1>
 
+/** Routes without parameters, by their path and then by method: those are found without the router. */
+type PlainRoutes = Map<string, Map<string, FoundRoute>>
+
+/** A path that stands for itself: the router would decode others, or look for parameters in them. */
+const plainPath = /^[\w./~-]+$/
+
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Everything that one plugin puts into the table. */
@@ -61,6 +67,7 @@ export const routerOptions = {
 export class RouteTable {
   #mounts: ReadonlyMap<string, RouteMount> = new Map()
   #router: Router = createRouter(routerOptions)
+  #plain: PlainRoutes = new Map()
   #version = 0
 
   /** Rises with every change. */
@@ -94,6 +101,8 @@ export class RouteTable {
 
   /** Finds the route of a request target, which may have a query. */
   find(method: string, target: string): FoundRoute | null {
+    const plain = this.#plain.get(target)?.get(method)
+    if (plain !== undefined) return plain
     const found = this.#router.find(method as HTTPMethod, target)
     return found === null ? null : (found.store as FoundRoute)
   }
@@ -111,12 +120,17 @@ export class RouteTable {
 
   #swap(mounts: ReadonlyMap<string, RouteMount>): void {
     const router = createRouter(routerOptions)
+    const plain: PlainRoutes = new Map()
     const owners = new Map<string, string>()
     for (const mount of mounts.values()) {
-      for (const route of mount.routes) addRoute(router, route, mount, owners)
+      for (const route of mount.routes) {
+        addRoute(router, route, mount, owners)
+        if (plainPath.test(route.path)) addPlain(plain, { route, mount })
+      }
     }
     this.#mounts = mounts
     this.#router = router
+    this.#plain = plain
     this.#version += 1
   }
 }
@@ -135,6 +149,12 @@ function addRoute(router: Router, route: MountedRoute, mount: RouteMount, owners
     owners.set(key, mount.owner)
   }
   router.on(route.method as HTTPMethod, route.path, noop, { route, mount } satisfies FoundRoute)
+}
+
+function addPlain(plain: PlainRoutes, found: FoundRoute): void {
+  const { method, path } = found.route
+  const methods = plain.get(path) ?? new Map<string, FoundRoute>()
+  plain.set(path, methods.set(method, found))
 }
 
 /** What a path matches, whatever its parameters are called. One with an optional parameter matches two forms. */

@@ -20,6 +20,14 @@ export function runAs<T>(accountable: Accountable, work: () => T): T {
   return current.run(accountable, work)
 }
 
+/**
+ * Goes on on somebody's account, with all that is started, until what Node called returns to it. It costs half of
+ * {@link runAs}, which has to come back to where it was.
+ */
+export function goOnAs(accountable: Accountable): void {
+  current.enterWith(accountable)
+}
+
 /** Runs code on somebody's account, again and again. For more than one time it is cheaper than {@link runAs}. */
 export type AccountRunner = <T>(work: () => T) => T
 

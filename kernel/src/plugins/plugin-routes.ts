@@ -8,7 +8,7 @@ import type { OnAdmitted } from '../http/platform.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import { pathOf, sendPublicError } from '../http/send-error.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
-import { type Accountable, runAs, runnerFor } from './attribution.ts'
+import { type Accountable, goOnAs, runnerFor } from './attribution.ts'
 import { keepAccount } from './emitter-account.ts'
 import { PluginFailure } from './failure.ts'
 import { InFlight } from './in-flight.ts'
@@ -124,7 +124,8 @@ export class PluginRoutes {
     this.#inFlight.add(reply.raw, request.id)
     const account = new RequestAccount(this.#accountable, request, reply)
     if (!announcesBody(request.raw)) {
-      runAs(account, done)
+      goOnAs(account)
+      done()
       return
     }
     const run = runnerFor(account)
