@@ -34,7 +34,7 @@ export interface BenchResult {
   readonly bench: string
   readonly ours: number
   readonly baseline: number | null
-  /** `ours / baseline`. */
+  /** Of ours to the baseline: the median of the rounds' own, and of several starts the mean of those. */
   readonly ratio: number | null
   readonly unit: string
   /** The goal in words, such as `ratio >= 0.9` or `<= 700 ms`. */

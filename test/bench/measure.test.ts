@@ -38,6 +38,15 @@ test('ours and the baseline are measured by turns, and the first round does not 
   t.equal(result.ratio, result.ours / 6)
 })
 
+test('the ratio is that of figures of the same round', async (t) => {
+  // The machine is twice as fast in the second half.
+  const ours = [0, 20, 22, 10, 11, 11]
+  const baseline = [0, 10, 10, 5, 5, 5]
+  const next = async (figures: number[]) => figures.shift() ?? 0
+  const setUp = async () => ({ ours: () => next(ours), baseline: () => next(baseline) })
+  t.match(await measure({ ...bench, setUp }), { ours: 11, baseline: 5, ratio: 2.2 })
+})
+
 test('of several starts, the figures are the mean of their medians', async (t) => {
   const starts: string[] = []
   const result = await measure({

@@ -5,17 +5,26 @@ import type { Bench, BenchResult, BenchRun } from './bench.ts'
  * does meanwhile meets both.
  */
 export async function measure(bench: Bench): Promise<BenchResult> {
-  const medians = { ours: [] as number[], baseline: [] as number[] }
-  for (let start = 0; start < (bench.starts ?? 1); start += 1) {
-    const figures = await oneStart(bench)
-    for (const side of ['ours', 'baseline'] as const) {
-      if (figures[side].length > 0) medians[side].push(median(figures[side]))
-    }
-  }
-  const ours = mean(medians.ours)
-  const baseline = medians.baseline.length > 0 ? mean(medians.baseline) : null
-  const ratio = baseline === null ? null : ours / baseline
+  const starts: Medians[] = []
+  for (let start = 0; start < (bench.starts ?? 1); start += 1) starts.push(mediansOf(await oneStart(bench)))
+  const ours = mean(starts.map((start) => start.ours))
+  const baseline = meanOrNull(starts.map((start) => start.baseline))
+  const ratio = meanOrNull(starts.map((start) => start.ratio))
   return { bench: bench.name, ours, baseline, ratio, unit: bench.unit, ...judge(bench, ours, ratio) }
+}
+
+/** What the rounds of one start came to. */
+interface Medians {
+  readonly ours: number
+  readonly baseline: number | null
+  readonly ratio: number | null
+}
+
+function mediansOf({ ours, baseline }: { ours: number[]; baseline: number[] }): Medians {
+  if (baseline.length === 0) return { ours: median(ours), baseline: null, ratio: null }
+  // A machine changes its speed from round to round, so that each of ours has its own baseline.
+  const ratios = ours.map((figure, round) => figure / (baseline[round] ?? Number.NaN))
+  return { ours: median(ours), baseline: median(baseline), ratio: median(ratios) }
 }
 
 async function oneStart(bench: Bench) {
@@ -57,6 +66,11 @@ export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1)
   return mean(middle)
+}
+
+function meanOrNull(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length > 0 ? mean(known) : null
 }
 
 function mean(values: readonly number[]): number {
