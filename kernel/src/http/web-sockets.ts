@@ -45,6 +45,17 @@ export function endWebSocket(request: IncomingMessage): void {
   setTimeout(() => client.terminate(), leaveMs).unref()
 }
 
+/**
+ * Cuts off the WebSocket that a request became.
+ *
+ * @returns whether it had become one
+ */
+export function cutWebSocket(request: IncomingMessage): boolean {
+  const client = clients.get(request)
+  client?.terminate()
+  return client !== undefined
+}
+
 /** Makes an instance take WebSockets. The library is loaded for those that want them only. */
 export async function createWebSockets(instance: FastifyInstance): Promise<WebSockets> {
   const { default: websocket } = await import('@fastify/websocket')

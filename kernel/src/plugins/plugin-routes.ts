@@ -124,8 +124,7 @@ export class PluginRoutes {
     this.#inFlight.add(reply.raw, request.id)
     const account = new RequestAccount(this.#accountable, request, reply)
     if (!announcesBody(request.raw)) {
-      goOnAs(account)
-      done()
+      goOnAs(account, done)
       return
     }
     const run = runnerFor(account)

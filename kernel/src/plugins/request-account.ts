@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toPublicError } from '../errors/public-error.ts'
 import { answerInstead } from '../http/direct-answer.ts'
 import { pathOf } from '../http/send-error.ts'
+import { cutWebSocket } from '../http/web-sockets.ts'
 import type { Accountable, FaultKind } from './attribution.ts'
 
 /**
@@ -31,7 +32,7 @@ export class RequestAccount implements Accountable {
     if (kind === 'rejection' || raw.writableEnded || raw.destroyed) return
     const error = toPublicError(undefined, id)
     log.error({ err: thrown, path: pathOf(this.#request) }, error.message)
-    answerInstead(this.#reply, error)
+    if (!cutWebSocket(this.#request.raw)) answerInstead(this.#reply, error)
   }
 }
 

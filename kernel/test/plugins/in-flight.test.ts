@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
+import { rawConnection, rawRequest } from '../http/fixtures/raw-connection.ts'
 import { startSwitchNode } from './switch-node.ts'
 
 /** A plugin whose requests wait, and what happened to it. */
@@ -136,4 +137,62 @@ test('a WebSocket whose client stays is cut when the time is over', async (t) =>
   await turn('sticky', 'disable')
   await closed
   t.match(state('sticky'), { state: 'disabled' })
+})
+
+test('requests that were sent before the last was answered are waited for, too, and each is ended', async (t) => {
+  const slow = createSlow()
+  const config = { plugins: { slow: { required: false } }, server: { drainSeconds: 0.2 } }
+  const { node, token, turn, state } = await startSwitchNode(t, [slow.plugin], { config })
+  const connection = rawConnection(node.url)
+  t.teardown(() => connection.close())
+  const headers = { authorization: `Bearer ${token}` }
+  const arrival = slow.nextArrival()
+  connection.send(rawRequest('GET', '/never', headers) + rawRequest('GET', '/slow', headers))
+  await arrival
+  await turn('slow', 'disable')
+  t.equal((await connection.answer()).status, 503)
+  t.match(state('slow'), { state: 'disabled' })
+})
+
+test('an answer that waits behind somebody else’s keeps nobody waiting, and is not lost', async (t) => {
+  const slow = createSlow()
+  const quick = definePlugin({
+    id: 'quick',
+    setup({ routes }) {
+      routes((app) => void app.get('/quick', async () => 'quick'))
+    },
+  })
+  const wishes = { slow: { required: false }, quick: { required: false } }
+  const config = { plugins: wishes, server: { drainSeconds: 0.2 } }
+  const { node, token, turn, state } = await startSwitchNode(t, [slow.plugin, quick], { config })
+  const connection = rawConnection(node.url)
+  t.teardown(() => connection.close())
+  const headers = { authorization: `Bearer ${token}` }
+  const arrival = slow.nextArrival()
+  connection.send(rawRequest('GET', '/slow', headers) + rawRequest('GET', '/quick', headers))
+  await arrival
+  await turn('quick', 'disable')
+  t.match(state('quick'), { state: 'disabled' })
+  slow.gate.resolve()
+  t.match(await connection.answer(), { status: 200, body: 'done' })
+  t.match(await connection.answer(), { status: 200, body: 'quick' })
+})
+
+test('nobody waits for what a plugin asked of itself and has heard', async (t) => {
+  const asking = definePlugin({
+    id: 'asking',
+    setup({ routes }) {
+      routes((app) => {
+        app.get('/asked', async () => 'asked')
+        app.get('/asking', async (request) => {
+          const { authorization = '' } = request.headers
+          return (await app.inject({ url: '/asked', headers: { authorization } })).body
+        })
+      })
+    },
+  })
+  const { ask, turn, state } = await startSwitchNode(t, [asking])
+  t.equal(await (await ask('/asking')).text(), 'asked')
+  await turn('asking', 'disable')
+  t.match(state('asking'), { state: 'disabled' })
 })

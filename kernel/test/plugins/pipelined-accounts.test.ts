@@ -1,5 +1,5 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { definePlugin } from '@nodekeep/plugin-sdk'
+import { definePlugin, defineService, type RoutesApp } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { checkError } from '../http/fixtures/error-answer.ts'
 import { rawConnection, rawRequest } from '../http/fixtures/raw-connection.ts'
@@ -50,4 +50,43 @@ test('of pipelined requests, each is on the account of its own plugin and answer
     if (path.endsWith('/throw')) checkError(t, answer, 'INTERNAL_ERROR', path)
     else t.match(answer, { status: 200, body: `{"by":"${path.slice(1, 4)}"}` })
   }
+})
+
+test('a plugin that is asked past the network keeps its faults to itself', async (t) => {
+  const Greeting = defineService<{ greet(): Promise<string> }>('greeting', 1)
+  const config = { access: 'public', publicReason: 'A test.' } as const
+  const asked = definePlugin({
+    id: 'asked',
+    provides: { greeting: Greeting },
+    setup({ routes }) {
+      let app: RoutesApp | undefined
+      routes((instance) => {
+        app = instance
+        instance.get('/greeting', { config }, async () => 'hello')
+      })
+      return {
+        greeting: { greet: async () => (await app?.inject('/greeting').then(({ body }) => body)) ?? '' },
+      }
+    },
+  })
+  const asking = definePlugin({
+    id: 'asking',
+    requires: { greeting: Greeting },
+    setup({ routes, greeting }) {
+      routes((app) => {
+        app.get('/ask', { config }, async () => {
+          await greeting.greet()
+          setImmediate(() => {
+            throw new Error('after the greeting')
+          })
+          return new Promise(() => {})
+        })
+      })
+    },
+  })
+  const node = await createTestNode({ plugins: [asked, asking] })
+  t.teardown(() => node.stop())
+  t.equal((await node.fetch('/ask')).status, 500)
+  const states = Object.fromEntries(node.plugins().map(({ id, state }) => [id, state]))
+  t.match(states, { asked: 'active', asking: 'degraded' })
 })
