@@ -86,3 +86,27 @@ test('functions that touch much memory one after the other stay within bounds', 
   for (let round = 0; round < 30; round += 1) t.strictSame(await stand.call(touch, 'f'), [0x01010101])
   t.same(stand.warnings, [], 'what earlier ones left is no reason to end a later one')
 })
+
+test('whoever waits goes on when others no longer want the modules that they waited for', async (t) => {
+  const stand = nativeStand(t, { processes: 3, idleMs: 3_600_000 })
+  const text = (name: string) => `(module (func (export "${name}")))`
+  await stand.call(text('warm'), 'warm', [], { caller: 'ada' })
+  const leaving = new AbortController()
+  const never = Promise.withResolvers<never>()
+  // Each call that waits for bytes keeps a sandbox, and has another one started.
+  const calls: Promise<unknown>[] = []
+  for (const name of ['one', 'two']) {
+    const asked = Promise.withResolvers<void>()
+    const bytes = () => {
+      asked.resolve()
+      return never.promise
+    }
+    const module = { ...moduleOf(await wat(text(name))), bytes }
+    calls.push(t.rejects(stand.call(module, name, [], { caller: 'eve', signal: leaving.signal })))
+    await asked.promise
+  }
+  const mine = stand.call(text('mine'), 'mine', [], { caller: 'bob' })
+  leaving.abort(new Error('I have left.'))
+  t.strictSame(await mine, [])
+  await Promise.all(calls)
+})

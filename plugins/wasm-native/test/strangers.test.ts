@@ -75,6 +75,25 @@ test('whoever has a long call of their own gets their turn', async (t) => {
   for (let n = 0; n < 3; n += 1) t.strictSame(await first(call(), ended), [])
 })
 
+test('modules that nobody knows do not keep a long call waiting for ever', async (t) => {
+  const stand = nativeStand(t)
+  const mine = slow(5000)
+  const call = () => stand.call(mine, 'f', [aWhile], { caller: 'ada', timeoutMs })
+  await stand.call(quick, 'add', [1, 2], { caller: 'ada' })
+  await call()
+  let over = false
+  let number = 6000
+  const attackers = Array.from({ length: 4 }, async () => {
+    while (!over) {
+      number += 1
+      await stand.call(slow(number), 'f', [forEver], { caller: 'eve', timeoutMs: 100 }).catch(() => {})
+    }
+  })
+  for (let n = 0; n < 3; n += 1) t.strictSame(await call(), [])
+  over = true
+  await Promise.all(attackers)
+})
+
 test('what others make a module do says nothing of what one does oneself', async (t) => {
   const stand = nativeStand(t)
   const shared = slow(2000)

@@ -15,12 +15,14 @@ const processors = availableParallelism()
 /**
  * Chooses the sandbox for a run: a busy one that admits it, otherwise an idle one.
  *
+ * @param reserved an idle one that it may not have
  * @returns null when the run has to wait
  */
 export function chooseSandbox(
   sandboxes: Iterable<Sandbox>,
   run: Run,
   expectation: Expectation,
+  reserved: Sandbox | null,
 ): Sandbox | null {
   const { hash } = run.module
   let shared: Sandbox | null = null
@@ -30,6 +32,7 @@ export function chooseSandbox(
     if (!sandbox.ready || sandbox.doomed || sandbox.memoryBytes !== run.limits.memoryBytes) continue
     if (!sandbox.busy) {
       resting += 1
+      if (sandbox === reserved) continue
       if (idle === null || better(sandbox, idle, hash, expectation)) idle = sandbox
       continue
     }
@@ -45,16 +48,24 @@ export function chooseSandbox(
 }
 
 /**
- * Whether a run that is not known to be short may have an idle sandbox: never the last one of those which short runs
- * share, for it might not give it back.
+ * The last sandbox of those which short runs share. It is not for runs of which one doesn't know that they are short:
+ * they might not give it back.
+ *
+ * @returns null when there are several, or none
  */
-export function leavesOneToShare(sandboxes: Iterable<Sandbox>, taken: Sandbox): boolean {
+export function lastToShare(
+  sandboxes: Iterable<Sandbox>,
+  { memoryBytes }: Pick<Sandbox, 'memoryBytes'>,
+): Sandbox | null {
+  let last: Sandbox | null = null
   for (const sandbox of sandboxes) {
-    const { ready, doomed, exclusive, proving, yields, memoryBytes } = sandbox
-    if (sandbox === taken || !ready || doomed || exclusive || proving !== null || yields) continue
-    if (memoryBytes === taken.memoryBytes) return true
+    const { ready, doomed, exclusive, proving, yields } = sandbox
+    if (!ready || doomed || exclusive || proving !== null || yields) continue
+    if (sandbox.memoryBytes !== memoryBytes) continue
+    if (last !== null) return null
+    last = sandbox
   }
-  return false
+  return last
 }
 
 /** Whether a run may have the only idle sandbox, which others may have to wait for while its module is loaded. */

@@ -1,4 +1,5 @@
 import type { Run } from './run.ts'
+import type { RunHistory } from './run-history.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** Processes that are kept free of runs which take long. */
@@ -38,11 +39,23 @@ export function withOneMore({ inAll, byCaller }: LongRuns, caller: string): Long
 }
 
 /**
- * Puts runs into the order in which their callers take turns. Those who have fewer long runs already come first.
+ * Puts runs into the order in which they are to have a sandbox: first those that are short, which give it back at once.
+ * In each part callers take turns, and those who have fewer long runs already come first.
  *
  * @param runs in the order in which they came
  */
-export function inTurns(runs: readonly Run[], { byCaller }: LongRuns): Run[] {
+export function orderOf(
+  runs: readonly Run[],
+  running: LongRuns,
+  history: Pick<RunHistory, 'expects'>,
+): readonly Run[] {
+  const { short = [], other = [] } = Object.groupBy(runs, (run) =>
+    history.expects(run) === 'short' ? 'short' : 'other',
+  )
+  return [...inTurns(short, running), ...inTurns(other, running)]
+}
+
+function inTurns(runs: readonly Run[], { byCaller }: LongRuns): Run[] {
   const turns = new Map(byCaller)
   const ranked = runs.map((run) => {
     const rank = turns.get(run.caller) ?? 0

@@ -1,14 +1,14 @@
 import type { Log } from '@nodekeep/plugin-sdk'
-import { chooseSandbox, leavesOneToShare } from './choose-sandbox.ts'
+import { chooseSandbox, lastToShare } from './choose-sandbox.ts'
 import { endOverdue } from './end-overdue.ts'
 import { runtimeStopped, sandboxDied } from './failures.ts'
 import { Keeper } from './keeper.ts'
-import { inTurns, longRunsOf, tooManyLongRuns, withOneMore } from './long-runs.ts'
+import { longRunsOf, orderOf, tooManyLongRuns, withOneMore } from './long-runs.ts'
 import { causeOfDeath, takeUnanswered } from './post-mortem.ts'
 import { yieldToOthers } from './process-figures.ts'
 import { neededSandbox } from './provision.ts'
 import type { Run } from './run.ts'
-import { type Expectation, RunHistory } from './run-history.ts'
+import { RunHistory } from './run-history.ts'
 import { Sandbox, type SandboxEvents } from './sandbox.ts'
 import type { Step } from './step.ts'
 import { Watch } from './watch.ts'
@@ -93,17 +93,13 @@ export class Pool {
   #place(run: Run): Sandbox | null {
     const expectation = this.#history.expects(run)
     if (expectation === 'long' && this.#tooMany(run, 1)) return null
-    const sandbox = chooseSandbox(this.#sandboxes, run, expectation)
-    if (sandbox === null || (!sandbox.busy && !this.#mayTake(sandbox, expectation))) return null
+    const mayBeLast = expectation === 'short' || (expectation === 'unknown' && !this.#history.shortLately)
+    const reserved = mayBeLast ? null : lastToShare(this.#sandboxes, run.limits)
+    const sandbox = chooseSandbox(this.#sandboxes, run, expectation, reserved)
+    if (sandbox === null) return null
     sandbox.take(run, expectation)
     this.#watch.begin()
     return sandbox
-  }
-
-  /** Whether it is short, leaves a sandbox to those that are, or there are none. */
-  #mayTake(sandbox: Sandbox, expectation: Expectation): boolean {
-    if (expectation === 'short' || (expectation === 'unknown' && !this.#history.anyShort)) return true
-    return leavesOneToShare(this.#sandboxes, sandbox)
   }
 
   /** Whether there are too many long runs, with so many more of the caller of this one. */
@@ -117,9 +113,7 @@ export class Pool {
   #drain(occasion: Sandbox | null = null): void {
     if (this.#line.length > 0) {
       const waiting = this.#line.filter(({ settled }) => !settled)
-      const runs = Object.groupBy(waiting, (run) => this.#history.expects(run))
-      const running = longRunsOf(this.#sandboxes)
-      const inOrder = [runs.short, runs.unknown, runs.long].flatMap((some = []) => inTurns(some, running))
+      const inOrder = orderOf(waiting, longRunsOf(this.#sandboxes), this.#history)
       this.#line = inOrder.filter((run) => this.#place(run) === null)
     }
     this.#provide(occasion)
@@ -158,8 +152,9 @@ export class Pool {
     sandbox.yields ||= yieldToOthers(sandbox.process.pid, true)
     // Only who wants the module waits for its loading, and would have it loaded elsewhere.
     if (head.kind === 'load') return
+    if (sandbox.exclusive || sandbox.proving !== null) this.#history.note(head.run, 'long')
+    else this.#history.noteHeldUp(head.run)
     sandbox.exclusive = true
-    this.#history.noteHeldUp(head.run)
     const moving = sandbox.steps.filter((step) => step !== head && !step.moved)
     // Nothing of it can be seen from outside, so that it may begin anew when its turn comes.
     if (!head.moved && this.#tooMany(head.run, 0)) {
@@ -173,7 +168,7 @@ export class Pool {
 
   #answered(sandbox: Sandbox, step: Step, ms: number): void {
     const short = ms <= slowMs
-    if (step.kind !== 'load') this.#history.note(step.run, short ? 'short' : 'long')
+    if (step.kind !== 'load') this.#history.note(step.run, short ? 'short' : 'long', sandbox.usedAt)
     sandbox.weighed &&= short
     // What has shown to be short may have others behind it.
     const shown = sandbox.proving !== null && step.kind !== 'load' && short

@@ -101,6 +101,7 @@ export class Sandbox implements ProcessListener {
     if (!this.#fetching?.runs.every(({ settled }) => settled)) return
     this.#fetching = null
     this.#rest()
+    this.#events.returned([])
   }
 
   end(): void {

@@ -23,11 +23,11 @@ test('what a call did last is expected of the next one of the same caller and mo
   t.end()
 })
 
-test('a look at what a module exports tells nothing of its calls', (t) => {
+test('a list is made for all callers, and tells nothing of calls', (t) => {
   const history = new RunHistory()
   history.note(run('', 'a', { kind: 'list' }), 'short')
+  t.equal(history.expects(run('ada', 'a', { kind: 'list' })), 'short')
   t.equal(history.expects(run('', 'a')), 'unknown')
-  t.equal(history.anyShort, false)
   t.end()
 })
 
@@ -55,6 +55,20 @@ test('of whoever held others up, nothing is short for ten seconds', (t) => {
   t.end()
 })
 
+test('short calls are expected for ten seconds', (t) => {
+  let now = 100
+  const history = new RunHistory(() => now)
+  history.note(run('', 'a', { kind: 'list' }), 'short')
+  history.note(run('ada', 'a'), 'long')
+  t.equal(history.shortLately, false)
+  history.note(run('ada', 'a'), 'short')
+  now += 9_999
+  t.equal(history.shortLately, true)
+  now += 1
+  t.equal(history.shortLately, false)
+  t.end()
+})
+
 test('one caller with many modules makes only their own forgotten', (t) => {
   const history = new RunHistory()
   history.note(run('ada', 'a'), 'long')
@@ -65,14 +79,12 @@ test('one caller with many modules makes only their own forgotten', (t) => {
   t.end()
 })
 
-test('whether anything is short or long is known when callers are forgotten', (t) => {
+test('whether anything takes long is known when callers are forgotten', (t) => {
   const history = new RunHistory()
   history.note(run('ada', 'a'), 'long')
-  history.note(run('ada', 'b'), 'short')
   t.equal(history.anyLong, true)
   for (let n = 0; n < 2000; n += 1) history.note(run(`${n}`, 'a'), 'short')
   t.equal(history.expects(run('ada', 'a')), 'unknown')
   t.equal(history.anyLong, false)
-  t.equal(history.anyShort, true)
   t.end()
 })
