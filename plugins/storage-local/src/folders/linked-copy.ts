@@ -65,7 +65,7 @@ export async function linkTree(disk: Disk, from: Root, to: Root, signal: AbortSi
         const names = place.above === null ? portion.filter((name) => name !== SIDE_FOLDER) : portion
         for (let start = 0; start < names.length; start += BATCH) {
           signal.throwIfAborted()
-          await Promise.all(names.slice(start, start + BATCH).map((name) => link(pair, name, place)))
+          await allOf(names.slice(start, start + BATCH).map((name) => link(pair, name, place)))
         }
       }
     } finally {
@@ -103,6 +103,12 @@ export async function linkTree(disk: Disk, from: Root, to: Root, signal: AbortSi
   }
   for (const { parent } of waiting) if (parent !== null) release(parent)
   if (failures.length > 0) throw failures[0]
+}
+
+/** As `Promise.all`, but what has failed waits for the others, which may still take hold of folders. */
+async function allOf(work: readonly Promise<void>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(work))
+    if (outcome.status === 'rejected') throw outcome.reason
 }
 
 function namesTo(name: string, above: Place | null): string[] {
