@@ -142,3 +142,28 @@ test('a message that is too large, or no message at all, ends its own connection
 function event(socket: WebSocket, name: string): Promise<Event> {
   return new Promise((resolve) => socket.addEventListener(name, resolve, { once: true }))
 }
+
+test('a fault in what a WebSocket began cuts it, without a word of HTTP', async (t) => {
+  const faulty = definePlugin({
+    id: 'faulty',
+    setup({ routes }) {
+      routes(
+        (app) => {
+          app.get('/fault', { websocket: true, config: open }, () => {
+            setImmediate(() => {
+              throw new Error('a fault')
+            })
+          })
+        },
+        { webSockets: true },
+      )
+    },
+  })
+  const node = await createTestNode({ plugins: [faulty] })
+  t.teardown(() => node.stop())
+  const connection = rawConnection(node.url)
+  connection.send(rawRequest('GET', '/fault', handshake))
+  const heard = await connection.ended()
+  t.match(heard, /^HTTP\/1\.1 101 /)
+  t.equal(heard.split('HTTP/1.1').length, 2, 'and nothing after it')
+})
