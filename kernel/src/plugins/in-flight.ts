@@ -3,43 +3,49 @@ import { Duplex } from 'node:stream'
 import { publicError } from '../errors/public-error.ts'
 import { answerDirectly } from '../http/direct-answer.ts'
 
-/** An answer that a plugin is giving on a connection. Once it is over, its place is for the next one. */
-interface Answer {
+/** What one plugin is answering on a connection. */
+interface Place {
   readonly by: InFlight
   response: ServerResponse
   requestId: string
-  /** Another one on the same connection: of another plugin, or of a request that was sent before this was answered. */
-  readonly next: Answer | undefined
+  /** The answers, with their request ids, to what was sent before that one was over. */
+  readonly pipelined: Map<ServerResponse, string>
+  /** That of another plugin. */
+  readonly next: Place | undefined
 }
 
-const answers = Symbol('answers')
+const places = Symbol('places')
 
-/** A connection, with the answers that are given on it where each request finds its place without a search. */
-type Answering = Duplex & { [answers]?: Answer | undefined }
+/** A connection, with the places of its plugins where each request finds its own without a search. */
+type Answering = Duplex & { [places]?: Place | undefined }
 
 /** The answers that one plugin is giving, and the connections that it has taken over. */
 export class InFlight {
-  readonly #answers = new Set<Answer>()
+  readonly #places = new Set<Place>()
   readonly #sockets = new Set<Duplex>()
 
   add(response: ServerResponse, requestId: string): void {
     const socket: Answering = response.req.socket
-    let answer = socket[answers]
-    while (answer !== undefined && !(answer.by === this && isOver(answer.response))) answer = answer.next
-    if (answer === undefined) {
-      this.#begin(socket, { by: this, response, requestId, next: socket[answers] })
+    let place = socket[places]
+    while (place !== undefined && place.by !== this) place = place.next
+    if (place === undefined) {
+      this.#begin(socket, { by: this, response, requestId, pipelined: new Map(), next: socket[places] })
+    } else if (isOver(place.response)) {
+      place.response = response
+      place.requestId = requestId
     } else {
-      answer.response = response
-      answer.requestId = requestId
+      const { pipelined } = place
+      pipelined.set(response, requestId)
+      response.once('close', () => pipelined.delete(response))
     }
   }
 
-  #begin(socket: Answering, answer: Answer): void {
-    socket[answers] = answer
-    this.#answers.add(answer)
+  #begin(socket: Answering, place: Place): void {
+    socket[places] = place
+    this.#places.add(place)
     // What Fastify's `inject` asks for has no connection that could close.
-    const lasting = socket instanceof Duplex ? socket : answer.response
-    lasting.once('close', () => this.#answers.delete(answer))
+    const lasting = socket instanceof Duplex ? socket : place.response
+    lasting.once('close', () => this.#places.delete(place))
   }
 
   addSocket(socket: Duplex): void {
@@ -49,15 +55,15 @@ export class InFlight {
 
   /** Waits until all is answered, but not longer than the limit; what is left then is ended, with an error. */
   async settle(ms: number): Promise<void> {
-    const pending = [...this.#answers]
-      .filter(({ response }) => !isOver(response))
-      .map(({ response, requestId }) => ({ response, requestId }))
-    const ends = [...pending.map(({ response }) => response), ...this.#sockets].map(ended)
+    const pending = [...this.#places]
+      .flatMap(({ response, requestId, pipelined }) => [[response, requestId] as const, ...pipelined])
+      .filter(([response]) => !isOver(response))
+    const ends = [...pending.map(([response]) => response), ...this.#sockets].map(ended)
     if (ends.length === 0) return
     // What waits behind an answer of somebody else doesn't end here.
     const late = Promise.withResolvers<void>()
     const limit = setTimeout(() => {
-      for (const { response, requestId } of pending) cutShort(response, requestId)
+      for (const [response, requestId] of pending) cutShort(response, requestId)
       for (const socket of this.#sockets) socket.destroy()
       late.resolve()
     }, ms)
