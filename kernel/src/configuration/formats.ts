@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { parseWallet } from '../identity/wallet-address.ts'
+import { parseWallet } from '@nodekeep/plugin-sdk'
 
 /** A format of strings that kernel and plugins may name in a schema. */
 export interface Format {

@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import type { HealthCheck, HealthFinding } from '@nodekeep/plugin-sdk'
-import { withTimeLimit } from '../plugins/time-limit.ts'
+import { type HealthCheck, type HealthFinding, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { KernelReader } from '../services/kernel-reader.ts'
 import { callWithSignal } from '../services/owned-signal.ts'
 import type { OnAccount } from '../services/registry.ts'

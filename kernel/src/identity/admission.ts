@@ -1,5 +1,5 @@
 import type { User } from '@nodekeep/plugin-sdk'
-import { configuredWallet } from './wallet-address.ts'
+import { configuredWallet } from './configured-wallet.ts'
 
 /** The configuration section `auth`, as far as it says who may sign in. */
 export interface AdmissionPolicy {

@@ -1,5 +1,4 @@
-import type { Log, UserDataHolder } from '@nodekeep/plugin-sdk'
-import { withTimeLimit } from '../plugins/time-limit.ts'
+import { type Log, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from '../state/database.ts'
 
 /** How long one holder may take for one user. Who never ends must not keep the others' data from being removed. */

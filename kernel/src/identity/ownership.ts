@@ -1,9 +1,9 @@
 import type { StateDatabase } from '../state/database.ts'
 import type { Sql } from '../state/sql.ts'
 import { ClaimCode } from './claim-code.ts'
+import { configuredWallet } from './configured-wallet.ts'
 import type { UserAccounts } from './user-accounts.ts'
 import { appointOwner, findOwner, type UserAccount } from './user-table.ts'
-import { configuredWallet } from './wallet-address.ts'
 
 /** Who the owner is, and how an unclaimed node gets one. */
 export class Ownership {

@@ -2,9 +2,10 @@ import {
   type LoginCredentials,
   type LoginProvider,
   NodekeepError,
+  parseWallet,
   type VerifiedLogin,
+  withTimeLimit,
 } from '@nodekeep/plugin-sdk'
-import { withTimeLimit } from '../plugins/time-limit.ts'
 import type { KernelReader } from '../services/kernel-reader.ts'
 import { callWithSignal } from '../services/owned-signal.ts'
 import type { StateDatabase } from '../state/database.ts'
@@ -14,7 +15,6 @@ import { issueSession } from './issue-session.ts'
 import type { Ownership } from './ownership.ts'
 import type { UserAdministration } from './user-administration.ts'
 import { ensureUser, findUser, type UserAccount } from './user-table.ts'
-import { parseWallet } from './wallet-address.ts'
 
 /** What a client wants at `POST /auth/:provider`. */
 export interface SignInRequest {

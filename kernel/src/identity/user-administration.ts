@@ -1,6 +1,7 @@
 import {
   type EventBus,
   NodekeepError,
+  parseWallet,
   type SessionRecord,
   type SessionStore,
   SessionsEnded,
@@ -18,7 +19,6 @@ import {
   type UserChange,
 } from './user-changes.ts'
 import { appointOwner, type UserAccount } from './user-table.ts'
-import { parseWallet } from './wallet-address.ts'
 import { swapWallet } from './wallet-swap.ts'
 
 export interface UserAdministrationParts {

@@ -1,5 +1,4 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { parseWallet } from './wallet-address.ts'
+import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 
 /** What a username may be; the reason why is in the interface of `User`. */
 export const usernamePattern = '^[a-z0-9][a-z0-9_-]{2,29}$'

@@ -1,10 +1,10 @@
 import type { Disposer, Plugin } from '@nodekeep/plugin-sdk'
-import { tokenKey } from '@nodekeep/plugin-sdk'
+import { tokenKey, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { Contributions } from '../services/contributions.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
+import { duration } from './duration.ts'
 import { PluginFailure } from './failure.ts'
 import type { PluginRoutes } from './plugin-routes.ts'
-import { duration, withTimeLimit } from './time-limit.ts'
 
 type Hook = () => void | Promise<void>
 

@@ -1,13 +1,13 @@
 import { isAbsolute } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { isPlugin, type Plugin } from '@nodekeep/plugin-sdk'
+import { isPlugin, type Plugin, withTimeLimit } from '@nodekeep/plugin-sdk'
 import sdk from '@nodekeep/plugin-sdk/package.json' with { type: 'json' }
 import semver from 'semver'
 import { messageOf } from '../errors/thrown.ts'
+import { duration } from './duration.ts'
 import { PluginFailure } from './failure.ts'
 import type { PluginManifest } from './manifest.ts'
 import { checkPlugin } from './plugin-shape.ts'
-import { duration, withTimeLimit } from './time-limit.ts'
 
 /** The version of the SDK that this kernel implements. */
 export const sdkVersion: string = sdk.version

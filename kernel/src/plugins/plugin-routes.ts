@@ -1,5 +1,5 @@
 import type { ErrorSerializer, Routes, RoutesApp, RoutesOptions } from '@nodekeep/plugin-sdk'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { announcesBody } from '../http/body-deadline.ts'
@@ -9,12 +9,12 @@ import type { RouteTable } from '../http/route-table.ts'
 import { pathOf, sendPublicError } from '../http/send-error.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
 import { type Accountable, goOnAs, runnerFor } from './attribution.ts'
+import { duration } from './duration.ts'
 import { keepAccount } from './emitter-account.ts'
 import { PluginFailure } from './failure.ts'
 import { InFlight } from './in-flight.ts'
 import { connectionAccount, RequestAccount } from './request-account.ts'
 import { reserveAppMethods } from './reserved-app-methods.ts'
-import { duration, withTimeLimit } from './time-limit.ts'
 
 interface Registration {
   readonly register: (app: RoutesApp) => void | Promise<void>

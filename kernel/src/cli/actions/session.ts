@@ -1,6 +1,5 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../identity/user-table.ts'
-import { parseWallet } from '../../identity/wallet-address.ts'
 import type { SessionOptions } from '../commands/session.ts'
 import { type IdentityAccess, withIdentity } from '../identity-access.ts'
 

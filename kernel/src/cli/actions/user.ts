@@ -1,6 +1,5 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../identity/user-table.ts'
-import { parseWallet } from '../../identity/wallet-address.ts'
 import type { UserChange, UserListOptions, WalletOptions } from '../commands/user.ts'
 import type { ConfigurationOptions } from '../configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../identity-access.ts'

@@ -1,6 +1,6 @@
+import { parseWallet } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { parseWallet } from '../../src/identity/wallet-address.ts'
 
 /** From the test cases of EIP-55: https://eips.ethereum.org/EIPS/eip-55 */
 const vectors = [
