@@ -24,7 +24,7 @@ const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delim
 const child = spawn(node, args, { stdio: 'inherit', env })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('error', (error) => {
-  console.error(`${node} can't be run: ${error.message}`)
+  console.error(`${node} cannot be run: ${error.message}`)
   process.exitCode = 1
 })
 child.on('exit', (code, signal) => {

@@ -165,7 +165,7 @@ function listenProblem({ code, message }: NodeJS.ErrnoException, host: string, p
     case 'ENOTFOUND':
       return `This machine has no address "${host}". Choose another one with --host.`
     default:
-      return `The node can't listen on ${host}, port ${port}: ${message}`
+      return `The node cannot listen on ${host}, port ${port}: ${message}`
   }
 }
 

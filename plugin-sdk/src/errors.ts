@@ -42,7 +42,7 @@ export interface NodekeepErrorOptions {
   readonly cause?: unknown
   /** Response headers that belong to this error, such as `retry-after` (seconds) or `allow`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Says that making the same call again can't help, to those who would try. */
+  /** Says that making the same call again cannot help, to those who would try. */
   readonly permanent?: boolean
   /** Says that the log knows it already, as of a state that lasts: the node doesn't log it again for each request. */
   readonly logged?: boolean
@@ -61,7 +61,7 @@ const brand: unique symbol = Symbol.for('nodekeep.error@1')
 export class NodekeepError extends Error {
   readonly code: ErrorCode
   readonly headers: Readonly<Record<string, string>>
-  /** Whether making the same call again can't help. `false` where nobody said so. */
+  /** Whether making the same call again cannot help. `false` where nobody said so. */
   readonly permanent: boolean
   /** Whether who threw it has told the log. `false` where nobody said so. */
   readonly logged: boolean

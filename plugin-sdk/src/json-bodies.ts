@@ -5,7 +5,7 @@ import type { RoutesApp } from './routes.ts'
 const mostLevels = 1000
 /** Values that a large body may have, roughly: its commas, colons and opening brackets are counted. */
 const mostValues = 500_000
-/** What is shorter is parsed at once, in characters: it can't take long. */
+/** What is shorter is parsed at once, in characters: it cannot take long. */
 const largeBody = 16 * 1024
 
 /**

@@ -45,7 +45,7 @@ test('the brand does not show', async (t) => {
   t.notOk(JSON.stringify(error).includes('brand'))
 })
 
-test('errors of another copy of the SDK are recognised, and nothing else', async (t) => {
+test('errors of another copy of the SDK are recognized, and nothing else', async (t) => {
   const other = await loadSecondCopy(t)
   const foreign = new other.NodekeepError('FORBIDDEN', 'No.')
   t.notOk(foreign instanceof NodekeepError, 'the copies are two')

@@ -54,7 +54,7 @@ test('setup gets the context that the kernel hands over, and its own definition 
   t.equal(definition.seen[0], context)
 })
 
-test('plugins of another copy of the SDK are recognised, and nothing else', async (t) => {
+test('plugins of another copy of the SDK are recognized, and nothing else', async (t) => {
   const other = await loadSecondCopy(t)
   const foreign = other.definePlugin({ id: 'acme', setup() {} })
   t.ok(isPlugin(foreign))

@@ -15,7 +15,7 @@ test('a secret takes the options of a string', async (t) => {
   })
 })
 
-test('a secret can not be declared open', async (t) => {
+test('a secret cannot be declared open', async (t) => {
   const schema = Secret({ writeOnly: false, [secretKeyword]: false })
   t.match(schema, { writeOnly: true, [secretKeyword]: true })
 })

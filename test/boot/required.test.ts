@@ -50,7 +50,7 @@ test('the command line ends with code 1 and one clear error', { jobs: 2 }, async
         { extends: preset, loader, ...section },
       )
       t.equal(code, 1)
-      t.match(stderr, /^nodekeep: The node can't start, since a required plugin is not up:\n/)
+      t.match(stderr, /^nodekeep: The node cannot start, since a required plugin is not up:\n/)
       t.match(stderr, new RegExp(`"${id}" \\(nodekeep\\.json:\\d+\\) is ${failing.state}`))
       t.match(stderr, `"plugins": { "${id}": { "required": false } }`)
       t.notMatch(stdout + stderr, stackLine, 'no stack trace')

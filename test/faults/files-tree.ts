@@ -7,7 +7,7 @@ export type Change =
   | { readonly op: 'mkdir' | 'delete'; readonly path: string }
   | { readonly op: 'move'; readonly path: string; readonly source: string }
 
-/** What a tree is after a change, or `null` when the change can't be made. */
+/** What a tree is after a change, or `null` when the change cannot be made. */
 export function changed(tree: Tree, change: Change): Tree | null {
   const { op, path } = change
   const next = new Map(tree)

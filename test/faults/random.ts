@@ -10,7 +10,7 @@ export interface Random {
   bytes(length: number): Buffer
 }
 
-/** The generator of a seed: SplitMix32. Seeds that are neighbours have nothing in common. */
+/** The generator of a seed: SplitMix32. Seeds that are neighbors have nothing in common. */
 export function randomOf(seed: number): Random {
   let state = seed >>> 0
   const next = () => {

@@ -54,7 +54,7 @@ test('when the time is up, what was not run counts as skipped', async (t) => {
   t.match(printed, '3 rounds were not run')
 })
 
-test('a seed gives the same chances every time, and its neighbour others', async (t) => {
+test('a seed gives the same chances every time, and its neighbor others', async (t) => {
   const draw = (seed: number) => {
     const random = randomOf(seed)
     return [

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-/** A fixture that can't come up, and what the node is to say of it. */
+/** A fixture that cannot come up, and what the node is to say of it. */
 export interface FailingPlugin {
   /** The folder below `fixtures`. */
   readonly folder: string
@@ -35,7 +35,7 @@ const blocked = (folder: string, reason: RegExp, more: Partial<FailingPlugin> = 
 /** Every fixture that fails before the node listens. */
 export const failingPlugins: readonly FailingPlugin[] = [
   failed('locate', 'not-there', /no package\.json in .*not-there\. "from" must name the folder/),
-  failed('manifest', 'broken/manifest', /package\.json can't be read/, { id: 'broken-manifest' }),
+  failed('manifest', 'broken/manifest', /package\.json cannot be read/, { id: 'broken-manifest' }),
   failed('manifest', 'no-manifest-field', /has no "nodekeep" field, so it is no Nodekeep plugin/),
   failed('manifest', 'no-id', /"nodekeep\.id" must be a text that is not empty/),
   failed('sdk', 'wrong-sdk', /works with SDK \^7\.1\.0, and this node has SDK 0\.1\.0\. Install/),
@@ -75,7 +75,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed('configuration', 'bad-configuration', /bad-configuration\.size .*must be a whole number/, {
     section: { size: 'large' },
   }),
-  failed('configuration', 'broken-config-schema', /can't be checked, since its plugin's schema is wrong/),
+  failed('configuration', 'broken-config-schema', /cannot be checked, since its plugin's schema is wrong/),
   blocked(
     'misses-provider',
     /needs the service "test-nowhere@1", which no enabled plugin provides\. Install/,

@@ -64,7 +64,7 @@ test('a choice of a plugin that is not loaded is explained', async (t) => {
   })
 })
 
-test('a choice that can not be meant stops the start, and says what there is', async (t) => {
+test('a choice that cannot be meant stops the start, and says what there is', async (t) => {
   const plugins = { greeter: { from: './greeter' }, healthy: { from: './healthy' } }
   const cases: [services: Record<string, string>, expected: RegExp][] = [
     [{ 'test-greeter': 'greter' }, /^services\.test-greeter \(.*\) chooses "greter".* "greeter"\?$/],

@@ -43,7 +43,7 @@ test('a node with every plugin that can fail serves the others', async (t) => {
     )
   })
 
-  t.test('what could not be loaded can not be switched on', async (t) => {
+  t.test('what could not be loaded cannot be switched on', async (t) => {
     const answer = await owner.fetch('/api/system/plugins/throws-at-import/enable', { method: 'POST' })
     t.equal(answer.status, 409)
     t.match(await answer.json(), {

@@ -22,7 +22,7 @@ async function checkError(t: Test, failing: FailingPlugin, dataFolder: string): 
   const error = await bootError(failing, dataFolder)
   const [first, line = '', hint, ...rest] = error.message.split('\n')
   t.equal(error.name, 'BootFailure')
-  t.equal(first, "The node can't start, since a required plugin is not up:")
+  t.equal(first, 'The node cannot start, since a required plugin is not up:')
   const state = failing.phase === null ? failing.state : `${failing.state} (${failing.phase})`
   const head = `  "${id}" (the given configuration) is ${state}: `
   t.equal(line.slice(0, head.length), head, 'it names the plugin, its place and its state')

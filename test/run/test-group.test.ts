@@ -7,7 +7,7 @@ import { runGroup } from './test-process.ts'
 
 const tap = import.meta.resolve('tap')
 
-test('files of a folder share a process, but for those that can not', async (t) => {
+test('files of a folder share a process, but for those that cannot', async (t) => {
   const folder = relative(root, t.testdir())
   await mkdir(join(root, folder, 'b'))
   const write = async (name: string, text: string) => {
@@ -61,7 +61,7 @@ test('each file of a group has its own counts', async (t) => {
   ])
 })
 
-test('a group is not fine when a test fails, a file can not be loaded, or the process ends early', async (t) => {
+test('a group is not fine when a test fails, a file cannot be loaded, or the process ends early', async (t) => {
   const start = `import t from '${tap}'\n`
   for (const [name, text] of Object.entries({
     failing: `${start}t.test('a', async (t) => t.ok(false))\n`,

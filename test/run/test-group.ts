@@ -26,7 +26,7 @@ const most = 12
 /** Their tests start processes, and look at what becomes of those and of their own. */
 const apart = /^(?:test|examples|plugins\/wasm[^/]*|kernel\/test\/cli)\//
 
-/** What a file says that can't share its process: what it sets for all tests, another runner, or that it can't. */
+/** What a file says that cannot share its process: what it sets for all tests, another runner, or that it cannot. */
 const unshared = /^(?:t\.(?:jobs|setTimeout)\b|import .* from 'node:test'|\/\/ In a process of its own:)/m
 
 /**

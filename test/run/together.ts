@@ -17,7 +17,7 @@ for (const file of files) {
   try {
     await import(pathToFileURL(join(root, file)).href)
   } catch (error) {
-    t.error(error, `${file} can't be loaded`)
+    t.error(error, `${file} cannot be loaded`)
   }
   // Its tests come before this one, which so ends when they have.
   await t.test(endOf(file), async (t) => {

@@ -90,7 +90,7 @@ function own({ url }: TestNode): Headers[] {
   ]
 }
 
-test('a foreign page can not write with the cookie, nor open a WebSocket; our own can', async (t) => {
+test('a foreign page cannot write with the cookie, nor open a WebSocket; our own can', async (t) => {
   const node = await createTestNode({ plugins: [chat] })
   t.teardown(() => node.stop())
   const { token } = await node.signIn()
@@ -151,7 +151,7 @@ test('origins that the configuration trusts may write', async (t) => {
   t.equal(await status({ 'sec-fetch-site': 'cross-site' }), 403)
 })
 
-test('a foreign page can not use up how often its visitor may sign in', async (t) => {
+test('a foreign page cannot use up how often its visitor may sign in', async (t) => {
   const auth = { owner: wallet(1), signInsPerMinute: 3 }
   const node = await createTestNode({ plugins: [trustingLogin], config: { auth } })
   t.teardown(() => node.stop())

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-const longest = 220
 const vague = /^(utils?|helpers?|misc|common|manager|.*-(utils?|helpers?|manager))$/
 
 /** How long the source files are, in lines. */
@@ -11,23 +10,16 @@ export interface FileLengths {
 }
 
 /**
- * One idea per file: no file but a test has more than 220 lines, names are lower-case words joined by dashes, and no
- * file is called after nothing in particular.
+ * Checks that file names are lower-case words joined by dashes, and none of the names that say nothing.
  *
- * @returns one line for each file that breaks it, and the lengths of those outside test folders
+ * @returns one line for each file that breaks this, and the lengths of the source files
  */
 export function checkFileShapes(
   root: string,
   files: readonly string[],
 ): { readonly breaches: readonly string[]; readonly lengths: FileLengths } {
-  const shapes = files.map((file) => ({ file, lines: countLines(join(root, file)) }))
-  const breaches = shapes.flatMap(({ file, lines }) => [
-    ...(lines > longest && !file.endsWith('.test.ts')
-      ? [`${file}: ${lines} lines; split it by its ideas (at most ${longest})`]
-      : []),
-    ...checkName(file),
-  ])
-  const lengths = shapes.filter(({ file }) => /(^|\/)src\//.test(file)).map(({ lines }) => lines)
+  const breaches = files.flatMap(checkName)
+  const lengths = files.filter((file) => /(^|\/)src\//.test(file)).map((file) => countLines(join(root, file)))
   return { breaches, lengths: { median: quantile(lengths, 0.5), p95: quantile(lengths, 0.95) } }
 }
 

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Makes links to cards that can't be guessed: `<id>.<HMAC-SHA-256 of the id, base64url>`. */
+/** Makes links to cards that cannot be guessed: `<id>.<HMAC-SHA-256 of the id, base64url>`. */
 export class CardLinks {
   readonly #key: string
 

@@ -31,7 +31,7 @@ export class CardStore {
     return this.#state.get<Card>(prefix + id)
   }
 
-  /** Rejects when the store can't be read. */
+  /** Rejects when the store cannot be read. */
   async probe(): Promise<void> {
     await this.#state.has(prefix)
   }

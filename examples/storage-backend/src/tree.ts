@@ -67,7 +67,7 @@ export class Tree {
     return nodes.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Throws when a write can't happen as things are now. */
+  /** Throws when a write cannot happen as things are now. */
   checkWrite(path: string, { ifAbsent, ifRevision }: StorageConditions): void {
     const node = this.find(path)
     if ((ifAbsent && node) || (ifRevision !== undefined && String(node?.content) !== ifRevision)) {
@@ -119,7 +119,7 @@ export class Tree {
   move(source: string, destination: string, overwrite: boolean): number[] {
     const node = this.get(source)
     if (isWithin(destination, source) || isWithin(source, destination)) {
-      throw new NodekeepError('CONFLICT', `${source} can't move to ${destination}: one is in the other.`)
+      throw new NodekeepError('CONFLICT', `${source} cannot move to ${destination}: one is in the other.`)
     }
     const replaced = this.find(destination)
     if (replaced && !overwrite) throw new NodekeepError('CONFLICT', `Something is at ${destination} already.`)

@@ -3,7 +3,7 @@ import { suggest } from '../configuration/suggestion.ts'
 
 /**
  * Logs every name of `health.required` that no check has: the node counts as down for it, and its health report
- * can't say why to who runs it.
+ * cannot say why to who runs it.
  *
  * @param known the names of all checks, once the plugins are up
  */

@@ -141,7 +141,7 @@ export class Configuration {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       throw new ConfigurationError([
-        `The section "${name}" can't be checked, since its plugin's schema is wrong: ${reason}`,
+        `The section "${name}" cannot be checked, since its plugin's schema is wrong: ${reason}`,
       ])
     }
   }

@@ -1,4 +1,4 @@
-/** A configuration that can't be used. The message holds one line for each problem and names no secret. */
+/** A configuration that cannot be used. The message holds one line for each problem and names no secret. */
 export class ConfigurationError extends Error {
   readonly problems: readonly string[]
 

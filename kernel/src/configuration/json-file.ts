@@ -31,7 +31,7 @@ export async function readJsonFile(
 ): Promise<JsonFile> {
   const label = fileLabel(file, workingDirectory)
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    const reason = reasons[error.code ?? ''] ?? `can't be read (${error.code})`
+    const reason = reasons[error.code ?? ''] ?? `cannot be read (${error.code})`
     throw new ConfigurationError([
       `The configuration file ${label} ${reason}. It is named by ${namedBy}: correct the path there.`,
     ])

@@ -17,7 +17,7 @@ export interface WrittenLayers {
 /**
  * Reads files and flags.
  *
- * @throws ConfigurationError when a file can't be read, or a key would reach into the runtime
+ * @throws ConfigurationError when a file cannot be read, or a key would reach into the runtime
  */
 export async function readLayers(sources: ConfigurationSources): Promise<WrittenLayers> {
   const files = mergeAll((await fileLayers(sources)).map(expandPlugins))
@@ -43,7 +43,7 @@ export function forbiddenKeys(tree: Tree, above: readonly string[] = []): string
   visit(tree, (part, path) => {
     if (!forbidden.has(String(path.at(-1)))) return
     const key = formatKey([...above, ...path])
-    problems.push(`${key} (${describeOrigin(part.origin)}) has a name that can't be used. Rename the key.`)
+    problems.push(`${key} (${describeOrigin(part.origin)}) has a name that cannot be used. Rename the key.`)
   })
   return problems
 }

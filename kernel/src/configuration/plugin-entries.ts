@@ -89,7 +89,7 @@ export function pluginEntries(
 }
 
 /**
- * Checks what the schema can't say of the merged map of plugins.
+ * Checks what the schema cannot say of the merged map of plugins.
  *
  * @param problems takes one line for each entry that is wrong, by its key
  */

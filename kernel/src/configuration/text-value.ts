@@ -1,7 +1,7 @@
 import { type JsonSchema, typeName, typesOf } from './schema-walk.ts'
 
 /**
- * The value that a text from the environment stands for, by the type that the schema wants. Text that can't be
+ * The value that a text from the environment stands for, by the type that the schema wants. Text that cannot be
  * read as that type stays text, and validation says so.
  */
 export function parseText(text: string, schema: JsonSchema | undefined): unknown {

@@ -35,7 +35,7 @@ async function createValidator(): Promise<Validator> {
     verbose: true,
     logger: false,
     addUsedSchema: false,
-    // Checking schemas and optimising the code for them takes longer than validating one configuration.
+    // Checking schemas and optimizing the code for them takes longer than validating one configuration.
     validateSchema: false,
     code: { optimize: false },
   })

@@ -38,7 +38,7 @@ export function toPublicError(thrown: unknown, requestId: string): PublicError {
     const known = meantForClients(thrown)
     if (known !== undefined) return known
   } catch {
-    // What can't be looked at is not meant for clients.
+    // What cannot be looked at is not meant for clients.
   }
   return publicError(
     'INTERNAL_ERROR',

@@ -23,7 +23,7 @@ export interface HealthStatus {
 
 export interface HealthOptions {
   readonly checks: KernelReader<HealthCheck>
-  /** Names of checks without which the node can't serve. */
+  /** Names of checks without which the node cannot serve. */
   readonly required: readonly string[]
   readonly timeoutMs: number
   /** Whether a plugin that should be there isn't, or isn't well. */

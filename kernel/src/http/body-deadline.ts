@@ -30,7 +30,7 @@ interface Body {
  * not stall for that long. A stall that the reading side causes is not the client's and doesn't count.
  * Who reads the body is told by an error; who then doesn't answer loses the connection.
  *
- * Node's own `requestTimeout` can't tell the two apart: it would cut every long upload. And a timer for each request
+ * Node's own `requestTimeout` cannot tell the two apart: it would cut every long upload. And a timer for each request
  * would take longer than reading a small body; so one looks now and then at those that have not come.
  */
 export class BodyDeadlines {

@@ -17,7 +17,7 @@ export function answerDirectly(response: ServerResponse, error: PublicError, req
   response.end(response.req.method === 'HEAD' ? undefined : body)
 }
 
-/** Answers an error past Fastify, which can't bring its answer to an end. What was sent of that is cut off. */
+/** Answers an error past Fastify, which cannot bring its answer to an end. What was sent of that is cut off. */
 export function answerInstead(reply: FastifyReply, error: PublicError): void {
   const { raw } = reply
   if (raw.writableEnded || raw.destroyed) return

@@ -23,7 +23,7 @@ const signInPaths = '/auth/'
  * The check that runs before every route. A route that says nothing is for signed-in users.
  *
  * Wrong tokens are limited for each client, which spares the database: with 256 random bits, nobody finds one by
- * trying. A browser can't help sending a cookie whose session has ended, so on a public route that is no
+ * trying. A browser cannot help sending a cookie whose session has ended, so on a public route that is no
  * attempt but somebody who isn't signed in; else it would be kept from signing in again.
  *
  * @param watch is told of every request that a session was good for

@@ -8,7 +8,7 @@ export interface ErasureParts {
   readonly database: StateDatabase
   /** All that keep data of users. */
   readonly holders: Iterable<readonly [name: string, holder: UserDataHolder]>
-  /** Plugins of the configuration that aren't active now; they may keep data of users and can't say so. */
+  /** Plugins of the configuration that aren't active now; they may keep data of users and cannot say so. */
   readonly absentPlugins: () => readonly string[]
   readonly log: Log
 }

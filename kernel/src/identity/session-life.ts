@@ -1,7 +1,7 @@
 import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 
 /**
- * Tells whether a session can still be used. Its record may stay for a while when it can't.
+ * Tells whether a session can still be used. Its record may stay for a while when it cannot.
  *
  * @param idleMs milliseconds without use after which a session is over; API tokens may lie idle
  */

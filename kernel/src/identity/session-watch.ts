@@ -104,7 +104,7 @@ export class SessionWatch {
     return ended
   }
 
-  /** While the database can't be asked, nothing ends. */
+  /** While the database cannot be asked, nothing ends. */
   async #isOver(token: string): Promise<boolean> {
     const user = await this.#parts.authenticator.authenticate(token).catch(() => undefined)
     return user === null

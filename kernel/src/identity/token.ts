@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 
 /**
- * The beginnings of the node's secrets. They let people, the log scrubber and secret scanners recognise one.
+ * The beginnings of the node's secrets. They let people, the log scrubber and secret scanners recognize one.
  */
 export const tokenPrefix = { session: 'nks_', 'api-token': 'nkt_' } as const
 

@@ -39,7 +39,7 @@ export interface UserUpdate {
 /**
  * Changes users. Whatever ends a right takes effect at once: sessions are gone and the memory of them too.
  *
- * Methods throw NodekeepError: NOT_FOUND for an unknown user, CONFLICT where the change can't be, VALIDATION_ERROR.
+ * Methods throw NodekeepError: NOT_FOUND for an unknown user, CONFLICT where the change cannot be, VALIDATION_ERROR.
  */
 export class UserAdministration {
   readonly #parts: UserAdministrationParts

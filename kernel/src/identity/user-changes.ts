@@ -42,7 +42,7 @@ export function disabling(): UserChange {
     set: 'disabled_at = coalesce(disabled_at, ?)',
     values: [Date.now()],
     where: 'owner IS NULL',
-    otherwise: "The owner can't be disabled.",
+    otherwise: 'The owner cannot be disabled.',
   }
 }
 
@@ -53,7 +53,7 @@ export function enabling(): UserChange {
     values: [],
     where: "coalesce(deletion_due > unixepoch('subsec') * 1000, TRUE)",
     otherwise:
-      "The time of grace is over, and the removal of this user's data has begun or begins within the hour; it can't be taken back any more.",
+      "The time of grace is over, and the removal of this user's data has begun or begins within the hour; it cannot be taken back any more.",
   }
 }
 
@@ -64,7 +64,7 @@ export function deleting(graceDays: number): UserChange {
     set: 'disabled_at = coalesce(disabled_at, ?), deletion_due = coalesce(deletion_due, ?)',
     values: [now, now + graceDays * dayMs],
     where: 'owner IS NULL',
-    otherwise: "The owner can't be deleted.",
+    otherwise: 'The owner cannot be deleted.',
   }
 }
 

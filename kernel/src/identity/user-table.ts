@@ -64,7 +64,7 @@ export function appointOwner(sql: Sql, wallet: string): UserAccount | null {
   return accountOrNull(before)
 }
 
-/** Makes the user of a wallet the owner, unless there is one. An owner can't be disabled, so who was isn't any more. */
+/** Makes the user of a wallet the owner, unless there is one. An owner cannot be disabled, so who was isn't any more. */
 function makeOwner(sql: Sql, wallet: string): void {
   sql.run(
     'UPDATE users SET owner = 1, disabled_at = NULL, deletion_due = NULL WHERE wallet = ? AND NOT EXISTS (SELECT 1 FROM users WHERE owner = 1)',

@@ -4,7 +4,7 @@ import type { prettyFactory } from 'pino-pretty'
 /**
  * Turns a JSON line into text for people. The library is loaded here and not before, since few starts need it.
  *
- * @param colors whether the reader understands terminal colours
+ * @param colors whether the reader understands terminal colors
  */
 export function createPrettyPrinter(colors: boolean): (line: string) => string {
   const require = createRequire(import.meta.url)

@@ -1,7 +1,7 @@
-import { SECRET_MARK, scrubShapes } from './secret-shapes.ts'
+import { scrubShapes, secretMark } from './secret-shapes.ts'
 
 /** Shorter values are not looked for: they would blacken ordinary words. */
-export const MIN_SECRET_LENGTH = 6
+export const minSecretLength = 6
 
 /** Knows the secrets of this process and takes them out of text. */
 export interface Secrets {
@@ -21,12 +21,12 @@ export function createSecrets(): Secrets {
 
   return {
     add(value) {
-      if (value.length < MIN_SECRET_LENGTH) return
+      if (value.length < minSecretLength) return
       const before = forms.size
       for (const form of formsOf(value)) forms.add(form)
       if (forms.size > before) pattern = compile(forms)
     },
-    scrub: (text) => scrubShapes(pattern ? text.replace(pattern, SECRET_MARK) : text),
+    scrub: (text) => scrubShapes(pattern ? text.replace(pattern, secretMark) : text),
   }
 }
 

@@ -27,5 +27,5 @@ function describe(plugins: readonly PluginRecord[]): string {
   const [first] = plugins
   const hint = `  To start without, say "plugins": { "${first?.id}": { "required": false } } or switch it off with false.`
   const count = plugins.length === 1 ? 'a required plugin is' : `${plugins.length} required plugins are`
-  return [`The node can't start, since ${count} not up:`, ...lines, hint].join('\n')
+  return [`The node cannot start, since ${count} not up:`, ...lines, hint].join('\n')
 }

@@ -52,7 +52,7 @@ function findManifest(name: string, base: string): string | null {
     const path = findPackageJSON(name, base)
     return path === undefined ? null : realpathSync(path)
   } catch {
-    // Node throws for what it can't resolve, an invalid package name included: to us it is not there.
+    // Node throws for what it cannot resolve, an invalid package name included: to us it is not there.
     return null
   }
 }

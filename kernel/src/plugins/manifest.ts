@@ -67,7 +67,7 @@ async function readPackage(path: string): Promise<Record<string, unknown>> {
     const content: unknown = JSON.parse(await readFile(path, 'utf8'))
     return isRecord(content) ? content : {}
   } catch (error) {
-    throw new PluginFailure('manifest', `${path} can't be read: ${messageOf(error)}`, error)
+    throw new PluginFailure('manifest', `${path} cannot be read: ${messageOf(error)}`, error)
   }
 }
 

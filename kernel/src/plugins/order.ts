@@ -11,12 +11,12 @@ export interface OrderedPlugin {
 export interface Order {
   /** Ids in the order of setup: who provides before who requires; otherwise as they were given. */
   readonly ids: readonly string[]
-  /** Who can't be set up, and why. */
+  /** Who cannot be set up, and why. */
   readonly blocked: ReadonlyMap<string, string>
 }
 
 /**
- * Orders plugins by their services. Required services decide; optional ones are honoured unless that would make
+ * Orders plugins by their services. Required services decide; optional ones are honored unless that would make
  * plugins wait for each other.
  *
  * @param available service keys that are there already
@@ -111,7 +111,7 @@ class ServiceGraph {
     return this.#providers.get(key)
   }
 
-  /** Why a plugin can't be the one provider of a service, if somebody else provides it too. */
+  /** Why a plugin cannot be the one provider of a service, if somebody else provides it too. */
   whyNotSole(plugin: OrderedPlugin, available: ReadonlySet<string>): string | undefined {
     if (plugin.isUp) return undefined
     for (const key of plugin.provides) {

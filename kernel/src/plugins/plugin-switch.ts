@@ -32,7 +32,7 @@ export class PluginSwitch {
   /**
    * Stops a plugin and those that require it.
    *
-   * @throws NodekeepError NOT_FOUND, or CONFLICT when the node can't do without it
+   * @throws NodekeepError NOT_FOUND, or CONFLICT when the node cannot do without it
    */
   disable(id: string): Promise<PluginRecord> {
     return this.#inTurn(async () => {
@@ -50,7 +50,7 @@ export class PluginSwitch {
   /**
    * Sets a plugin up again, also one that failed, and those that waited for it.
    *
-   * @throws NodekeepError NOT_FOUND, or CONFLICT when configuration switches it off or it can't be loaded
+   * @throws NodekeepError NOT_FOUND, or CONFLICT when configuration switches it off or it cannot be loaded
    */
   enable(id: string): Promise<PluginRecord> {
     return this.#inTurn(async () => {

@@ -4,7 +4,7 @@ import { suggest } from '../configuration/suggestion.ts'
 import type { PluginRecord } from './plugin-record.ts'
 
 /**
- * Refuses choices of `services` that can't be meant: of a plugin that isn't there, of a service that it doesn't
+ * Refuses choices of `services` that cannot be meant: of a plugin that isn't there, of a service that it doesn't
  * provide. What a plugin would provide that isn't loaded is not known; such a choice stands.
  *
  * @param kernelServices service keys that the kernel itself provides

@@ -50,12 +50,12 @@ export class ServiceWiring {
     return this.#dependents(record, among, servicesUsed)
   }
 
-  /** The same for those only that can't do without. */
+  /** The same for those only that cannot do without. */
   requirersOf(record: PluginRecord, among: readonly PluginRecord[]): PluginRecord[] {
     return this.#dependents(record, among, ({ plugin }) => (plugin === null ? [] : requiredServices(plugin)))
   }
 
-  /** Every plugin that the node can't do without: the required ones, and whose services they need. */
+  /** Every plugin that the node cannot do without: the required ones, and whose services they need. */
   indispensable(): PluginRecord[] {
     const found = new Set(this.#records().filter(({ wish }) => wish.enabled && wish.required))
     // A set's iteration comes to what is added meanwhile.
@@ -123,7 +123,7 @@ function howToEnable({ id, wish }: PluginRecord): string {
     : `"${id}" would: enable it with "plugins": { "${id}": true }.`
 }
 
-/** The keys of the services that a plugin can't do without. */
+/** The keys of the services that a plugin cannot do without. */
 export function requiredServices(plugin: Plugin): string[] {
   return serviceKeys(plugin.requires)
 }

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
  * A new folder gets the mode 0700; one that exists keeps its own, since somebody may have shared it on purpose.
  *
  * @returns the file's path
- * @throws Error that says which folder can't be written
+ * @throws Error that says which folder cannot be written
  */
 export function preparePrivateFile(folder: string, name: string): string {
   const path = join(folder, name)
@@ -46,17 +46,17 @@ function createOrRestrict(path: string): void {
   }
 }
 
-/** The error for a data folder that the node can't write. */
+/** The error for a data folder that the node cannot write. */
 export function unwritableFolder(folder: string, cause: unknown): Error {
   const { code } = cause as NodeJS.ErrnoException
   if (code === 'EEXIST' || code === 'ENOTDIR') {
     return new Error(
-      `The data folder ${folder} can't be made (${code}): a file is in its place. Choose another one with --data.`,
+      `The data folder ${folder} cannot be made (${code}): a file is in its place. Choose another one with --data.`,
       { cause },
     )
   }
   return new Error(
-    `The data folder ${folder} can't be written${code ? ` (${code})` : ''}. Give the node's user write access to it, or choose another one with --data.`,
+    `The data folder ${folder} cannot be written${code ? ` (${code})` : ''}. Give the node's user write access to it, or choose another one with --data.`,
     { cause },
   )
 }

@@ -16,13 +16,13 @@ interface Holder {
   readonly since: string
 }
 
-const ATTEMPTS = 5
+const attempts = 5
 
 /**
  * Takes `<folder>/lock`: a small SQLite database that says who holds it, and on which a write transaction stays
  * open. The operating system drops that lock with the process, so a crash leaves nothing to clean up.
  *
- * @throws Error that names the process that has the folder, or says why the folder can't be locked
+ * @throws Error that names the process that has the folder, or says why the folder cannot be locked
  */
 export function lockDataFolder(folder: string): DataLock {
   const path = preparePrivateFile(folder, 'lock')
@@ -59,7 +59,7 @@ function hold(connection: DatabaseSync, folder: string): void {
     }
   }
   execute('PRAGMA journal_mode = DELETE')
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < attempts; attempt++) {
     execute('BEGIN IMMEDIATE')
     if (readHolder(connection)?.token === token) return
     writeHolder(connection, { token, pid: process.pid, since: new Date().toISOString() })

@@ -3,12 +3,12 @@ import { unwritableFolder } from './data-folder.ts'
 import { HistoryMismatch } from './history.ts'
 
 /** SQLite's primary result codes: https://www.sqlite.org/rescode.html */
-export const BUSY = 5
-const READONLY = 8
-const CORRUPT = 11
+export const busy = 5
+const readonly = 8
+const corrupt = 11
 export const FULL = 13
-const CANTOPEN = 14
-const NOTADB = 26
+const cantopen = 14
+const notadb = 26
 
 /** The primary result code of an error of `node:sqlite`, or `undefined` for any other error. */
 export function sqliteCode(error: unknown): number | undefined {
@@ -19,10 +19,10 @@ export function sqliteCode(error: unknown): number | undefined {
 
 /** Tells whether another connection holds the lock that was needed. */
 export function isBusy(error: unknown): boolean {
-  return sqliteCode(error) === BUSY
+  return sqliteCode(error) === busy
 }
 
-/** What to tell a person when the database can't be opened. */
+/** What to tell a person when the database cannot be opened. */
 export function openFailure(path: string, cause: unknown): Error {
   if (cause instanceof HistoryMismatch) {
     return new Error(
@@ -31,24 +31,24 @@ export function openFailure(path: string, cause: unknown): Error {
     )
   }
   switch (sqliteCode(cause)) {
-    case NOTADB:
-    case CORRUPT:
+    case notadb:
+    case corrupt:
       return new Error(
         `${path} is damaged or no database. Restore it from a backup, or move it away to start anew.`,
         {
           cause,
         },
       )
-    case BUSY:
+    case busy:
       return new Error(`${path} is in use by another program. Stop that program and start again.`, { cause })
     case FULL:
       return new Error(`The disk that holds ${path} is full. Free some space and start again.`, { cause })
-    case READONLY:
-    case CANTOPEN:
+    case readonly:
+    case cantopen:
       return unwritableFolder(dirname(path), cause)
     default:
       return new Error(
-        `${path} can't be opened: ${cause instanceof Error ? cause.message : String(cause)}.`,
+        `${path} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}.`,
         { cause },
       )
   }

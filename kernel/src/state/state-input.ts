@@ -1,22 +1,22 @@
 /** The longest key of a plugin's state, in UTF-16 units. Other databases that keyv knows limit the column too. */
-export const MAX_KEY_LENGTH = 1024
+export const maxKeyLength = 1024
 
 /**
- * @throws TypeError for what is no key: not a string, empty, or with half of a surrogate pair, which UTF-8 can't hold
+ * @throws TypeError for what is no key: not a string, empty, or with half of a surrogate pair, which UTF-8 cannot hold
  * @throws RangeError for a key that is too long
  */
 export function checkKey(key: unknown): asserts key is string {
   if (typeof key !== 'string') throw new TypeError(`A state key is a string, not ${typeof key}.`)
   if (key === '') throw new TypeError('A state key has at least one character.')
   if (!key.isWellFormed()) throw new TypeError('A state key must be well-formed Unicode.')
-  if (key.length > MAX_KEY_LENGTH) {
+  if (key.length > maxKeyLength) {
     throw new RangeError(
-      `A state key has at most ${MAX_KEY_LENGTH} characters; this one has ${key.length}. Store a hash of it instead.`,
+      `A state key has at most ${maxKeyLength} characters; this one has ${key.length}. Store a hash of it instead.`,
     )
   }
 }
 
-/** @throws TypeError for what JSON can't hold. Within a value, JSON leaves `undefined` out. */
+/** @throws TypeError for what JSON cannot hold. Within a value, JSON leaves `undefined` out. */
 export function checkValue(value: unknown): void {
   if (value === undefined || typeof value === 'function' || typeof value === 'symbol') {
     throw new TypeError(

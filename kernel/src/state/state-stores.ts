@@ -11,7 +11,7 @@ export interface StateStores {
 }
 
 /** How often entries whose time is over are removed from the file. Nobody sees them before that either. */
-const SWEEP_MS = 10 * 60 * 1000
+const sweepMs = 10 * 60 * 1000
 
 /** One store per plugin instance, and the removal of expired entries from time to time. */
 export function createStateStores(database: StateDatabase, log: Log): StateStores {
@@ -19,7 +19,7 @@ export function createStateStores(database: StateDatabase, log: Log): StateStore
   const sweep = (): void => {
     removeExpired(database).catch((err: unknown) => log.warn({ err }, 'expired state could not be removed'))
   }
-  const timer = setInterval(sweep, SWEEP_MS).unref()
+  const timer = setInterval(sweep, sweepMs).unref()
 
   return {
     for(namespace) {

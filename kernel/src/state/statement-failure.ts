@@ -1,5 +1,5 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { BUSY, FULL, sqliteCode } from './open-failure.ts'
+import { busy, FULL, sqliteCode } from './open-failure.ts'
 
 /** The error for who asked: a full disk and a locked file are no faults of the program, and go by. */
 export function statementFailure(cause: unknown): unknown {
@@ -10,7 +10,7 @@ export function statementFailure(cause: unknown): unknown {
         "The disk that holds the node's state is full. Free some space and try again.",
         { cause },
       )
-    case BUSY:
+    case busy:
       return new NodekeepError(
         'SERVICE_UNAVAILABLE',
         "Another program holds the node's state. Try again later.",

@@ -6,7 +6,7 @@ import { describeRoutes, type RouteDescription, securitySchemes, sharedSchemasOf
 /** The methods that OpenAPI 3.1 can describe, but for HEAD, which every GET route has. */
 const describable = new Set(['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])
 
-/** Plugins can't take this name: those of their schemas begin with their id and a dot. */
+/** Plugins cannot take this name: those of their schemas begin with their id and a dot. */
 const errorName = 'Error'
 
 const errorSchema = Type.Object({
@@ -27,7 +27,7 @@ const nothing: RouteDescription = { paths: {}, components: { schemas: {} } }
  * it is called `<owner>.<id>`.
  *
  * @param routesByOwner the routes of each plugin and of the kernel
- * @param log hears of routes that can't be described and are left out
+ * @param log hears of routes that cannot be described and are left out
  */
 export async function createOpenApiDocument(
   routesByOwner: ReadonlyMap<string, readonly MountedRoute[]>,
@@ -81,7 +81,7 @@ function groupsOf(routes: readonly MountedRoute[]): MountedRoute[][] {
   return groups
 }
 
-/** Describes routes together, without those that can't be described alone. */
+/** Describes routes together, without those that cannot be described alone. */
 async function describeSound(
   owner: string,
   routes: readonly MountedRoute[],
@@ -106,7 +106,7 @@ async function describeSound(
   }
 }
 
-const leftOut = 'GET /openapi.json leaves out what has a schema that can not be described.'
+const leftOut = 'GET /openapi.json leaves out what has a schema that cannot be described.'
 
 /** Makes names for the schemas of one owner, none twice: OpenAPI allows letters, digits and `._-` in them. */
 function namesFor(owner: string, taken: Readonly<Record<string, unknown>>): (id: string) => string {

@@ -20,9 +20,9 @@ test('what keeps a node from starting is told in one line, without a stack', asy
   const refusals: readonly (readonly [string, RegExp])[] = [
     [`--port ${port} --data one`, new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is in use.*--port`)],
     ['--port 0 --host 203.0.113.5 --data two', /no address "203\.0\.113\.5".*--host/],
-    ['--port 0 --data file', /The data folder .*file can't be made .*--data/],
-    ['--port 0 --data file/within', /can't be made .*--data/],
-    ['--port 0 --data /proc/nodekeep', /The data folder \/proc\/nodekeep can't be written/],
+    ['--port 0 --data file', /The data folder .*file cannot be made .*--data/],
+    ['--port 0 --data file/within', /cannot be made .*--data/],
+    ['--port 0 --data /proc/nodekeep', /The data folder \/proc\/nodekeep cannot be written/],
     ['--port 0 --data foreign', /state\.sqlite is damaged or no database/],
     ['--config wrong.json', /server\.port \(wrong\.json:1\) must be a whole number/],
     ['--config missing.json', /missing\.json does not exist/],

@@ -67,7 +67,7 @@ test('a token is made for another user, with another end or none', async (t) => 
   t.match(stdout, /never expires\n/)
 })
 
-test('what can not be is said in one line', async (t) => {
+test('what cannot be is said in one line', async (t) => {
   const folder = await commandFolder(t)
   const { node, enter } = await loginNode(t, { dataFolder: folder.data })
   const unclaimed = await folder.run('token', 'create', '-n', 'x', '-s', 'ai')

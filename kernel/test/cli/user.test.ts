@@ -121,13 +121,13 @@ test('the wallet of an owner by claim code is mended at once', async (t) => {
   t.match(await node.accounts.owner(), { uuid: user.uuid, wallet: bob })
 })
 
-test('what can not be is said in one line', async (t) => {
+test('what cannot be is said in one line', async (t) => {
   const folder = await commandFolder(t)
   const { node, enter } = await loginNode(t, { dataFolder: folder.data })
   await enter(owner)
   const { user } = await enter(ada)
   for (const [args, reason] of [
-    [['disable', owner], /The owner can't be disabled\./],
+    [['disable', owner], /The owner cannot be disabled\./],
     [['delete', 'nobody'], /There is no user "nobody"\. "nodekeep user list" shows them\./],
     [['rename', ada, owner.slice(0, 10).toLowerCase()], /The username "0x[0-9a-f]+" is taken\./],
   ] as const) {

@@ -111,7 +111,7 @@ test('keys that reach into the runtime are refused in every layer', async (t) =>
   const evil = JSON.parse('{ "__proto__": { "polluted": true } }')
   const files = { 'node.json': '{ "server": { "__proto__": { "polluted": true } },\n "constructor": 1 }' }
   t.match(await problemsOf(() => load(folder, { files })), [
-    /^server\.__proto__ \(node\.json:1\) has a name that can't be used/,
+    /^server\.__proto__ \(node\.json:1\) has a name that cannot be used/,
     /^constructor \(node\.json:2\) has a name/,
   ])
   t.match(await problemsOf(() => load(folder, { inline: evil })), [/^__proto__ \(the given configuration\)/])

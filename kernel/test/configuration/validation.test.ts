@@ -118,7 +118,7 @@ test('a section of a wrong type, and a wrong schema', async (t) => {
     'ai (the given configuration) must be an object, but is a number.',
   ])
   const wrong = Type.Object({ a: Type.Unsafe({ type: 'strng' }) })
-  t.match(await problemsOf(() => configuration.section('b', wrong)), [/^The section "b" can't be checked/])
+  t.match(await problemsOf(() => configuration.section('b', wrong)), [/^The section "b" cannot be checked/])
 })
 
 test("the kernel's sections are checked when the configuration is loaded", async (t) => {

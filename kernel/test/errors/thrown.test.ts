@@ -13,7 +13,7 @@ test('all causes of an error are found once, and not without end', async (t) => 
   t.strictSame(withCauses('a text'), ['a text'])
 })
 
-test('what can not be looked at says so', async (t) => {
+test('what cannot be looked at says so', async (t) => {
   const { proxy, revoke } = Proxy.revocable(new Error('hidden'), {})
   revoke()
   t.equal(messageOf(proxy), 'something was thrown that does not say what it is')

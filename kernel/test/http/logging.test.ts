@@ -89,7 +89,7 @@ test('every request is in the log with its id; secrets are not, at any level', a
   t.notMatch(answers[0]?.body, /sk-from|nks_|Bearer/)
 })
 
-test('a client can’t choose the id of its request', async (t) => {
+test('a client cannot choose the id of its request', async (t) => {
   const node = await createTestNode()
   t.teardown(() => node.stop())
   const ids = new Set<string | null>()

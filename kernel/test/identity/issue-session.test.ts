@@ -22,7 +22,7 @@ test('how a user signed in is kept once, with the first and the last time', asyn
   t.equal(logins().length, 2)
 })
 
-test('a sign-in that can not be stored leaves no user and no login', async (t) => {
+test('a sign-in that cannot be stored leaves no user and no login', async (t) => {
   const { node, signIn } = await loginNode(t)
   const execute = (statement: string) => onState(node.dataFolder, (database) => database.exec(statement))
   const count = (table: string) =>

@@ -131,7 +131,7 @@ test('a session ends at its time, however much it is used, and when it was not u
   t.equal(await times(5, 3.001), false)
 })
 
-test('what can not be used any more is not listed, neither to the user nor to the owner', async (t) => {
+test('what cannot be used any more is not listed, neither to the user nor to the owner', async (t) => {
   const { node, as, enter } = await loginNode(t, { config: { session: { idleDays: 3 } } })
   const [{ sessionToken, user }, boss] = [await enter(ada), await enter(owner)]
   const wish = { userUuid: user.uuid, expiryDays: 30 }
@@ -160,7 +160,7 @@ test('what can not be used any more is not listed, neither to the user nor to th
   t.same(await ids(boss.sessionToken, `/api/users/${user.uuid}/sessions`, 'tokens'), [resting])
 })
 
-test('the time of last use is kept, each minute and even when it can not be written', async (t) => {
+test('the time of last use is kept, each minute and even when it cannot be written', async (t) => {
   const started = await loginNode(t)
   const { node, enter } = started
   const { dataFolder: folder } = node

@@ -102,7 +102,7 @@ test('a name and a ban that are asked for together both come, or neither', async
 
   const ownPath = `/api/users/${bossUser.uuid}`
   const banned = await boss('PATCH', ownPath, { username: 'boss', disabled: true })
-  t.equal(await expectError(t, banned, 409, 'CONFLICT'), "The owner can't be disabled.")
+  t.equal(await expectError(t, banned, 409, 'CONFLICT'), 'The owner cannot be disabled.')
   t.match(await account(await boss('GET', ownPath)), { username: bossUser.username, disabled: null })
 
   const both = await account(await boss('PATCH', path, { username: 'ada', disabled: true }))

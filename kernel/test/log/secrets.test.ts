@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
-import { createSecrets, MIN_SECRET_LENGTH } from '../../src/log/secrets.ts'
+import { createSecrets, minSecretLength } from '../../src/log/secrets.ts'
 
 test('short values are not looked for', async (t) => {
   const secrets = createSecrets()
   secrets.add('')
-  secrets.add('x'.repeat(MIN_SECRET_LENGTH - 1))
+  secrets.add('x'.repeat(minSecretLength - 1))
   t.equal(secrets.scrub('xxxxx and some text'), 'xxxxx and some text')
-  secrets.add('x'.repeat(MIN_SECRET_LENGTH))
+  secrets.add('x'.repeat(minSecretLength))
   t.equal(secrets.scrub('xxxxxx and xxxxx'), '[secret] and xxxxx')
 })
 

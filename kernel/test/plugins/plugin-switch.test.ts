@@ -256,7 +256,7 @@ test('calls at the same time take their turns', async (t) => {
   t.equal(await (await ask('/needy')).text(), 'hello')
 })
 
-test('a newcomer can not take the service of one that is up', async (t) => {
+test('a newcomer cannot take the service of one that is up', async (t) => {
   const rival = definePlugin({
     id: 'rival',
     provides: { greeting: Greeting },

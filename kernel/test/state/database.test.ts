@@ -241,11 +241,11 @@ test('what cannot be opened is explained in one line', async (t) => {
   )
   await t.rejects(
     openStateDatabase(join(folder, 'file')),
-    /The data folder .* can't be made \(EEXIST\): a file is in its place/,
+    /The data folder .* cannot be made \(EEXIST\): a file is in its place/,
   )
-  await t.rejects(openStateDatabase(join(folder, 'file', 'data')), /can't be made \(ENOTDIR\)/)
+  await t.rejects(openStateDatabase(join(folder, 'file', 'data')), /cannot be made \(ENOTDIR\)/)
   mkdirSync(join(folder, 'taken', 'state.sqlite'), { recursive: true })
-  await t.rejects(openStateDatabase(join(folder, 'taken')), /can't be written|can't be opened/)
+  await t.rejects(openStateDatabase(join(folder, 'taken')), /cannot be written|cannot be opened/)
 })
 
 test('a folder without write access is explained', {
@@ -256,7 +256,7 @@ test('a folder without write access is explained', {
   t.teardown(() => chmodSync(folder, 0o700))
   await t.rejects(
     openStateDatabase(folder),
-    /can't be written \(EACCES\)\. Give the node's user write access/,
+    /cannot be written \(EACCES\)\. Give the node's user write access/,
   )
 })
 

@@ -67,7 +67,7 @@ test('what cannot be locked is explained', async (t) => {
   const folder = t.testdir({ file: '' })
   t.throws(
     () => lockDataFolder(join(folder, 'file')),
-    /The data folder .* can't be made \(EEXIST\): a file is in its place/,
+    /The data folder .* cannot be made \(EEXIST\): a file is in its place/,
   )
   writeFileSync(join(folder, 'lock'), 'no database '.repeat(500))
   t.throws(() => lockDataFolder(folder), /lock is damaged or no database/)

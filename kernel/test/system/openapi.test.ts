@@ -68,7 +68,7 @@ test('the document is valid OpenAPI 3.1 and has the routes of all plugins', asyn
   for (const path of ['/whoami', '/health', '/api/system/plugins', '/notes', '/notes/{id}'])
     t.ok(path in paths, path)
   for (const path of ['/notes/live', '/notes/secret'])
-    t.notOk(path in paths, `${path} can't or won't be described`)
+    t.notOk(path in paths, `${path} cannot or won't be described`)
   t.same(Object.keys(paths['/notes'] ?? {}), ['get'], 'methods that OpenAPI does not know are left out')
   t.same(components.schemas['notes.Note'], { type: 'object', properties: { text: { type: 'string' } } })
   const post = paths['/notes/{id}']?.post
@@ -161,7 +161,7 @@ test('schemas that several plugins name alike are kept apart, and none takes the
   t.same(bodyOf('/number'), { type: 'number' })
 })
 
-test('a route that can not be described is left out, and the others stay', async (t) => {
+test('a route that cannot be described is left out, and the others stay', async (t) => {
   const odd = definePlugin({
     id: 'odd',
     setup({ routes }) {

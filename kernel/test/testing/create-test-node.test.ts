@@ -104,7 +104,7 @@ test('data goes with the node, unless a folder is given', async (t) => {
   t.strictSame(await (await again.fetch('/kept')).json(), { word: 'Hello' })
 })
 
-test('a node that can not start says why and leaves nothing behind', async (t) => {
+test('a node that cannot start says why and leaves nothing behind', async (t) => {
   let folder = ''
   const broken = definePlugin({
     id: 'broken',

@@ -35,7 +35,7 @@ export interface AiChatService {
    * @param signal ends the chat at any time, with its reason
    * @throws NodekeepError NOT_FOUND for an unknown provider or model (the message lists what there is), also when nobody
    * replies for a provider that is not there,
-   * VALIDATION_ERROR for what the provider can't do, TOO_MANY_REQUESTS with `retry-after` beyond a limit, and what the
+   * VALIDATION_ERROR for what the provider cannot do, TOO_MANY_REQUESTS with `retry-after` beyond a limit, and what the
    * provider throws after retries and fallbacks
    */
   start(userUuid: string, query: ChatQuery, signal: AbortSignal): Promise<ChatReply>

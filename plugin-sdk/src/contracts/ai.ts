@@ -75,7 +75,7 @@ export interface ChatRequest {
   readonly tools?: readonly ChatTool[]
   readonly toolChoice?: ChatToolChoice
   /**
-   * Whether a reply may have several tool calls; as the server likes where it isn't said. One that can't be told gives
+   * Whether a reply may have several tool calls; as the server likes where it isn't said. One that cannot be told gives
    * several all the same, so that whoever wants a single call takes the first.
    */
   readonly parallelToolCalls?: boolean
@@ -116,7 +116,7 @@ export type ChatDelta =
   /** It is no part of the reply, but shows that the model is at work, and counts as written. The text may be empty. */
   | { readonly type: 'reasoning'; readonly text: string }
 
-/** What a provider can do beyond text. What it doesn't name it can't, and is never asked for. */
+/** What a provider can do beyond text. What it doesn't name it cannot, and is never asked for. */
 export interface AiCapabilities {
   /** `tools`, `toolChoice`, `parallelToolCalls`, and messages that call tools or answer such calls. */
   readonly tools?: boolean
@@ -132,7 +132,7 @@ export interface AiProvider {
   /**
    * The identifiers of the models that are to be had now. Those of more than 512 characters are left out.
    *
-   * @throws NodekeepError as `chat`, when they can't be told
+   * @throws NodekeepError as `chat`, when they cannot be told
    */
   models(signal: AbortSignal): Promise<string[]>
   /**
@@ -142,7 +142,7 @@ export interface AiProvider {
    * generator.
    *
    * @throws NodekeepError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, TOO_MANY_REQUESTS (with `retry-after` where the server
-   * says it), NOT_FOUND for an unknown model, VALIDATION_ERROR for a request that the model can't serve; `permanent`
+   * says it), NOT_FOUND for an unknown model, VALIDATION_ERROR for a request that the model cannot serve; `permanent`
    * where asking again is no use. `modelServerError` makes them from an HTTP answer. A provider makes no retries of
    * its own.
    */

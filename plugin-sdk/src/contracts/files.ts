@@ -23,7 +23,7 @@ export interface FileChangeOptions {
 
 /** What goes with a write of a file. */
 export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
-  /** Bytes that will come, where known: what can't fit is refused at once. */
+  /** Bytes that will come, where known: what cannot fit is refused at once. */
   readonly size?: number
   /** Lets the memory of chunks be freed early: see `freeChunks` of a backend's write. */
   readonly freeChunks?: boolean
@@ -38,8 +38,8 @@ export interface FileMoveOptions extends FileChangeOptions {
 }
 
 /**
- * The files of one user. Paths are checked and normalised here, once: a path that leads out of the user's files
- * can't be written down. The limit of size holds here too, and every change is in the journal when it resolves.
+ * The files of one user. Paths are checked and normalized here, once: a path that leads out of the user's files
+ * cannot be written down. The limit of size holds here too, and every change is in the journal when it resolves.
  *
  * Methods throw NodekeepError: VALIDATION_ERROR for a bad path, NOT_FOUND, CONFLICT, PRECONDITION_FAILED,
  * PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, SERVICE_UNAVAILABLE for a mount that is out of reach.
@@ -64,7 +64,7 @@ export interface UserFiles {
   remove(path: string, options?: FileChangeOptions & StorageRemoveOptions): Promise<void>
   /**
    * Moves or renames. Across mounts it copies, verifies, then removes what it copied. CONFLICT also when the copy is at
-   * the destination and something stays at the source: what was changed there meanwhile, or can't be copied.
+   * the destination and something stays at the source: what was changed there meanwhile, or cannot be copied.
    */
   move(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>
 }

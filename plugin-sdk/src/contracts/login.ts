@@ -36,7 +36,7 @@ export interface LoginProvider {
   /**
    * Verifies the credentials.
    *
-   * @throws NodekeepError UNAUTHORIZED when the proof is wrong, used or too old; VALIDATION_ERROR when it can't
+   * @throws NodekeepError UNAUTHORIZED when the proof is wrong, used or too old; VALIDATION_ERROR when it cannot
    * be read; UPSTREAM_ERROR, UPSTREAM_TIMEOUT or SERVICE_UNAVAILABLE when somebody else's server failed. Whatever
    * else is thrown is answered with INTERNAL_ERROR, and nobody is signed in.
    */

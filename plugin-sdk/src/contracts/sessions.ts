@@ -27,7 +27,7 @@ export interface SessionRecord {
 }
 
 /**
- * Where sessions are kept. It has a contract of its own because a key-value store can't promise what sessions
+ * Where sessions are kept. It has a contract of its own because a key-value store cannot promise what sessions
  * need: a record answered by `create` is durable, and a revoked one is never found again.
  */
 export interface SessionStore {

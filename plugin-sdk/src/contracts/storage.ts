@@ -52,7 +52,7 @@ export interface StorageStaged {
 /** What goes with a write. */
 export interface StorageWriteOptions extends StorageConditions {
   /**
-   * Bytes that will come, where known. A backend may refuse early what can't fit. VALIDATION_ERROR when the content
+   * Bytes that will come, where known. A backend may refuse early what cannot fit. VALIDATION_ERROR when the content
    * turns out to have fewer or more: nothing is stored then.
    */
   readonly size?: number
@@ -111,7 +111,7 @@ export interface StorageSnapshot {
 /**
  * Keeps files. Paths that arrive here are clean: absolute, `/`-separated, in NFC, without empty, `.` or `..`
  * segments, each segment at most 255 bytes of UTF-8. The whole has at most 4,096 bytes and, before that, the folder that
- * a feature gives to a user; a backend that can't keep such paths refuses them with VALIDATION_ERROR. `/` is the root and
+ * a feature gives to a user; a backend that cannot keep such paths refuses them with VALIDATION_ERROR. `/` is the root and
  * always exists. Missing parents of a written file are made.
  *
  * A write appears whole or not at all, to everybody at the same moment; of several at once, the last one wins whole.
@@ -122,7 +122,7 @@ export interface StorageSnapshot {
  */
 export interface StorageBackend {
   readonly supports: StorageCapabilities
-  /** Throws when the backend can't work now. Asked for by health checks. */
+  /** Throws when the backend cannot work now. Asked for by health checks. */
   probe(signal: AbortSignal): Promise<void>
   stat(path: string): Promise<StorageEntry>
   /** The entries of a folder, sorted by name in the order of UTF-16 code units. */

@@ -13,7 +13,7 @@ export interface UpdateSource {
   /**
    * The newest release that is meant for this node, or `null` when none is newer.
    *
-   * @throws NodekeepError UPSTREAM_ERROR when the source can't be reached or its metadata is not to be trusted
+   * @throws NodekeepError UPSTREAM_ERROR when the source cannot be reached or its metadata is not to be trusted
    */
   latest(currentVersion: string, signal: AbortSignal): Promise<Release | null>
   /**

@@ -14,7 +14,7 @@ export interface WasmModule {
 /** A number as it crosses the interface: an `i64` outside the safe integers is a bigint. */
 export type WasmNumber = number | bigint
 
-/** The types that cross the interface. A function with any other type can't be called. */
+/** The types that cross the interface. A function with any other type cannot be called. */
 export type WasmValueType = 'i32' | 'i64' | 'f32' | 'f64'
 
 /** An exported function of a module. */
@@ -41,7 +41,7 @@ export interface WasmPreopen {
   readonly files: UserFiles
   /** Absolute path of the folder within the user's files. */
   readonly path: string
-  /** Whether what the program changes there is kept once it has ended. Otherwise it sees a folder that it can't change. */
+  /** Whether what the program changes there is kept once it has ended. Otherwise it sees a folder that it cannot change. */
   readonly writable: boolean
 }
 

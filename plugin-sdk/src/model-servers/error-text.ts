@@ -8,7 +8,7 @@ export interface ErrorTextLimits {
 
 /**
  * Reads what a server says about an error, for `modelServerError`. The status, which has come already, is what counts: of
- * a body that is longer, never ends or breaks off, what has come until then is the text. The rest is cancelled.
+ * a body that is longer, never ends or breaks off, what has come until then is the text. The rest is canceled.
  *
  * @param body of a `fetch`, or `Readable.toWeb(answer)` of Node's own client
  * @example throw modelServerError('acme', { status: response.status, message: await errorText(response.body) })

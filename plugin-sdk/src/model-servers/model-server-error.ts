@@ -40,7 +40,7 @@ export function modelServerError(provider: string, failure: ModelServerFailure):
   if (wrong !== null) return make('UPSTREAM_ERROR', wrong, true)
   switch (status) {
     case undefined:
-      return make('UPSTREAM_ERROR', `The AI provider "${provider}" can't be reached, or broke off.`)
+      return make('UPSTREAM_ERROR', `The AI provider "${provider}" cannot be reached, or broke off.`)
     case 401:
     case 402:
     case 403:

@@ -35,7 +35,7 @@ export class EventStream {
     }, heartbeatMs)
   }
 
-  /** Whether something was sent, so that the route can't be answered in another way any more. */
+  /** Whether something was sent, so that the route cannot be answered in another way any more. */
   get began(): boolean {
     return this.#began
   }

@@ -34,12 +34,12 @@ class PaperProvider implements LoginProvider {
   }
 
   askServer(): void {
-    if (this.down) throw new NodekeepError('UPSTREAM_ERROR', 'The server can not be reached.')
+    if (this.down) throw new NodekeepError('UPSTREAM_ERROR', 'The server cannot be reached.')
   }
 
   read(token: string): [string, string, string] {
     const parts = /^([0-9]+)\.([0-9a-f]{64})$/.exec(token)
-    if (parts === null) throw new NodekeepError('VALIDATION_ERROR', 'The token can not be read.')
+    if (parts === null) throw new NodekeepError('VALIDATION_ERROR', 'The token cannot be read.')
     return [...parts] as [string, string, string]
   }
 

@@ -221,7 +221,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     }),
   ],
   [
-    /the root can not be removed/,
+    /the root cannot be removed/,
     (backend) => ({
       async remove(path) {
         backend.get(path)

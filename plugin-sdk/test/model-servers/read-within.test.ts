@@ -9,9 +9,9 @@ test('a body that is short enough comes whole', async (t) => {
   t.equal(String(await readWithin(body ?? [], 100)), 'from a server')
 })
 
-test('one that is longer is given up, and its rest cancelled', async (t) => {
+test('one that is longer is given up, and its rest canceled', async (t) => {
   let sent = 0
-  let cancelled = false
+  let canceled = false
   async function* endless() {
     try {
       for (;;) {
@@ -19,12 +19,12 @@ test('one that is longer is given up, and its rest cancelled', async (t) => {
         yield new Uint8Array(10)
       }
     } finally {
-      cancelled = true
+      canceled = true
     }
   }
   await t.rejects(readWithin(endless(), 25), { message: 'The answer is longer than 25 bytes.' })
   t.equal(sent, 30)
-  t.ok(cancelled)
+  t.ok(canceled)
 })
 
 test('a body that breaks off fails as it does', async (t) => {

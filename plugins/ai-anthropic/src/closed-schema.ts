@@ -4,7 +4,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
  * The JSON Schema of an object in the form that the API can keep a model to. It knows a part of JSON Schema only; the
  * SDK turns what goes beyond it into descriptions, which the model reads.
  *
- * @throws NodekeepError VALIDATION_ERROR for one that the API can't take
+ * @throws NodekeepError VALIDATION_ERROR for one that the API cannot take
  */
 export async function closedSchema(
   schema: Readonly<Record<string, unknown>>,
@@ -15,7 +15,7 @@ export async function closedSchema(
   } catch (error) {
     throw new NodekeepError(
       'VALIDATION_ERROR',
-      "This provider can't keep to this JSON Schema. Give each part of it a type.",
+      'This provider cannot keep to this JSON Schema. Give each part of it a type.',
       { cause: error, permanent: true },
     )
   }

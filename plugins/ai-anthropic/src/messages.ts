@@ -13,7 +13,7 @@ export interface Conversation {
  * tools that follow each other one message of the user, as the API wants them. Empty texts are left out; the API
  * refuses them.
  *
- * @throws NodekeepError VALIDATION_ERROR for an image that can't be sent
+ * @throws NodekeepError VALIDATION_ERROR for an image that cannot be sent
  */
 export function conversation(messages: readonly ChatMessage[]): Conversation {
   const system: Anthropic.TextBlockParam[] = []

@@ -8,7 +8,7 @@ type Effort = NonNullable<ChatRequest['reasoningEffort']>
 /**
  * What a reply has to be, and how much is thought for it; `null` where a request says neither.
  *
- * @throws NodekeepError VALIDATION_ERROR for JSON without a schema, or with one that the API can't take
+ * @throws NodekeepError VALIDATION_ERROR for JSON without a schema, or with one that the API cannot take
  */
 export async function outputConfig({
   json,

@@ -8,7 +8,7 @@ import { toolParams } from './tools.ts'
  * The longest reply when a request doesn't say, in tokens: the API wants a number. Thinking counts, too; every model of
  * the API's current version can write more than this.
  */
-export const DEFAULT_MAX_TOKENS = 16384
+export const defaultMaxTokens = 16384
 
 /**
  * A request in the words of the Messages API (version 2026-10-21). `temperature` and `topP` are left out: since that
@@ -17,7 +17,7 @@ export const DEFAULT_MAX_TOKENS = 16384
  * @throws NodekeepError VALIDATION_ERROR for what the API has no words for
  */
 export async function messageParams(request: ChatRequest): Promise<Anthropic.MessageCreateParamsStreaming> {
-  const { model, maxTokens = DEFAULT_MAX_TOKENS, stop } = request
+  const { model, maxTokens = defaultMaxTokens, stop } = request
   const { system, messages } = conversation(request.messages)
   const output = await outputConfig(request)
   return {

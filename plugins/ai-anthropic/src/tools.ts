@@ -5,7 +5,7 @@ import { closedSchema } from './closed-schema.ts'
 /**
  * The tools of a request and which of them the model has to call; nothing where there are none.
  *
- * @throws NodekeepError VALIDATION_ERROR for a strict tool with a schema that the API can't take
+ * @throws NodekeepError VALIDATION_ERROR for a strict tool with a schema that the API cannot take
  */
 export async function toolParams({
   tools = [],

@@ -227,7 +227,7 @@ test('a schema for JSON is put into the form that the API takes', async (t) => {
   }
 })
 
-test('images that the API can not take are refused here', async (t) => {
+test('images that the API cannot take are refused here', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const url of [
     'https://example.org/a.png',

@@ -8,7 +8,7 @@ const largestList = 8 * 1024 * 1024
 const longestEndMs = 1000
 
 /**
- * One call of the server. The SDK can't end a call whose answer has not begun, goes on with what it can't read, writes
+ * One call of the server. The SDK cannot end a call whose answer has not begun, goes on with what it cannot read, writes
  * that to the console, holds lines of any length, and drops when to try again. Its `fetch` sees to that here.
  */
 export class Call {

@@ -9,7 +9,7 @@ type WireMessage = Message & { readonly tool_call_id?: string }
  * A conversation as Ollama takes it. It knows one text for each message, beside which its images stand, and wants to
  * have the name of the tool in its answer.
  *
- * @throws NodekeepError VALIDATION_ERROR for an image that can't be sent
+ * @throws NodekeepError VALIDATION_ERROR for an image that cannot be sent
  */
 export function conversation(messages: readonly ChatMessage[]): WireMessage[] {
   const names = new Map<string, string>()

@@ -5,7 +5,7 @@ import { conversation } from './messages.ts'
 /**
  * The body of `POST /api/chat` (Ollama's API reference, "Generate a chat message").
  *
- * @throws NodekeepError VALIDATION_ERROR for what can't be sent
+ * @throws NodekeepError VALIDATION_ERROR for what cannot be sent
  */
 export function chatParameters(request: ChatRequest): OllamaRequest & { stream: true } {
   const { model, messages, json, reasoningEffort } = request

@@ -151,13 +151,13 @@ test('a refusal is text, and thoughts are not', async (t) => {
     const deltas = [
       { reasoning_content: 'Hm.' },
       { reasoning: 'Hm.' },
-      { content: null, refusal: 'I can not' },
+      { content: null, refusal: 'I cannot' },
       { refusal: ' do that.' },
     ]
     begin(response).end(deltas.map((each) => delta(each)).join('') + delta({}, 'stop') + done)
   }
   const deltas = await chat(provider)
-  t.equal(textOf(deltas), 'I can not do that.')
+  t.equal(textOf(deltas), 'I cannot do that.')
   const thought = { type: 'reasoning', text: 'Hm.' }
   t.strictSame(deltas.slice(0, 2), [thought, thought])
   t.strictSame(deltas.at(-1), { type: 'finish', reason: 'content_filter' })

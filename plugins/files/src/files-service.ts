@@ -22,7 +22,7 @@ export interface FilesServiceParts {
   readonly maxFileSize: number
 }
 
-/** Gives each user a view of their files. Paths are checked and normalised here and nowhere below. */
+/** Gives each user a view of their files. Paths are checked and normalized here and nowhere below. */
 export function createFilesService(parts: FilesServiceParts): FilesService {
   const locks = new UserLocks()
   const since = new Date()

@@ -3,7 +3,7 @@ import { busy, misunderstood } from './failures.ts'
 import { readUserInfo, type UserInfo } from './user-info.ts'
 
 /** The id of every request: one connection carries one question at a time. */
-export const REQUEST_ID = 1
+export const requestId = 1
 
 /** What Particle Network says about a uuid and a token. */
 export type Answer =
@@ -14,14 +14,14 @@ export type Answer =
   | { readonly kind: 'key-refused'; readonly code: number }
 
 /** "Authentication failed: invalid project ID or invalid project key." */
-const KEY_REFUSED = 40102
+const keyRefused = 40102
 
 /**
  * Codes that say nothing about the user: system error, body error; parse error, invalid request, unknown method,
  * internal error, server error. The codes of a wrong user or token are not documented completely, so every other
  * code counts as one.
  */
-const SERVER_FAULTS: ReadonlySet<number> = new Set([10001, 40110, -32700, -32600, -32601, -32603, -32000])
+const serverFaults: ReadonlySet<number> = new Set([10001, 40110, -32700, -32600, -32601, -32603, -32000])
 
 /**
  * Reads an answer of Particle Network's server API: JSON-RPC 2.0, errors included with HTTP status 200, as its
@@ -39,16 +39,16 @@ export function readAnswer({ status, headers, text }: ExchangeAnswer): Answer {
   const message = parse(text)
   if (!isObject(message) || message.jsonrpc !== '2.0') throw misunderstood('it is not JSON-RPC 2.0')
   if (message.error !== undefined && message.error !== null) return readError(message)
-  if (message.id !== REQUEST_ID) throw misunderstood('it belongs to another request')
+  if (message.id !== requestId) throw misunderstood('it belongs to another request')
   return { kind: 'user', user: readUserInfo(message.result) }
 }
 
 function readError({ id, error }: Record<string, unknown>): Answer {
-  if (id !== REQUEST_ID && id !== null) throw misunderstood('it belongs to another request')
+  if (id !== requestId && id !== null) throw misunderstood('it belongs to another request')
   const code = isObject(error) ? error.code : undefined
   if (typeof code !== 'number' || !Number.isInteger(code)) throw misunderstood('its error has no code')
-  if (SERVER_FAULTS.has(code)) throw misunderstood(`it is the error ${code}`)
-  return { kind: code === KEY_REFUSED ? 'key-refused' : 'unproven', code }
+  if (serverFaults.has(code)) throw misunderstood(`it is the error ${code}`)
+  return { kind: code === keyRefused ? 'key-refused' : 'unproven', code }
 }
 
 function parse(text: string): unknown {

@@ -16,7 +16,7 @@ const forms = {
  * Checks the form of what a client sent, so that nothing else is passed on. Particle Network gives users UUIDs and
  * doesn't document the form of tokens, which therefore may be any short text without spaces.
  *
- * @throws NodekeepError VALIDATION_ERROR that names the first field that can't be right
+ * @throws NodekeepError VALIDATION_ERROR that names the first field that cannot be right
  */
 export function checkCredentials(credentials: LoginCredentials): void {
   for (const [field, { pattern, meaning }] of Object.entries(forms)) {

@@ -1,7 +1,7 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
-const DEFAULT_RETRY_SECONDS = 30
-const MAX_RETRY_SECONDS = 3600
+const defaultRetrySeconds = 30
+const maxRetrySeconds = 3600
 
 /**
  * The error for an answer that isn't what Particle Network documents.
@@ -12,7 +12,7 @@ export function misunderstood(detail: string): NodekeepError {
   return new NodekeepError(
     'UPSTREAM_ERROR',
     'Particle Network gave an answer that the node does not understand. Try again later.',
-    { cause: new Error(`The answer of Particle Network can't be used: ${detail}.`) },
+    { cause: new Error(`The answer of Particle Network cannot be used: ${detail}.`) },
   )
 }
 
@@ -28,9 +28,9 @@ export function busy(retryAfter: string | null): NodekeepError {
 }
 
 function retrySeconds(retryAfter: string | null): number {
-  if (retryAfter === null) return DEFAULT_RETRY_SECONDS
+  if (retryAfter === null) return defaultRetrySeconds
   const seconds = /^\d+$/.test(retryAfter)
     ? Number(retryAfter)
     : Math.ceil((Date.parse(retryAfter) - Date.now()) / 1000)
-  return Number.isNaN(seconds) ? DEFAULT_RETRY_SECONDS : Math.min(Math.max(seconds, 1), MAX_RETRY_SECONDS)
+  return Number.isNaN(seconds) ? defaultRetrySeconds : Math.min(Math.max(seconds, 1), maxRetrySeconds)
 }

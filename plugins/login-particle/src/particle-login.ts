@@ -6,7 +6,7 @@ import {
   NodekeepError,
   type VerifiedLogin,
 } from '@nodekeep/plugin-sdk'
-import { REQUEST_ID, readAnswer } from './answer.ts'
+import { readAnswer, requestId } from './answer.ts'
 import { checkCredentials } from './credentials.ts'
 import { exchange } from './exchange.ts'
 import type { UserInfo } from './user-info.ts'
@@ -46,7 +46,7 @@ export class ParticleLogin implements LoginProvider {
         authorization: `Basic ${Buffer.from(`${projectId}:${serverKey}`).toString('base64')}`,
         body: JSON.stringify({
           jsonrpc: '2.0',
-          id: REQUEST_ID,
+          id: requestId,
           method: 'getUserInfo',
           params: [uuid, token],
         }),

@@ -135,7 +135,7 @@ test('no secret of a sign-in is logged at any level', async (t) => {
   }
 })
 
-test('the node does not start with a section that can not work', async (t) => {
+test('the node does not start with a section that cannot work', async (t) => {
   const start = (section: object) =>
     createTestNode({ plugins: [loginParticle], config: { 'login-particle': section } })
   await t.rejects(start({}), /login-particle\.projectId is missing.*login-particle\.serverKey is missing/s)

@@ -32,7 +32,7 @@ export class ContractWallets {
   /**
    * Whether the contract at the address says that it signed. An address without code never does.
    *
-   * @throws NodekeepError UPSTREAM_ERROR or UPSTREAM_TIMEOUT when the chain can't be asked
+   * @throws NodekeepError UPSTREAM_ERROR or UPSTREAM_TIMEOUT when the chain cannot be asked
    */
   async hasSigned(signed: ContractSignature, ethereum: Ethereum, signal: AbortSignal): Promise<boolean> {
     await this.#checkChain(signal)
@@ -95,7 +95,7 @@ function isRevert({ code, message }: { code: number; message: string }): boolean
 }
 
 function unusable(why: string): NodekeepError {
-  return new NodekeepError('UPSTREAM_ERROR', 'The chain can not be asked now. Try again later.', {
+  return new NodekeepError('UPSTREAM_ERROR', 'The chain cannot be asked now. Try again later.', {
     cause: new Error(why),
   })
 }

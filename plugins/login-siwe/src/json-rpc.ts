@@ -9,7 +9,7 @@ export type RpcAnswer =
 export type JsonRpc = (method: string, params: readonly unknown[], signal: AbortSignal) => Promise<RpcAnswer>
 
 /** Bytes of the largest answer that is read. Ours have some hundred. */
-const MAX_ANSWER_BYTES = 64 * 1024
+const maxAnswerBytes = 64 * 1024
 
 /**
  * A JSON-RPC 2.0 client over HTTP for results that are texts. It follows no redirect and never shows the URL, which
@@ -35,7 +35,7 @@ export function createJsonRpc(endpoint: string, timeoutMs: number): JsonRpc {
       if (timeout.aborted) {
         throw new NodekeepError('UPSTREAM_TIMEOUT', 'The chain did not answer in time. Try again.', { cause })
       }
-      throw new NodekeepError('UPSTREAM_ERROR', 'The chain can not be asked now. Try again later.', { cause })
+      throw new NodekeepError('UPSTREAM_ERROR', 'The chain cannot be asked now. Try again later.', { cause })
     }
   }
 }
@@ -59,7 +59,7 @@ async function readText(response: Response): Promise<string> {
   // Leaving the loop by an error cancels the rest of the body.
   for await (const chunk of response.body ?? []) {
     size += chunk.length
-    if (size > MAX_ANSWER_BYTES) throw new Error(`The answer has more than ${MAX_ANSWER_BYTES} bytes.`)
+    if (size > maxAnswerBytes) throw new Error(`The answer has more than ${maxAnswerBytes} bytes.`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

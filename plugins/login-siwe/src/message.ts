@@ -2,7 +2,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Ethereum } from './ethereum.ts'
 
 /** Characters of the longest message that is read: parsing takes up to 4 ms for each thousand. */
-const MAX_MESSAGE_LENGTH = 4096
+const maxMessageLength = 4096
 
 const nonceLine = '\nNonce: '
 
@@ -29,8 +29,8 @@ export interface SignInMessage {
  * @throws NodekeepError VALIDATION_ERROR
  */
 export function nonceOf(text: string): string {
-  if (text.length > MAX_MESSAGE_LENGTH) {
-    throw unreadable(`it has more than ${MAX_MESSAGE_LENGTH} characters`)
+  if (text.length > maxMessageLength) {
+    throw unreadable(`it has more than ${maxMessageLength} characters`)
   }
   const line = text.lastIndexOf(nonceLine)
   if (line === -1) throw unreadable('it has no nonce')
@@ -77,5 +77,5 @@ function time(field: string, text: string): Date {
 }
 
 function unreadable(why: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', `The signed message can't be read: ${why}.`)
+  return new NodekeepError('VALIDATION_ERROR', `The signed message cannot be read: ${why}.`)
 }

@@ -1,7 +1,7 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** Characters of the longest token that is read. */
-export const MAX_TOKEN_LENGTH = 16 * 1024
+export const maxTokenLength = 16 * 1024
 
 /** What a token holds. */
 export interface SignedMessage {
@@ -18,7 +18,7 @@ export interface SignedMessage {
  * @throws NodekeepError VALIDATION_ERROR
  */
 export function readToken(token: string): SignedMessage {
-  if (token.length > MAX_TOKEN_LENGTH) throw unreadable(`it has more than ${MAX_TOKEN_LENGTH} characters`)
+  if (token.length > maxTokenLength) throw unreadable(`it has more than ${maxTokenLength} characters`)
   const bytes = Buffer.from(token, 'base64url')
   if (token === '' || bytes.toString('base64url') !== token) throw unreadable('it is not base64url')
   const { message, signature } = readJson(bytes)
@@ -43,6 +43,6 @@ function readJson(bytes: Buffer): Record<string, unknown> {
 function unreadable(why: string): NodekeepError {
   return new NodekeepError(
     'VALIDATION_ERROR',
-    `The token can't be read: ${why}. It is base64url of the JSON { "message", "signature" }.`,
+    `The token cannot be read: ${why}. It is base64url of the JSON { "message", "signature" }.`,
   )
 }

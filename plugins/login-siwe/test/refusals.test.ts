@@ -18,9 +18,9 @@ test('every field that is wrong is refused, one by one', async (t) => {
     'another scheme': [/not made for/, { text: (message) => `ftp://${message}` }],
     uri: [/URI of the message must be/, { fields: { uri: 'https://evil.example' } }],
     'uri with a path': [/URI of the message must be/, { fields: { uri: `${origin}/login` } }],
-    version: [/can't be read/, { text: (message) => message.replace('Version: 1', 'Version: 2') }],
+    version: [/cannot be read/, { text: (message) => message.replace('Version: 1', 'Version: 2') }],
     'chain id': [/chain id of the message must be 1/, { fields: { chainId: 137 } }],
-    'chain id as another text': [/can't be read/, { text: (m) => m.replace('Chain ID: 1', 'Chain ID: 01') }],
+    'chain id as another text': [/cannot be read/, { text: (m) => m.replace('Chain ID: 1', 'Chain ID: 01') }],
     'nonce made up': [/nonce of the message is unknown/, { fields: { nonce: 'f'.repeat(32) } }],
     'nonce too short': [/nonce of the message is unknown/, { fields: { nonce: 'abc' } }],
     'no nonce': [/has no nonce/, { text: (m) => m.replace(/\nNonce: .*/, '') }],
@@ -31,9 +31,9 @@ test('every field that is wrong is refused, one by one', async (t) => {
     'issued a year ago': [/too old/, { fields: { issuedAt: at(-365 * 86_400) } }],
     'issued six minutes ago': [/too old/, { fields: { issuedAt: at(-360) } }],
     'issued in the future': [/in the future/, { fields: { issuedAt: at(120) } }],
-    'issued at no time': [/can't be read/, { text: (m) => m.replace(/Issued At: \S+/, 'Issued At: today') }],
+    'issued at no time': [/cannot be read/, { text: (m) => m.replace(/Issued At: \S+/, 'Issued At: today') }],
     'issued on the 31st of February': [
-      /can't be read|too old|in the future/,
+      /cannot be read|too old|in the future/,
       { text: (m) => m.replace(/Issued At: \S+/, 'Issued At: 2026-02-31T00:00:00Z') },
     ],
     'not valid yet': [/not valid yet/, { text: (message) => `${message}\nNot Before: ${iso(120)}` }],
@@ -59,9 +59,9 @@ test('every field that is wrong is refused, one by one', async (t) => {
       /line 2: invalid EIP-55 address/,
       { text: (m) => m.replace(wallet.address, broken(wallet.address)) },
     ],
-    'a line added': [/can't be read/, { text: (message) => `${message}\nSomething: else` }],
-    'a line break at the end': [/can't be read/, { text: (message) => `${message}\n` }],
-    'line breaks of Windows': [/not made for|can't be read/, { text: (m) => m.replaceAll('\n', '\r\n') }],
+    'a line added': [/cannot be read/, { text: (message) => `${message}\nSomething: else` }],
+    'a line break at the end': [/cannot be read/, { text: (message) => `${message}\n` }],
+    'line breaks of Windows': [/not made for|cannot be read/, { text: (m) => m.replaceAll('\n', '\r\n') }],
     'a very long message': [
       /more than 4096/,
       { text: (m) => `${m}\nResources:${'\n- https://a.test'.repeat(300)}` },
@@ -86,7 +86,7 @@ test('every field that is wrong is refused, one by one', async (t) => {
   t.equal(right.status, 200, 'and nothing of it lasts')
 })
 
-test('a token that can not be read is refused', async (t) => {
+test('a token that cannot be read is refused', async (t) => {
   const login = await loginNode(t)
   const good = await credentials(await login.nonce(), wallet)
   const content = JSON.parse(Buffer.from(good.token, 'base64url').toString())
@@ -108,7 +108,7 @@ test('a token that can not be read is refused', async (t) => {
   for (const [name, token] of Object.entries(tokens)) {
     const { status, code, message } = await login.signIn({ ...good, token })
     t.match({ status, code }, { status: 400, code: 'VALIDATION_ERROR' }, name)
-    t.match(message, /^The token can't be read/, name)
+    t.match(message, /^The token cannot be read/, name)
   }
   t.equal((await login.signIn({ ...good, token: 'A'.repeat(1024 * 1024) })).status, 413, 'a megabyte of it')
   t.equal((await login.signIn(good)).status, 200, 'none of them used up the nonce')

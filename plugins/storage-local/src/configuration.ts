@@ -1,5 +1,5 @@
 import { Type } from '@nodekeep/plugin-sdk'
-import { DEFAULT_CACHE_BYTES } from './open-local-backend.ts'
+import { defaultCacheBytes } from './open-local-backend.ts'
 
 /** The section `storage-local`. */
 export const configuration = Type.Object({
@@ -11,7 +11,7 @@ export const configuration = Type.Object({
   ),
   cacheBytes: Type.Integer({
     minimum: 0,
-    default: DEFAULT_CACHE_BYTES,
+    default: defaultCacheBytes,
     description: 'Memory for small files that are read again and again, in bytes. 0 keeps none.',
   }),
 })

@@ -26,10 +26,10 @@ export interface LocalBackendOptions {
 }
 
 /** 32 MiB. */
-export const DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
+export const defaultCacheBytes = 32 * 1024 * 1024
 
 /** File systems that keep everything in memory (`f_type` of statfs(2)): tmpfs and ramfs. */
-const MEMORY_FILE_SYSTEMS = new Set([0x01021994, 0x858458f6])
+const memoryFileSystems = new Set([0x01021994, 0x858458f6])
 
 /** The roots that are open in this process, by device and inode: two backends would sweep each other's files away. */
 const openRoots = new Set<string>()
@@ -37,7 +37,7 @@ const openRoots = new Set<string>()
 /**
  * Opens the storage in a folder and tidies up what an earlier process left unfinished.
  *
- * @throws NodekeepError when the folder can't be used, or is in use already
+ * @throws NodekeepError when the folder cannot be used, or is in use already
  */
 export async function openLocalBackend(options: LocalBackendOptions): Promise<StorageBackend> {
   const { disk = localDisk } = options
@@ -53,12 +53,12 @@ export async function openLocalBackend(options: LocalBackendOptions): Promise<St
   }
 }
 
-/** Says which folder can't be used: a node may have several. */
+/** Says which folder cannot be used: a node may have several. */
 function openingError(thrown: unknown, root: string): unknown {
   const error = storageError(thrown)
   if (error === thrown || !isNodekeepError(error)) return error
   const reason = isDiskError(thrown, 'EEXIST', 'ENOTDIR') ? 'A file stands in the way.' : error.message
-  return new NodekeepError(error.code, `The storage folder ${root} can't be used. ${reason}`, {
+  return new NodekeepError(error.code, `The storage folder ${root} cannot be used. ${reason}`, {
     cause: thrown,
   })
 }
@@ -69,7 +69,7 @@ async function openAt(disk: Disk, root: Root, options: LocalBackendOptions): Pro
   if (openRoots.has(key)) {
     throw new NodekeepError(
       'CONFLICT',
-      `Two storages can't share the folder ${options.root}. Choose another root.`,
+      `Two storages cannot share the folder ${options.root}. Choose another root.`,
     )
   }
   openRoots.add(key)
@@ -86,11 +86,11 @@ async function backendAt(
   disk: Disk,
   root: Root,
   side: SideFolder,
-  { root: rootPath, cacheBytes = DEFAULT_CACHE_BYTES, onLeftover = () => {} }: LocalBackendOptions,
+  { root: rootPath, cacheBytes = defaultCacheBytes, onLeftover = () => {} }: LocalBackendOptions,
   release: () => void,
 ): Promise<StorageBackend> {
   const canSync = await succeeds(disk.fsync(root.fd))
-  const durable = canSync && !MEMORY_FILE_SYSTEMS.has((await statfs(root.at('.'))).type)
+  const durable = canSync && !memoryFileSystems.has((await statfs(root.at('.'))).type)
   let discarding: Promise<void> | null = null
   const room = createRoom(disk, side, () => discarding)
   const store = {

@@ -5,7 +5,7 @@ import { checkRoot } from './reach.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 
-/** Throws when files can't be stored now: the root was replaced, is as full as it may get, or can't be written. */
+/** Throws when files cannot be stored now: the root was replaced, is as full as it may get, or cannot be written. */
 export async function probe(
   { disk, root, side, room }: Store,
   rootPath: string,

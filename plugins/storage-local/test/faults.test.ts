@@ -16,7 +16,7 @@ import {
   temporaryFolder,
 } from './fixtures/storage-folder.ts'
 
-const MEBIBYTE = 1024 * 1024
+const mebibyte = 1024 * 1024
 
 async function opened(t: Test, disk?: Disk) {
   const root = temporaryFolder(t)
@@ -40,14 +40,14 @@ function smallFileSystem(t: Test): string | null {
 
 t.test('a full disk refuses a file, keeps what was there, and works again with room', async (t) => {
   const root = smallFileSystem(t)
-  if (root === null) return void t.pass('a small file system can not be mounted here', { skip: true })
+  if (root === null) return void t.pass('a small file system cannot be mounted here', { skip: true })
   const backend = await openLocalBackend({ root })
   try {
     t.equal(backend.supports.durable, false, 'a file system in memory is not durable')
-    await backend.write('/user/kept', chunks(Buffer.alloc(MEBIBYTE, 1)))
+    await backend.write('/user/kept', chunks(Buffer.alloc(mebibyte, 1)))
     const before = contentsOf(root)
-    const large = Array.from({ length: 64 }, () => Buffer.alloc(MEBIBYTE / 8, 2))
-    const announced = { size: 8 * MEBIBYTE }
+    const large = Array.from({ length: 64 }, () => Buffer.alloc(mebibyte / 8, 2))
+    const announced = { size: 8 * mebibyte }
     const full = { code: 'INSUFFICIENT_STORAGE' }
     const open = descriptors()
     await t.rejects(backend.write('/user/new', chunks(...large)), full)
@@ -73,14 +73,14 @@ t.test('a full disk refuses a file, keeps what was there, and works again with r
 
 t.test('the last part of a disk is left free, however it is filled', async (t) => {
   const root = smallFileSystem(t)
-  if (root === null) return void t.pass('a small file system can not be mounted here', { skip: true })
+  if (root === null) return void t.pass('a small file system cannot be mounted here', { skip: true })
   const backend = await openLocalBackend({ root })
   const full = { code: 'INSUFFICIENT_STORAGE', message: /Remove what is not needed/ }
-  const spared = MEBIBYTE / 2
+  const spared = mebibyte / 2
   const large = Array.from({ length: 100 }, () => Buffer.alloc(60_000, 1))
   try {
     await t.rejects(backend.write('/large', chunks(...large)), full, 'a stream of unknown size')
-    const most = { size: 4 * MEBIBYTE - spared }
+    const most = { size: 4 * mebibyte - spared }
     await t.rejects(backend.write('/large', chunks(...large), most), full, 'an announced size')
     const many = Array.from({ length: 200 }, (_, index) => backend.write(`/${index}`, chunks(large[0] ?? '')))
     const outcomes = await Promise.allSettled(many)
@@ -199,7 +199,7 @@ async function underLimits(root: string, scenario: string): Promise<Report> {
 
 t.test('a file that is removed or replaced while it is read is read to its end', async (t) => {
   const { root, backend } = await opened(t)
-  const bytes = Buffer.alloc(5 * MEBIBYTE, 'old ')
+  const bytes = Buffer.alloc(5 * mebibyte, 'old ')
   for (const change of ['remove', 'replace', 'remove outside'] as const) {
     await backend.write('/user/file', chunks(bytes))
     const reader = (await backend.read('/user/file')).content[Symbol.asyncIterator]()
@@ -216,7 +216,7 @@ t.test(
   'a file that another program changes in place while it is read is never taken for whole',
   async (t) => {
     const { root, backend } = await opened(t)
-    const size = 5 * MEBIBYTE
+    const size = 5 * mebibyte
     for (const change of ['cut', 'overwrite', 'empty'] as const) {
       await backend.write('/user/file', chunks(Buffer.alloc(size, 'old ')))
       const reader = (await backend.read('/user/file')).content[Symbol.asyncIterator]()
@@ -274,7 +274,7 @@ t.test('short writes are continued', async (t) => {
 
 t.test('nothing leaks a descriptor', async (t) => {
   const { root, backend } = await opened(t)
-  const large = Buffer.alloc(3 * MEBIBYTE)
+  const large = Buffer.alloc(3 * mebibyte)
   const round = async () => {
     await backend.write('/user/a/b/large', chunks(large))
     await backend.write('/user/small', chunks('x'))
@@ -292,7 +292,7 @@ t.test('nothing leaks a descriptor', async (t) => {
     const controller = new AbortController()
     await backend.read('/user/a/b/large', { signal: controller.signal })
     controller.abort()
-    await backend.read('/user/a/b/large', { start: 9 * MEBIBYTE }).catch(() => {})
+    await backend.read('/user/a/b/large', { start: 9 * mebibyte }).catch(() => {})
     await backend.read('/user/a').catch(() => {})
     await backend.read('/user/none/none').catch(() => {})
     for await (const _entry of backend.list('/user')) break

@@ -43,12 +43,12 @@ t.test('a missing file in a root that is there is missing, wherever the root is'
   t.strictSame(await Array.fromAsync(backend.list('/user')), [])
 })
 
-t.test('a root that can not be used is named', async (t) => {
+t.test('a root that cannot be used is named', async (t) => {
   const base = temporaryFolder(t)
   writeFileSync(join(base, 'file'), 'x')
   for (const name of ['file', 'file/below']) {
     const root = join(base, name)
-    const message = `The storage folder ${root} can't be used. A file stands in the way.`
+    const message = `The storage folder ${root} cannot be used. A file stands in the way.`
     await t.rejects(openLocalBackend({ root }), { code: 'CONFLICT', message }, name)
   }
 })

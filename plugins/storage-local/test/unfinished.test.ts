@@ -136,7 +136,7 @@ t.test('an aborted or failed write leaves nothing, in the side folder either', a
   t.strictSame(contentsOf(root), {})
 })
 
-t.test('two backends can not share a folder, one after the other can', async (t) => {
+t.test('two backends cannot share a folder, one after the other can', async (t) => {
   const root = temporaryFolder(t)
   const first = await openLocalBackend({ root })
   await t.rejects(openLocalBackend({ root }), { code: 'CONFLICT' })

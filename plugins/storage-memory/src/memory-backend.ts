@@ -126,7 +126,7 @@ export class MemoryBackend implements StorageBackend {
     this.#checkOpen()
     const node = get(this.#root, source)
     if (isWithin(destination, source) || isWithin(source, destination)) {
-      throw new NodekeepError('CONFLICT', `${source} can't move to ${destination}: one is in the other.`)
+      throw new NodekeepError('CONFLICT', `${source} cannot move to ${destination}: one is in the other.`)
     }
     const replaced = find(this.#root, destination)
     if (replaced !== undefined && !overwrite) {
@@ -160,7 +160,7 @@ export class MemoryBackend implements StorageBackend {
     this.#closing.signal.throwIfAborted()
   }
 
-  /** Throws when a write can't happen as the tree is now. */
+  /** Throws when a write cannot happen as the tree is now. */
   #checkWrite(path: string, { ifAbsent, ifRevision }: StorageConditions): void {
     const node = find(this.#root, path)
     if (ifAbsent && node !== undefined) throw changedMeanwhile(path)

@@ -121,5 +121,5 @@ function segments(path: string): string[] {
 }
 
 function fileInTheWay(path: string): NodekeepError {
-  return new NodekeepError('CONFLICT', `${path} can't be a folder: a file stands in its way.`)
+  return new NodekeepError('CONFLICT', `${path} cannot be a folder: a file stands in its way.`)
 }

@@ -3,7 +3,7 @@ import { binaryModule, section } from './fixtures/binary.ts'
 import { moduleOf, nativeStand } from './fixtures/native-stand.ts'
 
 const I32 = 0x7f
-const REF_NULL = 0x63
+const refNull = 0x63
 
 test('types of every form are passed over on the way to those of functions', async (t) => {
   const stand = nativeStand(t)
@@ -12,14 +12,14 @@ test('types of every form are passed over on the way to those of functions', asy
       1,
       [6],
       // Two types that name each other: (rec (type (struct (field (ref null 1)) (field i8)))
-      [0x4e, 2, 0x5f, 2, REF_NULL, 1, 0, 0x78, 1],
+      [0x4e, 2, 0x5f, 2, refNull, 1, 0, 0x78, 1],
       // (type (sub (array (mut f64)))))
       [0x50, 0, 0x5e, 0x7c, 1],
       // (type (sub 1 (array (mut f64)))), and the last of its line
       [0x50, 1, 1, 0x5e, 0x7c, 1],
       [0x4f, 1, 2, 0x5e, 0x7c, 1],
       [0x60, 1, I32, 2, 0x7d, 0x7e],
-      [0x60, 1, REF_NULL, 0, 0],
+      [0x60, 1, refNull, 0, 0],
       [0x60, 0, 0],
     ),
     section(3, [3, 4, 5, 6]),
@@ -37,7 +37,7 @@ test('types of every form are passed over on the way to those of functions', asy
 test('tables that begin with a value, and all that may stand in one, are passed over', async (t) => {
   const stand = nativeStand(t)
   const FUNCREF = 0x70
-  const ANYREF = 0x6e
+  const anyref = 0x6e
   const module = binaryModule(
     section(1, [4], [0x60, 0, 0], [0x5f, 0], [0x5e, 0x7f, 0], [0x60, 0, 1, I32]),
     section(3, [2, 0, 3]),
@@ -48,11 +48,11 @@ test('tables that begin with a value, and all that may stand in one, are passed 
       [0x40, 0, FUNCREF, 0, 1, 0xd2, 0, 0x0b],
       [FUNCREF, 1, 2, 3],
       // (table 1 anyref (struct.new 1))
-      [0x40, 0, ANYREF, 0, 1, 0xfb, 0, 1, 0x0b],
+      [0x40, 0, anyref, 0, 1, 0xfb, 0, 1, 0x0b],
       // (table 1 anyref (array.new_fixed 2 2 (i32.const 300) (i32.add (i32.const 1) (i32.const 2))))
-      [0x40, 0, ANYREF, 0, 1, 0x41, 0xac, 2, 0x41, 1, 0x41, 2, 0x6a, 0xfb, 8, 2, 2, 0x0b],
+      [0x40, 0, anyref, 0, 1, 0x41, 0xac, 2, 0x41, 1, 0x41, 2, 0x6a, 0xfb, 8, 2, 2, 0x0b],
       // (table 1 anyref (ref.i31 (i32.const 11)))
-      [0x40, 0, ANYREF, 0, 1, 0x41, 11, 0xfb, 0x1c, 0x0b],
+      [0x40, 0, anyref, 0, 1, 0x41, 11, 0xfb, 0x1c, 0x0b],
     ),
     section(7, [1, 1, 0x66, 0, 1]),
     section(10, [2], [2, 0, 0x0b], [5, 0, 0xfc, 16, 1, 0x0b]),

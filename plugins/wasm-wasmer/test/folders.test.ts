@@ -29,7 +29,7 @@ t.test('what a program changes in a writable folder is changed, and nothing else
   t.equal(await ada.read('/secret.txt'), 'secret')
 })
 
-t.test('a program is told that it can not change a folder that it may only read', async (t) => {
+t.test('a program is told that it cannot change a folder that it may only read', async (t) => {
   const ada = await signIn()
   await ada.store(notes)
   const { status, body } = await ada.run(editor(), { folders: [{ path: '/notes', as: '/data' }] })

@@ -75,7 +75,7 @@ export async function leaveAfter(subject: AiSubject, text: string): Promise<void
       if (heard.length >= text.length) break
     }
   }
-  const left = soon(listen(), `the text "${text}" does not come, or the loop can't be left`)
+  const left = soon(listen(), `the text "${text}" does not come, or the loop cannot be left`)
   await left.catch((error) => {
     controller.abort()
     throw error

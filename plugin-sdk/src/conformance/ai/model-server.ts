@@ -40,7 +40,7 @@ export type ModelScene =
   | { readonly kind: 'garbage' }
 
 /**
- * The request of the last chat, as the server understood it. What the wire can't say is left out; the id of a tool call
+ * The request of the last chat, as the server understood it. What the wire cannot say is left out; the id of a tool call
  * is empty where the wire has none.
  */
 export type ReceivedChat = ChatRequest

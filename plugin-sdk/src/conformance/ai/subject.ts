@@ -20,7 +20,7 @@ export type WireGap =
   | 'jsonWithoutSchema'
   | 'jsonName'
   | 'strictJson'
-  /** For a wire that is not HTTP: it can't send a chat to another server. */
+  /** For a wire that is not HTTP: it cannot send a chat to another server. */
   | 'redirect'
 
 /** A provider that is ready for one test, and the server behind it. */

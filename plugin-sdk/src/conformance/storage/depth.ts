@@ -12,7 +12,7 @@ export function depthChecks(check: BackendCheck): void {
     try {
       await put(backend, `/from${below}/file`, 'deep')
     } catch (thrown) {
-      // A backend that can't keep such paths may refuse them.
+      // A backend that cannot keep such paths may refuse them.
       if (isNodekeepError(thrown) && thrown.code === 'VALIDATION_ERROR') return
       throw thrown
     }

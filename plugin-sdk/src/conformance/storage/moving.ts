@@ -26,7 +26,7 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), ['from.txt', 'from2', 'to'])
   })
 
-  check('a folder may move to the name of one of its neighbours with a longer name', async (storage) => {
+  check('a folder may move to the name of one of its neighbors with a longer name', async (storage) => {
     await put(storage, '/a/file', 'x')
     await storage.move('/a', '/ab')
     await storage.move('/ab', '/a')

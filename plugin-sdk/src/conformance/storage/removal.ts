@@ -14,13 +14,13 @@ export function removalChecks(check: StorageCheck): void {
   })
 
   check('a folder goes with all that is in it, and nothing else', async (storage) => {
-    const neighbours = ['/a', '/folder ', '/folder-2', '/folder.txt', '/folder0', '/folders/file', '/Folder']
+    const neighbors = ['/a', '/folder ', '/folder-2', '/folder.txt', '/folder0', '/folders/file', '/Folder']
     const inside = ['/folder/file', '/folder/a/b/c', '/folder/a/b/d', '/folder/%', '/folder/_']
-    for (const path of [...neighbours, ...inside]) await put(storage, path, path)
+    for (const path of [...neighbors, ...inside]) await put(storage, path, path)
     await storage.makeDirectory('/folder/empty')
     await storage.remove('/folder')
     for (const path of ['/folder', '/folder/empty', '/folder/a', ...inside]) await assertAbsent(storage, path)
-    for (const path of neighbours) assert.equal(await text(storage, path), path)
+    for (const path of neighbors) assert.equal(await text(storage, path), path)
   })
 
   check('names that are patterns elsewhere remove only themselves', async (storage) => {
@@ -30,7 +30,7 @@ export function removalChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/a/file'), 'a')
   })
 
-  check('what is missing can not be removed', async (storage) => {
+  check('what is missing cannot be removed', async (storage) => {
     await put(storage, '/file', 'kept')
     await assertFails(storage.remove('/none'), ['NOT_FOUND'], 'a missing file')
     await assertFails(storage.remove('/none/file'), ['NOT_FOUND'], 'a file in a missing folder')
@@ -38,7 +38,7 @@ export function removalChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/file'), 'kept')
   })
 
-  check('the root can not be removed', async (storage) => {
+  check('the root cannot be removed', async (storage) => {
     await put(storage, '/file', 'kept')
     await assertFails(storage.remove('/'), ['CONFLICT', 'VALIDATION_ERROR'], 'the root')
     assert.equal(await text(storage, '/file'), 'kept')

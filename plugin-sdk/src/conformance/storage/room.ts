@@ -14,7 +14,7 @@ export function roomChecks(check: BackendCheck): void {
       'a write that does not fit',
     )
     const announced = backend.write('/second', stream(pattern(2_000_000)), { size: 2_000_000 })
-    await assertFails(announced, ['INSUFFICIENT_STORAGE'], 'an announced write that can not fit')
+    await assertFails(announced, ['INSUFFICIENT_STORAGE'], 'an announced write that cannot fit')
     assert.deepEqual(await names(backend, '/'), ['first'])
     await assertContent(backend, '/first', half)
     await backend.remove('/first')

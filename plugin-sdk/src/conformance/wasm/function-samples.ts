@@ -16,7 +16,7 @@ export const numbers: Sample = {
     'AGFzbQEAAAABLwhgAX8Bf2ABfgF+YAF9AX1gAXwBfGACf38Bf2ACfn4BfmAAAGAEf359fAR8fX5/AwkIAAECAwQFBgcHOwgDaTMyAAADaTY0AAEDZjMyAAIDZjY0AAMGYWRkSTMyAAQGYWRkSTY0AAUHbm90aGluZwAGA2FsbAAHCjMIBAAgAAsEACAACwQAIAALBAAgAAsHACAAIAFqCwcAIAAgAXwLAgALCgAgAyACIAEgAAs=',
 }
 
-/** Exports under names that are hard to handle, and what can't be called. */
+/** Exports under names that are hard to handle, and what cannot be called. */
 export const names: Sample = {
   wat: `(module
     (func (export "last") (result i32) (i32.const 1))

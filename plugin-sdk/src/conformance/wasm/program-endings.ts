@@ -15,7 +15,7 @@ export function programEndingChecks(check: WasmCheck<ProgramRuntime>): void {
     await assertFails(run(runtime, samples.strangeProgram), 'VALIDATION_ERROR', 'an import', /secrets/)
   })
 
-  check('a program whose bytes can not be had fails as they do', async (runtime) => {
+  check('a program whose bytes cannot be had fails as they do', async (runtime) => {
     const reason = new Error('gone')
     const missing = { hash: 'b'.repeat(64), size: 100, bytes: () => Promise.reject(reason) }
     await assert.rejects(runModule(runtime, missing), reason)

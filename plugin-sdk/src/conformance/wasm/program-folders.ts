@@ -25,7 +25,7 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
         ['r', '/data/deep/b.txt'],
         ['r', '/pictures/all/größe'],
       ])
-      assert.notEqual(missing?.errno, 0, 'what is not there can not be read')
+      assert.notEqual(missing?.errno, 0, 'what is not there cannot be read')
       assert.deepEqual(found, [
         { text: 'of notes', errno: 0 },
         { text: long, errno: 0 },

@@ -36,7 +36,7 @@ export function refusalChecks(check: WasmCheck<FunctionRuntime>): void {
     }
   })
 
-  check('a module whose bytes can not be had fails as they do', async (runtime) => {
+  check('a module whose bytes cannot be had fails as they do', async (runtime) => {
     const reason = new Error('gone')
     const missing = { hash: 'a'.repeat(64), size: 100, bytes: () => Promise.reject(reason) }
     const signal = new AbortController().signal

@@ -49,7 +49,7 @@ test('replies of other servers are taken with all that stands beside their text'
   const said: OpenAI.ChatCompletionMessageParam[] = [
     { role: 'assistant', content: 'Rain.', name: 'forecaster', ...beside },
     { role: 'assistant', content: null, ...beside },
-    { role: 'assistant', ...beside, content: null, refusal: "I can't say." },
+    { role: 'assistant', ...beside, content: null, refusal: 'I cannot say.' },
     { role: 'assistant', refusal: "I won't say." },
     {
       role: 'assistant',
@@ -63,7 +63,7 @@ test('replies of other servers are taken with all that stands beside their text'
   await completions.create({ model: 'acme/large', messages: [...said, question] })
   t.strictSame(
     provider.asked[0]?.messages.slice(0, -1),
-    ['Rain.', '', "I can't say.", "I won't say.", 'Well.\nNo.', 'Never.'].map((content) => ({
+    ['Rain.', '', 'I cannot say.', "I won't say.", 'Well.\nNo.', 'Never.'].map((content) => ({
       role: 'assistant',
       content,
     })),

@@ -1,7 +1,7 @@
 import { type AiCapabilities, type AiProvider, type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDeep, isDeepText, mostLevels } from './nesting.ts'
 
-/** What a request needs beyond text that the provider can't do, in words; `null` when it can do everything. */
+/** What a request needs beyond text that the provider cannot do, in words; `null` when it can do everything. */
 export function lackingCapability(request: ChatRequest, provider: AiProvider): string | null {
   const supports = capabilitiesOf(provider)
   if (supports?.tools !== true && needsTools(request)) return 'tools'

@@ -12,7 +12,7 @@ export class ReplySource {
   /**
    * @param answer what the provider's `chat` returned
    * @param abort tells the provider that the rest is not wanted
-   * @throws TypeError when the answer can't be iterated
+   * @throws TypeError when the answer cannot be iterated
    */
   constructor(answer: AsyncIterable<unknown>, abort: AbortController) {
     if (answer instanceof Promise) answer.catch(() => {})

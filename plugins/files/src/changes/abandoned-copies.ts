@@ -15,7 +15,7 @@ export interface AbandonedCopiesParts {
 
 /**
  * Removes what moves across mounts had copied when the last run ended in the middle of them: their sources are whole,
- * and nobody goes on with the copies. What can't be removed now is left to the next start.
+ * and nobody goes on with the copies. What cannot be removed now is left to the next start.
  */
 export async function removeAbandonedCopies({
   journal,

@@ -12,7 +12,7 @@ import { entityTag, entityTags, isAfter } from './validators.ts'
  * The conditions under which a file may be written: `if-match` with the version that it must be in,
  * `if-unmodified-since` with its time, `if-none-match: *` when nothing may be there.
  *
- * @throws NodekeepError PRECONDITION_FAILED when they can't hold, VALIDATION_ERROR for another `if-none-match`
+ * @throws NodekeepError PRECONDITION_FAILED when they cannot hold, VALIDATION_ERROR for another `if-none-match`
  */
 export async function writeConditions(
   files: UserFiles,
@@ -34,7 +34,7 @@ export async function writeConditions(
  * The conditions under which something may be removed. A folder has no version, so all that can be asked is whether it
  * is there.
  *
- * @throws NodekeepError PRECONDITION_FAILED when they can't hold, VALIDATION_ERROR for others
+ * @throws NodekeepError PRECONDITION_FAILED when they cannot hold, VALIDATION_ERROR for others
  */
 export async function removeConditions(
   files: UserFiles,

@@ -16,7 +16,7 @@ export class JournalWriter {
   #lastId = 0
   #gone: NodekeepError | null = null
 
-  /** @throws Error with one line for a person when the file can't be opened */
+  /** @throws Error with one line for a person when the file cannot be opened */
   static async start(settings: WriterSettings): Promise<JournalWriter> {
     // From sources this file is TypeScript, and so is the other one.
     const file = new URL(
@@ -40,7 +40,7 @@ export class JournalWriter {
     this.#thread = thread
     this.#ended = new Promise((resolve) => thread.once('exit', () => resolve()))
     thread.on('message', (answers: readonly WriteAnswer[]) => this.#settle(answers))
-    thread.on('error', (error) => this.#give(unavailable('can not be written any more', error)))
+    thread.on('error', (error) => this.#give(unavailable('cannot be written any more', error)))
     thread.on('exit', () => this.#give(unavailable('is closed')))
     // A journal that nobody calls keeps no process alive.
     thread.unref()
@@ -78,7 +78,7 @@ export class JournalWriter {
     try {
       this.#thread.postMessage(batch)
     } catch (error) {
-      // Something in an intent that can't go to another thread. Nobody above would catch it here.
+      // Something in an intent that cannot go to another thread. Nobody above would catch it here.
       const failure = { code: 'SERVICE_UNAVAILABLE', reason: String(error) } as const
       this.#settle(batch.map(({ id }) => ({ id, seq: 0, failure })))
     }
@@ -90,7 +90,7 @@ export class JournalWriter {
       this.#calls.delete(id)
       if (failure === undefined) call?.resolve(seq)
       else if (failure.code === 'INSUFFICIENT_STORAGE') call?.reject(diskFull(failure.reason))
-      else call?.reject(unavailable('can not be written', failure.reason))
+      else call?.reject(unavailable('cannot be written', failure.reason))
     }
     if (this.#calls.size === 0 && this.#gone === null) this.#thread.unref()
   }

@@ -39,7 +39,7 @@ export interface PendingChange {
   discard(): Promise<void>
 }
 
-/** When a file was created, as far as its backend can't know it. */
+/** When a file was created, as far as its backend cannot know it. */
 export interface CreatedDate {
   readonly revision: string
   readonly created: Date
@@ -50,7 +50,7 @@ export interface CreatedDate {
  * leaves in between is `pending` at the next start, where the backend knows what became of it.
  *
  * Calls reject with NodekeepError INSUFFICIENT_STORAGE when the disk is full, and SERVICE_UNAVAILABLE when the
- * journal is closed or can't be written.
+ * journal is closed or cannot be written.
  */
 export interface Journal extends ChangeLog {
   /** Gives the change its number. The intent is on the disk when this resolves. */
@@ -69,7 +69,7 @@ export interface Journal extends ChangeLog {
   stopovers(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
   /** Forgets everything about a user, down to the free pages of the file. */
   erase(userUuid: string): Promise<void>
-  /** Rejects when the journal can't be written. */
+  /** Rejects when the journal cannot be written. */
   probe(): Promise<void>
   /** Waits for what was called, then closes the file. */
   close(): Promise<void>

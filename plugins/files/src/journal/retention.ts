@@ -33,7 +33,7 @@ export class Retention {
   }
 
   /**
-   * Forgets some of a user's old changes. What can't be forgotten now, for want of room on the disk, is so later.
+   * Forgets some of a user's old changes. What cannot be forgotten now, for want of room on the disk, is so later.
    *
    * @returns whether there is more to do at once
    */

@@ -76,7 +76,7 @@ export class Mounts {
     return this.#mounts.some(([point]) => point === path)
   }
 
-  /** Whether the path or something below it is a mount, so that it can't be moved, removed or replaced. */
+  /** Whether the path or something below it is a mount, so that it cannot be moved, removed or replaced. */
   holdsMount(path: UserPath): boolean {
     return this.#mounts.some(([point]) => isWithin(point, path))
   }

@@ -17,7 +17,7 @@ const longestSegment = 255
 export const longestPath = 4096
 
 /**
- * Checks and normalises a path that came from outside. Names that are equal under Unicode's NFC are one name. Nothing
+ * Checks and normalizes a path that came from outside. Names that are equal under Unicode's NFC are one name. Nothing
  * is decoded or resolved: what could be understood in two ways is refused.
  *
  * @param what how an error calls the path
@@ -26,7 +26,7 @@ export const longestPath = 4096
 export function userPath(path: string, what = 'The path'): UserPath {
   if (path === root) return root
   if (typeof path !== 'string') throw new NodekeepError('VALIDATION_ERROR', `${what} must be text.`)
-  // Longer ones are not worth normalising: that takes the square of their length in the worst case.
+  // Longer ones are not worth normalizing: that takes the square of their length in the worst case.
   if (path.length > longestPath) throw tooLong(what)
   const normal = path.normalize('NFC')
   const problem = findProblem(normal)

@@ -44,10 +44,10 @@ export async function move(
 }
 
 function refuseImpossible(source: UserPath, destination: UserPath): void {
-  if (source === root) throw new NodekeepError('VALIDATION_ERROR', 'The root folder can not be moved.')
+  if (source === root) throw new NodekeepError('VALIDATION_ERROR', 'The root folder cannot be moved.')
   if (!isWithin(destination, source)) return
   const where = destination === source ? 'to where it is already' : 'into itself'
-  throw new NodekeepError('VALIDATION_ERROR', `"${source}" can not be moved ${where}.`)
+  throw new NodekeepError('VALIDATION_ERROR', `"${source}" cannot be moved ${where}.`)
 }
 
 async function movable({ mounts, userUuid }: Scope, source: UserPath): Promise<StorageEntry> {
@@ -66,7 +66,7 @@ async function checkDestination(
   if (mounts.holdsMount(destination)) throw isMount(destination)
   if ((await entryAt(mounts, userUuid, destination)) === null) return
   if (isBelow(source, destination)) {
-    throw new NodekeepError('CONFLICT', `"${destination}" can not be replaced by something that is in it.`)
+    throw new NodekeepError('CONFLICT', `"${destination}" cannot be replaced by something that is in it.`)
   }
   if (overwrite === true) return
   throw new NodekeepError(

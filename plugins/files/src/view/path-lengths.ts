@@ -5,7 +5,7 @@ import { walk } from './walk.ts'
 
 /**
  * Makes sure that a folder that moves takes along nothing whose path would be too long, so that it could not be asked
- * for any more. The folder itself is looked through only when the journal can't say so.
+ * for any more. The folder itself is looked through only when the journal cannot say so.
  *
  * @returns bytes that no path of the user exceeds afterwards; undefined when there is nothing to say
  * @throws NodekeepError VALIDATION_ERROR

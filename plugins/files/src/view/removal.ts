@@ -9,7 +9,7 @@ export type RemoveOptions = FileChangeOptions & StorageRemoveOptions
 
 /** Removes a file, or a folder with all that is in it. */
 export async function remove(scope: Scope, path: UserPath, options: RemoveOptions = {}): Promise<void> {
-  if (path === root) throw new NodekeepError('VALIDATION_ERROR', 'The root folder can not be removed.')
+  if (path === root) throw new NodekeepError('VALIDATION_ERROR', 'The root folder cannot be removed.')
   if (scope.mounts.holdsMount(path)) throw isMount(path)
   const release = await scope.lock([path])
   try {
@@ -25,7 +25,7 @@ export async function removeLocked(scope: Scope, path: UserPath, options: Remove
   const { backend, backendPath } = scope.place(path)
   const { by, ifRevision, onlyIfEmpty } = options
   const step = () => backend.remove(backendPath, definedOnly({ ifRevision, onlyIfEmpty }))
-  // Asked first, so that the journal doesn't count what can't be removed, nor what it never knew: a symbolic link that
+  // Asked first, so that the journal doesn't count what cannot be removed, nor what it never knew: a symbolic link that
   // another program put there is not shown, but goes when it is named.
   if ((await entryAt(mounts, userUuid, path)) === null) await changing(path, step)
   else

@@ -142,7 +142,7 @@ t.test('reading files', async (t) => {
     },
   )
 
-  t.test('what can not be read', async (t) => {
+  t.test('what cannot be read', async (t) => {
     const cases: [string, number, string][] = [
       ['/none', 404, 'NOT_FOUND'],
       ['/docs/letter.txt/below', 404, 'NOT_FOUND'],

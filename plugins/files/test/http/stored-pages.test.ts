@@ -38,7 +38,7 @@ t.before(async () => {
 })
 t.teardown(() => node.stop())
 
-t.test("stored pages can't act as the node", async (t) => {
+t.test('stored pages cannot act as the node', async (t) => {
   for (const name of [...active, ...passive]) {
     await put(ada, `/${name}`, page, { 'content-type': 'text/html' })
     const whole = await get(ada, 'read', `/${name}`)

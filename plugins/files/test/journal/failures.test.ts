@@ -77,21 +77,21 @@ test('the files of a journal are for the account of the node only', async (t) =>
     t.equal((await stat(name)).mode & 0o777, 0o600, name)
 })
 
-test('what can not be opened is said in a sentence', async (t) => {
+test('what cannot be opened is said in a sentence', async (t) => {
   const file = await journalFile(t)
   await t.rejects(
     openJournal(join(dirname(file), 'missing', 'journal.sqlite')),
-    /can't be opened: .*ENOENT.*missing/,
+    /cannot be opened: .*ENOENT.*missing/,
   )
 
   await mkdir(join(dirname(file), 'folder'))
-  await t.rejects(openJournal(join(dirname(file), 'folder')), /can't be opened/)
+  await t.rejects(openJournal(join(dirname(file), 'folder')), /cannot be opened/)
 
   await writeFile(
     join(dirname(file), 'damaged'),
     'This is no database, and it is longer than a header. '.repeat(99),
   )
-  await t.rejects(openJournal(join(dirname(file), 'damaged')), /can't be opened: file is not a database/)
+  await t.rejects(openJournal(join(dirname(file), 'damaged')), /cannot be opened: file is not a database/)
   t.match(
     await readFile(join(dirname(file), 'damaged'), 'utf8'),
     /^This is no database/,

@@ -118,7 +118,7 @@ t.test('a source that goes out of reach is at both places, and nothing is lost',
   t.strictSame(await told(), [...seen].sort(), 'the journal agrees with what is left')
 })
 
-t.test('when the copy can not get its name, nothing stays of it', async (t) => {
+t.test('when the copy cannot get its name, nothing stays of it', async (t) => {
   const { ada, disk, shaky, move, tree, told } = await nodeWithTwoMounts(t)
   await put(ada, '/cold/docs/a', 'a')
   shaky.beforeRead = async () => {
@@ -157,7 +157,7 @@ t.test('a tree of many files moves as a whole', async (t) => {
   t.strictSame(await told(), [...seen].sort())
 })
 
-t.test('a move that can not be speaks of the paths that it was told', async (t) => {
+t.test('a move that cannot be speaks of the paths that it was told', async (t) => {
   const { ada, move, tree } = await nodeWithTwoMounts(t)
   await put(ada, '/file', 'x')
   await put(ada, '/docs/inner/file', 'x')

@@ -144,7 +144,7 @@ t.test('mounts', async (t) => {
   })
 })
 
-t.test('mounts that can not be are refused at the start', async (t) => {
+t.test('mounts that cannot be are refused at the start', async (t) => {
   const wrong: [Record<string, string>, RegExp][] = [
     [{ 'no-slash': 'memory' }, /storage\.mounts.*begin with "\/"/],
     [{ '/a/': 'memory' }, /storage\.mounts.*end with "\/"/],

@@ -1,7 +1,7 @@
 import type { Disk } from '../disk/disk.ts'
 
 /** After so many bytes more the disk is told to begin with them, in bytes. */
-const PORTION = 64 * 1024 * 1024
+const portion = 64 * 1024 * 1024
 
 /** One at a time in the process: a sync takes long, and others need its thread. */
 let busy = false
@@ -36,7 +36,7 @@ export function createEarlySync(disk: Disk, fd: number): EarlySync {
 
   return {
     written(bytes) {
-      if (busy || bytes - synced < PORTION) return
+      if (busy || bytes - synced < portion) return
       synced = bytes
       running = sync()
     },

@@ -21,7 +21,7 @@ export function otherRevision(): NodekeepError {
   )
 }
 
-/** The error for what can't be done to the root. */
+/** The error for what cannot be done to the root. */
 export function rootStays(): NodekeepError {
   return new NodekeepError('CONFLICT', 'The root folder can be neither replaced, moved nor removed.')
 }

@@ -6,14 +6,14 @@ import { openFolder, type Reached } from '../folders/walk.ts'
 import type { Store } from './store.ts'
 
 /** So often a folder may go or come under a change before the change is given up. */
-const ATTEMPTS = 100
+const attempts = 100
 
 /**
  * Tries something that others may make impossible between the look and the act, such as a rename into a folder that
  * was just removed: as long as `attempt` answers null or the folder is gone, with another look.
  */
 export async function persist<T>(attempt: () => Promise<T | null>): Promise<T> {
-  for (let count = 0; count < ATTEMPTS; count += 1) {
+  for (let count = 0; count < attempts; count += 1) {
     try {
       const result = await attempt()
       if (result !== null) return result

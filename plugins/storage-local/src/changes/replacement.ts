@@ -9,7 +9,7 @@ import type { Store } from './store.ts'
 const OLD = 'old'
 
 /**
- * Renames `from` to `to`, where something stands that a rename can't replace: a folder, or what a folder takes the
+ * Renames `from` to `to`, where something stands that a rename cannot replace: a folder, or what a folder takes the
  * place of. That is two renames; what was there waits in the side folder.
  *
  * @param names of the destination

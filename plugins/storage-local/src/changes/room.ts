@@ -7,17 +7,17 @@ import type { Folder } from '../folders/folder.ts'
  * So much of the disk is left free, in bytes: a full disk would let nobody note a removal in a journal, and the node not
  * even start. Of a small disk it is a part only.
  */
-const MOST_SPARED = 32n * 1024n * 1024n
-const SPARED_PART = 8n
+const mostSpared = 32n * 1024n * 1024n
+const sparedPart = 8n
 
 /** So long an answer of the system about the room counts, in milliseconds. */
-const RECENT_MS = 100
+const recentMs = 100
 
 /** With so much left, in bytes, nobody waits for the next answer. Others don't fill it meanwhile. */
-const PLENTY = 1024 ** 3
+const plenty = 1024 ** 3
 
 /** What a disk stores takes whole blocks, in bytes. */
-const BLOCK = 4096
+const block = 4096
 
 /** The room on a disk for what is written, without what is left free. */
 export interface Room {
@@ -55,23 +55,23 @@ export function createRoom(disk: Disk, folder: Folder, discarding: () => Promise
 
   async function measure(): Promise<void> {
     const { available, total } = await disk.space(folder.at('.'))
-    const part = total / SPARED_PART
+    const part = total / sparedPart
     // What is under way may be in this answer or not.
-    left = Number(available - (part < MOST_SPARED ? part : MOST_SPARED)) - underWay
-    // File systems that can't tell say that there is nothing at all.
+    left = Number(available - (part < mostSpared ? part : mostSpared)) - underWay
+    // File systems that cannot tell say that there is nothing at all.
     if (total === 0n) left = Number.POSITIVE_INFINITY
     asked = performance.now()
   }
 
   function isRecent(): boolean {
-    return performance.now() - asked < RECENT_MS
+    return performance.now() - asked < recentMs
   }
 
   async function findRoom(bytes: number, size: number | undefined, signals: readonly AbortSignal[]) {
     if (isRecent() && left >= bytes) return
     const answer = ask()
     // A failure comes again to whoever has to know.
-    if (left - bytes >= PLENTY) return void answer.catch(() => {})
+    if (left - bytes >= plenty) return void answer.catch(() => {})
     await answer
     if (left >= bytes) return
     do {
@@ -85,7 +85,7 @@ export function createRoom(disk: Disk, folder: Folder, discarding: () => Promise
   }
 
   return {
-    check: (size, signals) => findRoom(blocks(size ?? 0) + BLOCK, size, signals),
+    check: (size, signals) => findRoom(blocks(size ?? 0) + block, size, signals),
     async fill(size, signals, write) {
       const bytes = blocks(size)
       // Others that waited too may have taken the room that was found.
@@ -103,7 +103,7 @@ export function createRoom(disk: Disk, folder: Folder, discarding: () => Promise
 }
 
 function blocks(size: number): number {
-  return Math.ceil(size / BLOCK) * BLOCK
+  return Math.ceil(size / block) * block
 }
 
 /** A large folder takes long to remove; who doesn't want to wait any more need not. */

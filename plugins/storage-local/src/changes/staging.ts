@@ -13,13 +13,13 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
  * however large the file.
  */
 const [LARGE_BATCH, SMALL_BATCH] = [512 * 1024, 128 * 1024]
-const FEW_WRITERS = 16
+const fewWriters = 16
 
 let writers = 0
-const BATCH_CHUNKS = 1024
+const batchChunks = 1024
 
 /** Smaller chunks are left to the garbage collection, in bytes. */
-const WORTH_FREEING = 16 * 1024
+const worthFreeing = 16 * 1024
 
 export interface Incoming {
   readonly content: AsyncIterable<Uint8Array>
@@ -31,7 +31,7 @@ export interface Incoming {
 }
 
 /** Up to this size a file is synced while others note what is about to happen with it, in bytes. */
-const SYNC_ASIDE = 64 * 1024
+const syncAside = 64 * 1024
 
 /** A new file in the side folder. It is whole. */
 export interface StagedFile {
@@ -54,8 +54,8 @@ export async function stage(store: Store, incoming: Incoming): Promise<StagedFil
     await receive(store, fd, incoming)
     disk.touchSync(fd, nextTime())
     const stats = disk.fstatSync(fd)
-    if (stats.size > SYNC_ASIDE) await disk.fdatasync(fd)
-    return { name, stats, durable: finish(disk, fd, stats.size > SYNC_ASIDE) }
+    if (stats.size > syncAside) await disk.fdatasync(fd)
+    return { name, stats, durable: finish(disk, fd, stats.size > syncAside) }
   } catch (error) {
     disk.closeSync(fd)
     await disk.unlink(side.at(name)).catch(() => {})
@@ -102,8 +102,8 @@ async function receive(
       batch.push(chunk)
       batched += chunk.length
       if (size !== undefined && written + batched > size) throw wrongSize(size, 'more')
-      const enough = writers > FEW_WRITERS ? SMALL_BATCH : LARGE_BATCH
-      if (batched >= enough || batch.length === BATCH_CHUNKS) await flush()
+      const enough = writers > fewWriters ? SMALL_BATCH : LARGE_BATCH
+      if (batched >= enough || batch.length === batchChunks) await flush()
     }
     if (size !== undefined && written + batched < size) throw wrongSize(size, 'fewer')
     if (batched > 0) await flush()
@@ -138,7 +138,7 @@ async function writeAll(
 function free(chunks: readonly Uint8Array[]): void {
   for (const { buffer, byteLength } of chunks) {
     const isWhole = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
-    if (isWhole && byteLength >= WORTH_FREEING) buffer.transfer(0)
+    if (isWhole && byteLength >= worthFreeing) buffer.transfer(0)
   }
 }
 

@@ -13,7 +13,7 @@ import { persist, placeFolders } from './placing.ts'
 import { type StagedFile, stage } from './staging.ts'
 import type { Store } from './store.ts'
 
-/** Above this size, or when it isn't known, a write that can't succeed is refused before its bytes come. In bytes. */
+/** Above this size, or when it isn't known, a write that cannot succeed is refused before its bytes come. In bytes. */
 const LOOK_FIRST = 64 * 1024
 
 /** What a write of a stream to the file with these names needs. */

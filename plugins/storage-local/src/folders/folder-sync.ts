@@ -13,10 +13,10 @@ export interface FolderSync {
 }
 
 /** So many folders are remembered to have a durable way. */
-const REMEMBERED = 10_000
+const remembered = 10_000
 
 /** So many folders of a way are synced, and open, at once. */
-const TOGETHER = 64
+const together = 64
 
 /** @param possible whether the file system can sync folders; without that, all this does nothing */
 export function createFolderSync(disk: Disk, possible: boolean): FolderSync {
@@ -64,14 +64,14 @@ export function createFolderSync(disk: Disk, possible: boolean): FolderSync {
         settled.push([path, current.identity()])
         current = await openChild(disk, current, '..')
         above.push(current)
-        if (above.length === TOGETHER) await syncAll(above, 1)
+        if (above.length === together) await syncAll(above, 1)
       }
       await syncAll(above, 0)
     } finally {
       for (const parent of above) parent.close()
     }
     if (begun !== generation) return
-    if (durable.size + settled.length > REMEMBERED) durable.clear()
+    if (durable.size + settled.length > remembered) durable.clear()
     for (const [path, identity] of settled) durable.set(path, identity)
   }
 

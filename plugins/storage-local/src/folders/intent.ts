@@ -8,7 +8,7 @@ import type { SideFolder } from './side-folder.ts'
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 
 /** In the side folder, the folder of an intent has its words in this file. */
-const WORDS = 'intent.json'
+const words = 'intent.json'
 
 /** A change of several steps. Should the process end between them, the next start undoes what was done. */
 export type Intent =
@@ -27,11 +27,11 @@ export async function intending(
   await disk.mkdir(side.at(name))
   const folder = await openChild(disk, side, name)
   const settle = async () => {
-    await disk.unlink(folder.at(WORDS))
+    await disk.unlink(folder.at(words))
     await syncs.sync(folder)
   }
   try {
-    await writeDurably(disk, folder.at(WORDS), Buffer.from(JSON.stringify(intent)))
+    await writeDurably(disk, folder.at(words), Buffer.from(JSON.stringify(intent)))
     await Promise.all([syncs.sync(folder), syncs.sync(side)])
     await steps(folder).catch(async (error: unknown) => {
       // They have undone what they did. The folder may wait for its removal while the tree goes on.
@@ -49,7 +49,7 @@ export async function intending(
 export async function readIntent(disk: Disk, side: SideFolder, name: string): Promise<Intent | null> {
   if (!name.startsWith('intent')) return null
   try {
-    const fd = await disk.open(side.at(`${name}/${WORDS}`), O_RDONLY | O_NOFOLLOW)
+    const fd = await disk.open(side.at(`${name}/${words}`), O_RDONLY | O_NOFOLLOW)
     try {
       const bytes = Buffer.alloc(Number(disk.fstatSync(fd).size))
       await disk.read(fd, bytes, 0, bytes.length, 0)

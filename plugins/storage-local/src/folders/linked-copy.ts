@@ -2,14 +2,14 @@ import type { Disk } from '../disk/disk.ts'
 import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
 import type { Root } from './root.ts'
-import { SIDE_FOLDER } from './stored-names.ts'
+import { sideFolder } from './stored-names.ts'
 import { openFolder } from './walk.ts'
 
 /** So many entries of a folder are linked together. */
-const BATCH = 64
+const batch = 64
 
 /** So many folders are gone through at once. */
-const WORKERS = 8
+const workers = 8
 
 /** So many folders stay open for those in them. What is in others is found by its names from the root on. */
 const HELD = 256
@@ -62,10 +62,10 @@ export async function linkTree(disk: Disk, from: Root, to: Root, signal: AbortSi
     const pair = await open(place).finally(() => place.parent && release(place.parent))
     try {
       for await (const portion of disk.names(pair.from.at('.'))) {
-        const names = place.above === null ? portion.filter((name) => name !== SIDE_FOLDER) : portion
-        for (let start = 0; start < names.length; start += BATCH) {
+        const names = place.above === null ? portion.filter((name) => name !== sideFolder) : portion
+        for (let start = 0; start < names.length; start += batch) {
           signal.throwIfAborted()
-          await allOf(names.slice(start, start + BATCH).map((name) => link(pair, name, place)))
+          await allOf(names.slice(start, start + batch).map((name) => link(pair, name, place)))
         }
       }
     } finally {
@@ -91,7 +91,7 @@ export async function linkTree(disk: Disk, from: Root, to: Root, signal: AbortSi
   const failures: unknown[] = []
   while (running.size > 0 || (waiting.length > 0 && failures.length === 0)) {
     // The last ones first: so the open folders are those on the way to where the work is.
-    const place = running.size < WORKERS && failures.length === 0 ? waiting.pop() : undefined
+    const place = running.size < workers && failures.length === 0 ? waiting.pop() : undefined
     if (place === undefined) await Promise.race(running)
     else {
       const work = goThrough(place)

@@ -6,10 +6,10 @@ import type { Root } from './root.ts'
 import { openFolder, type Reached } from './walk.ts'
 
 /** What stands for bytes that are no valid UTF-8: such a name doesn't lead to the file that has it. */
-const REPLACEMENT = '\uFFFD'
+const replacement = '\uFFFD'
 
 /** So many folders, one within the other, are open at once. Moves can make trees of any depth. */
-const DEEPEST = 64
+const deepest = 64
 
 /** Takes folders that lie deeper. */
 type SetAside = (path: DiskPath) => Promise<void>
@@ -28,7 +28,7 @@ export async function removeTree(disk: Disk, side: Folder, name: string): Promis
     if (await removed(disk.rename(path, side.at(aside)))) names.push(aside)
   }
   for (let next = names.pop(); next !== undefined; next = names.pop()) {
-    await removeBranch(disk, side, next, DEEPEST, setAside)
+    await removeBranch(disk, side, next, deepest, setAside)
   }
 }
 
@@ -62,7 +62,7 @@ async function removeBranch(
     let illegible = false
     for await (const portion of disk.names(folder.at('.'))) {
       for (const name of portion) {
-        if (name.includes(REPLACEMENT)) illegible = true
+        if (name.includes(replacement)) illegible = true
         else await remove(name)
       }
     }

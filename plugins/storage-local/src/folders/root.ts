@@ -3,7 +3,7 @@ import { type Folder, openDirectly } from './folder.ts'
 
 /** So many folders are kept open for the next one who needs them, so long, in milliseconds. */
 const KEPT = 32
-const KEPT_MS = 1000
+const keptMs = 1000
 
 /** The folder that a tree of files begins with. Its close is that of the folder, too. */
 export interface Root extends Folder {
@@ -51,7 +51,7 @@ export function createRoot(disk: Disk, root: Folder): Root {
     const [oldest] = kept.keys()
     if (kept.size >= KEPT && oldest !== undefined) drop(oldest)
     kept.set(entry.folder.path, entry)
-    timer ??= setInterval(dropOld, KEPT_MS).unref()
+    timer ??= setInterval(dropOld, keptMs).unref()
   }
 
   function drop(path: string): void {
@@ -61,7 +61,7 @@ export function createRoot(disk: Disk, root: Folder): Root {
   }
 
   function dropOld(): void {
-    for (const [path, { since }] of kept) if (Date.now() - since >= KEPT_MS) drop(path)
+    for (const [path, { since }] of kept) if (Date.now() - since >= keptMs) drop(path)
     if (kept.size > 0) return
     clearInterval(timer)
     timer = undefined
@@ -72,7 +72,7 @@ export function createRoot(disk: Disk, root: Folder): Root {
     const { folder, since, seen } = entry
     const now = moment()
     if (seen === now) return true
-    if (Date.now() - since >= KEPT_MS || disk.readlinkSync(`/proc/self/fd/${folder.fd}`) !== folder.path)
+    if (Date.now() - since >= keptMs || disk.readlinkSync(`/proc/self/fd/${folder.fd}`) !== folder.path)
       return false
     entry.seen = now
     return true

@@ -7,7 +7,7 @@ import { type Folder, openChild } from './folder.ts'
 import { readIntent } from './intent.ts'
 import { removeEmpty } from './removal.ts'
 import type { Root } from './root.ts'
-import { SIDE_FOLDER } from './stored-names.ts'
+import { sideFolder } from './stored-names.ts'
 
 /** The folder beside the users' ones, on the same file system, where things are made ready and taken apart. */
 export interface SideFolder extends Folder {
@@ -17,10 +17,10 @@ export interface SideFolder extends Folder {
 
 /** Opens the side folder of a root, and makes it when there is none. */
 export async function openSideFolder(disk: Disk, root: Root): Promise<SideFolder> {
-  await disk.mkdir(root.at(SIDE_FOLDER)).catch((error: unknown) => {
+  await disk.mkdir(root.at(sideFolder)).catch((error: unknown) => {
     if (!isDiskError(error, 'EEXIST')) throw error
   })
-  const folder = await openChild(disk, root, SIDE_FOLDER)
+  const folder = await openChild(disk, root, sideFolder)
   // What an earlier process left is removed while this one already makes names.
   const life = randomBytes(6).toString('hex')
   let count = 0

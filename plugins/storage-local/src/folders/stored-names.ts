@@ -1,7 +1,7 @@
 /** The name of the folder, in the root, where the backend keeps what is not finished. Nobody else sees it. */
-export const SIDE_FOLDER = '.nodekeep'
+export const sideFolder = '.nodekeep'
 
-const MAX_BYTES = 255
+const maxBytes = 255
 
 /**
  * The names under which a disk may hold a file with this name, the first of which counts: as it is (NFC), and in the
@@ -10,7 +10,7 @@ const MAX_BYTES = 255
 export function storedForms(name: string): readonly string[] {
   if (isAscii(name)) return [name]
   const decomposed = name.normalize('NFD')
-  return decomposed === name || Buffer.byteLength(decomposed) > MAX_BYTES ? [name] : [name, decomposed]
+  return decomposed === name || Buffer.byteLength(decomposed) > maxBytes ? [name] : [name, decomposed]
 }
 
 /**
@@ -21,7 +21,7 @@ export function shownName(stored: string): string | null {
   if (isAscii(stored)) return stored
   const name = stored.normalize('NFC')
   if (name === stored) return name
-  return Buffer.byteLength(name) <= MAX_BYTES && storedForms(name).includes(stored) ? name : null
+  return Buffer.byteLength(name) <= maxBytes && storedForms(name).includes(stored) ? name : null
 }
 
 function isAscii(text: string): boolean {

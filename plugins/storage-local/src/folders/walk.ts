@@ -3,7 +3,7 @@ import type { Disk } from '../disk/disk.ts'
 import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
 import type { Root } from './root.ts'
-import { SIDE_FOLDER, storedForms } from './stored-names.ts'
+import { sideFolder, storedForms } from './stored-names.ts'
 
 /**
  * The names that a path consists of, from the root on; none for the root.
@@ -12,10 +12,10 @@ import { SIDE_FOLDER, storedForms } from './stored-names.ts'
  */
 export function namesOf(path: string): string[] {
   const names = path === '/' ? [] : path.slice(1).split('/')
-  if (names[0] === SIDE_FOLDER) {
+  if (names[0] === sideFolder) {
     throw new NodekeepError(
       'NOT_FOUND',
-      `The name ${SIDE_FOLDER} belongs to the node itself. Choose another one.`,
+      `The name ${sideFolder} belongs to the node itself. Choose another one.`,
     )
   }
   return names

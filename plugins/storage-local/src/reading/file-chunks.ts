@@ -4,7 +4,7 @@ import type { ByteRange, OpenFile } from './reading.ts'
 
 /** Bytes of one chunk while few read, and while many do: two chunks are what each reader costs. */
 const [LARGE_CHUNK, SMALL_CHUNK] = [1024 * 1024, 256 * 1024]
-const FEW_READERS = 16
+const fewReaders = 16
 
 let readers = 0
 
@@ -21,7 +21,7 @@ export async function* chunksOf(
 ): AsyncGenerator<Uint8Array, void> {
   const { disk, fd, stats } = file
   readers += 1
-  const chunkBytes = Math.min(readers > FEW_READERS ? SMALL_CHUNK : LARGE_CHUNK, range.end - range.start)
+  const chunkBytes = Math.min(readers > fewReaders ? SMALL_CHUNK : LARGE_CHUNK, range.end - range.start)
   const buffers: Buffer[] = []
   let ahead: Promise<Buffer> | null = null
   const read = (start: number): Promise<Buffer> => {

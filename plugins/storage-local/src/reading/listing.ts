@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { StorageEntry } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
 import { type Folder, type Found, find, findSync } from '../folders/folder.ts'
-import { SIDE_FOLDER, shownName } from '../folders/stored-names.ts'
+import { shownName, sideFolder } from '../folders/stored-names.ts'
 import { entryOf } from './entry.ts'
 import { sortedNames } from './sorted-names.ts'
 
@@ -10,7 +10,7 @@ import { sortedNames } from './sorted-names.ts'
 const BATCH = 64
 
 /** Looking without a wait may hold up others this long, in milliseconds. */
-const TURN_MS = 4
+const turnMs = 4
 
 /**
  * The entries of an open folder, sorted by name. All names are needed before the first entry can be given; the rest
@@ -40,7 +40,7 @@ export async function* listing(disk: Disk, folder: Folder, isRoot: boolean): Asy
 /** Looks at as many as the time of a turn allows, and at one at least. */
 async function lookInTurn(disk: Disk, folder: Folder, names: readonly string[]): Promise<(Found | null)[]> {
   await nextTurn()
-  const deadline = performance.now() + TURN_MS
+  const deadline = performance.now() + turnMs
   const found: (Found | null)[] = []
   for (const name of names) {
     found.push(findSync(disk, folder, name))
@@ -58,7 +58,7 @@ async function* shownNames(disk: Disk, folder: Folder, isRoot: boolean): AsyncIt
     const shown: string[] = []
     for (const stored of portion) {
       const name = shownName(stored)
-      if (name !== null && !(isRoot && stored === SIDE_FOLDER)) shown.push(name)
+      if (name !== null && !(isRoot && stored === sideFolder)) shown.push(name)
     }
     yield shown
   }

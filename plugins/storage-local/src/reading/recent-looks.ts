@@ -1,6 +1,6 @@
 /** So many paths are remembered, so long, in milliseconds. */
-const MOST = 1000
-const RECENT_MS = 1000
+const most = 1000
+const recentMs = 1000
 
 /**
  * Which paths were looked at a moment ago. What the system has just told of a file it still has in its memory, and tells
@@ -11,13 +11,13 @@ export class RecentLooks {
 
   has(path: string): boolean {
     const time = this.#times.get(path)
-    return time !== undefined && performance.now() - time < RECENT_MS
+    return time !== undefined && performance.now() - time < recentMs
   }
 
   note(path: string): void {
     this.#times.delete(path)
     this.#times.set(path, performance.now())
     const [oldest] = this.#times.keys()
-    if (this.#times.size > MOST && oldest !== undefined) this.#times.delete(oldest)
+    if (this.#times.size > most && oldest !== undefined) this.#times.delete(oldest)
   }
 }

@@ -13,10 +13,10 @@ export const SMALL = 64 * 1024
  * A file whose time of change lies this far back has no second change in the same tick of the clock. The coarsest
  * file systems have ticks of two seconds. In nanoseconds.
  */
-const SETTLED = 2_100_000_000n
+const settled = 2_100_000_000n
 
 /** What an entry costs beside its bytes, about. */
-const OVERHEAD = 1024
+const overhead = 1024
 
 interface Kept {
   /** Of the folders that it is in, from the root on. */
@@ -28,7 +28,7 @@ interface Kept {
 
 /**
  * The bytes of small files, by their path. Each use asks the system first whether the file there is still the very same,
- * unchanged: device, inode, size and both times. The time of change (`ctime`) can't be set by programs as that of
+ * unchanged: device, inode, size and both times. The time of change (`ctime`) cannot be set by programs as that of
  * modification can. And it asks whether the folder is still where the path says, so that no link leads there.
  */
 export class SmallFiles {
@@ -143,9 +143,9 @@ async function* once(chunk: Uint8Array, signal: AbortSignal | undefined): AsyncI
 
 /** Whether the next change of a file will show in its times. */
 export function isSettled({ ctimeNs }: BigIntStats): boolean {
-  return BigInt(Date.now()) * 1_000_000n - ctimeNs > SETTLED
+  return BigInt(Date.now()) * 1_000_000n - ctimeNs > settled
 }
 
 function cost(path: string, { bytes }: Kept): number {
-  return OVERHEAD + path.length * 2 + bytes.length
+  return overhead + path.length * 2 + bytes.length
 }

@@ -55,7 +55,7 @@ t.test('a small file is read from the disk once', { buffered: true }, async (t) 
   t.equal(reads(), 1)
 })
 
-t.test('who gets bytes from memory can not change what others get', { buffered: true }, async (t) => {
+t.test('who gets bytes from memory cannot change what others get', { buffered: true }, async (t) => {
   const { text, backend } = await aged(t, { '/file': 'small' })
   for (let round = 0; round < 2; round += 1) {
     for await (const chunk of (await backend.read('/file')).content) chunk.fill(0)

@@ -1,7 +1,7 @@
 import type { Sandbox } from './sandbox.ts'
 
 /**
- * Ends what a sandbox does, and itself. With a module that can't be loaded, all who wait for it have their answer.
+ * Ends what a sandbox does, and itself. With a module that cannot be loaded, all who wait for it have their answer.
  *
  * @param reason what the caller is told; null when nobody is there to be told
  */

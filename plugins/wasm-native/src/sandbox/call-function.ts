@@ -56,7 +56,7 @@ function refusalOf(error: unknown): Refusal {
   if (error instanceof RuntimeError) return trap(error.message.replace(/^WebAssembly\.Instance\(\): /, ''))
   if (error instanceof Exception) return trap('it threw an exception that nothing caught')
   const reason = error instanceof Error ? error.message : 'unknown reason'
-  // Such as of values that the import `abort` can't be given.
+  // Such as of values that the import `abort` cannot be given.
   if (!(error instanceof RangeError)) return trap(reason)
   if (/stack/.test(reason)) return trap('the stack is full (too deep a recursion)')
   return new Refusal('UNPROCESSABLE', `The memory limit was reached: ${reason}.`)

@@ -2,9 +2,9 @@ import type { ByteReader } from './byte-reader.ts'
 import { skipConstantExpression } from './constant-expression.ts'
 import { skipValueType } from './value-types.ts'
 
-const HAS_MAXIMUM = 1
-const IS_SHARED = 2
-const HAS_PAGE_SIZE = 8
+const hasMaximum = 1
+const isShared = 2
+const hasPageSize = 8
 const usualPageBytes = 65_536
 /** A table with a first value begins so, where others have the type of their elements. */
 const WITH_VALUE = 0x40
@@ -24,11 +24,11 @@ export interface MemoryExtent extends Extent {
 /** Reads the limits of a memory. */
 export function readMemory(reader: ByteReader): MemoryExtent {
   const { flags, initial, maximum } = readLimits(reader)
-  const pageBytes = (flags & HAS_PAGE_SIZE) === 0 ? usualPageBytes : 2 ** reader.unsigned()
+  const pageBytes = (flags & hasPageSize) === 0 ? usualPageBytes : 2 ** reader.unsigned()
   return {
     initial: initial * pageBytes,
     maximum: maximum === null ? null : maximum * pageBytes,
-    shared: (flags & IS_SHARED) !== 0,
+    shared: (flags & isShared) !== 0,
   }
 }
 
@@ -47,5 +47,5 @@ export function readTable(reader: ByteReader): Extent {
 function readLimits(reader: ByteReader): Extent & { readonly flags: number } {
   const flags = reader.byte()
   const initial = reader.unsigned()
-  return { flags, initial, maximum: (flags & HAS_MAXIMUM) === 0 ? null : reader.unsigned() }
+  return { flags, initial, maximum: (flags & hasMaximum) === 0 ? null : reader.unsigned() }
 }

@@ -17,7 +17,7 @@ export interface MemoryBounds {
 /**
  * Checks what a module wants before it gets any of it, and bounds what it may take later. V8 bounds each memory and
  * each table by itself, so that the limit for all of them is divided: each table that can grow has the same part of what
- * is the tables', and the memory has what they can't take. Several memories have to say how large they become.
+ * is the tables', and the memory has what they cannot take. Several memories have to say how large they become.
  *
  * @throws Refusal
  */

@@ -7,7 +7,7 @@ import { type NumericType, readFunctionType, readTypeSection } from './type-sect
 const headerBytes = 8
 const magic = Buffer.from('\0asm')
 const Section = { type: 1, import: 2, function: 3, table: 4, memory: 5, export: 7 } as const
-const EXPORTED_FUNCTION = 0
+const exportedFunction = 0
 
 /** What a module says of itself, apart from its code. */
 export interface ModuleShape {
@@ -52,7 +52,7 @@ export function readModuleShape(bytes: Buffer): ModuleShape {
       const name = section.name()
       const kind = section.byte()
       const index = section.unsigned()
-      if (kind !== EXPORTED_FUNCTION) continue
+      if (kind !== exportedFunction) continue
       const type = index < imported.length ? imported[index] : own[index - imported.length]
       functions.set(name, typeAt(types[type ?? -1] ?? -1))
     }

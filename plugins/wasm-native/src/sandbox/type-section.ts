@@ -3,11 +3,11 @@ import type { ByteReader } from './byte-reader.ts'
 import { readNumericTypes, skipValueType } from './value-types.ts'
 
 /** https://webassembly.github.io/spec/core/binary/types.html */
-const REC = 0x4e
-const SUB = 0x50
-const SUB_FINAL = 0x4f
-const ARRAY = 0x5e
-const STRUCT = 0x5f
+const rec = 0x4e
+const sub = 0x50
+const subFinal = 0x4f
+const array = 0x5e
+const struct = 0x5f
 const FUNCTION = 0x60
 
 /** Parameters and results of a function whose values are all plain numbers. */
@@ -37,12 +37,12 @@ export function readFunctionType(reader: ByteReader): NumericType | null {
 
 function readRecursive(reader: ByteReader, places: number[]): void {
   const form = reader.byte()
-  if (form !== REC) readSubtype(form, reader, places)
+  if (form !== rec) readSubtype(form, reader, places)
   else for (let left = reader.unsigned(); left > 0; left -= 1) readSubtype(reader.byte(), reader, places)
 }
 
 function readSubtype(form: number, reader: ByteReader, places: number[]): void {
-  const extendable = form === SUB || form === SUB_FINAL
+  const extendable = form === sub || form === subFinal
   if (extendable) for (let left = reader.unsigned(); left > 0; left -= 1) reader.skipInteger()
   readComposite(extendable ? reader.byte() : form, reader, places)
 }
@@ -52,9 +52,9 @@ function readComposite(form: number, reader: ByteReader, places: number[]): void
   if (form === FUNCTION) {
     skipValueTypes(reader)
     skipValueTypes(reader)
-  } else if (form === STRUCT) {
+  } else if (form === struct) {
     for (let left = reader.unsigned(); left > 0; left -= 1) skipField(reader)
-  } else if (form === ARRAY) skipField(reader)
+  } else if (form === array) skipField(reader)
   else throw new RangeError(`The type ${form} is unknown.`)
 }
 

@@ -3,20 +3,20 @@ import type { ByteReader } from './byte-reader.ts'
 
 /** Numeric types: https://webassembly.github.io/spec/core/binary/types.html */
 const numeric: Readonly<Record<number, WasmValueType>> = { 127: 'i32', 126: 'i64', 125: 'f32', 124: 'f64' }
-const REF = 0x64
-const REF_NULL = 0x63
+const ref = 0x64
+const refNull = 0x63
 
 /** Reads a value type. Those that are no plain numbers are null. */
 export function readValueType(reader: ByteReader): WasmValueType | null {
   const code = reader.byte()
-  if (code === REF || code === REF_NULL) reader.skipInteger()
+  if (code === ref || code === refNull) reader.skipInteger()
   return numeric[code] ?? null
 }
 
 /** Passes over a value type. */
 export function skipValueType(reader: ByteReader): void {
   const code = reader.byte()
-  if (code === REF || code === REF_NULL) reader.skipInteger()
+  if (code === ref || code === refNull) reader.skipInteger()
 }
 
 /** Reads a list of value types; null when one of them is no plain number. */

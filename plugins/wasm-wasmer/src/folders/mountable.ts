@@ -12,6 +12,6 @@ export function mountable({ guestPath }: WasmPreopen): void {
   if (!taken.includes(guestPath)) return
   throw new NodekeepError(
     'VALIDATION_ERROR',
-    `A program can't have a folder of yours at "${guestPath}". Give it another place with "as", such as "/data".`,
+    `A program cannot have a folder of yours at "${guestPath}". Give it another place with "as", such as "/data".`,
   )
 }

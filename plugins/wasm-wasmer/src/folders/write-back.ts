@@ -13,7 +13,7 @@ const ofTheProgram: readonly ErrorCode[] = ['VALIDATION_ERROR', 'NOT_FOUND', 'CO
  * the program's changes is made. If a step fails, what was done before stays done.
  *
  * @param exitCode of the program, for messages
- * @throws NodekeepError PRECONDITION_FAILED for what was changed meanwhile, UNPROCESSABLE for what can't be stored,
+ * @throws NodekeepError PRECONDITION_FAILED for what was changed meanwhile, UNPROCESSABLE for what cannot be stored,
  * and what else the files answer
  */
 export async function writeBack(folders: readonly ChangedFolder[], exitCode: number): Promise<void> {

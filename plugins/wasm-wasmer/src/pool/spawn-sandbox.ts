@@ -26,7 +26,7 @@ const niceness = 3
 
 const shell = '/bin/sh'
 /**
- * No core dumps, no files that grow, and few that are open, so that there can't be many threads, either: each has some.
+ * No core dumps, no files that grow, and few that are open, so that there cannot be many threads, either: each has some.
  * And no variable that somebody added on the way.
  */
 const confine = 'ulimit -c 0; ulimit -f 0; ulimit -n 256; exec env -i "$@"'

@@ -34,7 +34,7 @@ function tellOfBeginning(): void {
 
 /**
  * Guards what programs import, and tells the main thread what the SDK would not: with which code they exit, and why a
- * module can't be instantiated.
+ * module cannot be instantiated.
  */
 function watchInstances(): void {
   webAssembly.Instance = new Proxy(webAssembly.Instance, {

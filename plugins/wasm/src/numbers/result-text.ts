@@ -41,7 +41,7 @@ function numberText(value: WasmNumber): string {
 function wrongResults(): NodekeepError {
   return new NodekeepError(
     'SERVICE_UNAVAILABLE',
-    'What this node calls functions with gave results that the function can not have. Its owner can load another plugin for that, such as "wasm-native".',
+    'What this node calls functions with gave results that the function cannot have. Its owner can load another plugin for that, such as "wasm-native".',
     { permanent: true },
   )
 }

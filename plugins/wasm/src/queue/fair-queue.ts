@@ -25,7 +25,7 @@ const shortMs = 100
 /**
  * Lets so many calls run at a time and makes the others wait. Users take turns, each with the oldest of their calls.
  *
- * Of one user, no more may run than places are left free. So those who came first, or many of them together, can't take
+ * Of one user, no more may run than places are left free. So those who came first, or many of them together, cannot take
  * every place: whoever has nothing running finds one, for as long as there are fewer users than places. And what a user
  * may run at a time grows by one with each short run, and is halved by each long one: many short ones at a time cost
  * little and go faster together, many long ones are in the way of everybody.

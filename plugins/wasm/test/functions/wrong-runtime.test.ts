@@ -3,7 +3,7 @@ import t from 'tap'
 import { createQueueStand } from '../fixtures/queue-stand.ts'
 import { callBytes, store, told } from '../fixtures/wasm-node.ts'
 
-t.test('results that a function can not have given are not passed on', async (t) => {
+t.test('results that a function cannot have given are not passed on', async (t) => {
   const { runtime, people } = await createQueueStand(t)
   const wrong: readonly (readonly [types: readonly WasmValueType[], results: readonly unknown[]])[] = [
     [['i64'], [undefined]],
@@ -25,7 +25,7 @@ t.test('results that a function can not have given are not passed on', async (t)
     runtime.functions = [{ name: 'f', parameters: [], results }]
     runtime.results = given
     const heard = await callBytes(people[0], Buffer.from(`module ${index}`), 'f')
-    const body = { code: 'SERVICE_UNAVAILABLE', message: /gave results that the function can not have/ }
+    const body = { code: 'SERVICE_UNAVAILABLE', message: /gave results that the function cannot have/ }
     t.match(heard, { status: 503, body }, `${results}: ${given}`)
   }
   runtime.functions = [{ name: 'f', parameters: [], results: ['i32', 'i64', 'f32', 'f64'] }]

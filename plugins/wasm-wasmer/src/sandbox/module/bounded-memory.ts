@@ -5,21 +5,21 @@ import { skipImport } from './import-entry.ts'
 const importSection = 2
 const memorySection = 5
 const memoryKind = 2
-const HAS_MAXIMUM = 1
-const IS_64_BIT = 4
-const HAS_PAGE_SIZE = 8
+const hasMaximum = 1
+const is64Bit = 4
+const hasPageSize = 8
 const usualPageBytes = 65_536
 /** What addresses of 32 bits reach. A larger maximum makes a module invalid. */
 const largestBytes = 2 ** 32
 
 /**
- * The same module, with memories that can't become larger than they may: what a program asks for beyond that is
+ * The same module, with memories that cannot become larger than they may: what a program asks for beyond that is
  * refused to it, as on a machine that has no more.
  *
  * @param bytes a valid module
  * @param memoryBytes how large its memories may become in all
  * @throws OutOfMemory when they are larger from the beginning
- * @throws Refusal for memories of 64 bits, which Wasmer can't run here
+ * @throws Refusal for memories of 64 bits, which Wasmer cannot run here
  */
 export function boundMemory(bytes: Buffer, memoryBytes: number): Buffer {
   const room = { bytes: memoryBytes }
@@ -71,18 +71,18 @@ function boundImports(reader: ByteReader, room: Room): Buffer {
 /** Each memory may have what the ones before it leave. */
 function boundLimits(reader: ByteReader, room: Room): number[] {
   const flags = reader.byte()
-  if ((flags & IS_64_BIT) !== 0) {
+  if ((flags & is64Bit) !== 0) {
     throw new Refusal(
       'VALIDATION_ERROR',
       'The module has a memory with 64-bit addresses. Programs are run only with 32-bit ones: build it for wasm32.',
     )
   }
   const initial = reader.unsigned()
-  const asked = (flags & HAS_MAXIMUM) === 0 ? Number.POSITIVE_INFINITY : reader.unsigned()
-  const pageSize = (flags & HAS_PAGE_SIZE) === 0 ? null : reader.unsigned()
+  const asked = (flags & hasMaximum) === 0 ? Number.POSITIVE_INFINITY : reader.unsigned()
+  const pageSize = (flags & hasPageSize) === 0 ? null : reader.unsigned()
   const pageBytes = pageSize === null ? usualPageBytes : 2 ** pageSize
   const maximum = Math.min(asked, Math.floor(Math.min(room.bytes, largestBytes) / pageBytes))
   if (initial > maximum) throw new OutOfMemory()
   room.bytes -= initial * pageBytes
-  return [flags | HAS_MAXIMUM, ...leb(initial), ...leb(maximum), ...(pageSize === null ? [] : leb(pageSize))]
+  return [flags | hasMaximum, ...leb(initial), ...leb(maximum), ...(pageSize === null ? [] : leb(pageSize))]
 }

@@ -15,5 +15,5 @@ export function failedInstance([name, message]: readonly unknown[], imports: rea
   if (name === 'RangeError') return new Refusal('UNPROCESSABLE', `The program trapped: ${text}.`)
   const missing = imports[Number(/Import #(\d+)/.exec(text)?.[1])]
   if (missing !== undefined) return unknownImport(missing)
-  return new Refusal('VALIDATION_ERROR', 'The module can not be instantiated.')
+  return new Refusal('VALIDATION_ERROR', 'The module cannot be instantiated.')
 }

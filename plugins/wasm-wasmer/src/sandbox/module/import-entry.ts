@@ -1,6 +1,6 @@
 import type { ByteReader } from './byte-reader.ts'
 
-const HAS_MAXIMUM = 1
+const hasMaximum = 1
 /** Types of references that are followed by the type that they refer to. */
 const typed = [0x63, 0x64]
 
@@ -11,7 +11,7 @@ export function skipImport(kind: number, reader: ByteReader): void {
     skipValueType(reader)
     const flags = reader.byte()
     reader.unsigned()
-    if ((flags & HAS_MAXIMUM) !== 0) reader.unsigned()
+    if ((flags & hasMaximum) !== 0) reader.unsigned()
   } else if (kind === 3) {
     skipValueType(reader)
     reader.byte()
