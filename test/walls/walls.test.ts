@@ -88,6 +88,30 @@ test('a client is no plugin, and imports of plugins what they made for clients',
   )
 })
 
+test('files do not import each other in a circle, also not for types', async (t) => {
+  bites(
+    t,
+    {
+      'kernel/src/one.ts': "import type { Two } from './two.ts'\nexport type One = Two\n",
+      'kernel/src/two.ts': "import type { One } from './one.ts'\nexport type Two = One\n",
+    },
+    /kernel: a circle of imports: kernel\/src\/one\.ts -> kernel\/src\/two\.ts -> kernel\/src\/one\.ts/,
+  )
+})
+
+test('folders of a package do not import each other in a circle', async (t) => {
+  bites(
+    t,
+    {
+      'kernel/src/http/server.ts': "import '../users/table.ts'\n",
+      'kernel/src/http/errors/table.ts': '',
+      'kernel/src/users/table.ts': '',
+      'kernel/src/users/routes.ts': "import '../http/errors/table.ts'\n",
+    },
+    /kernel: a circle of imports: kernel\/src\/http\/ -> kernel\/src\/users\/ -> kernel\/src\/http\/$/,
+  )
+})
+
 test('libraries are declared where they are imported', async (t) => {
   bites(
     t,

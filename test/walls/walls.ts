@@ -1,3 +1,4 @@
+import { checkCircles } from './circles.ts'
 import { checkDocumentation } from './documentation.ts'
 import { checkFileShapes, type FileLengths } from './file-shape.ts'
 import { checkImports } from './imports.ts'
@@ -23,6 +24,7 @@ export function checkWalls(root: string): WallReport {
     return {
       breaches: [
         ...checkImports(packages, program.files),
+        ...checkCircles(packages, program.files),
         ...checkManifests(root, packages),
         ...checkInstalls(root),
         ...checkAddresses(root),
