@@ -1,14 +1,14 @@
 import type { FileResult } from './count-tests.ts'
 
-/** What the tests of one part may take on two processors, so that the whole stays under six minutes. */
+/** The time that the tests of one part may take on two processors. With it, all tests stay under six minutes. */
 export const budgetMs = 40_000
 
-/** How many test files run at the same time: one more than there are processors, as some wait while others work. */
+/** The number of test processes that run at the same time: one more than processors, since some wait. */
 export const jobs = 3
 
 /**
- * The part of a test file: its package's test folder, or its folder under `test/`. The kernel is as large as several
- * plugins, so that each domain of it is a part: `kernel/test/http`, `kernel/test/identity` and so on.
+ * The part of a test file: the test folder of its package, or its folder under `test/`. The kernel is as large as several
+ * plugins, so each folder of its tests is a part: `kernel/test/http`, `kernel/test/users` and so on.
  */
 export function partOf(file: string): string {
   const folders = file.split('/').slice(0, -1)
@@ -20,8 +20,8 @@ export function partOf(file: string): string {
 type Timed = Pick<FileResult, 'file' | 'process' | 'ms'>
 
 /**
- * What `npm test` takes for these files alone: as many processes at a time as there are jobs, in the order of their
- * names. Files that share a process come one after the other.
+ * Estimates the time of `npm test` for these files alone, in milliseconds: `jobs` processes at a time, in the order of their
+ * names. Files that share a process run one after the other.
  */
 export function timeAlone(files: Iterable<Timed>): number {
   const ends = Array.from({ length: jobs }, () => 0)
@@ -42,7 +42,7 @@ export function overBudget(files: Iterable<Timed>): string[] {
     .map(([part, ms]) => `${part} took ${seconds(ms)}; its budget is ${seconds(budgetMs)}`)
 }
 
-/** Milliseconds as people read them: `1.2 s`. */
+/** Milliseconds for people: `1.2 s`. */
 export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }

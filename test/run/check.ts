@@ -1,7 +1,17 @@
 /**
- * `npm test`: lint, types, walls, packages and their installation, then the tests. No further step begins when one has
- * failed.
- * `npm test -- kernel/test/auth`: only the tests of these files and folders.
+ * `npm test`: lint, types, walls, packages and their installation, then the tests. No step begins after one has failed.
+ * `npm test -- kernel/test/http`: only the tests of these files and folders.
+ *
+ * The tests use tap as their library. They do not run through the command `tap run`, for three reasons:
+ *
+ * - `tap run` starts a process for each of some 300 files, and each spends a third of a second of CPU on loading the same
+ *   libraries. Here the files of a folder share a process, and all tests take five minutes instead of seven.
+ * - `tap run` makes every child process of a test, such as a node or a command, record the files that it loads. Those
+ *   processes then take half as long again.
+ * - The last line must be `N passed, N failed`, with skipped tests counted apart and named above it. No reporter of tap
+ *   prints that. The examples are tested with node:test, as an author outside would, and count too.
+ *
+ * If a file of a group fails, its group runs again file by file. A failure is printed by `tap replay`.
  */
 import { overBudget, seconds } from './budget.ts'
 import { runTool } from './command.ts'
@@ -36,7 +46,7 @@ console.log(
 console.log(closingLine(counts))
 process.exitCode = counts.failed > 0 ? 1 : 0
 
-/** Takes the steps of each sequence one after the other, and the sequences side by side. */
+/** Runs the steps of a sequence in order, and the sequences at the same time. Returns the names of the steps that failed. */
 async function failingSteps(...sequences: (typeof checks)[]): Promise<string[]> {
   const failing: string[] = []
   const take = async (steps: typeof checks) => {

@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url'
 /** The root of the repository. */
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** A program that was started, and what it prints. */
+/** A running program with its output. */
 export type Program = ChildProcessByStdio<null, Readable, Readable>
 
 /**
- * Starts a program as a shell would. Within tests, tap adds to the NODE_OPTIONS of all child processes; `env` takes
- * that away again.
+ * Starts a program as a shell would. Within tests, tap adds options to the NODE_OPTIONS of all child processes; `env -u`
+ * removes them again.
  */
 export function startProgram(
   program: string,
@@ -23,20 +23,20 @@ export function startProgram(
   return spawn('/usr/bin/env', clean, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** Starts one of the repository's own tools at its root, with the Node that runs this and further variables. */
+/** Starts a tool of the repository at its root, with the Node that runs this process and with further variables. */
 export function startTool(tool: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Program {
   const path = [dirname(process.execPath), join(root, 'node_modules/.bin'), process.env.PATH]
   return startProgram(tool, args, { cwd: root, env: { ...process.env, PATH: path.join(delimiter), ...env } })
 }
 
-/** What a program came to. */
+/** The outcome of a program. */
 export interface Outcome {
   readonly ok: boolean
-  /** What it printed on both streams, as it came. */
+  /** Its output on both streams, in the order of arrival. */
   readonly output: string
 }
 
-/** Waits for a program's end and keeps what it prints. */
+/** Waits for the end of a program and collects its output. */
 export async function outcome(program: Program): Promise<Outcome> {
   let output = ''
   for (const stream of [program.stdout, program.stderr]) {
@@ -48,7 +48,7 @@ export async function outcome(program: Program): Promise<Outcome> {
   return { ok: code === 0, output }
 }
 
-/** Runs one of the repository's own tools to its end. */
+/** Runs a tool of the repository to its end. */
 export function runTool(tool: string, args: readonly string[]): Promise<Outcome> {
   return outcome(startTool(tool, args))
 }

@@ -1,6 +1,6 @@
 import { Parser, type Result } from 'tap-parser'
 
-/** How many tests ended how. */
+/** Numbers of tests by their result. */
 export interface Counts {
   passed: number
   failed: number
@@ -12,11 +12,11 @@ export interface FileResult extends Counts {
   /** The path from the root of the repository. */
   readonly file: string
   readonly ok: boolean
-  /** Whose process it shared: the first file's of its group, or its own path. */
+  /** The first file of its group, which names the process; its own path if it ran alone. */
   readonly process: string
-  /** Its part of the time of its process. */
+  /** Its share of the time of its process, in milliseconds. */
   readonly ms: number
-  /** The skipped tests, by what leads to them, each with the reason that it gives. */
+  /** The skipped tests: the names of the blocks around each, its own name, and its reason. */
   readonly skippedTests: readonly string[]
 }
 
@@ -25,17 +25,17 @@ export interface FileCount {
   /** A stream to write the TAP to. */
   readonly parser: Parser
   /**
-   * Tells what it came to, once the parser is complete.
+   * The result of the file, once the parser is complete.
    *
-   * @param ended whether the process ended well by itself
+   * @param ended whether the process ended by itself, with code 0
    */
   result(ended: boolean, ms: number): FileResult
 }
 
 /**
- * Counts tests: the blocks that people named, not the assertions in them. A file or a block without blocks of its own
- * is one test; a block or a file that fails by itself (it crashed, it timed out) counts as failed beside those within
- * it. A test with a skipped or an unfinished ("todo") point is skipped, never passed.
+ * Counts tests: the named blocks, not the assertions in them. A file or a block without blocks in it is one test. A block or
+ * a file that fails itself, by a crash or a timeout, counts as one more failed test. A test with a skipped or "todo"
+ * assertion counts as skipped, never as passed.
  */
 export function countTests(file: string): FileCount {
   const parser = new Parser({ name: file })
@@ -50,7 +50,7 @@ export function countTests(file: string): FileCount {
         ok,
         process: file,
         ms,
-        ...settle({ ok, fullname: file, skip: skipAll && skipReason, todo: false }, block),
+        ...countBlock({ ok, fullname: file, skip: skipAll && skipReason, todo: false }, block),
       }
     },
   }
@@ -59,13 +59,13 @@ export function countTests(file: string): FileCount {
 /** Counts the tests of files that ran one after the other in one process. */
 export interface GroupCount {
   readonly parser: Parser
-  /** What each file came to whose end was seen, in order. */
+  /** The result of each file that ran to its end, in order. */
   readonly results: readonly FileResult[]
 }
 
 /**
  * @param process the first file of the group
- * @param fileOf tells of the name of a test whether it is the end of a file, and of which
+ * @param fileOf returns the file whose end a test of this name marks, if it marks one
  */
 export function countGroup(process: string, fileOf: (name: string) => string | undefined): GroupCount {
   const parser = new Parser()
@@ -77,11 +77,11 @@ export function countGroup(process: string, fileOf: (name: string) => string | u
     const file = fileOf(point.name)
     ok &&= point.ok || isSkipped(point)
     if (file === undefined || !point.closingTestPoint) return
-    // The end itself was counted as a test.
+    // The test that marks the end does not count.
     block.within.passed -= 1
     block.blocks -= 1
     const ms = performance.now() - since
-    const { skippedTests, ...tally } = settle({ ok, fullname: file, skip: false, todo: false }, block)
+    const { skippedTests, ...tally } = countBlock({ ok, fullname: file, skip: false, todo: false }, block)
     const named = skippedTests.map((name) => `${file} > ${name}`)
     results.push({ file, ok, process, ms, ...tally, skippedTests: named })
     Object.assign(block, { within: emptyTally(), blocks: 0 })
@@ -91,12 +91,12 @@ export function countGroup(process: string, fileOf: (name: string) => string | u
   return { parser, results }
 }
 
-/** What was counted within a block, and which tests were skipped in it. */
+/** The counts within a block, and its skipped tests. */
 interface Tally extends Counts {
   readonly skippedTests: string[]
 }
 
-/** How a block or a file ended. */
+/** The end of a block or a file. */
 type Ending = Pick<Result, 'ok' | 'fullname' | 'skip' | 'todo'>
 
 interface Block {
@@ -104,7 +104,7 @@ interface Block {
   blocks: number
 }
 
-/** Counts what stands within a block, and within the blocks in it. */
+/** Counts the tests within a block, and within the blocks in it. */
 function watchBlock(parser: Parser): Block {
   const block: Block = { within: emptyTally(), blocks: 0 }
   let inner: Block | undefined
@@ -113,7 +113,7 @@ function watchBlock(parser: Parser): Block {
   })
   parser.on('assert', (point: Result) => {
     if (point.closingTestPoint) {
-      const tally = settle(point, inner)
+      const tally = countBlock(point, inner)
       inner = undefined
       block.blocks += 1
       addCounts(block.within, tally)
@@ -125,7 +125,7 @@ function watchBlock(parser: Parser): Block {
   return block
 }
 
-function settle(ending: Ending, block: Block | undefined): Tally {
+function countBlock(ending: Ending, block: Block | undefined): Tally {
   const tally = block?.within ?? emptyTally()
   if (!ending.ok) {
     if (tally.failed === 0) tally.failed = 1
@@ -136,6 +136,7 @@ function settle(ending: Ending, block: Block | undefined): Tally {
   }
   return tally
 }
+
 function emptyTally(): Tally {
   return { passed: 0, failed: 0, skipped: 0, skippedTests: [] }
 }
@@ -162,7 +163,7 @@ export function closingLine({ passed, failed }: Counts): string {
   return `${passed} passed, ${failed} failed`
 }
 
-/** What stands above the closing line when tests were skipped: how many, and which. */
+/** The lines above the closing line that name the skipped tests. */
 export function skippedLines(files: Iterable<Pick<FileResult, 'skippedTests'>>): string[] {
   const names = [...files].flatMap(({ skippedTests }) => skippedTests)
   return names.length === 0 ? [] : [`${names.length} skipped:`, ...names.map((name) => `  ${name}`)]

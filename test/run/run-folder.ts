@@ -3,28 +3,28 @@ import { mkdtemp } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What the tests of one run share. It is theirs alone, and goes with the process that runs them. */
+/** A temporary folder that all tests of one run share. It is removed when the run ends. */
 export interface RunFolder {
-  /** Where the packages are packed to, once for all tests that install them. */
+  /** The folder of the packed packages. They are packed once for all tests. */
   readonly tarballs: string
-  /** Where they are installed, once for all tests that use them so. */
+  /** The folder in which the packed packages are installed. They are installed once for all tests. */
   readonly installation: string
-  /** What tells all processes of the tests about the folder. */
+  /** Variables that tell the processes of the tests about the folder. */
   readonly env: Readonly<Record<string, string>>
 }
 
 /**
- * The variable that names the folder of tarballs to tests; without it they pack for themselves. A node refuses variables
- * whose names begin like those of its configuration.
+ * Names the folder of packed packages. A test that runs without this variable packs the packages itself. The name does not
+ * begin with `NODEKEEP_`, because a node refuses unknown variables that do.
  */
 export const tarballsVariable = 'TEST_TARBALLS'
 
-/** The same for the folder that they are installed in. */
+/** Names the folder in which the packed packages are installed. */
 export const installationVariable = 'TEST_INSTALLATION'
 
 /**
- * Makes the folder. Compiled code is kept in it: hundreds of processes load the same libraries, and half of the time
- * of a short one goes into compiling them. Node itself and the command line `nodekeep` have a variable each for it.
+ * Makes the folder. It also caches compiled code: hundreds of processes load the same libraries, and a short process spends
+ * half of its time on compiling them. Node and the command `nodekeep` each have a variable for their cache.
  */
 export async function makeRunFolder(): Promise<RunFolder> {
   const folder = await mkdtemp(join(tmpdir(), 'nodekeep-run-'))

@@ -7,18 +7,18 @@ import { findTestFiles } from './test-files.ts'
 import { groupFiles } from './test-group.ts'
 import { runGroup, runTestFile } from './test-process.ts'
 
-/** What a run of test files came to. */
+/** The result of a run of test files. */
 export interface TestRun extends Counts {
   readonly files: readonly FileResult[]
-  /** An account of the failures, for people; empty when all went well. */
+  /** The failures as text for people; empty if there are none. */
   readonly failures: string
 }
 
 /**
- * Runs test files, in groups that share a process. When something fails in a group, its files are run again, each by
- * itself, to tell where. A group whose files fail only together has failed.
+ * Runs test files, in groups that share a process. If a group fails, its files run again, each in a process of its own,
+ * which shows the file that fails. A group whose files fail only together has failed.
  *
- * @param paths files, folders or patterns; none means all
+ * @param paths files, folders or patterns; an empty list means all
  * @param env further variables for the tests
  * @param onFile called for each file as it ends
  */
@@ -32,7 +32,7 @@ export async function runTests(
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
   const complaints: string[] = []
   const replayable: string[] = []
-  // Backwards: the longest files are among the last ones, and what begins last should end soon.
+  // In reverse order: the longest files are among the last ones, and a long file that begins last delays the end.
   const waiting = (await groupFiles((await findTestFiles(paths)).reverse())).values()
   const note = (result: FileResult) => {
     files.push(result)
@@ -54,15 +54,15 @@ export async function runTests(
         note(await alone(group[0]))
         continue
       }
-      const together = await runGroup(group, env)
-      if (together.ok) {
-        together.results.forEach(note)
+      const shared = await runGroup(group, env)
+      if (shared.ok) {
+        shared.results.forEach(note)
         continue
       }
       const results = await Array.fromAsync(group, alone)
       const [first, ...others] = results
       if (results.every(({ ok }) => ok) && first !== undefined) {
-        complaints.push(`${group.join(', ')} failed together, and not each by itself:\n${together.complaint}`)
+        complaints.push(`${group.join(', ')} failed together, and not each by itself:\n${shared.complaint}`)
         note({ ...first, ok: false, failed: 1 })
         others.forEach(note)
       } else results.forEach(note)
@@ -73,7 +73,7 @@ export async function runTests(
   return { ...counts, files, failures: `${complaints.join('')}${await replay(replayable)}` }
 }
 
-/** Where tap looks for what test files wrote. */
+/** The folder from which `tap replay` reads the output of test files. */
 const results = join(root, '.tap/test-results')
 
 async function keepForReplay(file: string, tap: string): Promise<void> {
@@ -82,7 +82,7 @@ async function keepForReplay(file: string, tap: string): Promise<void> {
   await writeFile(path, tap)
 }
 
-/** tap's own account of failed files, with the lines of the sources that they point to. */
+/** Lets tap print failed files, with the source lines of the failures. */
 async function replay(files: readonly string[]): Promise<string> {
   if (files.length === 0) return ''
   return (await runTool('tap', ['replay', '--reporter=min', ...files])).output

@@ -7,7 +7,7 @@ const exclude = ['**/node_modules/**', '**/fixtures/**', '**/dist/**']
 /**
  * Finds test files.
  *
- * @param paths files, folders or patterns from the root of the repository; none means all
+ * @param paths files, folders or patterns from the root of the repository; an empty list means all
  * @returns their paths from the root, in order
  */
 export async function findTestFiles(paths: readonly string[]): Promise<string[]> {
@@ -17,7 +17,7 @@ export async function findTestFiles(paths: readonly string[]): Promise<string[]>
   return [...found].sort()
 }
 
-/** Node takes files and patterns; people also name folders. */
+/** Turns the name of a folder into a pattern, which is the only form that `glob` takes. */
 async function pattern(path: string): Promise<string> {
   const folder = await stat(path).then(
     (found) => found.isDirectory(),

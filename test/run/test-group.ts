@@ -5,33 +5,33 @@ import { root } from './command.ts'
 /** Files whose tests run in one process. */
 export type TestGroup = readonly [string, ...string[]]
 
-/** The variable that tells the process of a group its files, as JSON. */
+/** The variable with the files of a group, as JSON. */
 export const filesVariable = 'TEST_FILES'
 
 const endMark = 'end of '
 
-/** The name of the test that stands behind those of a file. */
+/** The name of the test that follows the last test of a file, and so marks the end of the file. */
 export function endOf(file: string): string {
   return endMark + file
 }
 
-/** The file whose end a test of this name is. */
+/** The file whose end a test of this name marks. */
 export function endedBy(name: string): string | undefined {
   return name.startsWith(endMark) ? name.slice(endMark.length) : undefined
 }
 
-/** Most files of a group: a long one keeps the other processes waiting at the end. */
-const most = 12
+/** The largest number of files in a group. With more, one long group would run on after all others have ended. */
+const maxFiles = 12
 
-/** Their tests start processes, and look at what becomes of those and of their own. */
-const apart = /^(?:test|examples|plugins\/wasm[^/]*|kernel\/test\/cli)\//
+/** Files whose tests start processes and watch them, or change their own process. */
+const unsharedFolders = /^(?:test|examples|plugins\/wasm[^/]*|kernel\/test\/cli)\//
 
-/** What a file says that cannot share its process: what it sets for all tests, another runner, or that it cannot. */
+/** Text in a file that cannot share its process: it sets options of tap, uses another runner, or says so in a comment. */
 const unshared = /^(?:t\.(?:jobs|setTimeout)\b|import .* from 'node:test'|\/\/ In a process of its own:)/m
 
 /**
- * Puts files together that can share a process: those of one folder. Half of the time of a short file goes into loading
- * and compiling what the others need, too.
+ * Groups the files of a folder, so that they run in one process. A short file alone spends half of its time on loading and
+ * compiling modules that the other files need too.
  *
  * @param files paths from the root
  * @returns groups in the order of their first files
@@ -42,8 +42,8 @@ export async function groupFiles(files: readonly string[]): Promise<TestGroup[]>
   for (const file of files) {
     const folder = dirname(file)
     const group = open.get(folder)
-    const shared = !apart.test(file) && !unshared.test(await readFile(join(root, file), 'utf8'))
-    if (shared && group !== undefined && group.length < most) {
+    const shared = !unsharedFolders.test(file) && !unshared.test(await readFile(join(root, file), 'utf8'))
+    if (shared && group !== undefined && group.length < maxFiles) {
       group.push(file)
       continue
     }

@@ -1,6 +1,6 @@
 /**
- * Runs test files in this process, one after the other: `node together.ts NAME`. The files, as paths from the root, are
- * in the variable that `test-group.ts` names. What they are called together, tap puts into the names of folders.
+ * Runs test files in this process, one after the other: `node run-group.ts NAME`. The variable that `test-group.ts` names
+ * has the paths of the files from the root. tap uses NAME in the names of its folders.
  */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,9 +9,9 @@ import { root } from './command.ts'
 import { endOf, filesVariable } from './test-group.ts'
 
 const files: string[] = JSON.parse(process.env[filesVariable] ?? '[]')
-// Nothing that the tests start is to see it.
+// The processes that tests start must not see it.
 delete process.env[filesVariable]
-// A process with nothing to wait for would end the tests, such as while a file waits for what holds no process up.
+// Keeps the process alive while a test waits for something that does not, such as an unreferenced timer.
 const alive = setInterval(() => {}, 60_000)
 for (const file of files) {
   try {
@@ -19,7 +19,7 @@ for (const file of files) {
   } catch (error) {
     t.error(error, `${file} cannot be loaded`)
   }
-  // Its tests come before this one, which so ends when they have.
+  // tap runs tests in order, so this one runs when the tests of the file have ended.
   await t.test(endOf(file), async (t) => {
     t.pass()
   })
