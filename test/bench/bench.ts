@@ -1,40 +1,40 @@
-/** What a figure is held to: as a share of the baseline, or by itself in the bench's unit. */
+/** The goal of a figure: a ratio to the baseline, or a value in the unit of the bench. */
 export type Goal = { readonly ratio: number } | { readonly ours: number }
 
-/** Something that is measured. A file `test/bench/<part>.bench.ts` exports a list of them as its default. */
+/** A measurement. The default export of each file `test/bench/<part>.bench.ts` is a list of them. */
 export interface Bench {
-  /** What is measured, in a few words; it starts with the part, such as `kernel: start`. */
+  /** A few words that begin with the part, such as `kernel: start`. */
   readonly name: string
-  /** Such as `ms`, `MB` or `requests/s`. */
+  /** For example `ms`, `MB` or `requests/s`. */
   readonly unit: string
-  /** Which figures are the good ones. */
+  /** Whether larger or smaller figures are better. */
   readonly better: 'more' | 'less'
   readonly goal?: Goal
-  /** How many rounds count; 5 when not given. One more comes before them and is thrown away. */
+  /** The number of rounds that count. Default: 5. One more round runs before them and is ignored. */
   readonly rounds?: number
   /**
-   * How many times all is set up anew and measured so; 1 when not given. Some processes run faster than others all their
-   * life, by how V8 happened to compile them, and no number of rounds tells of that.
+   * The number of times that everything is set up and measured again. Default: 1. Some processes run faster than others all
+   * their life, depending on how V8 compiled them. More rounds do not show that; more starts do.
    */
   readonly starts?: number
-  /** Sets up what the rounds need. */
+  /** Prepares the rounds. */
   setUp(): Promise<BenchRun>
 }
 
-/** A bench that is set up: each call measures once. */
+/** A prepared bench. Each call measures once. */
 export interface BenchRun {
   ours(): Promise<number>
-  /** The same by the means that ours is compared with. */
+  /** Measures the baseline that ours is compared with. */
   baseline?(): Promise<number>
   tearDown?(): Promise<void>
 }
 
-/** What a bench came to. The figures are medians of the rounds, and of several starts the mean of those. */
+/** The result of a bench. Each figure is the median of the rounds; with several starts, the mean of their medians. */
 export interface BenchResult {
   readonly bench: string
   readonly ours: number
   readonly baseline: number | null
-  /** Of ours to the baseline: the median of the rounds' own, and of several starts the mean of those. */
+  /** Ours to the baseline: the median of the ratios of the rounds; with several starts, the mean of their medians. */
   readonly ratio: number | null
   readonly unit: string
   /** The goal in words, such as `ratio >= 0.9` or `<= 700 ms`. */

@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Asks every two milliseconds until an address answers, with whatever status.
+ * Requests an address every two milliseconds until it answers, with any status.
  *
  * @throws after `limitMs`
  */

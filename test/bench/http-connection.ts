@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** What to ask for. */
+/** A request. */
 export interface Question {
   readonly method?: string
   readonly path: string
@@ -9,14 +9,14 @@ export interface Question {
   readonly body?: string
 }
 
-/** How a question was answered. */
+/** The answer to a request. */
 export interface Answered {
   readonly status: number
-  /** From the question to the first bytes of its answer. */
+  /** Milliseconds from the request to the first bytes of the answer. */
   readonly ms: number
 }
 
-/** A connection for questions with short answers, one after the other. It costs its process next to nothing. */
+/** A connection for requests with short answers, one after the other. It uses little CPU of its process. */
 export class HttpConnection {
   readonly #url: URL
   readonly #socket: Socket

@@ -1,6 +1,6 @@
 /**
- * The client behind `loadHttp`. It knows as little of HTTP as it can: on two cores, a client that is slower than
- * the server would measure itself.
+ * The client behind `loadHttp`. It implements as little of HTTP as possible: on two cores, a client that is slower than the
+ * server would measure itself.
  */
 import { connect, type Socket } from 'node:net'
 import type { LoadOptions, LoadResult } from './http-load.ts'

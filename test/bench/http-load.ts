@@ -3,24 +3,24 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-/** What to send, and how hard. */
+/** The requests of a load, and their number at a time. */
 export interface LoadOptions {
   readonly url: URL
-  /** Paths with their queries that are asked for by turns; that of the address when not given. */
+  /** Paths with queries that are requested in turn. Default: the path of the address. */
   readonly paths?: readonly string[]
-  /** `GET` when not given. */
+  /** Default: `GET`. */
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Connections that are kept busy at once; 32 when not given. */
+  /** Connections at a time. Default: 32. */
   readonly connections?: number
-  /** Requests on their way at once on each connection; 1 when not given. */
+  /** Unanswered requests at a time on each connection. Default: 1. */
   readonly pipelining?: number
-  /** How long to measure; 3 when not given. Half a second before it doesn't count. */
+  /** Seconds to measure. Default: 3. The half second before does not count. */
   readonly seconds?: number
 }
 
-/** What came of it. Every answer had a 2xx status. */
+/** The result of a load in which every answer had a 2xx status. */
 export interface LoadResult {
   readonly requests: number
   readonly requestsPerSecond: number
@@ -29,7 +29,7 @@ export interface LoadResult {
 }
 
 /**
- * Sends requests that differ in nothing but their path, over and over, from a process of its own.
+ * Sends the same request again and again, from a process of its own. Only its path may change.
  *
  * @throws when an answer has another status than 2xx or no content-length, or a connection breaks
  */

@@ -4,19 +4,19 @@ import { readdir, readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { root } from '../run/command.ts'
 
-/** A server that runs as a process of its own, so that it shares no event loop with what measures it. */
+/** A server in a process of its own, so that it does not share an event loop with the measurement. */
 export interface ServerProcess {
   readonly pid: number
-  /** Where it said that it listens. */
+  /** The address that it printed. */
   readonly url: URL
-  /** Ends it with SIGTERM, and with SIGKILL after ten seconds. */
+  /** Ends the process with SIGTERM, and after ten seconds with SIGKILL. */
   stop(): Promise<void>
 }
 
 /**
  * Starts a file of the repository with Node, and waits until it prints an address (`http://host:port`).
  *
- * @throws with what it printed when it ends before that
+ * @throws an error with the output of the file, if it ends without an address
  */
 export async function startServer(
   file: string,
@@ -51,15 +51,15 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(impatience)
 }
 
-/** The memory of a process that is in RAM, in MB (10^6 bytes). Linux only. */
+/** The resident memory of a process, in MB (10^6 bytes). Linux only. */
 export async function residentMB(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return (Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024) / 1e6
 }
 
 /**
- * The CPU time that the living threads of a process have used so far, in seconds. Linux only: its statistics of the
- * scheduler count nanoseconds, where `/proc/PID/stat` has steps of 10 ms, a tenth of some figures.
+ * The CPU time of the living threads of a process, in seconds. Linux only: the statistics of its scheduler count
+ * nanoseconds, while `/proc/PID/stat` counts in steps of 10 ms, a tenth of some figures.
  */
 export async function cpuSeconds(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`)

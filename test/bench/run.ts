@@ -1,6 +1,6 @@
 /**
- * `npm run bench [part …] [-- --json]`: measures, and prints a table, or with `--json` one object a line. A part is
- * a file `test/bench/<part>.bench.ts`; without one, all are run.
+ * `npm run bench [part …] [-- --json]`: measures, and prints a table, or with `--json` one object per line. A part is a file
+ * `test/bench/<part>.bench.ts`. Without a part, all of them run.
  */
 import { glob } from 'node:fs/promises'
 import { basename } from 'node:path'

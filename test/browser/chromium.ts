@@ -1,10 +1,10 @@
 import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 
-/** As Debian, other distributions and Google call it. */
+/** The names of its program in Debian, in other distributions, and by Google. */
 const names = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** Where Chromium is, or null when it isn't installed. */
+/** The path of Chromium; `null` if it is not installed. */
 export async function findChromium(): Promise<string | null> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     for (const name of names) {

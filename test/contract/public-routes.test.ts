@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { createTestNode, type TestNode } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
 
-/** Every route of the default bundle that answers without a session. A new one is added here on purpose only. */
+/** Every route of the default bundle that answers without a session. Add a route here only on purpose. */
 const publicRoutes = ['GET /auth/siwe/nonce', 'GET /health', 'GET /whoami', 'POST /auth/{provider}']
 
 const defaultBundle = fileURLToPath(new URL('../../config/default.json', import.meta.url))
@@ -11,7 +11,7 @@ interface Described {
   readonly paths: Record<string, Record<string, { readonly security?: unknown }>>
 }
 
-/** All routes of a node: those of the OpenAPI document, and what plugins declare beyond it. */
+/** All routes of a node: those of the OpenAPI document, and those of plugins that it leaves out. */
 async function routesOf(node: TestNode): Promise<{ all: string[]; declaredPublic: string[] }> {
   const owner = await node.signIn('owner')
   const { paths } = (await (await owner.fetch('/openapi.json')).json()) as Described

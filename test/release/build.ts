@@ -6,16 +6,16 @@ import { type Package, readPackages } from '../walls/packages.ts'
 import { pointToSources } from './source-maps.ts'
 import { copyVendored, vendoredLibraries } from './vendor.ts'
 
-/** The packages of the repository that are built: not its root, and not the clients, which are run as they are. */
+/** The packages to build: all but the root, and the clients, which run from their sources. */
 export function workspaces(): Package[] {
   return readPackages(root).filter(({ kind }) => kind !== 'root' && kind !== 'client')
 }
 
 /**
- * Compiles every workspace into `<into>/<its folder>/dist`, after removing what was there. The packages see the
- * declarations of the SDK as built, the way those who install them do.
+ * Compiles every workspace into `<into>/<its folder>/dist`, and removes the old content first. The packages are compiled
+ * against the built declarations of the SDK, as for those who install them.
  *
- * @throws with the compiler's output when one does not compile
+ * @throws an error with the compiler's output if a package does not compile
  */
 export async function buildWorkspaces(into: string): Promise<void> {
   const packages = workspaces()
@@ -31,7 +31,7 @@ export async function buildWorkspaces(into: string): Promise<void> {
   }
 }
 
-/** Compiles packages in one go, so that the libraries that they share are read once. */
+/** Compiles packages in one call, so that the compiler reads shared libraries once. */
 async function compile(
   packages: readonly Package[],
   into: string,
@@ -63,13 +63,13 @@ async function compile(
   }
 }
 
-/** Moves what is in a folder into one that may hold other things already. */
+/** Moves the content of a folder into another one, which may have content already. */
 async function moveInto(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true })
   for (const name of await readdir(from)) await rename(join(from, name), join(to, name))
 }
 
-/** Where the compiler finds the built declarations of a package: of its exports, and of what it vendors. */
+/** The paths of the built declarations of a package: of its exports, and of its vendored libraries. */
 function declarations({ folder, manifest }: Package, into: string): Record<string, string[]> {
   const found: Record<string, string[]> = {}
   for (const [path, target] of Object.entries(manifest.exports ?? {})) {

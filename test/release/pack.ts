@@ -1,4 +1,4 @@
-/** `npm run pack [FOLDER]`: the tarballs that `npm publish` takes, in a folder; `dist` when none is named. */
+/** `npm run pack [FOLDER]`: writes the packages as tarballs into a folder. Default: `dist`. */
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,10 +10,10 @@ import { buildWorkspaces, workspaces } from './build.ts'
 import { publishedManifest } from './published-manifest.ts'
 
 /**
- * Builds every workspace and packs it as it is published, examples included. It works in a temporary folder, so
- * that nothing in the repository is touched and several can run at once.
+ * Builds every workspace and packs it as it is published, examples included. It works in a temporary folder, so it changes
+ * nothing in the repository, and several calls can run at a time.
  *
- * @param folder where the tarballs go; it is made when it does not exist
+ * @param folder receives the tarballs; it is created if it does not exist
  * @returns the path of each tarball by the name of its package
  */
 export async function packWorkspaces(folder: string): Promise<Map<string, string>> {
@@ -31,16 +31,16 @@ export async function packWorkspaces(folder: string): Promise<Map<string, string
 }
 
 /**
- * The tarballs for a test: those that were packed for all tests of this run, or else its own.
+ * The tarballs for a test: those of this run of all tests, or else tarballs that are packed now.
  *
- * @param folder where its own go
+ * @param folder receives tarballs that are packed now
  */
 export async function packedForTest(folder: string): Promise<Map<string, string>> {
   const shared = process.env[tarballsVariable]
   return shared === undefined ? packWorkspaces(folder) : tarballsIn(shared)
 }
 
-/** Lets the compiler find the libraries that the built declarations speak of. */
+/** Lets the compiler find the libraries that the built declarations import. */
 async function linkLibraries(folder: string, staged: string): Promise<void> {
   const libraries = join(root, folder, 'node_modules')
   if (!existsSync(libraries)) return
@@ -48,7 +48,7 @@ async function linkLibraries(folder: string, staged: string): Promise<void> {
   await symlink(libraries, join(staged, folder, 'node_modules'), 'junction')
 }
 
-/** Lays out what a package publishes beside its built files: its own, and of the repository the license and presets. */
+/** Copies the files that a package publishes beside its built files: its own, the license, and for the kernel the presets. */
 async function stage({ folder, manifest }: Package, staged: string): Promise<void> {
   await mkdir(staged, { recursive: true })
   await writeFile(join(staged, 'package.json'), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`)
@@ -66,7 +66,7 @@ async function pack(staged: string, folder: string): Promise<void> {
   if (!ok) throw new Error(`The packages could not be packed:\n${output}`)
 }
 
-/** Paths of tarballs in the folder that they were packed to, by the names of the packages. */
+/** The paths of the tarballs in a folder, by the names of their packages. */
 export function tarballsIn(folder: string): Map<string, string> {
   return new Map(
     workspaces().map(({ manifest: { name, version } }) => [

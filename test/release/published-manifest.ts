@@ -1,8 +1,8 @@
 import type { Manifest } from '../walls/packages.ts'
 
 /**
- * A package.json as it is published: without what only this repository needs. Node reads no TypeScript below
- * node_modules, so that the condition which leads to the sources would break whoever had it set.
+ * Makes the package.json that is published: without the parts that only this repository needs. The condition for the sources
+ * goes, because Node refuses TypeScript below node_modules.
  */
 export function publishedManifest(manifest: Manifest): object {
   const { devDependencies: _devDependencies, ...published } = manifest

@@ -2,10 +2,10 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 
 /**
- * Lets the source maps in a folder of compiled files point to the sources beside it, as both are published: `dist` and
- * `src`. The compiler writes where they are on the machine that builds, as seen from where it puts them.
+ * Makes the source maps in a published `dist` point to the published `src` beside it. The compiler wrote paths to the sources
+ * on the machine of the build.
  *
- * @param sources where they are on this machine
+ * @param sources the folder of the sources on this machine
  */
 export async function pointToSources(dist: string, sources: string): Promise<void> {
   for (const path of await readdir(dist, { recursive: true })) {

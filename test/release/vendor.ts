@@ -5,13 +5,13 @@ import type { Manifest, Package } from '../walls/packages.ts'
 
 /** A library that a package carries inside instead of depending on it. */
 interface VendoredLibrary {
-  /** What sources import, such as `#keyv-sqlite`. */
+  /** The specifier that sources import, such as `#keyv-sqlite`. */
   readonly specifier: string
   /** Its package, such as `@keyv/sqlite`. */
   readonly library: string
-  /** Where it is in the published package. */
+  /** Its folder in the published package. */
   readonly folder: string
-  /** Its entry in the published package, and the declarations of that. */
+  /** Its entry in the published package, and the declarations of the entry. */
   readonly entry: string
   readonly declarations: string
 }
@@ -22,11 +22,11 @@ const vendoredEntry = /^(?<folder>\.\/dist\/vendor\/[^/]+)\/.+\.(?<kind>m?)js$/
 const notShipped = /\.(map|cjs|d\.cts)$/
 
 /**
- * The libraries that a package carries inside. The `imports` of its package.json say which: sources get the
- * library from node_modules, the published package a copy below `dist/vendor`.
+ * The libraries that a package carries inside, by the `imports` of its package.json: sources get the library from
+ * node_modules, the published package has a copy below `dist/vendor`.
  *
- * A library is vendored when depending on it would make npm compile something on the user's machine, and
- * overrides don't help, since npm only heeds those of the project it installs for.
+ * A library is vendored if npm would otherwise compile something on the user's machine. Overrides do not help, since npm
+ * applies only those of the project that it installs for.
  */
 export function vendoredLibraries(manifest: Manifest): VendoredLibrary[] {
   return Object.entries(manifest.imports ?? {}).flatMap(([specifier, conditions]) => {
@@ -38,7 +38,7 @@ export function vendoredLibraries(manifest: Manifest): VendoredLibrary[] {
   })
 }
 
-/** Copies what a package's vendored libraries publish, as far as ES modules need it, into its built folder. */
+/** Copies the vendored libraries of a package into its built folder, as far as ES modules need them. */
 export async function copyVendored({ manifest }: Package, built: string): Promise<void> {
   for (const { library, folder } of vendoredLibraries(manifest)) {
     const from = join(root, 'node_modules', library)

@@ -2,10 +2,10 @@ import type { Package } from './packages.ts'
 import type { SourceProgram } from './program.ts'
 
 /**
- * Whatever the SDK and the kernel export has a doc comment where it is declared. What they pass on from a
- * library is documented there.
+ * Checks that every export of the SDK and of the kernel has a doc comment at its declaration. Exports of a library that they
+ * pass on are documented by the library.
  *
- * @returns one line for each export without one
+ * @returns one line for each export without a doc comment
  */
 export function checkDocumentation(packages: readonly Package[], program: SourceProgram): string[] {
   return packages

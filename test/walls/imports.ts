@@ -6,7 +6,7 @@ import type { SourceImports } from './program.ts'
 const sdk = '@nodekeep/plugin-sdk'
 const testing = '@nodekeep/kernel/testing'
 
-/** What a package's sources may import of this repository. */
+/** The packages of this repository that the sources of a package may import. */
 const sources: Record<PackageKind, readonly string[]> = {
   root: [],
   sdk: [],
@@ -17,13 +17,12 @@ const sources: Record<PackageKind, readonly string[]> = {
 }
 
 /**
- * The wall between the packages. A package imports its own files and the libraries that its package.json
- * declares; of this repository, the kernel, plugins and examples import the SDK, and the SDK imports nothing.
- * Clients import what a plugin made for them, its entry `/client`.
- * Tests may also use `@nodekeep/kernel/testing` and development dependencies, the root's included. The tests
- * of the whole, under `test/`, import any package by its name.
+ * Checks the imports between packages. A package imports its own files and the libraries that its package.json declares. Of
+ * this repository, the kernel, plugins and examples import the SDK; the SDK imports nothing. Clients import the entry
+ * `/client` of plugins. Tests may also import `@nodekeep/kernel/testing` and development dependencies, those of the root
+ * included. The tests in the root's `test/` import any package by its name.
  *
- * @returns one line for each import that breaks it
+ * @returns one line for each import that breaks a rule
  */
 export function checkImports(packages: readonly Package[], files: readonly SourceImports[]): string[] {
   return files.filter(({ file }) => !file.includes('/fixtures/')).flatMap((file) => checkFile(packages, file))

@@ -8,11 +8,11 @@ interface LockFile {
 }
 
 /**
- * The wall around `npm ci`: nothing that it installs runs a script, since that is where packages compile or
- * download. npm also compiles what has a `binding.gyp`: npm 10 even when the package says `"gypfile": false`.
+ * Checks that no package that `npm ci` installs runs a script, since such scripts compile or download. npm also compiles a
+ * package with a `binding.gyp`; npm 10 does so even if the package says `"gypfile": false`.
  *
- * @param root a folder with a package-lock.json and what it says installed
- * @returns one line for each package that breaks it
+ * @param root a folder with a package-lock.json and the packages that it names
+ * @returns one line for each package that breaks the rule
  */
 export function checkInstalls(root: string): string[] {
   return installed(root).flatMap(([path, { hasInstallScript }]) => [
@@ -23,7 +23,7 @@ export function checkInstalls(root: string): string[] {
   ])
 }
 
-/** One line for each package that package-lock.json ties to the address of one registry. */
+/** One line for each package whose address in package-lock.json names a registry. */
 export function checkAddresses(root: string): string[] {
   return installed(root)
     .filter(([, { resolved }]) => resolved?.includes('://'))

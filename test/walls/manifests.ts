@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import type { Package } from './packages.ts'
 
 /**
- * What every package must be: a plugin says its id, the SDK range it works with and its entry, has the SDK as a
- * peer dependency, and comes with a README, sources and tests; whatever is published exports sources to this
- * repository and built files to everyone else.
+ * Checks that packages are complete. A plugin names its id, its SDK range and its entry, has the SDK as a peer dependency,
+ * and has a README, sources and tests. A published package exports sources to this repository and built files to others.
  *
- * @returns one line for each package that is not
+ * @returns one line for each package that breaks a rule
  */
 export function checkManifests(root: string, packages: readonly Package[]): string[] {
   return packages

@@ -2,12 +2,12 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * What a package is in this repository; each kind may import something else. Of the examples, those that are no
- * plugins are clients: programs that call a node.
+ * The kind of a package, which decides what it may import. An example is a plugin, or a client: a program that calls a
+ * node.
  */
 export type PackageKind = 'root' | 'sdk' | 'kernel' | 'plugin' | 'example' | 'client'
 
-/** The parts of a package.json that the walls look at. */
+/** The parts of a package.json that the walls read. */
 export interface Manifest {
   readonly name: string
   readonly version: string

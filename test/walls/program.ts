@@ -2,28 +2,28 @@ import { join, relative } from 'node:path'
 import { SyntaxKind } from 'typescript/unstable/ast'
 import { API, type Project, SymbolFlags } from 'typescript/unstable/sync'
 
-/** A TypeScript file and what it imports, types and dynamic imports included. */
+/** A TypeScript file and its imports, those of types and dynamic ones included. */
 export interface SourceImports {
   /** The path from the root, `/`-separated. */
   readonly file: string
   readonly imports: readonly string[]
 }
 
-/** A name that a module gives to the outside. */
+/** An export of a module. */
 export interface ExportedName {
   readonly name: string
-  /** Where it is declared, from the root; outside the repository's sources when a library declares it. */
+  /** The file of its declaration, from the root; a file of a library if the library declares it. */
   readonly file: string
   readonly documented: boolean
 }
 
-/** What the compiler knows about the files of a repository's `tsconfig.json`. */
+/** The compiler's knowledge of the files of a repository's `tsconfig.json`. */
 export interface SourceProgram {
   readonly files: readonly SourceImports[]
   exportsOf(file: string): ExportedName[]
 }
 
-/** Lets `read` ask the compiler, which runs as a process of its own until `read` returns. */
+/** Calls `read` with the compiler, which runs in a process of its own until `read` returns. */
 export function withProgram<T>(root: string, read: (program: SourceProgram) => T): T {
   const api = new API({ cwd: root })
   try {

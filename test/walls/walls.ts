@@ -7,13 +7,13 @@ import { checkManifests } from './manifests.ts'
 import { readPackages } from './packages.ts'
 import { withProgram } from './program.ts'
 
-/** What was found at the walls of a repository. */
+/** The findings in a repository. */
 export interface WallReport {
   readonly breaches: readonly string[]
   readonly lengths: FileLengths
 }
 
-/** Checks the rules of the house, those that neither the compiler nor the linter knows. */
+/** Checks the rules of the house that neither the compiler nor the linter checks. */
 export function checkWalls(root: string): WallReport {
   const packages = readPackages(root)
   return withProgram(root, (program) => {
