@@ -1,8 +1,7 @@
 import type { Bench, BenchResult, BenchRun } from './bench.ts'
 
 /**
- * Runs a bench: ours and the baseline by turns, in another order each round, so that whatever else the machine
- * does meanwhile meets both.
+ * Runs a bench: ours and the baseline in turn, in alternating order, so that other work on the machine slows both.
  */
 export async function measure(bench: Bench): Promise<BenchResult> {
   const starts: Medians[] = []
@@ -13,7 +12,7 @@ export async function measure(bench: Bench): Promise<BenchResult> {
   return { bench: bench.name, ours, baseline, ratio, unit: bench.unit, ...judge(bench, ours, ratio) }
 }
 
-/** What the rounds of one start came to. */
+/** The medians of the rounds of one start. */
 interface Medians {
   readonly ours: number
   readonly baseline: number | null
@@ -22,7 +21,7 @@ interface Medians {
 
 function mediansOf({ ours, baseline }: { ours: number[]; baseline: number[] }): Medians {
   if (baseline.length === 0) return { ours: median(ours), baseline: null, ratio: null }
-  // A machine changes its speed from round to round, so that each of ours has its own baseline.
+  // The speed of a machine changes from round to round, so each figure is compared with the baseline of its round.
   const ratios = ours.map((figure, round) => figure / (baseline[round] ?? Number.NaN))
   return { ours: median(ours), baseline: median(baseline), ratio: median(ratios) }
 }

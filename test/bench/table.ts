@@ -1,11 +1,11 @@
 import type { BenchResult } from './bench.ts'
 
-/** One result as the line of JSON that programs read. */
+/** A result as one line of JSON, for programs. */
 export function jsonLine({ met: _met, ...result }: BenchResult): string {
   return JSON.stringify(result)
 }
 
-/** The results as a table for people. A goal that was missed is marked. */
+/** The results as a table for people. It marks goals that were missed. */
 export function table(results: readonly BenchResult[]): string {
   const rows = results.map(({ bench, ours, baseline, ratio, unit, goal, met }) => [
     bench,
@@ -26,7 +26,7 @@ export function table(results: readonly BenchResult[]): string {
     .join('\n')
 }
 
-/** Three significant digits, thousands as such: `0.0412`, `1.27`, `48,300`. */
+/** A figure with three significant digits: `0.0412`, `1.27`, `48,300`. */
 function figure(value: number): string {
   return value.toLocaleString('en', { maximumSignificantDigits: 3 })
 }

@@ -13,24 +13,24 @@ export interface BackupEntry {
 
 /** A consistent state of one part, fixed at the moment of `prepare`. */
 export interface BackupSnapshot {
-  /** The entries of the state as it was at `prepare`, whatever was written since. */
+  /** The entries of the state at `prepare`. Later writes do not change them. */
   entries(): AsyncIterable<BackupEntry>
-  /** Whatever is left out and why, for the manifest and for people. */
+  /** The parts that are left out, with the reasons, for the manifest and for people. */
   readonly omitted?: readonly { readonly what: string; readonly why: string }[]
-  /** Gives up what the snapshot holds. Always called, also after a failure. */
+  /** Releases the resources of the snapshot. It is always called, also after a failure. */
   release(): Promise<void>
 }
 
-/** A part of the node that has a state worth keeping. The name in the registry is its folder in the archive. */
+/** A part of the node whose state belongs into a backup. Its name in the registry is its folder in the archive. */
 export interface BackupParticipant {
-  /** Fixes a consistent state. Runs under a write gate that all participants share, so it has to be short. */
+  /** Fixes a consistent state. No participant accepts writes meanwhile, so it has to be short. */
   prepare(signal: AbortSignal): Promise<BackupSnapshot>
   /**
-   * Takes entries back into an empty place, at a start of the node and before any plugin reads its state. It may
-   * be interrupted and is then called again with all entries.
+   * Restores entries into an empty folder, at a start of the node, before any plugin reads its state. If it is interrupted, it
+   * is called again with all entries.
    */
   restore(entries: AsyncIterable<BackupEntry>, signal: AbortSignal): Promise<void>
 }
 
-/** All parts that a backup holds. */
+/** The parts of the node that a backup contains. */
 export const BackupParticipants = defineRegistry<BackupParticipant>('backup-participants', 1)

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { defineService } from '../service.ts'
 
-/** The node's place in an overlay network (interface, "Overlay status"). */
+/** The state of the node in an overlay network (interface, "Overlay status"). */
 export interface OverlayStatus {
   /** Base58 of the node's Ed25519 public key. */
   readonly nodeId: string
@@ -9,21 +9,21 @@ export interface OverlayStatus {
   readonly did: string
   readonly connected: boolean
   readonly proxyEnabled: boolean
-  /** Port that the proxy allocated for the node, 0 while there is none. */
+  /** The port that the proxy allocated for the node; 0 without one. */
   readonly allocatedPort: number
 }
 
 /** A connection of a client that came through the overlay. */
 export interface OverlayConnection {
   readonly socket: Duplex
-  /** The client's own address as the gateway saw it. */
+  /** The address of the client, as the gateway saw it. */
   readonly remoteAddress: string
 }
 
 /** A way to reach the node from outside. */
 export interface OverlayNetwork {
   status(): OverlayStatus
-  /** Takes connections until the signal aborts; each is served like one that came to the listening port. */
+  /** Accepts connections until the signal aborts. The node serves each like a connection to its listening port. */
   accept(handle: (connection: OverlayConnection) => void, signal: AbortSignal): Promise<void>
 }
 

@@ -8,18 +8,18 @@ export interface Release {
   readonly notes: string
 }
 
-/** Finds releases and hands over verified ones. Whoever calls trusts what it returns, so it verifies everything. */
+/** Finds and downloads releases. The caller trusts the result, so the source must verify everything. */
 export interface UpdateSource {
   /**
-   * The newest release that is meant for this node, or `null` when none is newer.
+   * The newest release for this node, or `null` if none is newer.
    *
-   * @throws NodekeepError UPSTREAM_ERROR when the source cannot be reached or its metadata is not to be trusted
+   * @throws NodekeepError UPSTREAM_ERROR if the source cannot be reached or its metadata fails verification
    */
   latest(currentVersion: string, signal: AbortSignal): Promise<Release | null>
   /**
-   * Unpacks a release into an empty folder, after its signature and hashes were verified.
+   * Verifies the signature and the hashes of a release, then unpacks it into an empty folder.
    *
-   * @param onProgress how far it is, 0 to 1
+   * @param onProgress receives the completed share, from 0 to 1
    */
   download(
     release: Release,
@@ -28,5 +28,5 @@ export interface UpdateSource {
   ): Promise<void>
 }
 
-/** Where updates come from. */
+/** The source of updates. */
 export const Updates = defineService<UpdateSource>('update-source', 1)
