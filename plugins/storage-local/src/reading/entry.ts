@@ -2,14 +2,14 @@ import type { BigIntStats } from 'node:fs'
 import type { StorageEntry } from '@nodekeep/plugin-sdk'
 
 /**
- * The revision of a file: its inode, its time of modification in nanoseconds and its size, in base 36. All three are
- * settled before the rename that makes a write visible, and none is changed by it.
+ * Returns the revision of a file: its inode, its time of modification in nanoseconds and its size, in base 36. A write
+ * knows all three before the rename that makes it visible, and the rename changes none of them.
  */
 export function revisionOf({ ino, mtimeNs, size }: BigIntStats): string {
   return `${ino.toString(36)}-${mtimeNs.toString(36)}-${size.toString(36)}`
 }
 
-/** The entry for what is on the disk; null for what is neither a file nor a folder, such as a symbolic link. */
+/** Returns null for anything but a file or a folder, such as a symbolic link. */
 export function entryOf(name: string, stats: BigIntStats): StorageEntry | null {
   const directory = stats.isDirectory()
   if (!directory && !stats.isFile()) return null

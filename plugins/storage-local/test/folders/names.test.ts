@@ -102,7 +102,7 @@ t.test('a name of 255 bytes has room, also where its decomposed form has none', 
   t.strictSame(await names('/'), [])
 })
 
-t.test('the side folder cannot be reached', async (t) => {
+t.test('the staging folder cannot be used by a path', async (t) => {
   const { backend, names } = await opened(t)
   await backend.write('/file', chunks('x'))
   for (const path of ['/.nodekeep', '/.nodekeep/x']) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
-import { sortedNames } from '../../src/reading/sorted-names.ts'
+import { sortedNames } from '../../src/reading/listing.ts'
 import { folderInMemory, temporaryFolder } from '../fixtures/storage-folder.ts'
 
 t.test('a hundred thousand entries are listed in order while others have their turns', async (t) => {
