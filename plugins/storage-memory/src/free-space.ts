@@ -1,33 +1,33 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** The bytes that files may take, those of unfinished writes included. */
-export class Room {
+/** The bytes that the content of files may take, including unfinished writes. */
+export class FreeSpace {
   readonly #maxBytes: number
   readonly #section: string
-  #taken = 0
+  #used = 0
 
-  /** @param section where the configuration sets the limit */
+  /** @param section the section of the configuration that sets the limit, for the message */
   constructor(maxBytes: number, section: string) {
     this.#maxBytes = maxBytes
     this.#section = section
   }
 
-  /** @throws NodekeepError INSUFFICIENT_STORAGE when not so many are free */
+  /** @throws NodekeepError INSUFFICIENT_STORAGE if fewer bytes are free */
   check(bytes: number): void {
-    if (this.#taken + bytes <= this.#maxBytes) return
+    if (this.#used + bytes <= this.#maxBytes) return
     throw new NodekeepError(
       'INSUFFICIENT_STORAGE',
       `The storage in memory is full. Remove files, or raise ${this.#section}.maxBytes (${this.#maxBytes} now).`,
     )
   }
 
-  /** @throws NodekeepError INSUFFICIENT_STORAGE when not so many are free; none are taken then */
-  take(bytes: number): void {
+  /** @throws NodekeepError INSUFFICIENT_STORAGE if fewer bytes are free; it reserves none then */
+  reserve(bytes: number): void {
     this.check(bytes)
-    this.#taken += bytes
+    this.#used += bytes
   }
 
-  give(bytes: number): void {
-    this.#taken -= bytes
+  release(bytes: number): void {
+    this.#used -= bytes
   }
 }
