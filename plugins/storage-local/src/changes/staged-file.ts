@@ -115,10 +115,7 @@ async function writeAll(disk: Disk, fd: number, batch: readonly Uint8Array[], st
   }
 }
 
-/**
- * Frees the memory of chunks that fill their buffers. The garbage collection alone would let the chunks of a large
- * upload pile up: 0.8 of the rate that a bare server reaches, instead of 1.2.
- */
+/** Frees the memory of chunks that fill their buffers. The garbage collection would let those of a large upload pile up. */
 function free(chunks: readonly Uint8Array[]): void {
   for (const { buffer, byteLength } of chunks) {
     const isWhole = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer

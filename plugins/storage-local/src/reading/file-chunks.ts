@@ -1,6 +1,7 @@
 import type { BigIntStats } from 'node:fs'
-import { NodekeepError, type StorageEntry, type StorageReadOptions } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
+import type { ByteRange } from './entry.ts'
 
 /**
  * Bytes of one chunk, for up to 16 readers and for more. A reader holds two chunks. Large chunks give the rate of a bare
@@ -18,20 +19,6 @@ export interface OpenFile {
   readonly fd: number
   readonly stats: BigIntStats
   readonly entry: StorageEntry
-}
-
-/** The bytes from `start` up to, but not including, `end`. */
-export interface ByteRange {
-  readonly start: number
-  readonly end: number
-}
-
-/** @throws NodekeepError RANGE_NOT_SATISFIABLE if the range is not within the file */
-export function rangeOf(size: number, { start, end }: StorageReadOptions): ByteRange {
-  if (start === undefined && end === undefined) return { start: 0, end: size }
-  const [first, last] = [start ?? 0, end ?? size - 1]
-  if (first >= 0 && first <= last && last < size) return { start: first, end: last + 1 }
-  throw new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
 }
 
 /**

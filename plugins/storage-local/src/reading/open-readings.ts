@@ -1,6 +1,7 @@
 import { NodekeepError, type StorageReading, type StorageReadOptions } from '@nodekeep/plugin-sdk'
 import { storageError } from '../disk/disk-errors.ts'
-import { type ByteRange, chunksOf, type OpenFile, rangeOf } from './file-chunks.ts'
+import { type ByteRange, rangeOf } from './entry.ts'
+import { chunksOf, type OpenFile } from './file-chunks.ts'
 
 /** The readings of a backend that have a file open. The backend's close ends them. */
 export class OpenReadings {

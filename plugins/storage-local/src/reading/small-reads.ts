@@ -3,8 +3,7 @@ import type { StorageEntry, StorageReading, StorageReadOptions } from '@nodekeep
 import { LRUCache } from 'lru-cache'
 import type { Disk } from '../disk/disk.ts'
 import { type Folder, isExactlyAt } from '../folders/folder.ts'
-import { entryOf } from './entry.ts'
-import { rangeOf } from './file-chunks.ts'
+import { entryOf, rangeOf } from './entry.ts'
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 
@@ -22,8 +21,8 @@ const buffer = Buffer.allocUnsafeSlow(maxSmallBytes + 1)
 
 /**
  * Reads small files without a thread if they were read a moment ago. The system then still has them in its memory, and
- * reading them takes less time than handing the work to a thread: 1.0 of the rate of a bare server, instead of 0.7. Only
- * paths are remembered. Every read opens the file and asks the system where and how old it is.
+ * reading them takes less time than handing the work to a thread. Only paths are remembered: every read opens the file, and
+ * asks the system where the file is and when it changed last.
  */
 export class SmallReads {
   readonly #disk: Disk
@@ -43,6 +42,8 @@ export class SmallReads {
   /** Returns undefined if the file has to be read in the usual way, which then also tells what is wrong with it. */
   read(path: string, options: StorageReadOptions): StorageReading | undefined {
     if (!this.#recent.has(path)) return undefined
+    // Until it is read once more: it may have grown.
+    this.#recent.delete(path)
     const below = path.slice(1)
     const name = path.slice(path.lastIndexOf('/') + 1)
     let fd: number
