@@ -10,7 +10,7 @@ import type {
 } from '@nodekeep/plugin-sdk'
 import { callerError, checkRoot, probe } from './availability.ts'
 import { ChangeGate } from './changes/change-gate.ts'
-import { rootStays } from './changes/conflicts.ts'
+import { rootIsFixed } from './changes/conflicts.ts'
 import { move } from './changes/move.ts'
 import { makeMissing, retryWhileChanging } from './changes/parent-folders.ts'
 import { remove } from './changes/remove.ts'
@@ -184,6 +184,6 @@ export class LocalBackend implements StorageBackend {
 
 function changeableNames(path: string): string[] {
   const names = namesOf(path)
-  if (names.length === 0) throw rootStays()
+  if (names.length === 0) throw rootIsFixed()
   return names
 }

@@ -1,12 +1,12 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** A file is written where a folder is. */
-export function folderThere(): NodekeepError {
+export function folderInTheWay(): NodekeepError {
   return new NodekeepError('CONFLICT', 'A folder has this name. Choose another name for the file.')
 }
 
 /** A file or folder is moved to where a link or a special file is. */
-export function linkThere(): NodekeepError {
+export function linkInTheWay(): NodekeepError {
   return new NodekeepError(
     'CONFLICT',
     'An entry on the disk that is neither a file nor a folder has this name. Choose another name.',
@@ -22,7 +22,7 @@ export function otherRevision(): NodekeepError {
 }
 
 /** `ifAbsent` is not met. */
-export function taken(): NodekeepError {
+export function alreadyExists(): NodekeepError {
   return new NodekeepError(
     'PRECONDITION_FAILED',
     'A file or folder exists at this path. Choose another path.',
@@ -30,7 +30,7 @@ export function taken(): NodekeepError {
 }
 
 /** The root is changed itself. */
-export function rootStays(): NodekeepError {
+export function rootIsFixed(): NodekeepError {
   return new NodekeepError('CONFLICT', 'The root folder cannot be replaced, moved or removed.')
 }
 

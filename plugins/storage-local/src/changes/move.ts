@@ -2,7 +2,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDiskError, notFound } from '../disk/disk-errors.ts'
 import { type Folder, type Found, find } from '../folders/folder.ts'
 import { openFolder, walk } from '../folders/walk.ts'
-import { linkThere } from './conflicts.ts'
+import { linkInTheWay } from './conflicts.ts'
 import { makeMissing, retryWhileChanging } from './parent-folders.ts'
 import { replace } from './replacement.ts'
 import type { Store } from './store.ts'
@@ -78,7 +78,7 @@ async function moveInto(
         'CONFLICT',
         'A file or folder exists at the destination. Choose another destination, or ask to overwrite.',
       )
-    if (!there.stats.isFile() && !there.stats.isDirectory()) throw linkThere()
+    if (!there.stats.isFile() && !there.stats.isDirectory()) throw linkInTheWay()
   }
   const from = parent.at(found.stored)
   const to = folder.at(there?.stored ?? name)

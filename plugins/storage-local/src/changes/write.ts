@@ -4,7 +4,7 @@ import { type Folder, type Found, findSync } from '../folders/folder.ts'
 import { walk } from '../folders/walk.ts'
 import { entryOf, revisionOf } from '../reading/entry.ts'
 import type { ChangeGate } from './change-gate.ts'
-import { folderThere, otherRevision, taken } from './conflicts.ts'
+import { alreadyExists, folderInTheWay, otherRevision } from './conflicts.ts'
 import { makeMissing, retryWhileChanging } from './parent-folders.ts'
 import { type StagedFile, stage } from './staged-file.ts'
 import type { Store } from './store.ts'
@@ -123,8 +123,8 @@ function findTarget(
 ): Found | null {
   const { ifAbsent = false, ifRevision } = conditions
   const found = folder && findSync(disk, folder, name)
-  if (ifAbsent && found !== null) throw taken()
-  if (found?.stats.isDirectory()) throw folderThere()
+  if (ifAbsent && found !== null) throw alreadyExists()
+  if (found?.stats.isDirectory()) throw folderInTheWay()
   if (ifRevision !== undefined && (found === null || revisionOf(found.stats) !== ifRevision))
     throw otherRevision()
   return found
@@ -135,7 +135,7 @@ async function renameIfAbsent({ disk, hasLinks }: Store, from: string, to: strin
   // Without hard links, the check under the lock has to do.
   if (!hasLinks) return disk.rename(from, to)
   await disk.link(from, to).catch((error: unknown) => {
-    throw isDiskError(error, 'EEXIST') ? taken() : error
+    throw isDiskError(error, 'EEXIST') ? alreadyExists() : error
   })
   await disk.unlink(from)
 }
