@@ -1,9 +1,10 @@
 /**
- * The same items, but an abort ends the waiting for the next one. Whoever takes in a stream needs that: its source may
- * be silent for ever, such as a client that has stopped sending. The source is told to return and is left to itself.
+ * Yields the items of a stream, but ends the wait for the next item when a signal aborts. Receiving a stream needs this:
+ * the source may stay silent forever, such as a client that stopped sending. The source is told to return, and nobody
+ * waits until it does.
  *
- * @param signals any of which ends it, also one that was aborted before
- * @throws the reason of the signal, or whatever the source throws
+ * @param signals any of them ends the stream, even if it was aborted before
+ * @throws the reason of the signal, or the error of the source
  *
  * @example
  * async write(path, content, { signal }) {
@@ -31,7 +32,7 @@ export async function* interruptible<T>(
     }
   } finally {
     for (const signal of given) signal.removeEventListener('abort', abort)
-    // Not waited for: a source that is silent stays so when it is told to end.
+    // Without `await`: a silent source does not answer.
     iterator.return?.().catch(() => {})
   }
 }

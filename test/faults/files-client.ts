@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { FilesProcess } from './files-process.ts'
-import { type Change, changed, type Tree } from './files-tree.ts'
+import { begun, type Change, changed, type Tree } from './files-tree.ts'
 import type { Random } from './random.ts'
 
 /** The bytes of a file: its content, over and over, up to the length that the content names. */
@@ -13,7 +13,7 @@ export class FilesClient {
   readonly #folder: string
   readonly #random: Random
   #tree: Tree = new Map()
-  #asked: Tree | null = null
+  #asked: { readonly change: Change; readonly next: Tree } | null = null
   #count = 0
 
   constructor(folder: string, random: Random) {
@@ -21,9 +21,18 @@ export class FilesClient {
     this.#random = random
   }
 
-  /** What its folder may hold: what was answered, and what was asked for and not answered. */
+  /** The trees that its folder may hold: all answered changes, and the unanswered one whole, begun or not at all. */
   get allowed(): readonly Tree[] {
-    return this.#asked === null ? [this.#tree] : [this.#tree, this.#asked]
+    if (this.#asked === null) return [this.#tree]
+    return [this.#tree, ...begun(this.#tree, this.#asked.change), this.#asked.next]
+  }
+
+  /** The empty parents that the unanswered change may have left. The journal does not tell of them. */
+  get emptyParents(): readonly string[] {
+    if (this.#asked === null) return []
+    return begun(this.#tree, this.#asked.change).flatMap((tree) =>
+      [...tree.keys()].filter((path) => !this.#tree.has(path)),
+    )
   }
 
   /** Changes that were answered. */
@@ -36,7 +45,7 @@ export class FilesClient {
       const change = this.#draw()
       const next = changed(this.#tree, change)
       if (next === null) continue
-      this.#asked = next
+      this.#asked = { change, next }
       try {
         const answer = await ask(node, change)
         const text = await answer.text()

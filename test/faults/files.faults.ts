@@ -37,7 +37,11 @@ async function check(dataFolder: string, session: Session, clients: readonly Fil
       const allowed = client.allowed.map(print).join('\nor ')
       assert.ok(found, `client ${index} found ${[...disk.keys()]}\ninstead of ${allowed}`)
     }
-    await checkAgreement(node, disk)
+    await checkAgreement(
+      node,
+      disk,
+      clients.flatMap(({ emptyParents }) => emptyParents),
+    )
     // What was left is removed while the node runs, and whatever is still there then before it ends.
     await node.stop()
     await checkLeftovers(dataFolder)

@@ -15,7 +15,7 @@ const { folder, copyExample } = await consumerForTest(t)
 
 t.test('a storage backend passes the suite and keeps the files of a node', { timeout }, async (t) => {
   const copy = await copyExample('storage-backend')
-  t.match(await run(copy, 'npm test'), /what was written is there after a close and a new start/)
+  t.match(await run(copy, 'npm test'), /written files exist after a close and a new start/)
   const libraries = join(root, 'node_modules')
   await run(copy, `${libraries}/.bin/tsc --typeRoots ${libraries}/@types`)
 

@@ -5,7 +5,7 @@ import type { Staged } from './tree.ts'
 
 const chunkSize = 256 * 1024
 
-/** Reads a content, chunk by chunk. */
+/** Yields a range of a content, chunk by chunk. `end` is inclusive. */
 export async function* readContent(
   connection: DatabaseSync,
   content: number,
@@ -21,7 +21,7 @@ export async function* readContent(
   }
 }
 
-/** Stores contents and forgets them again, but not under somebody who reads them. */
+/** Stores contents, and deletes them when no file and no reader needs them any more. */
 export class Contents {
   readonly #database: Database
   readonly #create: StatementSync
@@ -39,17 +39,17 @@ export class Contents {
     this.#delete = database.connection.prepare('DELETE FROM content WHERE id = ?')
   }
 
-  /** Stores a stream whole or not at all. */
+  /** Stores a whole stream, or nothing. */
   async stage(
     stream: AsyncIterable<Uint8Array>,
     announced: number | undefined,
     signal: AbortSignal,
   ): Promise<Staged> {
-    const content = this.#database.hurriedTransaction(() => Number(this.#create.run().lastInsertRowid))
+    const content = this.#database.deferredTransaction(() => Number(this.#create.run().lastInsertRowid))
     let size = 0
     try {
       for await (const chunk of ofOneSize(interruptible(stream, signal))) {
-        this.#database.hurriedTransaction(() => this.#append.run(content, size, chunk))
+        this.#database.deferredTransaction(() => this.#append.run(content, size, chunk))
         size += chunk.length
         if (announced !== undefined && size > announced) break
       }
@@ -64,7 +64,7 @@ export class Contents {
     }
   }
 
-  /** Gives a content to somebody who reads it. It stays until they are done, whatever becomes of its file. */
+  /** Yields a content that is held, and releases it at the end. It exists until then, even if its file is removed. */
   async *read(content: number, start: number, end: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
     try {
       yield* readContent(this.#database.connection, content, start, end, signal)
@@ -86,13 +86,13 @@ export class Contents {
     }
   }
 
-  /** Forgets contents that are no longer in the tree, at once or when their readers are done. */
+  /** Deletes contents that are no longer in the tree, at once or when their readers have ended. */
   drop(contents: readonly number[]): void {
     for (const content of contents) {
       if (this.#readers.has(content)) this.#orphans.add(content)
-      // A closed database forgets them when it is opened again.
+      // If the database is closed, its next start deletes them.
       else if (this.#database.connection.isOpen)
-        this.#database.hurriedTransaction(() => this.#delete.run(content))
+        this.#database.deferredTransaction(() => this.#delete.run(content))
     }
   }
 }

@@ -1,12 +1,12 @@
 import { DatabaseSync } from 'node:sqlite'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** SQLite's result code for a full disk, or for a database that may not grow: https://www.sqlite.org/rescode.html */
-const FULL = 13
+/** SQLITE_FULL: the disk is full, or the database reached its limit. https://www.sqlite.org/rescode.html */
+const fullCode = 13
 
 /**
- * `node`: files and folders. A folder has no content. `content`: what was ever written gets a number that never comes
- * again, which makes it the revision of the file. `chunk`: the bytes of a content, by their position in it.
+ * `node`: files and folders. A folder has no content. `content`: one row for each write. Its number is never used again,
+ * so it is the revision of the file. `chunk`: the bytes of a content, by their position.
  */
 const tables = `
   CREATE TABLE IF NOT EXISTS content (id INTEGER PRIMARY KEY AUTOINCREMENT) STRICT;
@@ -38,19 +38,19 @@ export class Database {
     this.connection.exec(tables)
     const { page_size: pageSize } = this.connection.prepare('PRAGMA page_size').get() as { page_size: number }
     this.connection.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSize)}`)
-    // What a write began that the last process never finished.
+    // Contents of writes that the last process did not finish.
     this.connection.exec(
       'DELETE FROM content WHERE id NOT IN (SELECT content FROM node WHERE content IS NOT NULL)',
     )
   }
 
-  /** Does all of the work or nothing of it. It is on the disk then, with everything that was done before. */
+  /** Does all of the work or none of it. When it returns, this and all earlier work is on the disk. */
   transaction<T>(work: () => T): T {
     return this.#run('FULL', work)
   }
 
-  /** The same, but a power cut may undo it as long as no {@link Database.transaction} came after it. */
-  hurriedTransaction<T>(work: () => T): T {
+  /** As `transaction`, but a power loss may undo it until the next `transaction` has ended. */
+  deferredTransaction<T>(work: () => T): T {
     return this.#run('NORMAL', work)
   }
 
@@ -61,12 +61,12 @@ export class Database {
       this.connection.exec('COMMIT')
       return result
     } catch (error) {
-      // SQLite has rolled back by itself after some failures.
+      // After some failures, SQLite has already rolled back.
       if (this.connection.isTransaction) this.connection.exec('ROLLBACK')
-      if ((error as { errcode?: number }).errcode !== FULL) throw error
+      if ((error as { errcode?: number }).errcode !== fullCode) throw error
       throw new NodekeepError(
         'INSUFFICIENT_STORAGE',
-        'The database of files is full. Remove files to make room.',
+        'The database of files is full. Remove files, or raise maxBytes.',
         {
           cause: error,
         },

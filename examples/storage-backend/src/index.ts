@@ -4,15 +4,17 @@ import { openSqliteBackend } from './sqlite-backend.ts'
 
 export default definePlugin({
   id: 'storage-sqlite',
-  description: 'Keeps files in one SQLite database, as the storage backend "sqlite".',
+  description: 'Stores files in one SQLite database, as the storage backend "sqlite".',
   config: Type.Object({
     file: Type.Optional(
-      Type.String({ description: "The database. Below the plugin's data folder when not given." }),
+      Type.String({
+        description: "The file of the database. By default `files.sqlite` in the plugin's data folder.",
+      }),
     ),
     maxBytes: Type.Integer({
       default: 2 ** 40,
       minimum: 65_536,
-      description: 'Largest size of the database.',
+      description: 'The largest size of the database, in bytes.',
     }),
   }),
   contributes: { backends: StorageBackends },

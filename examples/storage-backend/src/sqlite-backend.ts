@@ -16,7 +16,7 @@ import { entryOf, Tree, type TreeNode } from './tree.ts'
 /**
  * Opens a database of files, or makes it.
  *
- * @param options.maxBytes size that the database never exceeds
+ * @param options.maxBytes the largest size of the database, in bytes
  */
 export function openSqliteBackend(file: string, { maxBytes }: { readonly maxBytes: number }): StorageBackend {
   return new SqliteBackend(file, new Database(file, maxBytes))
@@ -76,7 +76,7 @@ class SqliteBackend implements StorageBackend {
       signal.throwIfAborted()
       const orphans = this.#database.transaction(() => {
         this.#tree.checkWrite(path, options)
-        return this.#tree.place(path, staged)
+        return this.#tree.insert(path, staged)
       })
       this.#contents.drop(orphans)
       return entryOf(this.#tree.get(path))
@@ -95,9 +95,13 @@ class SqliteBackend implements StorageBackend {
     this.#checkOpen()
     const orphans = this.#database.transaction(() => {
       const node = this.#tree.get(path)
-      if (path === '/') throw new NodekeepError('CONFLICT', 'The root stays. Remove what is in it.')
+      if (path === '/')
+        throw new NodekeepError('CONFLICT', 'The root cannot be removed. Remove the files and folders in it.')
       if (ifRevision !== undefined && (node.content === null || ifRevision !== entryOf(node).revision)) {
-        throw new NodekeepError('PRECONDITION_FAILED', `What is at ${path} is not what was expected.`)
+        throw new NodekeepError(
+          'PRECONDITION_FAILED',
+          `The file at ${path} was changed or removed. Read it again, then repeat the change.`,
+        )
       }
       if (onlyIfEmpty) this.#tree.checkEmpty(node)
       return this.#tree.remove(node)
@@ -110,7 +114,7 @@ class SqliteBackend implements StorageBackend {
     this.#contents.drop(this.#database.transaction(() => this.#tree.move(source, destination, overwrite)))
   }
 
-  /** A second connection with a transaction open sees the database as it is now, whatever comes. */
+  /** A second connection with an open transaction sees the database as it is now, even if it changes later. */
   async snapshot(signal: AbortSignal): Promise<StorageSnapshot> {
     this.#signal(signal).throwIfAborted()
     const connection = new DatabaseSync(this.#file, { readOnly: true })
@@ -136,7 +140,9 @@ class SqliteBackend implements StorageBackend {
 
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return
-    this.#closing.abort(new NodekeepError('SERVICE_UNAVAILABLE', 'The database of files is closed.'))
+    this.#closing.abort(
+      new NodekeepError('SERVICE_UNAVAILABLE', 'The database of files is closed. Start it again to use it.'),
+    )
     for (const snapshot of this.#snapshots) snapshot.close()
     this.#database.connection.close()
   }
@@ -145,19 +151,17 @@ class SqliteBackend implements StorageBackend {
     this.#closing.signal.throwIfAborted()
   }
 
-  /** Aborted by the caller, or when the backend closes. */
+  /** Returns a signal that aborts with the caller's, and when the backend closes. */
   #signal(signal?: AbortSignal): AbortSignal {
     return signal ? AbortSignal.any([this.#closing.signal, signal]) : this.#closing.signal
   }
 }
 
 function rangeOf({ name, content, size }: TreeNode, { start, end }: StorageReadOptions) {
-  if (content === null) throw new NodekeepError('CONFLICT', `"${name}" is a folder.`)
+  if (content === null)
+    throw new NodekeepError('CONFLICT', `"${name}" is a folder. Read the files in it, or list it.`)
   if (Math.max(start ?? -1, end ?? -1) >= size) {
-    throw new NodekeepError(
-      'RANGE_NOT_SATISFIABLE',
-      `The file has ${size} bytes, fewer than the range asks for.`,
-    )
+    throw new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
   }
   return { content, start: start ?? 0, end: end ?? size - 1 }
 }

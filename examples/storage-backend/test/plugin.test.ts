@@ -32,7 +32,7 @@ async function* bytesOf(content: string) {
   yield Buffer.from(content)
 }
 
-test('what one run of the node stores, the next one reads', async (t) => {
+test('the next run of the node reads the files of this one', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'storage-sqlite-'))
   t.after(() => rm(dataFolder, { recursive: true, force: true }))
   await run(dataFolder, async (backend) => {
@@ -45,7 +45,7 @@ test('what one run of the node stores, the next one reads', async (t) => {
   })
 })
 
-test('a limit that makes no sense is refused with the name of its key', async () => {
+test('the error for an invalid limit names its key', async () => {
   const config = { 'storage-sqlite': { maxBytes: 10 } }
   await assert.rejects(createTestNode({ plugins: [storageSqlite], config }), /storage-sqlite\.maxBytes/)
 })

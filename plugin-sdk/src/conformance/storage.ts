@@ -6,41 +6,41 @@ import { committingChecks } from './storage/committing.ts'
 import { concurrencyChecks } from './storage/concurrency.ts'
 import { conditionChecks } from './storage/conditions.ts'
 import { depthChecks } from './storage/depth.ts'
+import { freeSpaceChecks } from './storage/free-space.ts'
 import { lifecycleChecks, reopeningChecks } from './storage/lifecycle.ts'
 import { listingChecks } from './storage/listing.ts'
 import { movingChecks } from './storage/moving.ts'
 import { readingChecks } from './storage/reading.ts'
 import { emptyRemovalChecks, removalChecks } from './storage/removal.ts'
-import { roomChecks } from './storage/room.ts'
 import { snapshotChecks } from './storage/snapshots.ts'
 import type { StorageCheck, StorageView } from './storage/subject.ts'
 import { writingChecks } from './storage/writing.ts'
 
 export type { ConformanceTest }
 
-/** What a backend's author tells the suite. What the backend can do, the suite reads from `supports`. */
+/** What the suite needs to know of a backend. It reads the backend's abilities from `supports`. */
 export interface StorageHarness {
-  /** Makes a backend with nothing in it. Called once for each test; the suite closes it. */
+  /** Makes an empty backend. Called once for each test; the suite closes the backend. */
   create(): Promise<StorageBackend>
-  /** Takes away what a test left behind, after its backend was closed. */
+  /** Removes the leftovers of a test, after its backend was closed. */
   destroy?(closed: StorageBackend): Promise<void>
-  /** Opens again what a closed backend kept, for backends that keep files beyond their own life. */
+  /** Opens the files of a closed backend again. For backends that keep their files after the close. */
   reopen?(closed: StorageBackend): Promise<StorageBackend>
-  /** Makes an empty backend with room for 1 MiB of content, for backends that can be given less than they want. */
+  /** Makes an empty backend for at most 1 MiB of content. For backends that can be limited. */
   createSmall?(): Promise<StorageBackend>
 }
 
-/** What the author of a view of files tells the suite. */
+/** What the suite needs to know of a view of files. */
 export interface FilesHarness {
-  /** Makes the view of a user who has no files. Called once for each test. */
+  /** Makes the view of a user without files. Called once for each test. */
   create(): Promise<UserFiles>
-  /** Takes away what a test left behind. */
+  /** Removes the leftovers of a test. */
   destroy?(files: UserFiles): Promise<void>
 }
 
 /**
- * The tests that every storage backend has to pass. The suite knows no test runner: it registers its tests with the
- * function that it is given.
+ * Registers the tests that every storage backend has to pass. The suite works with any test runner: it registers its
+ * tests with the given function.
  *
  * @example
  * import { test } from 'node:test'
@@ -61,12 +61,12 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   lifecycleChecks(check)
   snapshotChecks(check)
   if (harness.reopen) reopeningChecks(check, harness.reopen)
-  if (harness.createSmall) roomChecks(register(harness.createSmall))
+  if (harness.createSmall) freeSpaceChecks(register(harness.createSmall))
 }
 
 /**
- * Holds the view of a user's files to what a backend is held to, as far as the two have it in common: what is true of
- * a backend must stay true for those who reach it through `Files`.
+ * Registers the tests that a view of a user's files has to pass: those of the methods that it shares with a backend. The
+ * promises of a backend have to hold for users of `Files` too.
  */
 export function filesConformance(test: ConformanceTest, harness: FilesHarness): void {
   sharedChecks(registering(test, harness.create, async (files) => harness.destroy?.(files)))

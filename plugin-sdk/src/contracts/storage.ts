@@ -1,19 +1,19 @@
 import { defineRegistry } from '../service.ts'
 
-/** What a backend knows of one file or folder. */
+/** A file or folder of a backend. */
 export interface StorageEntry {
   /** The last segment of the path, `/` for the root. */
   readonly name: string
   readonly type: 'file' | 'directory'
-  /** Bytes; 0 for a directory. */
+  /** The number of bytes; 0 for a directory. */
   readonly size: number
   readonly modified: Date
   readonly created: Date
-  /** Changes whenever the content of a file does; compared for equality only. Visible ASCII without `"`. */
+  /** Changes with every change of a file's content. Compare it for equality only. Visible ASCII without `"`. */
   readonly revision: string
 }
 
-/** Conditions under which a write happens; PRECONDITION_FAILED when they don't hold at the moment of the change. */
+/** Conditions of a write. PRECONDITION_FAILED if one of them is not met at the moment of the change. */
 export interface StorageConditions {
   /** The file must exist with this revision. */
   readonly ifRevision?: string
@@ -21,87 +21,86 @@ export interface StorageConditions {
   readonly ifAbsent?: boolean
 }
 
-/** Which bytes to read; all of them when nothing is said. */
+/** The range of bytes to read. By default all of them. */
 export interface StorageReadOptions {
-  /** First byte, counted from 0. */
+  /** The first byte, counted from 0. */
   readonly start?: number
-  /** Last byte, inclusive. RANGE_NOT_SATISFIABLE when one of the two is not within the file. */
+  /** The last byte, inclusive. RANGE_NOT_SATISFIABLE if `start` or `end` is not within the file. */
   readonly end?: number
   /**
-   * Lets the backend reuse the memory of a chunk once the one after next is asked for. It saves most of the cost of
-   * large files for those who ask for the next chunk while they hand on the one before, and wait for both before they
-   * ask again; everybody else gets chunks to keep.
+   * Lets the backend reuse the memory of a chunk when the chunk after the next one is asked for. This saves most of the
+   * cost of a large file. It is for readers that ask for the next chunk while they pass on the one before, and that wait
+   * for both before they ask again. Without it, every chunk is the reader's to keep.
    */
   readonly reuseBuffers?: boolean
   readonly signal?: AbortSignal
 }
 
 /**
- * What a write is about to make visible: all bytes are there, but not under their path yet. They may still be on the way
- * to where they survive the loss of power; the last step waits for that.
+ * A file that a write is about to make visible. The backend has all bytes, but not at their path yet. They may not survive
+ * a power loss yet; the last step waits until they do.
  */
 export interface StorageStaged {
   /** The revision that the file will have. */
   readonly revision: string
-  /** Bytes. */
+  /** The number of bytes. */
   readonly size: number
-  /** The file that will be replaced, null when there is none. A backend that would have to look leaves it out. */
+  /** The file that will be replaced; null if there is none. A backend that would have to ask for it leaves it out. */
   readonly replaced?: StorageEntry | null
 }
 
-/** What goes with a write. */
+/** Options of a write. */
 export interface StorageWriteOptions extends StorageConditions {
   /**
-   * Bytes that will come, where known. A backend may refuse early what cannot fit. VALIDATION_ERROR when the content
-   * turns out to have fewer or more: nothing is stored then.
+   * The number of bytes, if known. A backend may refuse early a content that cannot fit. If the content has fewer or more
+   * bytes, the write fails with VALIDATION_ERROR and stores nothing.
    */
   readonly size?: number
   /**
-   * Called once, when all bytes are there and only the last, atomic step is left. When it rejects, the write is given
-   * up and rejects with the same. A journal notes here what is about to happen.
+   * Called once, when the backend has all bytes and only the last, atomic step is left. If it rejects, the write ends
+   * without effect and rejects with the same error. A journal records the coming change here.
    */
   readonly beforeCommit?: (staged: StorageStaged) => Promise<void>
   /**
-   * Lets the backend free the memory of each chunk as soon as it is done with it (`ArrayBuffer.prototype.transfer`).
-   * Left to the garbage collection, the chunks of a large upload cost more than storing them. For those who never
-   * look at a chunk again, nor at anything else in a buffer that a chunk fills. A backend may do without.
+   * Lets the backend free the memory of each chunk as soon as the chunk is stored (`ArrayBuffer.prototype.transfer`). The
+   * garbage collection of the chunks of a large upload costs more than storing them. It is for callers that never use a
+   * chunk again, nor anything else in a buffer that a chunk fills. A backend may ignore it.
    */
   readonly freeChunks?: boolean
   readonly signal?: AbortSignal
 }
 
-/** What goes with a removal. */
+/** Options of a removal. */
 export interface StorageRemoveOptions {
-  /** The file must exist with this revision. It is for files: PRECONDITION_FAILED for a folder, whatever it says. */
+  /** The file must exist with this revision. For a folder, any value fails with PRECONDITION_FAILED. */
   readonly ifRevision?: string
   /**
-   * Removes a folder, and only when nothing at all is in it, also nothing that `list` leaves out. CONFLICT otherwise,
-   * and for a file. Whoever copied what `list` showed can take the folders away then, and loses nothing else.
+   * Removes a folder only if it contains nothing at all, not even entries that `list` leaves out. CONFLICT otherwise, and
+   * for a file. A caller that has copied all listed entries can so remove the folders without losing anything else.
    */
   readonly onlyIfEmpty?: boolean
 }
 
-/** A file that is open for reading: the entry and the bytes belong to the same revision. */
+/** A file that is open for reading. The entry and the bytes belong to the same revision. */
 export interface StorageReading {
   readonly entry: StorageEntry
   /**
-   * The bytes that were asked for, to be gone through once. Begin in any case: the end of the loop, which may come
-   * early, is what closes the file.
+   * The requested bytes, for one loop. Begin the loop in any case: its end, which may come early, closes the file.
    */
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** What a backend can do beyond the minimum. */
+/** The abilities of a backend beyond the minimum. */
 export interface StorageCapabilities {
-  /** `move` is atomic: nobody ever sees both places or none. Revisions stay what they are. */
+  /** `move` is atomic: a reader finds the file at exactly one of the two paths. Revisions stay the same. */
   readonly atomicMove: boolean
-  /** A resolved write survives the loss of power. */
+  /** A resolved write survives a power loss. */
   readonly durable: boolean
-  /** `snapshot` is there. */
+  /** The backend has the method `snapshot`. */
   readonly snapshot: boolean
 }
 
-/** A consistent, read-only view of a backend as it was at one moment. */
+/** A consistent, read-only view of a backend at one moment. */
 export interface StorageSnapshot {
   list(path: string): AsyncIterable<StorageEntry>
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
@@ -109,50 +108,52 @@ export interface StorageSnapshot {
 }
 
 /**
- * Keeps files. Paths that arrive here are clean: absolute, `/`-separated, in NFC, without empty, `.` or `..`
- * segments, each segment at most 255 bytes of UTF-8. The whole has at most 4,096 bytes and, before that, the folder that
- * a feature gives to a user; a backend that cannot keep such paths refuses them with VALIDATION_ERROR. `/` is the root and
- * always exists. Missing parents of a written file are made.
+ * Stores files. All paths are clean: absolute, `/`-separated, in NFC, without empty, `.` or `..` segments, each segment at
+ * most 255 bytes of UTF-8. A path has at most 4,096 bytes, after the folder that a feature gives to a user. A backend
+ * that cannot store such paths refuses them with VALIDATION_ERROR. `/` is the root and always exists. A write makes missing
+ * parents.
  *
- * A write appears whole or not at all, to everybody at the same moment; of several at once, the last one wins whole.
+ * A write appears whole or not at all, to all readers at the same moment. Of several writes at the same time, the last one
+ * wins whole.
  *
- * Every method throws NodekeepError NOT_FOUND for what is missing, CONFLICT where a file stands in the place of
- * a folder or the other way round, INSUFFICIENT_STORAGE when full, SERVICE_UNAVAILABLE when out of reach. A call whose
- * signal is aborted ends soon, with the reason of the signal. `@nodekeep/plugin-sdk/conformance/storage` tests all of it.
+ * Every method throws a NodekeepError: NOT_FOUND for a missing file or folder, CONFLICT where a file is in the place of a
+ * folder or the other way round, INSUFFICIENT_STORAGE if the storage is full, SERVICE_UNAVAILABLE if it cannot be used. A
+ * call whose signal aborts ends soon, with the reason of the signal. `@nodekeep/plugin-sdk/conformance/storage` tests all
+ * of this.
  */
 export interface StorageBackend {
   readonly supports: StorageCapabilities
-  /** Throws when the backend cannot work now. Asked for by health checks. */
+  /** Throws if the backend cannot work now. Health checks call it. */
   probe(signal: AbortSignal): Promise<void>
   stat(path: string): Promise<StorageEntry>
-  /** The entries of a folder, sorted by name in the order of UTF-16 code units. */
+  /** Yields the entries of a folder, sorted by name in the order of UTF-16 code units. */
   list(path: string): AsyncIterable<StorageEntry>
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
   /**
-   * Stores the whole content or nothing: a failed or aborted write leaves what was there. An error of the content
-   * comes through as it is. Its chunks are the backend's to keep: nobody changes them afterwards. Conditions hold at
-   * the last step, whatever happened while the content came.
+   * Stores the whole content or nothing: a failed or aborted write leaves the old file. An error of the content reaches the
+   * caller unchanged. The backend may keep the chunks: nobody changes them afterwards. Conditions are checked at the last
+   * step, after the content has arrived.
    */
   write(
     path: string,
     content: AsyncIterable<Uint8Array>,
     options?: StorageWriteOptions,
   ): Promise<StorageEntry>
-  /** Makes a folder and its parents. One that exists is fine. */
+  /** Makes a folder and its parents. Succeeds if the folder exists. */
   makeDirectory(path: string): Promise<void>
   /**
-   * Removes a file, or a folder with all that is in it. CONFLICT for the root. What `stat` and `list` leave out, such as
-   * a symbolic link on a disk, may be removed too: then it goes, and nothing that it leads to.
+   * Removes a file, or a folder with its whole content. CONFLICT for the root. A backend may also remove entries that
+   * `stat` and `list` leave out, such as a symbolic link on a disk: the link itself, never its target.
    */
   remove(path: string, options?: StorageRemoveOptions): Promise<void>
   /**
-   * Moves a file or folder. Missing parents of the destination are made. CONFLICT when something is there, unless
-   * `overwrite`: then it is replaced whole, be it file or folder. CONFLICT always for the root, and for what would move
-   * onto itself, into itself or over a folder that it is in.
+   * Moves a file or folder, and makes missing parents of the destination. CONFLICT if the destination exists, unless
+   * `overwrite` is set: then a file or folder there is replaced whole. Always CONFLICT for the root, and for a move onto
+   * itself, into itself or onto a folder that contains the source.
    */
   move(source: string, destination: string, options?: { readonly overwrite?: boolean }): Promise<void>
   snapshot?(signal: AbortSignal): Promise<StorageSnapshot>
-  /** Gives up what is running. Every later call throws SERVICE_UNAVAILABLE; closing again is fine. */
+  /** Aborts the running calls. Every later call throws SERVICE_UNAVAILABLE, except another `close`. */
   close(): Promise<void>
 }
 

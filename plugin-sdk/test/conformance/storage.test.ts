@@ -17,7 +17,7 @@ function harnessOf(create: () => PaperBackend): StorageHarness {
   }
 }
 
-/** Runs the tests of the suite that have such a name, and returns how many there are and how many failed. */
+/** Runs the tests of the suite whose names match. Returns how many there are, and how many failed. */
 async function run(name: RegExp, create: () => PaperBackend): Promise<{ all: number; failed: number }> {
   const runs: (() => Promise<void>)[] = []
   storageConformance((found, run) => name.test(found) && runs.push(run), harnessOf(create))
@@ -37,7 +37,7 @@ test('odd names are clean: in NFC, and at most 255 bytes', async (t) => {
   }
 })
 
-test('a view of files is held to the same, without what only backends have', async (t) => {
+test('a view of files has to pass the shared tests, without those for backends only', async (t) => {
   const namesOf = (register: (add: (name: string) => void) => void) => {
     const names: string[] = []
     register((name) => names.push(name))
@@ -50,7 +50,7 @@ test('a view of files is held to the same, without what only backends have', asy
   t.ok(ofViews.length > 40 && ofViews.length < ofBackends.length)
 })
 
-/** Gives all chunks in the same memory. */
+/** Yields all chunks in the same memory. */
 function sharedMemory(): Partial<PaperBackend> {
   const shared = Buffer.alloc(100_000)
   return {
@@ -63,7 +63,7 @@ function sharedMemory(): Partial<PaperBackend> {
   }
 }
 
-/** A snapshot for which entries are copied one after the other, while others go on. */
+/** Makes a snapshot that copies entries one after the other while changes go on. */
 async function copiedOneByOne(backend: PaperBackend, order: 'first to last' | 'last to first') {
   const copy = new PaperBackend()
   const paths = [...backend.nodes.keys()].sort()
@@ -76,10 +76,10 @@ async function copiedOneByOne(backend: PaperBackend, order: 'first to last' | 'l
   return PaperBackend.prototype.snapshot.call(copy, new AbortController().signal)
 }
 
-/** For each fault, the name of a test that must find it, and what of the backend it replaces. */
+/** For each fault: the name of a test that has to find it, and the methods of the backend that it replaces. */
 const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBackend>][] = [
   [/any size/, () => ({ checkEarly: () => {}, range: (bytes) => bytes.subarray(0, 1_000_000) })],
-  [/a range gives/, () => ({ range: (bytes, start, end) => bytes.subarray(start, end) })],
+  [/a range returns/, () => ({ range: (bytes, start, end) => bytes.subarray(start, end) })],
   [
     /not within the file/,
     (backend) => ({
@@ -92,8 +92,8 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       },
     }),
   ],
-  [/any size|many may read/, sharedMemory],
-  [/may be reused/, sharedMemory],
+  [/any size|several can read/, sharedMemory],
+  [/reuseBuffers/, sharedMemory],
   [
     /two versions mixed/,
     (backend) => ({
@@ -114,8 +114,8 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   ],
   [/entries of its folder only/, () => ({ parent: (path) => `/${path.split('/').slice(1, -1)[0] ?? ''}` })],
   [/and nothing else/, () => ({ within: (path, folder) => path.startsWith(folder) })],
-  [/revision shows it/, () => ({ revision: (bytes) => `size-${bytes.length}` })],
-  [/one revision only|that revision only/, () => ({ check: () => {} })],
+  [/changes the revision/, () => ({ revision: (bytes) => `size-${bytes.length}` })],
+  [/that revision only/, () => ({ check: () => {} })],
   [
     /removes no folder/,
     (backend) => ({
@@ -124,13 +124,13 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     }),
   ],
   [/exactly one succeeds/, () => ({ checkLate: () => {} })],
-  [/hold at the last step/, () => ({ checkLate: () => {} })],
+  [/checked at the last step/, () => ({ checkLate: () => {} })],
   [
-    /a late removal|exactly one does/,
+    /of several removals of one file/,
     (backend) => ({ remove: async (path) => void backend.nodes.delete(path) }),
   ],
   [
-    /error of the source/,
+    /error of the content/,
     (backend) => ({
       async receive(path, content) {
         const chunks: Uint8Array[] = []
@@ -142,17 +142,17 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       },
     }),
   ],
-  [/source is silent/, () => ({ interruptible: (content) => content })],
+  [/content is silent/, () => ({ interruptible: (content) => content })],
   [/aborted before it began/, () => ({ interruptible: (content) => content })],
   [/fewer or more/, () => ({ checkSize: () => {} })],
   [
-    /is refused before its last step/,
+    /when `beforeCommit` rejects/,
     () => ({
       announce: async (staged, { beforeCommit }) => beforeCommit?.(staged).catch(() => {}),
     }),
   ],
   [
-    /nothing shows/,
+    /not visible yet/,
     () => ({
       async announce(staged, { beforeCommit }) {
         await beforeCommit?.(staged)
@@ -161,18 +161,18 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     }),
   ],
   [
-    /nothing shows/,
+    /not visible yet/,
     () => ({
       announce: async (staged, { beforeCommit }) => beforeCommit?.({ ...staged, revision: 'other' }),
     }),
   ],
-  [/will replace/, () => ({ replaced: () => null })],
+  [/will be replaced/, () => ({ replaced: () => null })],
   [
-    /will replace/,
+    /will be replaced/,
     (backend) => ({ replaced: () => PaperBackend.prototype.replaced.call(backend, '/folder/other') }),
   ],
   [
-    /never reaches its last step/,
+    /never calls `beforeCommit`/,
     (backend) => ({
       async receive(_path, content, { beforeCommit }) {
         await beforeCommit?.({ revision: 'x', size: 0 })
@@ -182,14 +182,14 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   ],
   [/replaces files and folders whole/, () => ({ makeWay: () => {} })],
   [
-    /replaces nothing unless/,
+    /replaces nothing without/,
     (backend) => ({
       move: (source, destination) =>
         PaperBackend.prototype.move.call(backend, source, destination, { overwrite: true }),
     }),
   ],
   [
-    /both places|of an atomic move/,
+    /during an atomic move/,
     (backend) => ({
       async rename(source, destination) {
         for (const [path, node] of [...backend.nodes]) {
@@ -202,7 +202,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     }),
   ],
   [
-    /there at every moment/,
+    /exists at every moment/,
     (backend) => ({
       async makeWay(path) {
         backend.nodes.delete(path)
@@ -211,7 +211,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     }),
   ],
   [
-    /keeps the revision/,
+    /keeps the revisions/,
     (backend) => ({
       rename(source, destination) {
         PaperBackend.prototype.rename.call(backend, source, destination)
@@ -230,12 +230,15 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     }),
   ],
   [/stays while anything is in it/, () => ({ checkEmpty: () => {} })],
-  [/only if empty is a folder/, () => ({ checkEmpty: () => {} })],
-  [/out of reach/, () => ({ checkOpen: () => {} })],
-  [/who never end/, () => ({ close: async () => {} })],
-  [/has snapshots when/, () => ({ supports: { atomicMove: true, durable: false, snapshot: false } })],
+  [/only an existing folder/, () => ({ checkEmpty: () => {} })],
+  [/every call fails with/, () => ({ checkOpen: () => {} })],
+  [/without an end/, () => ({ close: async () => {} })],
   [
-    /stays as it was/,
+    /exactly if `supports.snapshot`/,
+    () => ({ supports: { atomicMove: true, durable: false, snapshot: false } }),
+  ],
+  [
+    /a snapshot stays as it was/,
     (backend) => ({
       snapshot: async () => ({
         list: (path: string) => backend.list(path),
@@ -246,11 +249,11 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   ],
   [/while files are written/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'first to last') })],
   [/while files are written/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'last to first') })],
-  [/while folders are moved/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'first to last') })],
-  [/while folders are moved/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'last to first') })],
+  [/while a folder is moved/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'first to last') })],
+  [/while a folder is moved/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'last to first') })],
   [/does not fit/, () => ({ checkRoom: () => {} })],
   [
-    /there after a close/,
+    /exist after a close/,
     (backend) => ({
       async close() {
         backend.nodes.delete('/folder/file')
@@ -268,8 +271,8 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   ],
 ]
 
-test('each fault of a backend is found', async (t) => {
-  // Where a fault is that something never ends, the suite finds it when its patience does.
+test('the suite finds each fault of a backend', async (t) => {
+  // If a fault makes a call never end, the suite finds it only when its patience ends.
   patience.ms = 1000
   t.teardown(() => {
     patience.ms = 5000

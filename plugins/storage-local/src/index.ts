@@ -1,20 +1,26 @@
 import { resolve } from 'node:path'
-import { definePlugin, HealthChecks, StorageBackends } from '@nodekeep/plugin-sdk'
-import { configuration } from './configuration.ts'
+import { definePlugin, HealthChecks, StorageBackends, Type } from '@nodekeep/plugin-sdk'
 import { openLocalBackend } from './open-local-backend.ts'
 
 /** Contributes the storage backend `local`: plain files on a local disk. */
 export default definePlugin({
   id: 'storage-local',
-  description: 'Storage on a local disk, as plain files.',
-  config: configuration,
+  description: 'Stores files on a local disk, as plain files.',
+  config: Type.Object({
+    root: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "The folder of the files. A relative path starts at the node's data folder. By default `files` there.",
+      }),
+    ),
+  }),
   contributes: { backends: StorageBackends, checks: HealthChecks },
   async setup({ id, config, nodeDataDir, log, backends, checks, onStop }) {
     const backend = await openLocalBackend({
       root: resolve(nodeDataDir, config.root ?? 'files'),
-      cacheBytes: config.cacheBytes,
       onLeftover: (error) =>
-        log.warn({ err: error }, 'something removed stays on the disk until the next start'),
+        log.warn({ err: error }, 'a removed file or folder could not be deleted; the next start tries again'),
     })
     onStop(() => backend.close())
     backends.add(id === 'storage-local' ? 'local' : id, backend)

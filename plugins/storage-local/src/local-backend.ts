@@ -8,21 +8,17 @@ import type {
   StorageSnapshot,
   StorageWriteOptions,
 } from '@nodekeep/plugin-sdk'
-import { type ChangeGate, createChangeGate } from './changes/change-gate.ts'
+import { callerError, checkRoot, probe } from './availability.ts'
+import { ChangeGate } from './changes/change-gate.ts'
+import { rootIsFixed } from './changes/conflicts.ts'
 import { move } from './changes/move.ts'
-import { rootStays } from './changes/obstacles.ts'
-import { persist, placeFolders } from './changes/placing.ts'
+import { makeMissing, retryWhileChanging } from './changes/parent-folders.ts'
 import { remove } from './changes/remove.ts'
 import type { Store } from './changes/store.ts'
 import { writeFile } from './changes/write.ts'
 import { namesOf, walk } from './folders/walk.ts'
-import { probe } from './probe.ts'
-import { checkRoot, errorWithin } from './reach.ts'
-import { readingOf } from './reading/reading.ts'
-import { closed, createReadings } from './reading/readings.ts'
-import { RecentLooks } from './reading/recent-looks.ts'
-import { isSettled, readWhole, SMALL, SmallFiles, smallReading } from './reading/small-files.ts'
-import { listIn, openIn, statIn, type Tree } from './reading/tree.ts'
+import { closed, OpenReadings } from './reading/open-readings.ts'
+import { Tree } from './reading/tree.ts'
 import { takeSnapshot } from './snapshot.ts'
 
 /** The storage backend on a local disk. */
@@ -32,32 +28,25 @@ export class LocalBackend implements StorageBackend {
   readonly #store: Store
   readonly #rootPath: string
   readonly #tree: Tree
-  readonly #smallFiles: SmallFiles
-  readonly #readings = createReadings()
-  readonly #gate: ChangeGate = createChangeGate()
+  readonly #openReadings = new OpenReadings()
+  readonly #gate = new ChangeGate()
   readonly #closing = new AbortController()
   readonly #snapshots = new Set<StorageSnapshot>()
   readonly #calls = new Set<Promise<unknown>>()
   readonly #release: () => Promise<void>
   #closed: Promise<void> | undefined
 
-  /** @param release gives back what the store holds, after everything has ended */
+  /** @param release closes the parts of the store, after all calls have ended */
   constructor(
     store: Store,
-    settings: { rootPath: string; durable: boolean; cacheBytes: number },
+    settings: { rootPath: string; isDurable: boolean },
     release: () => Promise<void>,
   ) {
     this.#store = store
     this.#rootPath = settings.rootPath
-    this.#tree = {
-      disk: store.disk,
-      root: store.root,
-      readings: this.#readings,
-      looks: new RecentLooks(),
-    }
-    this.#smallFiles = new SmallFiles(store.disk, store.root, settings.cacheBytes)
+    this.#tree = new Tree(store.disk, store.root, this.#openReadings)
     this.#release = release
-    this.supports = { atomicMove: true, durable: settings.durable, snapshot: store.hasLinks }
+    this.supports = { atomicMove: true, durable: settings.isDurable, snapshot: store.hasLinks }
     if (store.hasLinks) this.snapshot = (signal) => this.#call(() => this.#takeSnapshot(signal))
   }
 
@@ -66,15 +55,15 @@ export class LocalBackend implements StorageBackend {
   }
 
   stat(path: string): Promise<StorageEntry> {
-    return this.#call(() => statIn(this.#tree, path))
+    return this.#call(() => this.#tree.stat(path))
   }
 
   list(path: string): AsyncIterable<StorageEntry> {
-    return this.#guarded(listIn(this.#tree, path))
+    return this.#guarded(this.#tree.list(path))
   }
 
   read(path: string, options: StorageReadOptions = {}): Promise<StorageReading> {
-    return this.#call(() => this.#read(path, options))
+    return this.#call(() => this.#tree.read(path, options))
   }
 
   write(
@@ -82,55 +71,36 @@ export class LocalBackend implements StorageBackend {
     content: AsyncIterable<Uint8Array>,
     options: StorageWriteOptions = {},
   ): Promise<StorageEntry> {
-    return this.#call(async () => {
+    return this.#call(() => {
       const { signal } = options
       signal?.throwIfAborted()
       const signals = signal === undefined ? [this.#closing.signal] : [this.#closing.signal, signal]
-      const names = changeable(path)
-      const change = this.#gate.change
-      const entry = await writeFile(this.#store, { names, content, options, signals, change })
-      this.#smallFiles.forget(path)
-      return entry
+      return writeFile(this.#store, this.#gate, { names: changeableNames(path), content, options, signals })
     })
   }
 
   makeDirectory(path: string): Promise<void> {
     return this.#call(async () => {
-      const { disk, root, syncs, room } = this.#store
       const names = namesOf(path)
-      const make = async () => {
-        const reached = await walk(disk, root, names)
-        try {
-          if (reached.missing.length === 0) await syncs.settle(names.slice(0, -1), reached.folder)
-          else await room.check(undefined, [this.#closing.signal])
-        } finally {
-          reached.folder.close()
-        }
-        return placeFolders(this.#store, reached)
-      }
-      await this.#gate.change(() => persist(make))
+      await this.#gate.runShared(() => retryWhileChanging(() => this.#makeFolder(names)))
     })
   }
 
   remove(path: string, options: StorageRemoveOptions = {}): Promise<void> {
-    return this.#call(async () => {
-      const names = changeable(path)
-      const change = () => this.#gate.change(() => remove(this.#store, names, options))
-      await this.#store.locks.hold([names.join('/')], change)
-      this.#smallFiles.forget(path)
+    return this.#call(() => {
+      const names = changeableNames(path)
+      return this.#change([names], () => remove(this.#store, names, options))
     })
   }
 
   move(source: string, destination: string, options: { readonly overwrite?: boolean } = {}): Promise<void> {
-    return this.#call(async () => {
-      const [from, to] = [changeable(source), changeable(destination)]
-      const change = () => this.#gate.change(() => move(this.#store, from, to, options.overwrite ?? false))
-      await this.#store.locks.hold([from.join('/'), to.join('/')], change)
-      this.#smallFiles.forget(source)
+    return this.#call(() => {
+      const [from, to] = [changeableNames(source), changeableNames(destination)]
+      return this.#change([from, to], () => move(this.#store, from, to, options.overwrite ?? false))
     })
   }
 
-  /** Gives up what is still being received or read, and waits for everything else. */
+  /** Aborts the writes and readings in progress, and waits for all other calls. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -138,38 +108,46 @@ export class LocalBackend implements StorageBackend {
 
   async #close(): Promise<void> {
     this.#closing.abort(closed())
-    await this.#readings.end()
+    await this.#openReadings.end()
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls)
     await Promise.allSettled([...this.#snapshots].map((snapshot) => snapshot.release()))
     await this.#release()
   }
 
-  async #read(path: string, options: StorageReadOptions): Promise<StorageReading> {
-    options.signal?.throwIfAborted()
-    const kept = await this.#smallFiles.read(path, options)
-    if (kept !== undefined) return kept
-    const file = await openIn(this.#tree, path)
-    if (file.entry.size > SMALL) return readingOf(file, options, this.#readings)
+  #change(paths: readonly string[][], run: () => Promise<void>): Promise<void> {
+    const keys = paths.map((names) => names.join('/'))
+    return this.#store.locks.run(keys, () => this.#gate.runShared(run))
+  }
+
+  /** Returns null when it has to be called again to see what it made. */
+  async #makeFolder(names: readonly string[]): Promise<true | null> {
+    const { disk, root, syncs, freeSpace } = this.#store
+    const walked = await walk(disk, root, names)
     try {
-      const settled = isSettled(file.stats)
-      const bytes = await readWhole(file)
-      if (settled && file.stored === file.entry.name) this.#smallFiles.keep(path, file, bytes)
-      return smallReading(file.entry, bytes, options)
+      if (walked.missing.length > 0) {
+        await freeSpace.check(undefined, [this.#closing.signal])
+        await makeMissing(disk, walked)
+        return null
+      }
+      await syncs.makeDurable(names, walked.folder)
+      return true
     } finally {
-      file.disk.closeSync(file.fd)
+      walked.folder.close()
     }
   }
 
   async #takeSnapshot(signal: AbortSignal): Promise<StorageSnapshot> {
-    const raw = await this.#gate.still(() => takeSnapshot(this.#store, this.#readings, signal))
-    this.#snapshots.add(raw)
+    const snapshot = await this.#gate.runExclusive(() =>
+      takeSnapshot(this.#store, this.#openReadings, signal),
+    )
+    this.#snapshots.add(snapshot)
     return {
-      list: (path) => this.#guarded(raw.list(path)),
-      read: (path, options) => this.#call(() => raw.read(path, options)),
+      list: (path) => this.#guarded(snapshot.list(path)),
+      read: (path, options) => this.#call(() => snapshot.read(path, options)),
       release: () =>
         this.#call(async () => {
-          this.#snapshots.delete(raw)
-          await raw.release()
+          this.#snapshots.delete(snapshot)
+          await snapshot.release()
         }),
     }
   }
@@ -186,26 +164,26 @@ export class LocalBackend implements StorageBackend {
       this.#closing.signal.throwIfAborted()
       if (isEmpty) checkRoot(this.#store)
     } catch (error) {
-      throw errorWithin(this.#store, error)
+      throw callerError(this.#store, error)
     }
   }
 
-  async #call<T>(run: () => Promise<T>): Promise<T> {
+  async #call<T>(run: () => T | Promise<T>): Promise<T> {
     this.#closing.signal.throwIfAborted()
-    const call = run()
+    const call = (async () => run())()
     this.#calls.add(call)
     try {
       return await call
     } catch (error) {
-      throw errorWithin(this.#store, error)
+      throw callerError(this.#store, error)
     } finally {
       this.#calls.delete(call)
     }
   }
 }
 
-function changeable(path: string): string[] {
+function changeableNames(path: string): string[] {
   const names = namesOf(path)
-  if (names.length === 0) throw rootStays()
+  if (names.length === 0) throw rootIsFixed()
   return names
 }

@@ -1,46 +1,44 @@
 import type { StorageSnapshot } from '@nodekeep/plugin-sdk'
 import type { Store } from './changes/store.ts'
 import { openChild } from './folders/folder.ts'
-import { linkTree } from './folders/linked-copy.ts'
-import { removeTree } from './folders/removal.ts'
-import { createRoot } from './folders/root.ts'
-import type { Readings } from './reading/readings.ts'
-import { RecentLooks } from './reading/recent-looks.ts'
-import { listIn, readIn } from './reading/tree.ts'
+import { linkTree } from './folders/link-tree.ts'
+import { removeTree } from './folders/remove-tree.ts'
+import type { OpenReadings } from './reading/open-readings.ts'
+import { Tree } from './reading/tree.ts'
 
 /**
- * Makes a second tree of hard links to the same files. Our own writes put new files in the place of old ones and never
- * change a file, so this tree stays as it is.
+ * Makes a second tree of hard links to the same files. The backend replaces files and never changes them, so the second
+ * tree stays as it is.
  */
 export async function takeSnapshot(
-  { disk, root, side }: Store,
-  readings: Readings,
+  { disk, root, staging }: Store,
+  openReadings: OpenReadings,
   signal: AbortSignal,
 ): Promise<StorageSnapshot> {
-  const name = side.freshName('snapshot')
-  await disk.mkdir(side.at(name))
+  const name = staging.freshName('snapshot')
+  await disk.mkdir(staging.at(name))
   try {
-    const farmRoot = createRoot(disk, await openChild(disk, side, name))
+    const copy = await openChild(disk, staging, name)
     try {
-      await linkTree(disk, root, farmRoot, signal)
+      await linkTree(disk, root, copy, signal)
       signal.throwIfAborted()
     } catch (error) {
-      farmRoot.close()
+      copy.close()
       throw error
     }
-    const tree = { disk, root: farmRoot, readings, looks: new RecentLooks() }
+    const tree = new Tree(disk, copy, openReadings)
     let released: Promise<void> | undefined
     return {
-      list: (path) => listIn(tree, path),
-      read: (path, options = {}) => readIn(tree, path, options),
+      list: (path) => tree.list(path),
+      read: (path, options = {}) => tree.read(path, options),
       release() {
-        if (released === undefined) farmRoot.close()
-        released ??= removeTree(disk, side, name)
+        if (released === undefined) copy.close()
+        released ??= removeTree(disk, staging, name)
         return released
       },
     }
   } catch (error) {
-    await removeTree(disk, side, name)
+    await removeTree(disk, staging, name)
     throw error
   }
 }

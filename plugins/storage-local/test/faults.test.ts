@@ -25,7 +25,7 @@ async function opened(t: Test, disk?: Disk) {
   return { root, backend }
 }
 
-/** Mounts a file system of 4 MiB in memory; null where that isn't allowed. */
+/** Mounts a file system of 4 MiB in memory. Returns null if that is not allowed. */
 function smallFileSystem(t: Test): string | null {
   const folder = join(temporaryFolder(t), 'small')
   mkdirSync(folder)
@@ -38,7 +38,7 @@ function smallFileSystem(t: Test): string | null {
   return folder
 }
 
-t.test('a full disk refuses a file, keeps what was there, and works again with room', async (t) => {
+t.test('a full disk refuses a file, keeps the old files, and works again after a removal', async (t) => {
   const root = smallFileSystem(t)
   if (root === null) return void t.pass('a small file system cannot be mounted here', { skip: true })
   const backend = await openLocalBackend({ root })
@@ -63,41 +63,41 @@ t.test('a full disk refuses a file, keeps what was there, and works again with r
     await t.rejects(fill(backend), full)
     writeFileSync(join(root, 'filler'), Buffer.alloc(freeBytes(root) - 64 * 1024))
     await t.rejects(fill(backend), full)
-    await t.rejects(backend.probe(new AbortController().signal), full, 'the health check tells')
+    await t.rejects(backend.probe(new AbortController().signal), full, 'the health check reports it')
     await backend.remove('/user')
-    await backend.write('/user/new', chunks('there is room again'))
+    await backend.write('/user/new', chunks('there is free space again'))
   } finally {
     await backend.close()
   }
 })
 
-t.test('the last part of a disk is left free, however it is filled', async (t) => {
+t.test('writes never use the reserve of a disk, however it is filled', async (t) => {
   const root = smallFileSystem(t)
   if (root === null) return void t.pass('a small file system cannot be mounted here', { skip: true })
   const backend = await openLocalBackend({ root })
   const full = { code: 'INSUFFICIENT_STORAGE', message: /Remove what is not needed/ }
-  const spared = mebibyte / 2
+  const reserve = mebibyte / 2
   const large = Array.from({ length: 100 }, () => Buffer.alloc(60_000, 1))
   try {
     await t.rejects(backend.write('/large', chunks(...large)), full, 'a stream of unknown size')
-    const most = { size: 4 * mebibyte - spared }
+    const most = { size: 4 * mebibyte - reserve }
     await t.rejects(backend.write('/large', chunks(...large), most), full, 'an announced size')
     const many = Array.from({ length: 200 }, (_, index) => backend.write(`/${index}`, chunks(large[0] ?? '')))
     const outcomes = await Promise.allSettled(many)
-    t.ok(outcomes.some(({ status }) => status === 'rejected') && freeBytes(root) >= spared, 'many at once')
+    t.ok(outcomes.some(({ status }) => status === 'rejected') && freeBytes(root) >= reserve, 'many at once')
     await t.rejects(fill(backend), full, 'small files')
-    t.ok(freeBytes(root) >= spared, `${freeBytes(root)} bytes are left free`)
+    t.ok(freeBytes(root) >= reserve, `${freeBytes(root)} bytes are left free`)
     await t.rejects(fillWithFolders(backend), full, 'folders')
-    t.ok(freeBytes(root) >= spared - 4096)
-    await t.rejects(backend.probe(new AbortController().signal), full, 'the health check tells')
+    t.ok(freeBytes(root) >= reserve - 4096)
+    await t.rejects(backend.probe(new AbortController().signal), full, 'the health check reports it')
     for await (const { name } of backend.list('/')) await backend.remove(`/${name}`)
-    await backend.write('/new', chunks('there is room again'))
+    await backend.write('/new', chunks('there is free space again'))
   } finally {
     await backend.close()
   }
 })
 
-t.test('the system is asked for the room of a disk once in a while only', async (t) => {
+t.test('the system is asked for free space at most every 100 ms', async (t) => {
   let asked = 0
   const disk: Disk = {
     ...localDisk,
@@ -113,7 +113,7 @@ t.test('the system is asked for the room of a disk once in a while only', async 
   t.ok(asked > 0 && asked <= most, `asked ${asked} times of at most ${most}`)
 })
 
-t.test('with plenty of room nobody waits for the system to tell of it', async (t) => {
+t.test('with plenty of free space, nobody waits for the answer of the system', async (t) => {
   const answer = { available: 8n * 1024n ** 3n, total: 16n * 1024n ** 3n }
   const { promise: later, resolve: tell } = Promise.withResolvers<typeof answer>()
   let asked = 0
@@ -131,14 +131,14 @@ t.test('with plenty of room nobody waits for the system to tell of it', async (t
   tell(answer)
 })
 
-t.test('a file system that does not tell its room is used without a limit', async (t) => {
+t.test('a file system that cannot tell its free space is used without a limit', async (t) => {
   const disk: Disk = { ...localDisk, space: async () => ({ available: 0n, total: 0n }) }
   const { root, backend } = await opened(t, disk)
   await backend.write('/file', chunks('x'), { size: 1 })
   t.strictSame(contentsOf(root), { '/file': 'x' })
 })
 
-/** Bytes that may still be stored on the file system of a folder. */
+/** Returns the free bytes of the file system of a folder. */
 function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
@@ -152,7 +152,7 @@ async function fill(backend: StorageBackend): Promise<void> {
   for (let index = 0; ; index += 1) await backend.write(`/filling/${index}`, chunks(Buffer.alloc(4096)))
 }
 
-t.test('too many open files are an error that passes', async (t) => {
+t.test('too many open files are a temporary error', async (t) => {
   const { root, backend } = await opened(t)
   await backend.write('/user/file', chunks('x'))
   await backend.close()
@@ -162,7 +162,7 @@ t.test('too many open files are an error that passes', async (t) => {
   t.strictSame(leftovers(root), [])
 })
 
-t.test('a folder that may not be written is an error that says so', async (t) => {
+t.test('a folder without write permission is an error that says so', async (t) => {
   const { root, backend } = await opened(t)
   await backend.write('/user/folder/file', chunks('x'))
   await backend.close()
@@ -188,7 +188,7 @@ interface Report {
   readonly recovered: boolean
 }
 
-/** Runs a scenario of fixtures/limited-process.ts in a process that may have 64 files open, outside the test runner. */
+/** Runs a scenario of fixtures/limited-process.ts in a process with at most 64 open files, outside the test runner. */
 async function underLimits(root: string, scenario: string): Promise<Report> {
   const script = fileURLToPath(new URL('fixtures/limited-process.ts', import.meta.url))
   const command = 'ulimit -n 64; exec env -i "$@"'
@@ -229,7 +229,7 @@ t.test(
   },
 )
 
-t.test('a disk with other failures is out of reach, and its words stay inside', async (t) => {
+t.test('other failures of a disk make it unavailable, and its messages stay inside', async (t) => {
   const failing = (code: string) =>
     Promise.reject(Object.assign(new Error(`${code}: /secret/path`), { code, syscall: 'x' }))
   let code = ''
@@ -305,7 +305,7 @@ t.test('nothing leaks a descriptor', async (t) => {
   await round()
   const open = descriptors()
   for (let count = 0; count < 20; count += 1) await round()
-  // A closing that was not waited for may be under way.
+  // The last file may still be closing.
   t.ok(descriptors() <= open + 3, `${descriptors()} descriptors, ${open} at first`)
   await backend.close()
   t.strictSame(leftovers(root), [])

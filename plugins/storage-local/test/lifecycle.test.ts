@@ -4,7 +4,7 @@ import { type Disk, localDisk } from '../src/disk/disk.ts'
 import { openLocalBackend } from '../src/open-local-backend.ts'
 import { chunks, collect, descriptors, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
 
-/** A backend on a disk of which one call can be held: `reached` resolves when it is made, `letGo` lets it go on. */
+/** Opens a backend on a disk that can hold one call: `reached` resolves when the call comes, `letGo` continues it. */
 async function held(t: Test, call: 'rename' | 'link') {
   const root = temporaryFolder(t)
   const reached = Promise.withResolvers<void>()
@@ -37,39 +37,42 @@ async function held(t: Test, call: 'rename' | 'link') {
   }
 }
 
-/** Several turns of the event loop and the threads: time enough for what should not happen. */
+/** Waits for several turns of the event loop and the threads, in which an unwanted change would happen. */
 async function turns(backend: { stat(path: string): Promise<unknown> }): Promise<void> {
   for (let count = 0; count < 20; count += 1) await backend.stat('/user')
 }
 
-t.test('a close waits for the last step of a write, and gives up what is still coming', async (t) => {
-  const before = descriptors()
-  const { root, backend, reached, hold, letGo } = await held(t, 'rename')
-  const silent = Promise.withResolvers<void>()
-  async function* unending() {
-    yield Buffer.from('first')
-    silent.resolve()
-    await new Promise(() => {})
-  }
-  const coming = backend.write('/user/coming', unending()).catch((error: unknown) => error)
-  await silent.promise
-  hold()
-  const last = backend.write('/user/file', chunks('new'))
-  await reached
-  let closed = false
-  const closing = backend.close().then(() => {
-    closed = true
-  })
-  t.match(await coming, { code: 'SERVICE_UNAVAILABLE' })
-  t.equal(closed, false)
-  letGo()
-  t.equal((await last).size, 3)
-  await closing
-  t.strictSame(leftovers(root), [])
-  t.equal(descriptors(), before)
-})
+t.test(
+  'a close waits for the last step of a write, and aborts writes whose content is still coming',
+  async (t) => {
+    const before = descriptors()
+    const { root, backend, reached, hold, letGo } = await held(t, 'rename')
+    const silent = Promise.withResolvers<void>()
+    async function* unending() {
+      yield Buffer.from('first')
+      silent.resolve()
+      await new Promise(() => {})
+    }
+    const coming = backend.write('/user/coming', unending()).catch((error: unknown) => error)
+    await silent.promise
+    hold()
+    const last = backend.write('/user/file', chunks('new'))
+    await reached
+    let closed = false
+    const closing = backend.close().then(() => {
+      closed = true
+    })
+    t.match(await coming, { code: 'SERVICE_UNAVAILABLE' })
+    t.equal(closed, false)
+    letGo()
+    t.equal((await last).size, 3)
+    await closing
+    t.strictSame(leftovers(root), [])
+    t.equal(descriptors(), before)
+  },
+)
 
-t.test('a close ends readings with an error, never as if the file were shorter', async (t) => {
+t.test('a close ends readings with an error, and never as if the file were shorter', async (t) => {
   const root = temporaryFolder(t)
   const before = descriptors()
   const backend = await openLocalBackend({ root })
@@ -131,7 +134,7 @@ t.test('a snapshot that is aborted leaves nothing, and changes go on', async (t)
   await backend.write('/user/file', chunks('x'))
 })
 
-t.test('a close releases the snapshots that nobody released', async (t) => {
+t.test('a close releases the open snapshots', async (t) => {
   const root = temporaryFolder(t)
   const before = descriptors()
   const backend = await openLocalBackend({ root })

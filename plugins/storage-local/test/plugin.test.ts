@@ -6,7 +6,7 @@ import t from 'tap'
 import storageLocal from '../src/index.ts'
 import { chunks, temporaryFolder } from './fixtures/storage-folder.ts'
 
-/** Writes through whatever backend is called `local`. */
+/** Writes through the backend `local`. */
 const writer = definePlugin({
   id: 'writer',
   requires: { backends: StorageBackends },
@@ -41,7 +41,7 @@ t.test('the folder is chosen by configuration', async (t) => {
   t.strictSame(readdirSync(root).sort(), ['.nodekeep', 'someone'])
 })
 
-t.test('the health report tells when the folder is gone', async (t) => {
+t.test('the health report tells that the folder was removed', async (t) => {
   const node = await createTestNode({
     plugins: [storageLocal],
     config: { health: { required: ['storage-local'] } },
@@ -49,7 +49,7 @@ t.test('the health report tells when the folder is gone', async (t) => {
   t.teardown(() => node.stop())
   t.equal((await node.fetch('/health')).status, 200)
   rmSync(join(node.dataFolder, 'files'), { recursive: true })
-  // The report is held for a moment.
+  // The report is cached for a moment.
   let status = 200
   while (status === 200) status = (await node.fetch('/health')).status
   t.equal(status, 503)

@@ -16,16 +16,16 @@ import t, { type Test } from 'tap'
 import { openLocalBackend } from '../src/open-local-backend.ts'
 import { chunks, collect, contentsOf, temporaryFolder } from './fixtures/storage-folder.ts'
 
-const SECRET = 'a secret outside'
+const secret = 'a secret outside'
 
-/** A backend whose root has links in it, as somebody with access to the folder could plant them. */
+/** Opens a backend whose root contains links, as a person with access to the folder could make them. */
 async function planted(t: Test) {
   const base = temporaryFolder(t)
   const [root, outside] = [join(base, 'root'), join(base, 'outside')]
   mkdirSync(join(root, 'user', 'real'), { recursive: true })
   mkdirSync(join(outside, 'folder'), { recursive: true })
-  writeFileSync(join(outside, 'secret'), SECRET)
-  writeFileSync(join(outside, 'folder', 'secret'), SECRET)
+  writeFileSync(join(outside, 'secret'), secret)
+  writeFileSync(join(outside, 'folder', 'secret'), secret)
   writeFileSync(join(root, 'user', 'real', 'file'), 'inside')
   const links: Record<string, string> = {
     'to-file': join(outside, 'secret'),
@@ -44,7 +44,7 @@ async function planted(t: Test) {
   return { root, outside, backend, links: Object.keys(links) }
 }
 
-/** The codes with which every way to use a path fails; what succeeds is named `done`. */
+/** Uses a path in every way. Returns the code of each error, and `done` for a success. */
 async function attempts(backend: StorageBackend, path: string): Promise<Record<string, string>> {
   const ways: Record<string, () => Promise<unknown>> = {
     stat: () => backend.stat(path),
@@ -67,7 +67,7 @@ async function attempts(backend: StorageBackend, path: string): Promise<Record<s
   return outcomes
 }
 
-t.test('links in the last place are not there, and only a written file takes their place', async (t) => {
+t.test('a link at the end of a path is not found, and only a written file replaces it', async (t) => {
   const { backend, links, outside, root } = await planted(t)
   const before = contentsOf(outside)
   for (const link of links) {
@@ -95,7 +95,7 @@ t.test('links in the last place are not there, and only a written file takes the
   t.strictSame(contentsOf(outside), before)
 })
 
-t.test('a link is removed by its own path, and nothing behind it', async (t) => {
+t.test('a link is removed by its own path, and its target stays', async (t) => {
   const { backend, links, outside, root } = await planted(t)
   const before = contentsOf(outside)
   for (const link of links) {
@@ -108,7 +108,7 @@ t.test('a link is removed by its own path, and nothing behind it', async (t) => 
   t.strictSame(contentsOf(root), { '/user': null, '/user/real': null, '/user/real/file': 'inside' })
 })
 
-t.test('links in the middle lead nowhere', async (t) => {
+t.test('a link in the middle of a path leads nowhere', async (t) => {
   const { backend, links, outside } = await planted(t)
   const before = contentsOf(outside)
   for (const link of links) {
@@ -133,7 +133,7 @@ t.test('links are not listed', async (t) => {
   )
 })
 
-t.test('removing a folder removes the links in it, not what they lead to', async (t) => {
+t.test('removing a folder removes the links in it, not their targets', async (t) => {
   const { backend, outside, root } = await planted(t)
   const before = contentsOf(outside)
   await backend.remove('/user')
@@ -143,7 +143,7 @@ t.test('removing a folder removes the links in it, not what they lead to', async
   t.ok(existsSync('/etc'))
 })
 
-t.test('a snapshot has no links, and does not go where they lead', async (t) => {
+t.test('a snapshot has no links, and does not follow them', async (t) => {
   const { backend } = await planted(t)
   const snapshot = await backend.snapshot?.(new AbortController().signal)
   if (snapshot === undefined) throw new Error('This disk has no hard links.')
@@ -156,7 +156,7 @@ t.test('a snapshot has no links, and does not go where they lead', async (t) => 
   await snapshot.release()
 })
 
-t.test('a side folder that is a link is refused', async (t) => {
+t.test('a staging folder that is a link is refused', async (t) => {
   const base = temporaryFolder(t)
   mkdirSync(join(base, 'root'))
   mkdirSync(join(base, 'outside'))
@@ -166,41 +166,44 @@ t.test('a side folder that is a link is refused', async (t) => {
   t.equal(readFileSync(join(base, 'outside', 'file'), 'utf8'), 'kept')
 })
 
-for (const place of ['folder', 'file'] as const) {
-  t.test(`a ${place} that somebody swaps with a link all the time never leads out`, async (t) => {
-    const { root, outside, backend } = await planted(t)
-    mkdirSync(join(root, 'user', 'swapped'))
-    writeFileSync(join(root, 'user', 'swapped', 'secret'), 'inside')
-    const before = contentsOf(outside)
-    const swapped =
-      place === 'folder' ? ['user/swapped', outside] : ['user/swapped/secret', join(outside, 'secret')]
-    const script = fileURLToPath(new URL('fixtures/swap-with-link.ts', import.meta.url))
-    const child = spawn(process.execPath, [script, join(root, swapped[0] ?? ''), swapped[1] ?? ''], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    t.teardown(() => child.kill('SIGKILL'))
-    await once(child.stdout, 'data')
-    const outcomes = new Map<string, number>()
-    const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-    for (let round = 0; round < 100; round += 1) {
-      await Promise.all([
-        backend.read('/user/swapped/secret').then(
-          async ({ content }) => count(`read: ${await collect(content)}`),
-          () => count('not read'),
-        ),
-        backend.write(`/user/swapped/new-${round % 5}`, chunks('mine')).catch(() => {}),
-        backend.write('/user/swapped/secret', chunks('inside')).catch(() => {}),
-        backend.remove(`/user/swapped/new-${(round + 2) % 5}`).catch(() => {}),
-        backend.move('/user/swapped/secret', '/user/swapped/moved', { overwrite: true }).catch(() => {}),
-        Array.fromAsync(backend.list('/user/swapped')).catch(() => {}),
-        backend.makeDirectory(`/user/swapped/made-${round}`).catch(() => {}),
-        backend.remove('/user/swapped/secret').catch(() => {}),
-      ])
-    }
-    child.kill('SIGKILL')
-    await once(child, 'close')
-    t.notOk([...outcomes.keys()].includes(`read: ${SECRET}`), 'nothing outside was read')
-    t.ok(outcomes.get('read: inside') ?? 0, 'some reads found the file')
-    t.strictSame(contentsOf(outside), before, 'nothing outside was changed')
-  })
+for (const kind of ['folder', 'file'] as const) {
+  t.test(
+    `a ${kind} that another program swaps with a link all the time never leads out of the root`,
+    async (t) => {
+      const { root, outside, backend } = await planted(t)
+      mkdirSync(join(root, 'user', 'swapped'))
+      writeFileSync(join(root, 'user', 'swapped', 'secret'), 'inside')
+      const before = contentsOf(outside)
+      const swapped =
+        kind === 'folder' ? ['user/swapped', outside] : ['user/swapped/secret', join(outside, 'secret')]
+      const script = fileURLToPath(new URL('fixtures/swap-with-link.ts', import.meta.url))
+      const child = spawn(process.execPath, [script, join(root, swapped[0] ?? ''), swapped[1] ?? ''], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      t.teardown(() => child.kill('SIGKILL'))
+      await once(child.stdout, 'data')
+      const outcomes = new Map<string, number>()
+      const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+      for (let round = 0; round < 100; round += 1) {
+        await Promise.all([
+          backend.read('/user/swapped/secret').then(
+            async ({ content }) => count(`read: ${await collect(content)}`),
+            () => count('not read'),
+          ),
+          backend.write(`/user/swapped/new-${round % 5}`, chunks('mine')).catch(() => {}),
+          backend.write('/user/swapped/secret', chunks('inside')).catch(() => {}),
+          backend.remove(`/user/swapped/new-${(round + 2) % 5}`).catch(() => {}),
+          backend.move('/user/swapped/secret', '/user/swapped/moved', { overwrite: true }).catch(() => {}),
+          Array.fromAsync(backend.list('/user/swapped')).catch(() => {}),
+          backend.makeDirectory(`/user/swapped/made-${round}`).catch(() => {}),
+          backend.remove('/user/swapped/secret').catch(() => {}),
+        ])
+      }
+      child.kill('SIGKILL')
+      await once(child, 'close')
+      t.notOk([...outcomes.keys()].includes(`read: ${secret}`), 'nothing outside was read')
+      t.ok(outcomes.get('read: inside') ?? 0, 'some reads found the file')
+      t.strictSame(contentsOf(outside), before, 'nothing outside was changed')
+    },
+  )
 }

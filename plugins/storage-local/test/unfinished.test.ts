@@ -6,23 +6,23 @@ import { type Disk, localDisk } from '../src/disk/disk.ts'
 import { openLocalBackend } from '../src/open-local-backend.ts'
 import { chunks, contentsOf, descriptors, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
 
-t.test('what an ended process left behind is swept away at the start', async (t) => {
+t.test('the start removes the unfinished work of an earlier process', async (t) => {
   const root = temporaryFolder(t)
-  const side = join(root, '.nodekeep')
-  mkdirSync(join(side, 'removed-1', 'a', 'b'), { recursive: true })
-  mkdirSync(join(side, 'snapshot-4'))
+  const staging = join(root, '.nodekeep')
+  mkdirSync(join(staging, 'removed-1', 'a', 'b'), { recursive: true })
+  mkdirSync(join(staging, 'snapshot-4'))
   mkdirSync(join(root, 'user'))
   writeFileSync(join(root, 'user', 'file'), 'kept')
-  writeFileSync(join(side, 'write-1'), 'half')
-  writeFileSync(join(side, 'removed-1', 'a', 'b', 'file'), 'x')
-  symlinkSync(join(root, 'user'), join(side, 'removed-1', 'link'))
-  symlinkSync(join(root, 'user'), join(side, 'link'))
+  writeFileSync(join(staging, 'write-1'), 'half')
+  writeFileSync(join(staging, 'removed-1', 'a', 'b', 'file'), 'x')
+  symlinkSync(join(root, 'user'), join(staging, 'removed-1', 'link'))
+  symlinkSync(join(root, 'user'), join(staging, 'link'))
   await (await openLocalBackend({ root })).close()
   t.strictSame(leftovers(root), [])
   t.strictSame(contentsOf(root), { '/user': null, '/user/file': 'kept' })
 })
 
-/** A disk whose removals of what was left wait until they are let go. */
+/** Returns a disk on which the removal of leftovers waits for `allow`. */
 function slowRemovals() {
   const { promise: allowed, resolve: allow } = Promise.withResolvers<void>()
   const disk: Disk = {
@@ -35,10 +35,11 @@ function slowRemovals() {
   return { disk, allow }
 }
 
-t.test('the start does not wait for the removal of what was left', async (t) => {
+t.test('the start does not wait for the removal of leftovers', async (t) => {
   const root = temporaryFolder(t)
-  const side = join(root, '.nodekeep')
-  for (const name of ['removed-1', 'snapshot-2', 'intent-3']) mkdirSync(join(side, name), { recursive: true })
+  const staging = join(root, '.nodekeep')
+  for (const name of ['removed-1', 'snapshot-2', 'intent-3'])
+    mkdirSync(join(staging, name), { recursive: true })
   const { disk, allow } = slowRemovals()
   const backend = await openLocalBackend({ root, disk })
   t.not(leftovers(root).length, 0, 'nothing is removed yet')
@@ -50,22 +51,19 @@ t.test('the start does not wait for the removal of what was left', async (t) => 
   t.strictSame(contentsOf(root), { '/user': null, '/user/file': 'while it goes on' })
 })
 
-t.test('what was undone at a start is not undone again at the next one', async (t) => {
+t.test('a replacement that was undone at a start is not undone again at the next start', async (t) => {
   const root = temporaryFolder(t)
-  const side = join(root, '.nodekeep')
-  mkdirSync(join(side, 'intent-1'), { recursive: true })
-  mkdirSync(join(side, 'intent-2', 'old'), { recursive: true })
+  const staging = join(root, '.nodekeep')
+  mkdirSync(join(staging, 'intent-2', 'old'), { recursive: true })
   mkdirSync(join(root, 'taken'))
-  const make = { kind: 'make', names: [], missing: ['folder'] }
-  writeFileSync(join(side, 'intent-1', 'intent.json'), JSON.stringify(make))
   const replace = { kind: 'replace', names: ['taken'] }
-  writeFileSync(join(side, 'intent-2', 'intent.json'), JSON.stringify(replace))
-  writeFileSync(join(side, 'intent-2', 'old', 'file'), 'old')
+  writeFileSync(join(staging, 'intent-2', 'intent.json'), JSON.stringify(replace))
+  writeFileSync(join(staging, 'intent-2', 'old', 'file'), 'old')
   const { disk, allow } = slowRemovals()
   const dying = await openLocalBackend({ root, disk })
   await dying.makeDirectory('/folder')
   rmSync(join(root, 'taken'), { recursive: true })
-  // What the process would leave if it ended here.
+  // A copy of the disk as it would be if the process ended here.
   const left = join(temporaryFolder(t), 'left')
   cpSync(root, left, { recursive: true })
   await (await openLocalBackend({ root: left })).close()
@@ -74,7 +72,7 @@ t.test('what was undone at a start is not undone again at the next one', async (
   await dying.close()
 })
 
-t.test('a folder that was being replaced comes back, unless its place is taken', async (t) => {
+t.test('a folder comes back if its replacement was interrupted, unless its path is taken', async (t) => {
   for (const taken of [false, true]) {
     const root = temporaryFolder(t)
     const aside = join(root, '.nodekeep', 'intent-7')
@@ -90,19 +88,24 @@ t.test('a folder that was being replaced comes back, unless its place is taken',
   }
 })
 
-t.test('folders made for a move that never came go, as far as they are empty', async (t) => {
-  const root = temporaryFolder(t)
-  const aside = join(root, '.nodekeep', 'intent-1')
-  mkdirSync(aside, { recursive: true })
-  mkdirSync(join(root, 'user', 'a', 'b', 'c'), { recursive: true })
-  writeFileSync(join(root, 'user', 'a', 'file'), 'of somebody else')
-  const intent = { kind: 'make', names: ['user'], missing: ['a', 'b', 'c'] }
-  writeFileSync(join(aside, 'intent.json'), JSON.stringify(intent))
-  await (await openLocalBackend({ root })).close()
-  t.strictSame(contentsOf(root), { '/user': null, '/user/a': null, '/user/a/file': 'of somebody else' })
-})
+t.test(
+  'a record of another kind, by an earlier version of the node, is removed and changes nothing',
+  async (t) => {
+    const root = temporaryFolder(t)
+    const record = join(root, '.nodekeep', 'intent-1')
+    mkdirSync(record, { recursive: true })
+    mkdirSync(join(root, 'user', 'a'), { recursive: true })
+    writeFileSync(
+      join(record, 'intent.json'),
+      JSON.stringify({ kind: 'make', names: ['user'], missing: ['a'] }),
+    )
+    await (await openLocalBackend({ root })).close()
+    t.strictSame(leftovers(root), [])
+    t.strictSame(contentsOf(root), { '/user': null, '/user/a': null })
+  },
+)
 
-t.test('an intent that was not written to its end means nothing', async (t) => {
+t.test('an incomplete record of a replacement is removed and changes nothing', async (t) => {
   const root = temporaryFolder(t)
   const aside = join(root, '.nodekeep', 'intent-1')
   mkdirSync(aside, { recursive: true })
@@ -111,7 +114,7 @@ t.test('an intent that was not written to its end means nothing', async (t) => {
   t.strictSame(leftovers(root), [])
 })
 
-t.test('an aborted or failed write leaves nothing, in the side folder either', async (t) => {
+t.test('an aborted or failed write leaves nothing, not even in the staging folder', async (t) => {
   const root = temporaryFolder(t)
   const backend = await openLocalBackend({ root })
   t.teardown(() => backend.close())
@@ -144,12 +147,12 @@ t.test('two backends cannot share a folder, one after the other can', async (t) 
   await (await openLocalBackend({ root })).close()
 })
 
-t.test('what has a name that is no text is removed with its folder, also at the start', async (t) => {
+t.test('a name that is not valid UTF-8 is removed with its folder, also at the start', async (t) => {
   const root = temporaryFolder(t)
-  const side = join(root, '.nodekeep')
+  const staging = join(root, '.nodekeep')
   const illegible = Buffer.from([0x61, 0xff, 0x62])
   const inside = (folder: string) => Buffer.concat([Buffer.from(`${folder}/`), illegible])
-  for (const folder of [join(side, 'removed-1'), join(root, 'user', 'folder')]) {
+  for (const folder of [join(staging, 'removed-1'), join(root, 'user', 'folder')]) {
     mkdirSync(folder, { recursive: true })
     mkdirSync(inside(folder))
     writeFileSync(Buffer.concat([inside(folder), Buffer.from('/'), illegible]), 'x')
@@ -162,7 +165,7 @@ t.test('what has a name that is no text is removed with its folder, also at the 
   t.strictSame(contentsOf(root), { '/user': null })
 })
 
-t.test('the depth of a tree does not count in its removal', async (t) => {
+t.test('the removal of a tree takes a bounded number of descriptors, whatever its depth', async (t) => {
   const root = temporaryFolder(t)
   const depth = '/a'.repeat(500)
   mkdirSync(join(root, `.nodekeep/removed-1${depth}`), { recursive: true })

@@ -1,8 +1,8 @@
 const blockSize = 64 * 1024
 
 /**
- * Bytes in memory of their own, in blocks. Chunks of a network are slices of larger memory, and there may be very many
- * small ones: keeping them as they come would take far more room than their bytes.
+ * Collects chunks as copies, in blocks. Chunks of a network are slices of larger memory, and there may be many small
+ * ones: the chunks themselves would take far more memory than their bytes.
  */
 export class Blocks {
   readonly #full: Uint8Array[] = []
@@ -19,7 +19,7 @@ export class Blocks {
     }
   }
 
-  /** Every block but the last is full. */
+  /** Returns the blocks. All but the last are full. */
   end(): readonly Uint8Array[] {
     return this.#filled === 0 ? this.#full : [...this.#full, this.#last.slice(0, this.#filled)]
   }
@@ -31,7 +31,7 @@ export class Blocks {
   }
 }
 
-/** The bytes from `start` to `end`, inclusive, as views of the blocks. */
+/** Yields the bytes from `start` to `end`, inclusive, as views of the blocks. */
 export function* slice(blocks: readonly Uint8Array[], start: number, end: number): Iterable<Uint8Array> {
   for (let index = Math.floor(start / blockSize); index * blockSize <= end; index += 1) {
     const first = index * blockSize

@@ -4,17 +4,17 @@ import { MemoryBackend } from './memory-backend.ts'
 const defaultLimit = 256 * 1024 * 1024
 
 /**
- * Contributes the storage backend `memory`, or one named like the plugin where it is loaded under another id. What it
- * keeps is gone when the node stops.
+ * Contributes the storage backend `memory`. Under another id, the backend has that id as its name. The files are lost
+ * when the node stops.
  */
 export default definePlugin({
   id: 'storage-memory',
-  description: 'Keeps files in memory, as the storage backend "memory". They are gone when the node stops.',
+  description: 'Stores files in memory, as the storage backend "memory". They are lost when the node stops.',
   config: Type.Object({
     maxBytes: Type.Integer({
       default: defaultLimit,
       minimum: 0,
-      description: 'Room for the content of all files together, in bytes.',
+      description: 'The most bytes that the content of all files of all users together may take.',
     }),
   }),
   contributes: { backends: StorageBackends },

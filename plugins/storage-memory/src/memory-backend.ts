@@ -10,8 +10,7 @@ import {
   type StorageSnapshot,
   type StorageWriteOptions,
 } from '@nodekeep/plugin-sdk'
-import { list, read } from './reading.ts'
-import { Room } from './room.ts'
+import { FreeSpace } from './free-space.ts'
 import { stage } from './staging.ts'
 import {
   bytesOf,
@@ -23,30 +22,32 @@ import {
   get,
   isEmptyFolder,
   isWithin,
+  list,
   nameOf,
   newFolder,
   parentOf,
+  read,
 } from './tree.ts'
 
 export interface MemoryBackendOptions {
-  /** Room for the content of all files together. */
+  /** The most bytes that the content of all files together may take. */
   readonly maxBytes: number
-  /** The section of the configuration that sets it, for messages. */
+  /** The section of the configuration that sets the limit, for messages. */
   readonly section?: string
 }
 
-/** Keeps files in memory. Every change of the tree is one synchronous step, so that it is atomic by itself. */
+/** Keeps files in memory. Every change of the tree is one synchronous step, and so it is atomic. */
 export class MemoryBackend implements StorageBackend {
   readonly supports = { atomicMove: true, durable: false, snapshot: true }
   readonly #root = newFolder()
-  readonly #room: Room
+  readonly #freeSpace: FreeSpace
   readonly #closing = new AbortController()
-  /** Clients keep revisions longer than this memory lives: those of another life must not look the same. */
-  readonly #life = randomBytes(6).toString('base64url')
+  /** Clients keep revisions longer than this process lives. Those of another process must differ. */
+  readonly #process = randomBytes(6).toString('base64url')
   #revisions = 0
 
   constructor({ maxBytes, section = 'storage-memory' }: MemoryBackendOptions) {
-    this.#room = new Room(maxBytes, section)
+    this.#freeSpace = new FreeSpace(maxBytes, section)
   }
 
   async probe(signal: AbortSignal): Promise<void> {
@@ -77,10 +78,10 @@ export class MemoryBackend implements StorageBackend {
     this.#checkOpen()
     this.#checkWrite(path, options)
     const signal = AbortSignal.any([this.#closing.signal, ...(options.signal ? [options.signal] : [])])
-    const { blocks, size } = await stage(content, { size: options.size, signal, room: this.#room })
+    const { blocks, size } = await stage(content, { size: options.size, signal, freeSpace: this.#freeSpace })
     try {
       this.#revisions += 1
-      const revision = `${this.#life}-${this.#revisions}`
+      const revision = `${this.#process}-${this.#revisions}`
       this.#checkWrite(path, options)
       await options.beforeCommit?.({ revision, size })
       signal.throwIfAborted()
@@ -96,10 +97,10 @@ export class MemoryBackend implements StorageBackend {
         revision,
       } as const
       folderAt(this.#root, parentOf(path)).entries.set(nameOf(path), file)
-      this.#room.give(replaced?.size ?? 0)
+      this.#freeSpace.release(replaced?.size ?? 0)
       return entryOf(path, file)
     } catch (error) {
-      this.#room.give(size)
+      this.#freeSpace.release(size)
       throw error
     }
   }
@@ -112,29 +113,36 @@ export class MemoryBackend implements StorageBackend {
   async remove(path: string, { ifRevision, onlyIfEmpty }: StorageRemoveOptions = {}): Promise<void> {
     this.#checkOpen()
     const node = get(this.#root, path)
-    if (path === '/') throw new NodekeepError('CONFLICT', 'The root stays. Remove what is in it.')
+    if (path === '/')
+      throw new NodekeepError('CONFLICT', 'The root cannot be removed. Remove the files and folders in it.')
     if (onlyIfEmpty && !isEmptyFolder(node)) {
-      throw new NodekeepError('CONFLICT', `${path} is no folder without anything in it.`)
+      throw new NodekeepError('CONFLICT', `${path} is not an empty folder. Remove its content first.`)
     }
     if (ifRevision !== undefined && (node.type === 'directory' || node.revision !== ifRevision))
-      throw changedMeanwhile(path)
+      throw otherRevision(path)
     folderAt(this.#root, parentOf(path)).entries.delete(nameOf(path))
-    this.#room.give(bytesOf(node))
+    this.#freeSpace.release(bytesOf(node))
   }
 
   async move(source: string, destination: string, { overwrite = false } = {}): Promise<void> {
     this.#checkOpen()
     const node = get(this.#root, source)
     if (isWithin(destination, source) || isWithin(source, destination)) {
-      throw new NodekeepError('CONFLICT', `${source} cannot move to ${destination}: one is in the other.`)
+      throw new NodekeepError(
+        'CONFLICT',
+        `${source} cannot be moved to ${destination}: one contains the other.`,
+      )
     }
     const replaced = find(this.#root, destination)
     if (replaced !== undefined && !overwrite) {
-      throw new NodekeepError('CONFLICT', `Something is at ${destination} already.`)
+      throw new NodekeepError(
+        'CONFLICT',
+        `A file or folder exists at ${destination}. Choose another destination, or ask to overwrite.`,
+      )
     }
     folderAt(this.#root, parentOf(destination)).entries.set(nameOf(destination), node)
     folderAt(this.#root, parentOf(source)).entries.delete(nameOf(source))
-    if (replaced !== undefined) this.#room.give(bytesOf(replaced))
+    if (replaced !== undefined) this.#freeSpace.release(bytesOf(replaced))
   }
 
   async snapshot(signal: AbortSignal): Promise<StorageSnapshot> {
@@ -153,26 +161,28 @@ export class MemoryBackend implements StorageBackend {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new NodekeepError('SERVICE_UNAVAILABLE', 'The storage in memory is closed.'))
+    this.#closing.abort(
+      new NodekeepError('SERVICE_UNAVAILABLE', 'The storage in memory is closed. Start it again to use it.'),
+    )
   }
 
   #checkOpen(): void {
     this.#closing.signal.throwIfAborted()
   }
 
-  /** Throws when a write cannot happen as the tree is now. */
+  /** Throws if the tree does not allow the write now. */
   #checkWrite(path: string, { ifAbsent, ifRevision }: StorageConditions): void {
     const node = find(this.#root, path)
-    if (ifAbsent && node !== undefined) throw changedMeanwhile(path)
-    if (ifRevision !== undefined && node?.revision !== ifRevision) throw changedMeanwhile(path)
+    if (ifAbsent && node !== undefined) throw otherRevision(path)
+    if (ifRevision !== undefined && node?.revision !== ifRevision) throw otherRevision(path)
     if (node?.type === 'directory') throw new NodekeepError('CONFLICT', `${path} is a folder.`)
     checkFolders(this.#root, parentOf(path))
   }
 }
 
-function changedMeanwhile(path: string): NodekeepError {
+function otherRevision(path: string): NodekeepError {
   return new NodekeepError(
     'PRECONDITION_FAILED',
-    `What is at ${path} is not what was expected. Look at it again.`,
+    `The file at ${path} was changed or removed, or exists already. Read it again, then repeat the change.`,
   )
 }

@@ -1,36 +1,36 @@
 import { interruptible, NodekeepError } from '@nodekeep/plugin-sdk'
 import { Blocks } from './blocks.ts'
-import type { Room } from './room.ts'
+import type { FreeSpace } from './free-space.ts'
 
-/** Bytes that were received whole and have no place in the tree yet. Their room is taken. */
+/** Complete content that is not in the tree yet. Its bytes are reserved. */
 export interface Staged {
   readonly blocks: readonly Uint8Array[]
   readonly size: number
 }
 
 export interface StagingOptions {
-  /** How many bytes will come, where that is known. */
+  /** The announced number of bytes. */
   readonly size: number | undefined
   readonly signal: AbortSignal
-  readonly room: Room
+  readonly freeSpace: FreeSpace
 }
 
 /**
- * Receives content whole.
+ * Receives all of a content. If that fails, the reserved bytes are free again.
  *
- * @throws NodekeepError INSUFFICIENT_STORAGE when it doesn't fit, VALIDATION_ERROR when it has another size than was
- * said, and whatever the content or the signal fails with; its room is free again then
+ * @throws NodekeepError INSUFFICIENT_STORAGE if it does not fit, VALIDATION_ERROR if its size is not the announced one;
+ * the error of the content; the reason of the signal
  */
 export async function stage(
   content: AsyncIterable<Uint8Array>,
-  { size: announced, signal, room }: StagingOptions,
+  { size: announced, signal, freeSpace }: StagingOptions,
 ): Promise<Staged> {
-  room.check(announced ?? 0)
+  freeSpace.check(announced ?? 0)
   const blocks = new Blocks()
   let size = 0
   try {
     for await (const chunk of interruptible(content, signal)) {
-      room.take(chunk.length)
+      freeSpace.reserve(chunk.length)
       size += chunk.length
       if (announced !== undefined && size > announced) throw otherSize(announced)
       blocks.append(chunk)
@@ -38,7 +38,7 @@ export async function stage(
     if (announced !== undefined && size !== announced) throw otherSize(announced)
     return { blocks: blocks.end(), size }
   } catch (error) {
-    room.give(size)
+    freeSpace.release(size)
     throw error
   }
 }

@@ -1,6 +1,12 @@
-import { NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
+import {
+  NodekeepError,
+  type StorageEntry,
+  type StorageReading,
+  type StorageReadOptions,
+} from '@nodekeep/plugin-sdk'
+import { slice } from './blocks.ts'
 
-/** A file. It never changes: a write puts another one in its place, and who reads it keeps it alive. */
+/** A file. It never changes: a write replaces it by another one, and a reader keeps the old one alive. */
 export interface MemoryFile {
   readonly type: 'file'
   readonly blocks: readonly Uint8Array[]
@@ -27,10 +33,10 @@ export function newFolder(): MemoryFolder {
   return { type: 'directory', entries: new Map(), size: 0, modified: now, created: now, revision: 'folder' }
 }
 
-/** A copy of a folder and those in it. Files are shared, since they never change. */
+/** Copies a folder and the folders in it. The files are shared, since they never change. */
 export function copyFolder(folder: MemoryFolder): MemoryFolder {
   const copy = { ...folder, entries: new Map(folder.entries) }
-  // No recursion: trees may be deeper than the stack.
+  // No recursion: a tree may be deeper than the stack.
   const copies = [copy]
   for (let next = copies.pop(); next !== undefined; next = copies.pop()) {
     for (const [name, node] of next.entries) {
@@ -48,7 +54,7 @@ export function entryOf(path: string, node: MemoryNode): StorageEntry {
   return { name: nameOf(path), type, size, modified, created, revision }
 }
 
-/** The last segment of a path, `/` for the root. */
+/** Returns the last segment of a path, `/` for the root. */
 export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1) || '/'
 }
@@ -70,14 +76,14 @@ export function find(root: MemoryFolder, path: string): MemoryNode | undefined {
 /** @throws NodekeepError NOT_FOUND */
 export function get(root: MemoryFolder, path: string): MemoryNode {
   const node = find(root, path)
-  if (node === undefined) throw new NodekeepError('NOT_FOUND', `There is nothing at ${path}.`)
+  if (node === undefined) throw new NodekeepError('NOT_FOUND', `There is no file or folder at ${path}.`)
   return node
 }
 
 /**
- * The folder at a path, which is made together with its parents where it is missing.
+ * Returns the folder at a path. Makes it and its parents if they are missing.
  *
- * @throws NodekeepError CONFLICT when a file stands in the way; nothing is made then
+ * @throws NodekeepError CONFLICT if a file is in the way; it makes nothing then
  */
 export function folderAt(root: MemoryFolder, path: string): MemoryFolder {
   checkFolders(root, path)
@@ -91,7 +97,7 @@ export function folderAt(root: MemoryFolder, path: string): MemoryFolder {
   return folder
 }
 
-/** @throws NodekeepError CONFLICT when a file stands where a folder of the path must be */
+/** @throws NodekeepError CONFLICT if a file is where the path needs a folder */
 export function checkFolders(root: MemoryFolder, path: string): void {
   let node: MemoryNode | undefined = root
   for (const name of segments(path)) {
@@ -100,12 +106,45 @@ export function checkFolders(root: MemoryFolder, path: string): void {
   }
 }
 
-/** The path of the folder that something is in. */
+/** Yields the entries of a folder as they are when the listing begins, sorted by name. */
+export function* list(root: MemoryFolder, path: string): Iterable<StorageEntry> {
+  const folder = get(root, path)
+  if (folder.type === 'file')
+    throw new NodekeepError('CONFLICT', `${path} is a file. Only a folder has entries.`)
+  const entries = [...folder.entries].map(([name, node]) => entryOf(name, node))
+  yield* entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+export function read(root: MemoryFolder, path: string, options: StorageReadOptions): StorageReading {
+  options.signal?.throwIfAborted()
+  const file = get(root, path)
+  if (file.type === 'directory')
+    throw new NodekeepError('CONFLICT', `${path} is a folder. Read the files in it, or list it.`)
+  checkRange(file, options)
+  return { entry: entryOf(path, file), content: contentOf(file, options) }
+}
+
+async function* contentOf(file: MemoryFile, options: StorageReadOptions): AsyncIterable<Uint8Array> {
+  const { start = 0, end = file.size - 1, reuseBuffers = false, signal } = options
+  for (const piece of slice(file.blocks, start, end)) {
+    signal?.throwIfAborted()
+    // A reader may change a chunk that it keeps. That must not change the file.
+    yield reuseBuffers ? piece : piece.slice()
+  }
+}
+
+function checkRange({ size }: MemoryFile, { start, end }: StorageReadOptions): void {
+  if ((start ?? 0) < size && (end ?? 0) < size) return
+  if (start === undefined && end === undefined) return
+  throw new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
+}
+
+/** Returns the path of the parent folder. */
 export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/'
 }
 
-/** The bytes of all files of a node. */
+/** Returns the bytes of a file, or of all files in a folder. */
 export function bytesOf(node: MemoryNode): number {
   let bytes = 0
   const nodes = [node]
@@ -121,5 +160,5 @@ function segments(path: string): string[] {
 }
 
 function fileInTheWay(path: string): NodekeepError {
-  return new NodekeepError('CONFLICT', `${path} cannot be a folder: a file stands in its way.`)
+  return new NodekeepError('CONFLICT', `${path} cannot be a folder: a file is in the way.`)
 }

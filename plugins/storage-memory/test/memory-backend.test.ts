@@ -7,7 +7,7 @@ async function* chunks(count: number, size: number): AsyncIterable<Uint8Array> {
 
 const full = { code: 'INSUFFICIENT_STORAGE' }
 
-test('all files count together, and what is unfinished counts too', async (t) => {
+test('all files count together, and so do unfinished writes', async (t) => {
   const backend = new MemoryBackend({ maxBytes: 100 })
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
   const { promise: more, resolve: goOn } = Promise.withResolvers<void>()
@@ -26,7 +26,7 @@ test('all files count together, and what is unfinished counts too', async (t) =>
   await t.rejects(backend.write('/more', chunks(1, 1)), full)
 })
 
-test('room comes back from whatever goes: removed, replaced, moved over, given up', async (t) => {
+test('bytes are free again after a removal, a replacement, a move onto a file and an aborted write', async (t) => {
   const backend = new MemoryBackend({ maxBytes: 100 })
   for (let round = 0; round < 5; round += 1) {
     await backend.write('/a/file', chunks(1, 40))
@@ -52,7 +52,7 @@ test('many small chunks take no more memory than their bytes', async (t) => {
   t.ok(count < 10, `${count} chunks`)
 })
 
-test('trees may be deeper than the stack', async (t) => {
+test('a tree may be deeper than the stack', async (t) => {
   const backend = new MemoryBackend({ maxBytes: 100 })
   const deep = '/d'.repeat(20_000)
   await backend.write(`${deep}/file`, chunks(1, 100))
@@ -62,7 +62,7 @@ test('trees may be deeper than the stack', async (t) => {
   await backend.write('/there-is-room', chunks(1, 100))
 })
 
-test('who changes a chunk that was read does not change the file', async (t) => {
+test('a reader that changes its chunk does not change the file', async (t) => {
   const backend = new MemoryBackend({ maxBytes: 1000 })
   await backend.write('/file', chunks(1, 10))
   for await (const chunk of (await backend.read('/file')).content) chunk.fill(7)
@@ -77,7 +77,7 @@ test('the date of creation stays when a file is overwritten or moved', async (t)
   t.strictSame((await backend.stat('/moved')).created, created)
 })
 
-test('revisions are not those of another life of the memory', async (t) => {
+test('revisions differ from those of another backend', async (t) => {
   const [one, other] = [new MemoryBackend({ maxBytes: 100 }), new MemoryBackend({ maxBytes: 100 })]
   const { revision } = await one.write('/a', chunks(1, 1))
   t.not((await other.write('/a', chunks(1, 2))).revision, revision)

@@ -7,7 +7,7 @@ async function* bytes(length: number): AsyncIterable<Uint8Array> {
   yield new Uint8Array(length)
 }
 
-/** Looks at the registry as a feature does: when the node starts. */
+/** Reads the registry at the start of the node, as a feature does. */
 function lookingFor(name: string, found: (backend: StorageBackend | undefined) => void) {
   return definePlugin({
     id: 'looking',
@@ -18,7 +18,7 @@ function lookingFor(name: string, found: (backend: StorageBackend | undefined) =
   })
 }
 
-test('it is the backend "memory", with the room that the configuration gives, until the node stops', async (t) => {
+test('it is the backend "memory" with the configured limit, until the node stops', async (t) => {
   const { promise, resolve } = Promise.withResolvers<StorageBackend | undefined>()
   const node = await createTestNode({
     plugins: [storageMemory, lookingFor('memory', resolve)],
@@ -36,14 +36,14 @@ test('it is the backend "memory", with the room that the configuration gives, un
   await t.rejects(backend.stat('/fits'), { code: 'SERVICE_UNAVAILABLE' })
 })
 
-test('room that is no number of bytes is refused', async (t) => {
+test('a limit that is not a number of bytes is refused', async (t) => {
   for (const maxBytes of [-1, 1.5, 'much']) {
     const starting = createTestNode({ plugins: [storageMemory], config: { 'storage-memory': { maxBytes } } })
     await t.rejects(starting, /storage-memory\.maxBytes/)
   }
 })
 
-test('loaded under another id it is a backend of that name', async (t) => {
+test('under another id, it is a backend of that name', async (t) => {
   const { promise, resolve } = Promise.withResolvers<StorageBackend | undefined>()
   const node = await createTestNode({
     plugins: [lookingFor('scratch', resolve)],

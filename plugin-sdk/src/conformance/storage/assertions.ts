@@ -35,7 +35,7 @@ export async function isAbsent(storage: StorageView, path: string): Promise<bool
 }
 
 export async function assertAbsent(storage: StorageView, path: string): Promise<void> {
-  assert.ok(await isAbsent(storage, path), `nothing is at ${path}`)
+  assert.ok(await isAbsent(storage, path), `nothing exists at ${path}`)
   await assertFails(storage.read(path), ['NOT_FOUND'], `reading ${path}`)
 }
 
@@ -49,12 +49,12 @@ export async function assertContent(
   assertSame(await collect(content), bytes, path)
 }
 
-/** Compares bytes without printing megabytes of them. */
+/** Compares bytes. The message names the first difference instead of printing all bytes. */
 export function assertSame(actual: Uint8Array, expected: Uint8Array, what: string): void {
-  assert.equal(actual.length, expected.length, `${what}: as many bytes as expected`)
+  assert.equal(actual.length, expected.length, `${what} has the expected number of bytes`)
   if (Buffer.compare(actual, expected) === 0) return
   const first = actual.findIndex((byte, index) => byte !== expected[index])
-  assert.fail(`${what}: byte ${first} is another one`)
+  assert.fail(`${what}: byte ${first} differs`)
 }
 
 export function assertEntry(
@@ -68,7 +68,7 @@ export function assertEntry(
   assert.match(entry.revision, /^[\x21\x23-\x7e]+$/, 'a revision is visible ASCII without quotes')
 }
 
-/** Waits for a failure with one of the codes. */
+/** Asserts that an attempt fails with one of the codes. */
 export async function assertFails(
   attempt: Promise<unknown>,
   codes: readonly ErrorCode[],
@@ -84,19 +84,19 @@ export async function assertFails(
 
 export function assertCode(thrown: unknown, codes: readonly ErrorCode[], what: string): void {
   if (!isNodekeepError(thrown)) {
-    assert.fail(`${what} failed with ${String(thrown)}, which is no NodekeepError`)
+    assert.fail(`${what} failed with ${String(thrown)}, which is not a NodekeepError`)
   }
   assert.ok(
     codes.includes(thrown.code),
-    `${what}: ${thrown.code} (${thrown.message}) is no ${codes.join(', ')}`,
+    `${what} failed with ${thrown.code} (${thrown.message}) instead of ${codes.join(' or ')}`,
   )
-  assert.notEqual(thrown.message, '', 'an error tells a person what to do')
+  assert.notEqual(thrown.message, '', 'an error has a message')
 }
 
-/** Waits for an aborted call to end, with the reason of the signal or an error of the table. */
+/** Asserts that an aborted call ends with the reason of the signal, or with a NodekeepError. */
 export async function assertAborted(attempt: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const thrown = await attempt.then(
-    () => assert.fail('what was aborted succeeded'),
+    () => assert.fail('the aborted call succeeded'),
     (reason: unknown) => reason,
   )
   assert.ok(

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { isAbsent, names, put } from './assertions.ts'
 import type { BackendCheck } from './subject.ts'
 
-/** For backends that say `supports.atomicMove`. */
+/** Tests for backends with `supports.atomicMove`. */
 export function atomicMoveChecks(check: BackendCheck): void {
-  check('an atomic move keeps the revision of what it moves', async (backend) => {
+  check('an atomic move keeps the revisions of the moved files', async (backend) => {
     if (!backend.supports.atomicMove) return
     const { revision } = await put(backend, '/folder/file', 'x')
     await backend.move('/folder/file', '/folder/moved')
@@ -13,7 +13,7 @@ export function atomicMoveChecks(check: BackendCheck): void {
     assert.equal((await backend.stat('/other/moved')).revision, revision)
   })
 
-  check('nobody sees both places of an atomic move, or none', async (backend) => {
+  check('during an atomic move, the file is seen at exactly one of the two paths', async (backend) => {
     if (!backend.supports.atomicMove) return
     for (let index = 0; index < 20; index += 1) await put(backend, `/step-0/${index}`, 'x')
     for (let step = 0; step < 30; step += 1) {
@@ -21,19 +21,19 @@ export function atomicMoveChecks(check: BackendCheck): void {
       const moving = backend.move(source, destination)
       let moved = false
       while (!moved) {
-        // What is not at the first place, looked at first, must have arrived; what has arrived must have left.
+        // The source is checked first: if it is missing there, it must have arrived; if it has arrived, it must have left.
         const [left, lost] = [await isAbsent(backend, source), await isAbsent(backend, destination)]
-        assert.ok(!(left && lost), 'somebody saw neither place')
+        assert.ok(!(left && lost), 'a reader saw the folder at neither path')
         moved = !(await isAbsent(backend, destination))
         if (!moved) continue
-        assert.ok(await isAbsent(backend, source), 'somebody saw both places')
-        assert.equal((await names(backend, destination)).length, 20, 'a moved folder is whole')
+        assert.ok(await isAbsent(backend, source), 'a reader saw the folder at both paths')
+        assert.equal((await names(backend, destination)).length, 20, 'a moved folder has all its files')
       }
       await moving
     }
   })
 
-  check('a file that an atomic move replaces is there at every moment', async (backend) => {
+  check('a file that an atomic move replaces exists at every moment', async (backend) => {
     if (!backend.supports.atomicMove) return
     await put(backend, '/file', 'first')
     for (let round = 0; round < 30; round += 1) {
@@ -42,7 +42,7 @@ export function atomicMoveChecks(check: BackendCheck): void {
       const moving = backend.move('/next', '/file', { overwrite: true }).finally(() => {
         running = false
       })
-      do assert.ok(!(await isAbsent(backend, '/file')), 'somebody saw no file')
+      do assert.ok(!(await isAbsent(backend, '/file')), 'a reader saw no file')
       while (running)
       await moving
     }

@@ -1,4 +1,4 @@
-/** Bytes that look different everywhere, so that a piece which is missing, moved or of another file shows. */
+/** Returns bytes without repetition, so that a piece that is missing, moved or of another file is noticed. */
 export function pattern(length: number, seed = 1): Uint8Array {
   const words = new Uint32Array(Math.ceil(length / 4))
   let state = Math.imul(seed, 0x9e3779b1) | 1
@@ -11,20 +11,20 @@ export function pattern(length: number, seed = 1): Uint8Array {
   return new Uint8Array(words.buffer, 0, length)
 }
 
-/** The bytes as a stream, in chunks of this size. */
+/** Yields the bytes in chunks of this size. */
 export async function* stream(bytes: Uint8Array | string, chunkSize = 65_536): AsyncIterable<Uint8Array> {
   const all = typeof bytes === 'string' ? Buffer.from(bytes) : bytes
   for (let start = 0; start < all.length; start += chunkSize) yield all.slice(start, start + chunkSize)
 }
 
-/** Reads to the end and only then looks at the chunks: who reuses their memory unasked is found out. */
+/** Reads to the end before it joins the chunks, so that a backend that reuses their memory unasked is noticed. */
 export async function collect(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   for await (const chunk of content) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
-/** A stream that gives one chunk and then nothing more, and no end. `silent` resolves when more is waited for. */
+/** Returns a stream that yields one chunk and never ends. `silent` resolves when its reader waits for the second chunk. */
 export function silentStream(first: Uint8Array): {
   readonly content: AsyncIterable<Uint8Array>
   readonly silent: Promise<void>

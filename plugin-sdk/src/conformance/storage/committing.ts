@@ -6,7 +6,7 @@ import type { BackendCheck } from './subject.ts'
 
 export function committingChecks(check: BackendCheck): void {
   check(
-    'before the last step of a write its revision and size are known and nothing shows',
+    '`beforeCommit` is called once, with the revision and size of the file, while the file is not visible yet',
     async (backend) => {
       await put(backend, '/old', 'before')
       for (const [path, bytes] of [
@@ -19,48 +19,48 @@ export function committingChecks(check: BackendCheck): void {
           async beforeCommit(staged) {
             seen.push({ revision: staged.revision, size: staged.size })
             if (path === '/old') assert.equal(await text(backend, path), 'before')
-            else assert.ok(await isAbsent(backend, path), `${path} shows too early`)
+            else assert.ok(await isAbsent(backend, path), `${path} is visible too early`)
           },
         })
         assert.deepEqual(
           seen,
           [{ revision: entry.revision, size: bytes.length }],
-          'called once, with the truth',
+          'called once, with the revision and size that the file gets',
         )
         assert.equal((await backend.stat(path)).revision, entry.revision)
       }
     },
   )
 
-  check('what a write says that it will replace is what is there', async (backend) => {
+  check('`beforeCommit` is told which file will be replaced', async (backend) => {
     await put(backend, '/folder/other', 'another file')
     await put(backend, '/folder/file', 'first')
     for (const path of ['/folder/file', '/folder/new', '/new/file', '/folder/file', '/new/file']) {
       const before = await backend.stat(path).catch(() => null)
       await backend.write(path, stream(`over ${before?.revision}`), {
         async beforeCommit({ replaced }) {
-          // A backend that would have to look leaves it out.
-          if (replaced !== undefined) assert.deepEqual(replaced, before, `what ${path} replaces`)
+          // A backend may leave it out if it would have to ask for it.
+          if (replaced !== undefined) assert.deepEqual(replaced, before, `the file that ${path} replaces`)
         },
       })
     }
   })
 
-  check('a write is given up when it is refused before its last step', async (backend) => {
+  check('a write ends without effect when `beforeCommit` rejects', async (backend) => {
     await put(backend, '/file', 'kept')
     const fault = new Error('the journal is full')
     const beforeCommit = () => Promise.reject(fault)
     for (const path of ['/file', '/absent']) {
       for (const bytes of [pattern(0), pattern(10), pattern(2_500_000)]) {
         const attempt = backend.write(path, stream(bytes), { beforeCommit })
-        await assert.rejects(attempt, (thrown) => thrown === fault, 'the refusal comes through as it was')
+        await assert.rejects(attempt, (thrown) => thrown === fault, 'the write rejects with the same error')
       }
     }
     assert.equal(await text(backend, '/file'), 'kept')
     assert.deepEqual(await names(backend, '/'), ['file'])
   })
 
-  check('a write that fails for another reason never reaches its last step', async (backend) => {
+  check('a write that fails earlier never calls `beforeCommit`', async (backend) => {
     let calls = 0
     const beforeCommit = async () => {
       calls += 1
@@ -80,31 +80,34 @@ export function committingChecks(check: BackendCheck): void {
     await assertAbsent(backend, '/absent')
   })
 
-  check('an abort before the last step ends in one state or the other', async (backend) => {
-    await put(backend, '/file', 'old')
-    const controller = new AbortController()
-    const outcome = await backend
-      .write('/file', stream('new'), {
-        signal: controller.signal,
-        async beforeCommit() {
-          controller.abort()
-        },
-      })
-      .then(
-        () => 'new',
-        () => 'old',
-      )
-    assert.equal(await text(backend, '/file'), outcome)
-  })
+  check(
+    'an abort during `beforeCommit` leaves the old file or the new one, as the write tells',
+    async (backend) => {
+      await put(backend, '/file', 'old')
+      const controller = new AbortController()
+      const outcome = await backend
+        .write('/file', stream('new'), {
+          signal: controller.signal,
+          async beforeCommit() {
+            controller.abort()
+          },
+        })
+        .then(
+          () => 'new',
+          () => 'old',
+        )
+      assert.equal(await text(backend, '/file'), outcome)
+    },
+  )
 
-  check('conditions hold at the last step, not only at the first', async (backend) => {
+  check('conditions are checked at the last step, not only at the first', async (backend) => {
     const { revision } = await put(backend, '/file', 'first')
     const overtaken = backend.write('/file', overtake('/file'), { ifRevision: revision })
-    await assertFails(overtaken, ['PRECONDITION_FAILED'], 'a write that was overtaken')
+    await assertFails(overtaken, ['PRECONDITION_FAILED'], 'a write after another write')
     assert.equal(await text(backend, '/file'), 'overtaking')
-    const filled = backend.write('/place', overtake('/place'), { ifAbsent: true })
-    await assertFails(filled, ['PRECONDITION_FAILED'], 'a write whose place was taken')
-    assert.equal(await text(backend, '/place'), 'overtaking')
+    const filled = backend.write('/path', overtake('/path'), { ifAbsent: true })
+    await assertFails(filled, ['PRECONDITION_FAILED'], 'a write to a path that was taken')
+    assert.equal(await text(backend, '/path'), 'overtaking')
 
     async function* overtake(path: string) {
       yield pattern(10)

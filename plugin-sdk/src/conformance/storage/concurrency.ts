@@ -6,7 +6,7 @@ import type { StorageCheck } from './subject.ts'
 
 export function concurrencyChecks(check: StorageCheck): void {
   check(
-    'of many writers of one file the last wins whole, and readers see whole versions only',
+    'the last of several writes of a file wins whole, and readers see whole versions only',
     async (storage) => {
       const size = 300_000
       const versions = Array.from({ length: 12 }, (_, version) => pattern(size, version + 1))
@@ -18,9 +18,9 @@ export function concurrencyChecks(check: StorageCheck): void {
           const seen = await collect((await storage.read('/file')).content)
           assert.ok(
             known.some((bytes) => bytes.equals(seen)),
-            'a reader saw what nobody wrote',
+            'a reader saw bytes that no write contained',
           )
-          // What reads from memory never waits for anything, and would keep the writers from going on.
+          // A backend in memory never waits for anything, and would keep the writers from running.
           await setImmediate()
         }
       })
@@ -42,7 +42,7 @@ export function concurrencyChecks(check: StorageCheck): void {
     },
   )
 
-  check('many files may be written at once into folders that nobody made yet', async (storage) => {
+  check('many files can be written at the same time into folders that do not exist yet', async (storage) => {
     const files = Array.from({ length: 64 }, (_, index) => ({
       path: `/new/${index % 4}/inner/${index}`,
       bytes: pattern(20_000 + index, index + 1),
@@ -52,7 +52,7 @@ export function concurrencyChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/new'), ['0', '1', '2', '3'])
   })
 
-  check('writes into a folder that is removed leave the tree whole', async (storage) => {
+  check('writes into a folder that is being removed leave whole files only', async (storage) => {
     for (let round = 0; round < 10; round += 1) {
       await storage.makeDirectory('/folder/inner')
       const writes = Array.from({ length: 6 }, (_, index) =>

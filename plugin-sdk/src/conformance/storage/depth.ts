@@ -3,16 +3,16 @@ import { isNodekeepError } from '../../errors.ts'
 import { assertAbsent, names, put, text } from './assertions.ts'
 import type { BackendCheck } from './subject.ts'
 
-/** More than the levels for which some databases follow references, and less than a path has room for. */
+/** More levels than some databases follow references for, and fewer than a path can have. */
 const levels = 1100
 
 export function depthChecks(check: BackendCheck): void {
-  check('a folder within a thousand others is a folder like any other', async (backend) => {
+  check('a folder within a thousand others works like any other', async (backend) => {
     const below = '/d'.repeat(levels)
     try {
       await put(backend, `/from${below}/file`, 'deep')
     } catch (thrown) {
-      // A backend that cannot keep such paths may refuse them.
+      // A backend may refuse paths that it cannot store.
       if (isNodekeepError(thrown) && thrown.code === 'VALIDATION_ERROR') return
       throw thrown
     }

@@ -6,14 +6,14 @@ import { pattern, silentStream, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
 export function lifecycleChecks(check: BackendCheck): void {
-  check('a backend that works says so', async (backend) => {
+  check('the probe of a working backend succeeds, and leaves nothing behind', async (backend) => {
     await backend.probe(new AbortController().signal)
     const signal = AbortSignal.abort()
     await assertAborted(backend.probe(signal), signal)
-    assert.deepEqual(await names(backend, '/'), [], 'and leaves nothing behind')
+    assert.deepEqual(await names(backend, '/'), [], 'the probe leaves nothing behind')
   })
 
-  check('after its close a backend is out of reach, and says so', async (backend) => {
+  check('after the close, every call fails with SERVICE_UNAVAILABLE', async (backend) => {
     await put(backend, '/file', 'x')
     await backend.close()
     await backend.close()
@@ -32,24 +32,24 @@ export function lifecycleChecks(check: BackendCheck): void {
       await assertFails(call(), ['SERVICE_UNAVAILABLE'], `${name} after the close`)
   })
 
-  check('a close does not wait for those who never end', async (backend) => {
+  check('a close does not wait for a write without an end', async (backend) => {
     const { content, silent } = silentStream(pattern(10))
     const writing = backend.write('/file', content).then(
       () => 'written',
-      () => 'given up',
+      () => 'aborted',
     )
     await silent
-    await soon(backend.close(), 'the close waits for a write that has no end')
-    assert.equal(await soon(writing, 'the write goes on after the close'), 'given up')
+    await soon(backend.close(), 'the close waits for a write without an end')
+    assert.equal(await soon(writing, 'the write goes on after the close'), 'aborted')
   })
 }
 
-/** For backends that keep files beyond their own life. */
+/** Tests for backends that keep their files after the close. */
 export function reopeningChecks(
   check: BackendCheck,
   reopen: (closed: StorageBackend) => Promise<StorageBackend>,
 ): void {
-  check('what was written is there after a close and a new start', async (backend) => {
+  check('written files exist after a close and a new start', async (backend) => {
     const bytes = pattern(1_500_000)
     const written = await backend.write('/folder/file', stream(bytes))
     await backend.makeDirectory('/empty')
@@ -59,7 +59,7 @@ export function reopeningChecks(
     const unfinished = backend.write('/unfinished', content).catch(() => {})
     await silent
     await backend.close()
-    await soon(unfinished, 'a write that has no end goes on after the close')
+    await soon(unfinished, 'a write without an end goes on after the close')
     const again = await reopen(backend)
     try {
       assert.deepEqual(await names(again, '/'), ['empty', 'folder'])

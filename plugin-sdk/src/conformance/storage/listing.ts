@@ -11,7 +11,7 @@ export function listingChecks(check: StorageCheck): void {
     await storage.makeDirectory('/')
   })
 
-  check('a listing has the entries of its folder only, as stat gives them', async (storage) => {
+  check('a listing has the entries of its folder only, as `stat` returns them', async (storage) => {
     await put(storage, '/folder/inner/deep', 'x')
     await put(storage, '/folder/file', 'five!')
     await put(storage, '/folders', 'x')
@@ -35,7 +35,7 @@ export function listingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/sorted'), [...unorderedNames].sort())
   })
 
-  check('names are kept as they are, whatever is in them', async (storage) => {
+  check('names stay as they are, whatever characters they contain', async (storage) => {
     for (const name of oddNames) await put(storage, `/odd/${name}/${name}`, name)
     assert.deepEqual(await names(storage, '/odd'), [...oddNames].sort())
     for (const name of oddNames) {
@@ -51,7 +51,7 @@ export function listingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/moved'), [...oddNames].sort())
   })
 
-  check('folders may be nested deeply', async (storage) => {
+  check('folders can be nested 64 levels deep', async (storage) => {
     const deep = `/${Array.from({ length: 64 }, (_, level) => `a-folder-of-level-${level}`).join('/')}`
     await put(storage, `${deep}/file`, 'deep')
     assert.deepEqual(await names(storage, deep), ['file'])
@@ -59,7 +59,7 @@ export function listingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), [])
   })
 
-  check('a folder may have a thousand entries, and a listing may be left early', async (storage) => {
+  check('a folder can have a thousand entries, and a reader can leave a listing early', async (storage) => {
     const expected = Array.from({ length: 1000 }, (_, index) => `file-${index}`)
     const queue = expected.values()
     const worker = async () => {
@@ -75,7 +75,7 @@ export function listingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), [])
   })
 
-  check('what stays is in a listing once, whatever comes and goes meanwhile', async (storage) => {
+  check('a file that stays is listed exactly once, even if others come and go meanwhile', async (storage) => {
     const stays = Array.from({ length: 200 }, (_, index) => `stays-${index}`)
     await Promise.all(stays.map((name) => put(storage, `/busy/${name}`, 'x')))
     let stop = false
@@ -101,16 +101,16 @@ export function listingChecks(check: StorageCheck): void {
     }
   })
 
-  check('listing what is missing or a file is an error', async (storage) => {
+  check('listing a missing path or a file is an error', async (storage) => {
     await put(storage, '/file', 'x')
     await assertFails(names(storage, '/none'), ['NOT_FOUND'], 'a missing folder')
     await assertFails(names(storage, '/file'), ['CONFLICT', 'VALIDATION_ERROR'], 'a file')
-    await assertFails(storage.stat('/none'), ['NOT_FOUND'], 'stat of something missing')
+    await assertFails(storage.stat('/none'), ['NOT_FOUND'], 'stat of a missing path')
     await assertFails(storage.stat('/none/file'), ['NOT_FOUND'], 'stat in a missing folder')
     await assertFails(storage.stat('/file/below'), ['NOT_FOUND', 'CONFLICT'], 'stat below a file')
   })
 
-  check('making a folder that exists is fine and changes nothing in it', async (storage) => {
+  check('making a folder that exists succeeds and changes nothing in it', async (storage) => {
     await put(storage, '/folder/file', 'kept')
     await Promise.all(
       ['/folder', '/folder', '/new/inner', '/new/inner'].map((path) => storage.makeDirectory(path)),

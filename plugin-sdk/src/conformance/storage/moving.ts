@@ -4,7 +4,7 @@ import { pattern, stream } from './bytes.ts'
 import type { StorageCheck } from './subject.ts'
 
 export function movingChecks(check: StorageCheck): void {
-  check('a moved file is at its new place only', async (storage) => {
+  check('a moved file is at its new path only', async (storage) => {
     const bytes = pattern(3_000_000)
     await storage.write('/from/file', stream(bytes))
     await storage.move('/from/file', '/to/renamed')
@@ -14,7 +14,7 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/from'), [])
   })
 
-  check('a folder moves with all that is in it, and nothing else', async (storage) => {
+  check('a folder moves with its whole content, and nothing else', async (storage) => {
     for (const path of ['/from/a/b', '/from/c', '/from2/c', '/from.txt', '/from/%/_'])
       await put(storage, path, path)
     await storage.makeDirectory('/from/empty')
@@ -26,7 +26,7 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), ['from.txt', 'from2', 'to'])
   })
 
-  check('a folder may move to the name of one of its neighbors with a longer name', async (storage) => {
+  check('a folder can move to a name that begins with its own name', async (storage) => {
     await put(storage, '/a/file', 'x')
     await storage.move('/a', '/ab')
     await storage.move('/ab', '/a')
@@ -34,7 +34,7 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), ['a'])
   })
 
-  check('a move replaces nothing unless it is told to', async (storage) => {
+  check('a move replaces nothing without `overwrite`', async (storage) => {
     await put(storage, '/file', 'moved')
     await put(storage, '/other', 'kept')
     await put(storage, '/folder/inner', 'kept')
@@ -50,7 +50,7 @@ export function movingChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/folder/inner'), 'kept')
   })
 
-  check('a move that is told to replaces files and folders whole', async (storage) => {
+  check('a move with `overwrite` replaces files and folders whole', async (storage) => {
     const overwrite = { overwrite: true }
     await put(storage, '/file', 'from a file')
     await put(storage, '/other', 'replaced')
@@ -71,11 +71,11 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), ['two'])
   })
 
-  check('what is missing, the root, and a folder into itself do not move', async (storage) => {
+  check('a missing path, the root, and a folder into itself cannot be moved', async (storage) => {
     await put(storage, '/folder/inner/file', 'kept')
     await put(storage, '/file', 'kept')
-    await assertFails(storage.move('/none', '/x'), ['NOT_FOUND'], 'something missing')
-    await assertFails(storage.move('/none/x', '/x'), ['NOT_FOUND'], 'something in a missing folder')
+    await assertFails(storage.move('/none', '/x'), ['NOT_FOUND'], 'a missing file')
+    await assertFails(storage.move('/none/x', '/x'), ['NOT_FOUND'], 'a file in a missing folder')
     await assertFails(storage.move('/folder', '/file/x'), ['CONFLICT'], 'a move below a file')
     const refused = [
       ['/folder', '/folder'],
@@ -96,7 +96,7 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), ['file', 'folder'])
   })
 
-  check('of many who move one file, exactly one does', async (storage) => {
+  check('of several moves of one file, exactly one succeeds', async (storage) => {
     await put(storage, '/file', 'x')
     const moves = Array.from({ length: 8 }, (_, index) => storage.move('/file', `/moved-${index}`))
     const outcomes = await Promise.allSettled(moves)
@@ -105,13 +105,13 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), won)
   })
 
-  check('of many who move to one place that must be free, exactly one does', async (storage) => {
+  check('of several moves to one free path, exactly one succeeds', async (storage) => {
     for (let index = 0; index < 8; index += 1) await put(storage, `/file-${index}`, `${index}`)
     const moves = Array.from({ length: 8 }, (_, index) => storage.move(`/file-${index}`, '/to'))
     const outcomes = await Promise.allSettled(moves)
     const won = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [`${index}`] : []))
     assert.equal(won.length, 1)
     assert.equal(await text(storage, '/to'), won[0])
-    assert.equal((await names(storage, '/')).length, 8, 'the files of the others stay where they are')
+    assert.equal((await names(storage, '/')).length, 8, 'the files of the other moves stay where they are')
   })
 }

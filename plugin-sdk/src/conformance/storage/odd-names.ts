@@ -1,4 +1,4 @@
-/** Names that mean something to a shell, a pattern, a database, a browser or a language, and here just themselves. */
+/** Names with a special meaning in a shell, a pattern, a database, a browser or a language. Here they have none. */
 export const oddNames: readonly string[] = [
   'with space',
   ' leading and trailing ',
@@ -36,7 +36,7 @@ export const oddNames: readonly string[] = [
   `${'🗝'.repeat(63)}abc`,
 ]
 
-/** Names whose order differs between code units, code points, languages and numbers, in none of these orders. */
+/** Names that sort differently by code units, code points, languages and numbers. This list is in none of these orders. */
 export const unorderedNames: readonly string[] = [
   '～',
   'b',

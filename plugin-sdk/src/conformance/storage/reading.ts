@@ -6,7 +6,7 @@ import type { StorageCheck } from './subject.ts'
 const mebibyte = 1024 * 1024
 
 export function readingChecks(check: StorageCheck): void {
-  check('a range gives exactly its bytes', async (storage) => {
+  check('a range returns exactly its bytes', async (storage) => {
     for (const size of [1, 2, 100, 65_536, 2 * mebibyte + 5]) {
       const bytes = pattern(size, size)
       await storage.write('/file', stream(bytes))
@@ -26,7 +26,7 @@ export function readingChecks(check: StorageCheck): void {
       for (const [start, end] of ranges) {
         const range = { ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) }
         const { entry, content } = await storage.read('/file', range)
-        assert.equal(entry.size, size, 'the entry speaks of the whole file')
+        assert.equal(entry.size, size, 'the entry describes the whole file')
         const expected = bytes.slice(start ?? 0, (end ?? last) + 1)
         assertSame(await collect(content), expected, `bytes ${start ?? ''}-${end ?? ''} of ${size}`)
       }
@@ -43,7 +43,7 @@ export function readingChecks(check: StorageCheck): void {
   })
 
   check(
-    'memory that may be reused holds each chunk until the one after next is asked for',
+    'with `reuseBuffers`, a chunk stays intact until the chunk after the next one is asked for',
     async (storage) => {
       const bytes = pattern(7 * mebibyte + 11)
       await storage.write('/file', stream(bytes))
@@ -62,7 +62,7 @@ export function readingChecks(check: StorageCheck): void {
     },
   )
 
-  check('a reader never sees two versions mixed, nor the end of a file too soon', async (storage) => {
+  check('a reader never sees two versions mixed, and never too few bytes', async (storage) => {
     const size = 3 * mebibyte
     const old = pattern(size, 1)
     for (const change of ['overwrite', 'remove', 'move'] as const) {
@@ -83,7 +83,7 @@ export function readingChecks(check: StorageCheck): void {
     }
   })
 
-  check('a reader may leave early, and many may read at once', async (storage) => {
+  check('a reader can leave early, and several can read at the same time', async (storage) => {
     const bytes = pattern(2 * mebibyte)
     await storage.write('/file', stream(bytes))
     for (let round = 0; round < 20; round += 1) {
@@ -117,20 +117,13 @@ export function readingChecks(check: StorageCheck): void {
     }
   })
 
-  check(
-    'reading what is missing or below a file is an error, and so is reading a folder',
-    async (storage) => {
-      await put(storage, '/folder/file', 'x')
-      await assertFails(storage.read('/none'), ['NOT_FOUND'], 'a missing file')
-      await assertFails(storage.read('/none/file'), ['NOT_FOUND'], 'a file in a missing folder')
-      await assertFails(
-        storage.read('/folder/file/below'),
-        ['NOT_FOUND', 'CONFLICT'],
-        'something below a file',
-      )
-      await assertFails(storage.read('/folder'), ['CONFLICT', 'VALIDATION_ERROR'], 'a folder')
-      await assertFails(storage.read('/'), ['CONFLICT', 'VALIDATION_ERROR'], 'the root')
-      assert.equal(await text(storage, '/folder/file'), 'x')
-    },
-  )
+  check('reading a missing path, a path below a file or a folder is an error', async (storage) => {
+    await put(storage, '/folder/file', 'x')
+    await assertFails(storage.read('/none'), ['NOT_FOUND'], 'a missing file')
+    await assertFails(storage.read('/none/file'), ['NOT_FOUND'], 'a file in a missing folder')
+    await assertFails(storage.read('/folder/file/below'), ['NOT_FOUND', 'CONFLICT'], 'a path below a file')
+    await assertFails(storage.read('/folder'), ['CONFLICT', 'VALIDATION_ERROR'], 'a folder')
+    await assertFails(storage.read('/'), ['CONFLICT', 'VALIDATION_ERROR'], 'the root')
+    assert.equal(await text(storage, '/folder/file'), 'x')
+  })
 }

@@ -13,7 +13,7 @@ export function removalChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/folder/file'), 'again')
   })
 
-  check('a folder goes with all that is in it, and nothing else', async (storage) => {
+  check('a folder is removed with its whole content, and nothing else', async (storage) => {
     const neighbors = ['/a', '/folder ', '/folder-2', '/folder.txt', '/folder0', '/folders/file', '/Folder']
     const inside = ['/folder/file', '/folder/a/b/c', '/folder/a/b/d', '/folder/%', '/folder/_']
     for (const path of [...neighbors, ...inside]) await put(storage, path, path)
@@ -30,11 +30,11 @@ export function removalChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/a/file'), 'a')
   })
 
-  check('what is missing cannot be removed', async (storage) => {
+  check('a missing path cannot be removed', async (storage) => {
     await put(storage, '/file', 'kept')
     await assertFails(storage.remove('/none'), ['NOT_FOUND'], 'a missing file')
     await assertFails(storage.remove('/none/file'), ['NOT_FOUND'], 'a file in a missing folder')
-    await assertFails(storage.remove('/file/below'), ['NOT_FOUND', 'CONFLICT'], 'something below a file')
+    await assertFails(storage.remove('/file/below'), ['NOT_FOUND', 'CONFLICT'], 'a path below a file')
     assert.equal(await text(storage, '/file'), 'kept')
   })
 
@@ -44,7 +44,7 @@ export function removalChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/file'), 'kept')
   })
 
-  check('of many who remove one file, exactly one does', async (storage) => {
+  check('of several removals of one file, exactly one succeeds', async (storage) => {
     await put(storage, '/file', 'x')
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => storage.remove('/file')))
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
@@ -56,11 +56,11 @@ export function removalChecks(check: StorageCheck): void {
   })
 }
 
-/** For backends only: users have no way to ask for it. */
+/** Tests for backends only: the view of a user has no `onlyIfEmpty`. */
 export function emptyRemovalChecks(check: BackendCheck): void {
   const onlyIfEmpty = true
 
-  check('a folder that is removed only if empty stays while anything is in it', async (backend) => {
+  check('with `onlyIfEmpty`, a folder stays while anything is in it', async (backend) => {
     await put(backend, '/folder/file', 'kept')
     await backend.makeDirectory('/folder/inner')
     await assertFails(backend.remove('/folder', { onlyIfEmpty }), ['CONFLICT'], 'a folder with a file')
@@ -73,7 +73,7 @@ export function emptyRemovalChecks(check: BackendCheck): void {
     assert.deepEqual(await names(backend, '/'), ['folder'])
   })
 
-  check('what is removed only if empty is a folder, and is there', async (backend) => {
+  check('with `onlyIfEmpty`, only an existing folder can be removed', async (backend) => {
     await put(backend, '/file', 'kept')
     await put(backend, '/empty', '')
     for (const path of ['/file', '/empty', '/'])
@@ -83,7 +83,7 @@ export function emptyRemovalChecks(check: BackendCheck): void {
     assert.deepEqual(await names(backend, '/'), ['empty', 'file'])
   })
 
-  check('a file that comes while its folder is removed only if empty is not lost', async (backend) => {
+  check('with `onlyIfEmpty`, a file that is written meanwhile is not lost', async (backend) => {
     for (let round = 0; round < 20; round += 1) {
       await backend.makeDirectory('/folder')
       const [written] = await Promise.allSettled([

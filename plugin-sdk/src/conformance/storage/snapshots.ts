@@ -5,15 +5,15 @@ import { assertContent, assertFails, names, put, text } from './assertions.ts'
 import { pattern, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
-const FILES = 20
-const SNAPSHOTS = 5
+const fileCount = 20
+const snapshotCount = 5
 
 export function snapshotChecks(check: BackendCheck): void {
-  check('a backend has snapshots when it says so, and only then', async (backend) => {
+  check('a backend has the method `snapshot` exactly if `supports.snapshot` says so', async (backend) => {
     assert.equal(backend.supports.snapshot, backend.snapshot !== undefined)
   })
 
-  check('a snapshot stays as it was, whatever happens to the files', async (backend) => {
+  check('a snapshot stays as it was when the files change', async (backend) => {
     if (backend.snapshot === undefined) return
     const bytes = pattern(1_500_000)
     await backend.write('/folder/file', stream(bytes))
@@ -28,73 +28,70 @@ export function snapshotChecks(check: BackendCheck): void {
     await assertContent(snapshot, '/folder/file', bytes)
     assert.equal(await text(snapshot, '/overwritten'), 'old')
     assert.equal(await text(snapshot, '/removed'), 'old')
-    await assertFails(snapshot.read('/added'), ['NOT_FOUND'], 'what came later')
+    await assertFails(snapshot.read('/added'), ['NOT_FOUND'], 'a later file')
     await snapshot.release()
     assert.deepEqual(await names(backend, '/'), ['added', 'moved', 'overwritten'])
   })
 
-  check('a snapshot that begins while files are written has all of one moment', async (backend) => {
-    // One writer goes through the files round after round: at any moment the first ones are of one round, the rest of the
-    // round before.
-    const order = Array.from({ length: FILES }, (_, index) => `/folder-${(index * 7) % FILES}/file`)
+  check('a snapshot that is made while files are written shows one moment', async (backend) => {
+    // One writer writes the files in order, round after round. At any moment, the first files are of one round and the
+    // others of the round before.
+    const order = Array.from({ length: fileCount }, (_, index) => `/folder-${(index * 7) % fileCount}/file`)
     const writeRound = async (round: number) => {
       for (const path of order) {
         await put(backend, path, `${round}`)
-        // What never waits for anything would keep the snapshot from going on.
+        // A backend in memory never waits for anything, and would keep the snapshot from running.
         await setImmediate()
       }
     }
     await duringSnapshots(backend, writeRound, async (snapshot) => {
       const rounds = await Promise.all(order.map(async (path) => Number(await text(snapshot, path))))
       const [first = 0, last = 0] = [rounds.at(0), rounds.at(-1)]
-      assert.ok(first - last <= 1, `the first file is of round ${first}, the last one of ${last}`)
+      assert.ok(first - last <= 1, `the first file is of round ${first}, the last file of round ${last}`)
       const falling = rounds.every((round, index) => index === 0 || round <= (rounds[index - 1] ?? 0))
-      assert.ok(falling, `a snapshot has the files of several moments: rounds ${rounds.join(', ')}`)
+      assert.ok(falling, `a snapshot shows several moments: rounds ${rounds.join(', ')}`)
     })
   })
 
-  check(
-    'a snapshot that begins while folders are moved has each of them once, and whole',
-    async (backend) => {
-      if (!backend.supports.atomicMove) return
-      const inside = Array.from({ length: FILES }, (_, index) => `${index}`.padStart(2, '0'))
-      for (const name of inside) await put(backend, `/place-0/${name}`, name)
-      const moveOn = async (round: number) => {
-        await backend.move(`/place-${round % 3}`, `/place-${(round + 1) % 3}`)
-        await setImmediate()
-      }
-      await duringSnapshots(backend, moveOn, async (snapshot) => {
-        const places = await names(snapshot, '/')
-        assert.equal(places.length, 1, `a snapshot has the moved folder at ${places.length} places`)
-        assert.deepEqual(await names(snapshot, `/${places[0]}`), inside, 'a moved folder is whole')
-      })
-    },
-  )
+  check('a snapshot that is made while a folder is moved shows it once, and whole', async (backend) => {
+    if (!backend.supports.atomicMove) return
+    const inside = Array.from({ length: fileCount }, (_, index) => `${index}`.padStart(2, '0'))
+    for (const name of inside) await put(backend, `/folder-at-0/${name}`, name)
+    const moveRound = async (round: number) => {
+      await backend.move(`/folder-at-${round % 3}`, `/folder-at-${(round + 1) % 3}`)
+      await setImmediate()
+    }
+    await duringSnapshots(backend, moveRound, async (snapshot) => {
+      const paths = await names(snapshot, '/')
+      assert.equal(paths.length, 1, `a snapshot shows the moved folder at ${paths.length} paths`)
+      assert.deepEqual(await names(snapshot, `/${paths[0]}`), inside, 'a moved folder has all its files')
+    })
+  })
 }
 
-/** Makes snapshots while something goes on, round after round from 0; the first round is over before. */
+/** Makes snapshots while changes run, round after round. Round 0 has ended before the first snapshot. */
 async function duringSnapshots(
   backend: StorageBackend,
-  goOn: (round: number) => Promise<void>,
-  look: (snapshot: StorageSnapshot) => Promise<void>,
+  change: (round: number) => Promise<void>,
+  inspect: (snapshot: StorageSnapshot) => Promise<void>,
 ): Promise<void> {
   if (backend.snapshot === undefined) return
-  await goOn(0)
+  await change(0)
   let running = true
-  const going = (async () => {
-    for (let round = 1; running; round += 1) await goOn(round)
+  const changing = (async () => {
+    for (let round = 1; running; round += 1) await change(round)
   })()
   try {
-    for (let count = 0; count < SNAPSHOTS; count += 1) {
+    for (let count = 0; count < snapshotCount; count += 1) {
       const snapshot = await backend.snapshot(new AbortController().signal)
       try {
-        await look(snapshot)
+        await inspect(snapshot)
       } finally {
         await snapshot.release()
       }
     }
   } finally {
     running = false
-    await going
+    await changing
   }
 }

@@ -6,7 +6,7 @@ import type {
   StorageReadOptions,
 } from '../../contracts/storage.ts'
 
-/** What a backend and the view of a user's files have in common. */
+/** The methods that a backend and the view of a user's files have in common. */
 export interface StorageView {
   stat(path: string): Promise<StorageEntry>
   list(path: string): AsyncIterable<StorageEntry>
@@ -21,11 +21,11 @@ export interface StorageView {
   move(source: string, destination: string, options?: { readonly overwrite?: boolean }): Promise<unknown>
 }
 
-/** Registers one test that gets storage of its own, empty. */
+/** Registers one test, which gets an empty storage of its own. */
 export type StorageCheck<Subject extends StorageView = StorageView> = (
   name: string,
   run: (storage: Subject) => Promise<void>,
 ) => void
 
-/** Registers one test of what only a backend has. */
+/** Registers one test for backends only. */
 export type BackendCheck = StorageCheck<StorageBackend>

@@ -42,7 +42,7 @@ export function writingChecks(check: StorageCheck): void {
     }
   })
 
-  check('chunks may be of any size, and empty', async (storage) => {
+  check('chunks can have any size, and can be empty', async (storage) => {
     const bytes = pattern(3 * mebibyte + 7)
     async function* uneven() {
       let start = 0
@@ -57,7 +57,7 @@ export function writingChecks(check: StorageCheck): void {
     await assertContent(storage, '/uneven', bytes)
   })
 
-  check('the entry that a write answers is that of stat and read', async (storage) => {
+  check('a write returns the same entry as `stat` and `read`', async (storage) => {
     const written = await put(storage, '/folder/file.txt', 'five!')
     assertEntry(written, { name: 'file.txt', type: 'file', size: 5 })
     assert.deepEqual(await storage.stat('/folder/file.txt'), written)
@@ -73,16 +73,16 @@ export function writingChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/a/b/c/file'), 'deep')
   })
 
-  check('overwriting replaces everything, and the revision shows it', async (storage) => {
+  check('overwriting replaces all bytes and changes the revision', async (storage) => {
     const revisions = new Set<string>()
     for (const content of ['a long first version', 'short', 'other', '']) {
       revisions.add((await put(storage, '/file', content)).revision)
       assert.equal(await text(storage, '/file'), content)
     }
-    assert.equal(revisions.size, 4, 'each content has a revision of its own')
+    assert.equal(revisions.size, 4, 'each content has another revision')
   })
 
-  check('a file never takes the place of a folder, nor a folder that of a file', async (storage) => {
+  check('a file never replaces a folder, and a folder never replaces a file', async (storage) => {
     await put(storage, '/folder/file', 'kept')
     await assertFails(put(storage, '/folder', 'x'), ['CONFLICT'], 'writing over a folder')
     await assertFails(put(storage, '/folder/file/below', 'x'), ['CONFLICT'], 'writing below a file')
@@ -95,27 +95,24 @@ export function writingChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/folder/file'), 'kept')
   })
 
-  check(
-    'an error of the source ends the write with that error and leaves what was there',
-    async (storage) => {
-      const fault = new Error('the source broke')
-      async function* broken(bytes: Uint8Array) {
-        yield* stream(bytes)
-        throw fault
+  check('an error of the content ends the write with that error and leaves the old file', async (storage) => {
+    const fault = new Error('the content broke')
+    async function* broken(bytes: Uint8Array) {
+      yield* stream(bytes)
+      throw fault
+    }
+    await put(storage, '/file', 'kept')
+    for (const size of [0, 10, 2 * mebibyte]) {
+      for (const path of ['/file', '/absent']) {
+        await assert.rejects(storage.write(path, broken(pattern(size))), (thrown) => thrown === fault)
       }
-      await put(storage, '/file', 'kept')
-      for (const size of [0, 10, 2 * mebibyte]) {
-        for (const path of ['/file', '/absent']) {
-          await assert.rejects(storage.write(path, broken(pattern(size))), (thrown) => thrown === fault)
-        }
-      }
-      assert.equal(await text(storage, '/file'), 'kept')
-      await assertAbsent(storage, '/absent')
-      assert.deepEqual(await names(storage, '/'), ['file'])
-    },
-  )
+    }
+    assert.equal(await text(storage, '/file'), 'kept')
+    await assertAbsent(storage, '/absent')
+    assert.deepEqual(await names(storage, '/'), ['file'])
+  })
 
-  check('a write that was aborted before it began leaves what was there', async (storage) => {
+  check('a write that was aborted before it began leaves the old file', async (storage) => {
     await put(storage, '/file', 'kept')
     const signal = AbortSignal.abort()
     for (const path of ['/file', '/absent']) {
@@ -126,7 +123,7 @@ export function writingChecks(check: StorageCheck): void {
   })
 
   check(
-    'a write that is aborted while its source is silent ends and leaves what was there',
+    'a write that is aborted while its content is silent ends and leaves the old file',
     async (storage) => {
       await put(storage, '/file', 'kept')
       for (const path of ['/file', '/absent']) {
@@ -138,14 +135,14 @@ export function writingChecks(check: StorageCheck): void {
         )
         await Promise.race([silent, aborted])
         controller.abort()
-        await soon(aborted, 'the write went on waiting after it was aborted')
+        await soon(aborted, 'the write did not end after it was aborted')
       }
       assert.equal(await text(storage, '/file'), 'kept')
       assert.deepEqual(await names(storage, '/'), ['file'])
     },
   )
 
-  check('fewer or more bytes than were announced are not stored', async (storage) => {
+  check('content with fewer or more bytes than announced is not stored', async (storage) => {
     await put(storage, '/file', 'kept')
     for (const size of [0, 4, 6, 2 * mebibyte]) {
       for (const path of ['/file', '/absent']) {

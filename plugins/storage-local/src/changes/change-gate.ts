@@ -1,49 +1,27 @@
-/** Lets changes go on side by side, except while something needs the tree to stand still. */
-export interface ChangeGate {
-  /** Runs a change; waits while the tree stands still. */
-  change<T>(run: () => Promise<T>): Promise<T>
-  /** Runs when the changes under way have ended, and lets none begin meanwhile. */
-  still<T>(run: () => Promise<T>): Promise<T>
-  /** Resolves when nothing is under way. */
-  idle(): Promise<void>
-}
+/** Lets changes run at the same time, except while a snapshot needs the tree to stay as it is. */
+export class ChangeGate {
+  readonly #running = new Set<Promise<unknown>>()
+  #exclusive: Promise<void> | null = null
 
-export function createChangeGate(): ChangeGate {
-  const running = new Set<Promise<unknown>>()
-  let stillness: Promise<unknown> | null = null
-
-  function tracked<T>(run: () => Promise<T>): Promise<T> {
-    const change = run().finally(() => running.delete(change))
-    running.add(change)
-    return change
+  /** Runs a change. It waits while exclusive work runs or waits. */
+  async runShared<T>(change: () => Promise<T>): Promise<T> {
+    while (this.#exclusive !== null) await this.#exclusive
+    const running = change().finally(() => this.#running.delete(running))
+    this.#running.add(running)
+    return running
   }
 
-  async function idle(): Promise<void> {
-    while (running.size > 0) await Promise.allSettled(running)
-  }
-
-  return {
-    async change(run) {
-      while (stillness !== null) await stillness
-      return tracked(run)
-    },
-    async still(run) {
-      while (stillness !== null) await stillness
-      const done = Promise.withResolvers<void>()
-      stillness = done.promise
-      try {
-        await idle()
-        return await run()
-      } finally {
-        stillness = null
-        done.resolve()
-      }
-    },
-    async idle() {
-      while (stillness !== null || running.size > 0) {
-        await stillness
-        await idle()
-      }
-    },
+  /** Runs work while no change runs. It waits for the running changes, and new changes wait for it. */
+  async runExclusive<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#exclusive !== null) await this.#exclusive
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    this.#exclusive = ended
+    try {
+      while (this.#running.size > 0) await Promise.allSettled(this.#running)
+      return await work()
+    } finally {
+      this.#exclusive = null
+      end()
+    }
   }
 }

@@ -1,15 +1,13 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDiskError, notFound } from '../disk/disk-errors.ts'
 import { type Folder, type Found, find } from '../folders/folder.ts'
-import { intending } from '../folders/intent.ts'
-import { removeEmpty } from '../folders/removal.ts'
-import { openFolder, type Reached, walk } from '../folders/walk.ts'
-import { linkThere } from './obstacles.ts'
-import { persist, placeFolders } from './placing.ts'
+import { openFolder, walk } from '../folders/walk.ts'
+import { linkInTheWay } from './conflicts.ts'
+import { makeMissing, retryWhileChanging } from './parent-folders.ts'
 import { replace } from './replacement.ts'
 import type { Store } from './store.ts'
 
-/** Moves what has the names `source` to the names `destination`. Missing parents are made. */
+/** Moves the file or folder with the names `source` to the names `destination`. Makes missing parents. */
 export async function move(
   store: Store,
   source: readonly string[],
@@ -22,7 +20,7 @@ export async function move(
     throw isDiskError(error, 'ENOTDIR') ? notFound() : error
   })
   try {
-    await persist(async () => {
+    await retryWhileChanging(async () => {
       const found = await find(disk, parent, source.at(-1) ?? '')
       if (found === null || !(found.stats.isFile() || found.stats.isDirectory())) throw notFound()
       return moveFound(store, { parent, found, source }, destination, overwrite)
@@ -32,60 +30,41 @@ export async function move(
   }
 }
 
-/** What is to move, and where it is. */
-interface Mover {
+/** The file or folder to move. */
+interface Moved {
   readonly parent: Folder
   readonly found: Found
   readonly source: readonly string[]
 }
 
+/** Returns null when it made the missing parents. */
 async function moveFound(
   store: Store,
-  mover: Mover,
+  moved: Moved,
   destination: readonly string[],
   overwrite: boolean,
 ): Promise<true | null> {
   const { disk, root, syncs } = store
   const parents = destination.slice(0, -1)
-  const reached = await walk(disk, root, parents)
-  if (reached.missing.length > 0) {
-    reached.folder.close()
-    return moveIntoNew(store, reached, () => moveFound(store, mover, destination, overwrite))
-  }
-  const { folder } = reached
+  const walked = await walk(disk, root, parents)
   try {
-    await moveInto(store, mover, folder, destination, overwrite)
-    // The new place first: at no moment may the disk know neither.
-    await syncs.settle(parents, folder)
-    await syncs.settle(mover.source.slice(0, -1), mover.parent)
+    if (walked.missing.length > 0) {
+      await makeMissing(disk, walked)
+      return null
+    }
+    await moveInto(store, moved, walked.folder, destination, overwrite)
+    // The destination first: at every moment one of the two has to be on the disk.
+    await syncs.makeDurable(parents, walked.folder)
+    await syncs.makeDurable(moved.source.slice(0, -1), moved.parent)
     return true
   } finally {
-    folder.close()
+    walked.folder.close()
   }
-}
-
-/** Makes the missing folders, then moves; when that fails, they are removed again. */
-async function moveIntoNew(
-  store: Store,
-  { names, missing }: Reached,
-  moveOn: () => Promise<true | null>,
-): Promise<true | null> {
-  let moved: true | null = null
-  await intending(store, { kind: 'make', names, missing }, async () => {
-    if ((await placeFolders(store, { names, missing })) === null) return
-    try {
-      moved = await moveOn()
-    } catch (error) {
-      await removeEmpty(store.disk, store.root, { names, missing }).catch(() => {})
-      throw error
-    }
-  })
-  return moved
 }
 
 async function moveInto(
   store: Store,
-  { parent, found }: Mover,
+  { parent, found }: Moved,
   folder: Folder,
   destination: readonly string[],
   overwrite: boolean,
@@ -95,14 +74,17 @@ async function moveInto(
   const there = await find(disk, folder, name)
   if (there !== null) {
     if (!overwrite)
-      throw new NodekeepError('CONFLICT', 'Something exists at the destination. Ask for overwriting.')
-    if (!there.stats.isFile() && !there.stats.isDirectory()) throw linkThere()
+      throw new NodekeepError(
+        'CONFLICT',
+        'A file or folder exists at the destination. Choose another destination, or ask to overwrite.',
+      )
+    if (!there.stats.isFile() && !there.stats.isDirectory()) throw linkInTheWay()
   }
   const from = parent.at(found.stored)
   const to = folder.at(there?.stored ?? name)
   if (there === null || (there.stats.isFile() && found.stats.isFile())) await disk.rename(from, to)
   else await replace(store, from, to, destination)
-  if (found.stats.isDirectory() || there?.stats.isDirectory()) syncs.forget()
+  if (found.stats.isDirectory() || there?.stats.isDirectory()) syncs.invalidate()
 }
 
 function startsWith(names: readonly string[], beginning: readonly string[]): boolean {
@@ -112,6 +94,6 @@ function startsWith(names: readonly string[], beginning: readonly string[]): boo
 function intoItself(): NodekeepError {
   return new NodekeepError(
     'CONFLICT',
-    'Nothing can be moved onto itself, into itself, or onto a folder that it is in.',
+    'The destination is the source itself, is in it, or is a folder that contains it. Choose another destination.',
   )
 }

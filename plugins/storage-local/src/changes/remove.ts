@@ -3,13 +3,12 @@ import { isDiskError, notFound } from '../disk/disk-errors.ts'
 import { type Folder, type Found, find } from '../folders/folder.ts'
 import { openFolder } from '../folders/walk.ts'
 import { revisionOf } from '../reading/entry.ts'
-import { notEmpty, otherRevision } from './obstacles.ts'
+import { notEmpty, otherRevision } from './conflicts.ts'
 import type { Store } from './store.ts'
-import { removeVersion } from './version-removal.ts'
 
 /**
- * Takes away what has these names. A folder goes at once as a whole, into the side folder, where it is taken apart
- * afterwards. Of a symbolic link, the link goes, and never what it leads to.
+ * Removes the file, folder or link with these names. A folder disappears whole, by a rename into the staging folder,
+ * and its content is removed afterwards. A symbolic link is removed itself, never its target.
  */
 export async function remove(
   store: Store,
@@ -25,19 +24,18 @@ export async function remove(
     const found = await find(disk, folder, names.at(-1) ?? '')
     if (found === null) throw notFound()
     await removeFound(store, folder, found, options)
-    await syncs.settle(parents, folder)
+    await syncs.makeDurable(parents, folder)
   } finally {
     folder.close()
   }
 }
 
 async function removeFound(
-  store: Store,
+  { disk, staging, syncs, discards }: Store,
   folder: Folder,
   { stored, stats }: Found,
   { ifRevision, onlyIfEmpty }: StorageRemoveOptions,
 ): Promise<void> {
-  const { disk, side, syncs, discard } = store
   const path = folder.at(stored)
   const isFolder = stats.isDirectory()
   if (ifRevision !== undefined && !(stats.isFile() && revisionOf(stats) === ifRevision)) throw otherRevision()
@@ -46,14 +44,12 @@ async function removeFound(
     await disk.rmdir(path).catch((error: unknown) => {
       throw isDiskError(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EBUSY') ? notEmpty() : error
     })
-    syncs.forget()
+    syncs.invalidate()
   } else if (isFolder) {
-    const leftover = side.freshName('removed')
-    await disk.rename(path, side.at(leftover))
-    syncs.forget()
-    discard(leftover)
-  } else if (ifRevision !== undefined) {
-    await removeVersion(store, path, ifRevision)
+    const discarded = staging.freshName('removed')
+    await disk.rename(path, staging.at(discarded))
+    syncs.invalidate()
+    discards.add(discarded)
   } else {
     await disk.unlink(path)
   }

@@ -1,20 +1,21 @@
+import type { KeyedLock } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
+import type { FreeSpace } from '../disk/free-space.ts'
+import type { Folder } from '../folders/folder.ts'
 import type { FolderSync } from '../folders/folder-sync.ts'
-import type { Root } from '../folders/root.ts'
-import type { SideFolder } from '../folders/side-folder.ts'
-import type { KeyedLocks } from './keyed-locks.ts'
-import type { Room } from './room.ts'
+import type { DiscardQueue } from '../folders/remove-tree.ts'
+import type { StagingFolder } from '../folders/staging-folder.ts'
 
-/** What the changes of one backend share. */
+/** The parts of one backend that its changes share. */
 export interface Store {
   readonly disk: Disk
-  readonly root: Root
-  readonly side: SideFolder
-  readonly locks: KeyedLocks
+  readonly root: Folder
+  readonly staging: StagingFolder
+  /** One change at a time per path. */
+  readonly locks: KeyedLock
   readonly syncs: FolderSync
-  readonly room: Room
-  /** Whether the file system knows hard links. */
+  readonly freeSpace: FreeSpace
+  /** Whether the file system has hard links. */
   readonly hasLinks: boolean
-  /** Begins to remove something from the side folder, after what was discarded before. */
-  discard(name: string): void
+  readonly discards: DiscardQueue
 }

@@ -1,60 +1,60 @@
-import {
-  NodekeepError,
-  type StorageConditions,
-  type StorageEntry,
-  type StorageWriteOptions,
-} from '@nodekeep/plugin-sdk'
+import type { StorageConditions, StorageEntry, StorageWriteOptions } from '@nodekeep/plugin-sdk'
 import { ForeignFailure, isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, type Found, findSync } from '../folders/folder.ts'
 import { walk } from '../folders/walk.ts'
 import { entryOf, revisionOf } from '../reading/entry.ts'
-import { folderThere, otherRevision } from './obstacles.ts'
-import { persist, placeFolders } from './placing.ts'
-import { type StagedFile, stage } from './staging.ts'
+import type { ChangeGate } from './change-gate.ts'
+import { alreadyExists, folderInTheWay, otherRevision } from './conflicts.ts'
+import { makeMissing, retryWhileChanging } from './parent-folders.ts'
+import { type StagedFile, stage } from './staged-file.ts'
 import type { Store } from './store.ts'
 
-/** Above this size, or when it isn't known, a write that cannot succeed is refused before its bytes come. In bytes. */
-const LOOK_FIRST = 64 * 1024
+/** Up to this size, a write that cannot succeed is refused only at its last step. In bytes. */
+const maxUncheckedBytes = 64 * 1024
 
-/** What a write of a stream to the file with these names needs. */
+/** A write of a stream to the file with these names. */
 export interface Writing {
   readonly names: readonly string[]
   readonly content: AsyncIterable<Uint8Array>
   readonly options: StorageWriteOptions
   readonly signals: readonly AbortSignal[]
-  /** Runs the last step when no snapshot is being made. */
-  readonly change: <T>(run: () => Promise<T>) => Promise<T>
 }
 
-/** Receives a file, then puts it in its place. */
-export async function writeFile(store: Store, writing: Writing): Promise<StorageEntry> {
-  const { names, content, options, signals, change } = writing
+/** Receives a file in the staging folder, then renames it to its path. */
+export async function writeFile(
+  store: Store,
+  gate: ChangeGate,
+  { names, content, options, signals }: Writing,
+): Promise<StorageEntry> {
   const { size, freeChunks = false, ifAbsent, ifRevision } = options
-  if (ifAbsent || ifRevision !== undefined || (size ?? Number.POSITIVE_INFINITY) > LOOK_FIRST) {
-    await lookFirst(store, names, options)
+  if (ifAbsent || ifRevision !== undefined || (size ?? Number.POSITIVE_INFINITY) > maxUncheckedBytes) {
+    await checkEarly(store, names, options)
   }
   const staged = await stage(store, { content, size, freeChunks, signals })
-  // Its failure counts before the last step.
+  // The last step reports its failure.
   staged.durable.catch(() => {})
   try {
     for (const signal of signals) signal.throwIfAborted()
-    await store.locks.hold([names.join('/')], () => change(() => commit(store, names, staged, options)))
+    await store.locks.run([names.join('/')], () =>
+      gate.runShared(() => commit(store, names, staged, options)),
+    )
   } catch (error) {
     await staged.durable.catch(() => {})
-    await store.disk.unlink(store.side.at(staged.name)).catch(() => {})
+    await store.disk.unlink(store.staging.at(staged.name)).catch(() => {})
     throw error
   }
   return entryOf(names.at(-1) ?? '', staged.stats) as StorageEntry
 }
 
-async function lookFirst(
+/** Refuses a write that cannot succeed before its content is received. */
+async function checkEarly(
   store: Store,
   names: readonly string[],
   conditions: StorageConditions,
 ): Promise<void> {
   const { folder, missing } = await walk(store.disk, store.root, names.slice(0, -1))
   try {
-    target(store, missing.length === 0 ? folder : null, names.at(-1) ?? '', conditions)
+    findTarget(store, missing.length === 0 ? folder : null, names.at(-1) ?? '', conditions)
   } finally {
     folder.close()
   }
@@ -66,42 +66,38 @@ async function commit(
   staged: StagedFile,
   options: StorageWriteOptions,
 ): Promise<void> {
-  const { disk, root, side, syncs } = store
+  const { disk, root, staging, syncs } = store
   const parents = names.slice(0, -1)
   const name = names.at(-1) ?? ''
-  const from = side.at(staged.name)
+  const from = staging.at(staged.name)
   let announced: Promise<void> | undefined
   const announce = async (found: Found | null) => {
-    announced ??= announcing(staged, found && entryOf(name, found.stats), options)
-    // Not whichever fails first: a write must not end while somebody is still noting that it is about to happen.
+    announced ??= callBeforeCommit(staged, found && entryOf(name, found.stats), options)
+    // One after the other: if the sync fails, the write must not end while `beforeCommit` is still running.
     await announced
     await staged.durable
   }
-  await persist(async () => {
-    const reached = await walk(disk, root, parents)
-    const { folder } = reached
+  await retryWhileChanging(async () => {
+    const walked = await walk(disk, root, parents)
+    const { folder, missing } = walked
     try {
-      const isThere = reached.missing.length === 0
-      const found = target(store, isThere ? folder : null, name, options)
-      if (isThere) {
-        await announce(found)
-        const to = folder.at(found?.stored ?? name)
-        await (options.ifAbsent ? placeWhereFree(store, from, to) : disk.rename(from, to))
-        await syncs.settle(parents, folder)
-        return true
+      const found = findTarget(store, missing.length === 0 ? folder : null, name, options)
+      await announce(found)
+      if (missing.length > 0) {
+        await makeMissing(disk, walked)
+        return null
       }
+      const to = folder.at(found?.stored ?? name)
+      await (options.ifAbsent ? renameIfAbsent(store, from, to) : disk.rename(from, to))
+      await syncs.makeDurable(parents, folder)
+      return true
     } finally {
       folder.close()
     }
-    return placeFolders(store, reached, {
-      put: (innermost) => disk.rename(from, innermost.at(name)),
-      announce: () => announce(null),
-      takeBack: (innermost) => disk.rename(innermost.at(name), from),
-    })
   })
 }
 
-async function announcing(
+async function callBeforeCommit(
   { stats }: StagedFile,
   replaced: StorageEntry | null,
   { beforeCommit }: StorageWriteOptions,
@@ -114,12 +110,12 @@ async function announcing(
 }
 
 /**
- * What the write will replace, null when nothing is there. That may be a link or a special file.
+ * Returns the entry that the write will replace, null if there is none. It may be a link or a special file.
  *
- * @param folder null when there is none yet
- * @throws NodekeepError when a folder is there, or the conditions don't hold
+ * @param folder null if it does not exist yet
+ * @throws NodekeepError if the entry is a folder, or the conditions are not met
  */
-function target(
+function findTarget(
   { disk }: Store,
   folder: Folder | null,
   name: string,
@@ -127,23 +123,19 @@ function target(
 ): Found | null {
   const { ifAbsent = false, ifRevision } = conditions
   const found = folder && findSync(disk, folder, name)
-  if (ifAbsent && found !== null) throw taken()
-  if (found?.stats.isDirectory()) throw folderThere()
+  if (ifAbsent && found !== null) throw alreadyExists()
+  if (found?.stats.isDirectory()) throw folderInTheWay()
   if (ifRevision !== undefined && (found === null || revisionOf(found.stats) !== ifRevision))
     throw otherRevision()
   return found
 }
 
-/** A rename replaces what is there; a link doesn't. */
-async function placeWhereFree({ disk, hasLinks }: Store, from: string, to: string): Promise<void> {
-  // The look a moment ago, under the lock, must do where there are no links.
+/** A rename would replace an entry that another program has just made. A hard link does not. */
+async function renameIfAbsent({ disk, hasLinks }: Store, from: string, to: string): Promise<void> {
+  // Without hard links, the check under the lock has to do.
   if (!hasLinks) return disk.rename(from, to)
   await disk.link(from, to).catch((error: unknown) => {
-    throw isDiskError(error, 'EEXIST') ? taken() : error
+    throw isDiskError(error, 'EEXIST') ? alreadyExists() : error
   })
   await disk.unlink(from)
-}
-
-function taken(): NodekeepError {
-  return new NodekeepError('PRECONDITION_FAILED', 'Something exists at this path already.')
 }

@@ -1,32 +1,35 @@
 import { type ErrorCode, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 
-const FULL = 'The disk is full. Remove what is not needed, then try again.'
+const fullMessage = 'The disk is full. Remove what is not needed, then try again.'
 
-/** Failures of the system, by the code that it gives them (errno, as Node names it). */
+/** The meanings of the system's error codes (errno, as Node names them). */
 const meanings: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ENOENT: ['NOT_FOUND', 'There is no such file or folder.'],
   ELOOP: ['NOT_FOUND', 'There is no such file or folder.'],
-  ENOTDIR: ['CONFLICT', 'A file stands where a folder is needed.'],
-  EISDIR: ['CONFLICT', 'A folder stands where a file is needed.'],
-  EEXIST: ['CONFLICT', 'Something with this name exists already.'],
-  ENOTEMPTY: ['CONFLICT', 'Something with this name exists already.'],
+  ENOTDIR: ['CONFLICT', 'A file has this name, where a folder is needed.'],
+  EISDIR: ['CONFLICT', 'A folder has this name, where a file is needed.'],
+  EEXIST: ['CONFLICT', 'A file or folder with this name exists. Choose another name.'],
+  ENOTEMPTY: ['CONFLICT', 'A file or folder with this name exists. Choose another name.'],
   EINVAL: ['CONFLICT', 'The disk does not allow this change.'],
   ENAMETOOLONG: ['VALIDATION_ERROR', 'The name is too long for the disk. Choose a shorter one.'],
   EILSEQ: ['VALIDATION_ERROR', 'The disk does not allow this name. Choose another one.'],
-  ENOSPC: ['INSUFFICIENT_STORAGE', FULL],
-  EDQUOT: ['INSUFFICIENT_STORAGE', "The disk quota of the node's account is used up."],
-  EFBIG: ['INSUFFICIENT_STORAGE', 'The disk does not allow files of this size.'],
+  ENOSPC: ['INSUFFICIENT_STORAGE', fullMessage],
+  EDQUOT: [
+    'INSUFFICIENT_STORAGE',
+    "The disk quota of the node's account is used up. Remove what is not needed, then try again.",
+  ],
+  EFBIG: ['INSUFFICIENT_STORAGE', 'The disk does not allow a file of this size.'],
   EMLINK: ['INSUFFICIENT_STORAGE', 'The disk does not allow more entries in this folder.'],
   EMFILE: ['SERVICE_UNAVAILABLE', 'Too many files are open. Try again in a moment.'],
   ENFILE: ['SERVICE_UNAVAILABLE', 'Too many files are open. Try again in a moment.'],
   EACCES: ['SERVICE_UNAVAILABLE', "The node's account has no permission for this on the disk."],
   EPERM: ['SERVICE_UNAVAILABLE', "The node's account has no permission for this on the disk."],
-  EROFS: ['SERVICE_UNAVAILABLE', 'The disk can only be read. Mount it writable.'],
+  EROFS: ['SERVICE_UNAVAILABLE', 'The disk is mounted read-only. Mount it writable.'],
 }
 
 /**
- * A failure that isn't the disk's: of the stream that is written, of `beforeCommit`, or the reason of a signal. It
- * goes through to the caller as it was, whatever its `code` says.
+ * A failure of the written stream or of `beforeCommit`, or the reason of a signal. The caller gets it unchanged, even if
+ * its `code` looks like one of the disk's.
  */
 export class ForeignFailure {
   readonly failure: unknown
@@ -36,7 +39,7 @@ export class ForeignFailure {
   }
 }
 
-/** The items of somebody else's stream; what it fails with is not the disk's failure. */
+/** Yields the items of a stream from outside. Its failure becomes a `ForeignFailure`. */
 export async function* foreign<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
   try {
     yield* source
@@ -45,7 +48,7 @@ export async function* foreign<T>(source: AsyncIterable<T>): AsyncGenerator<T, v
   }
 }
 
-/** What to throw to a caller for what was thrown inside. The disk's own words stay in the cause. */
+/** Returns the error for the caller. The message of the system, which may contain paths, is only in the cause. */
 export function storageError(thrown: unknown): unknown {
   if (thrown instanceof ForeignFailure) return thrown.failure
   if (isNodekeepError(thrown)) return thrown
@@ -53,12 +56,12 @@ export function storageError(thrown: unknown): unknown {
   if (code === undefined) return thrown
   const [meaning, message] = meanings[code] ?? [
     'SERVICE_UNAVAILABLE',
-    `The disk does not work as it should (${code}). Look at it before you go on.`,
+    `The disk failed (${code}). Check the disk, then try again.`,
   ]
   return new NodekeepError(meaning, message, { cause: thrown })
 }
 
-/** The code that the system gave a failure; undefined for other failures. */
+/** Returns the code of a failure of the system; undefined for other failures. */
 export function errorCode(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !('syscall' in thrown)) return undefined
   return typeof (thrown as NodeJS.ErrnoException).code === 'string'
@@ -72,16 +75,16 @@ export function isDiskError(thrown: unknown, ...codes: string[]): boolean {
   return code !== undefined && codes.includes(code)
 }
 
-/** For a disk that is as full as it may get. */
+/** For a disk on which only the reserve is free. */
 export function diskFull(): NodekeepError {
-  return new NodekeepError('INSUFFICIENT_STORAGE', FULL)
+  return new NodekeepError('INSUFFICIENT_STORAGE', fullMessage)
 }
 
 export function notFound(): NodekeepError {
   return new NodekeepError('NOT_FOUND', 'There is no such file or folder.')
 }
 
-/** For `catch`: nothing to remove is fine. */
+/** For `catch`: ignores that there was nothing to remove. */
 export function unlessMissing(thrown: unknown): void {
   if (!isDiskError(thrown, 'ENOENT')) throw thrown
 }

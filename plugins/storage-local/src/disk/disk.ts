@@ -2,18 +2,21 @@ import fs, { type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
 
 /**
- * Everything that the backend asks of the operating system, by paths and file descriptors. A test puts a disk that
- * loses power in its place. Failures are the system's own, with `code`.
+ * All calls of the backend to the operating system, by paths and file descriptors. A test can replace it by a disk that
+ * loses power. Failures are the system's own, with `code`.
  *
- * The calls that end in `Sync` look at what the kernel keeps in memory anyway; none of them waits for data.
+ * Calls that end in `Sync` are for what the system has in its memory anyway, so that they do not wait for the disk.
  */
 export interface Disk {
   open(path: DiskPath, flags: number, mode?: number): Promise<number>
+  openSync(path: string, flags: number): number
   close(fd: number): Promise<void>
   closeSync(fd: number): void
-  /** Resolves with the number of bytes, 0 at the end of the file. */
+  /** Resolves with the number of bytes; 0 at the end of the file. */
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>
-  /** Resolves with the number of bytes, which can be fewer than were given. */
+  /** Fills the buffer from the start of the file. Returns the number of bytes. */
+  readSync(fd: number, buffer: Uint8Array): number
+  /** Resolves with the number of bytes, which may be fewer than were given. */
   writev(fd: number, buffers: readonly Uint8Array[], position: number): Promise<number>
   /** Sets the time of modification, in seconds since 1970. */
   touchSync(fd: number, seconds: number): void
@@ -22,7 +25,7 @@ export interface Disk {
   fstatSync(fd: number): BigIntStats
   stat(path: string): Promise<BigIntStats>
   lstat(path: DiskPath): Promise<BigIntStats>
-  /** Undefined when there is nothing. */
+  /** Returns undefined if nothing has this path. */
   lstatSync(path: string): BigIntStats | undefined
   readlinkSync(path: string): string
   rename(from: DiskPath, to: string): Promise<void>
@@ -30,25 +33,25 @@ export interface Disk {
   unlink(path: DiskPath): Promise<void>
   mkdir(path: string): Promise<void>
   rmdir(path: DiskPath): Promise<void>
-  /** The names in a folder, unsorted, in portions. */
+  /** Yields the names in a folder in portions, in no order. */
   names(path: string): AsyncIterable<readonly string[]>
-  /** The same as the bytes they are, all at once: for names that are no text. */
+  /** Resolves with all names in a folder as bytes, for names that are no text. */
   namesInBytes(path: string): Promise<readonly Buffer[]>
   space(path: string): Promise<DiskSpace>
 }
 
-/** The room of a file system, in bytes. */
+/** The space of a file system, in bytes. */
 export interface DiskSpace {
-  /** What may still be stored by the node. */
+  /** Bytes that the node may still store. */
   readonly available: bigint
-  /** 0 where the file system doesn't tell. */
+  /** 0 if the file system cannot tell. */
   readonly total: bigint
 }
 
-/** Bytes for what has a name that is no valid UTF-8. */
+/** Bytes, for a name that is not valid UTF-8. */
 export type DiskPath = string | Buffer
 
-const PORTION = 1024
+const portionNames = 1024
 
 const open = promisify(fs.open)
 const close = promisify(fs.close)
@@ -62,6 +65,7 @@ const rmdir = promisify(fs.rmdir)
 /** The disk of this machine. */
 export const localDisk: Disk = {
   open,
+  openSync: fs.openSync,
   close,
   closeSync: fs.closeSync,
   read: (fd, buffer, offset, length, position) =>
@@ -70,6 +74,7 @@ export const localDisk: Disk = {
         error ? reject(error) : resolve(count),
       )
     }),
+  readSync: (fd, buffer) => fs.readSync(fd, buffer, 0, buffer.length, 0),
   writev: (fd, buffers, position) =>
     new Promise((resolve, reject) => {
       fs.writev(fd, buffers, position, (error, count) => (error ? reject(error) : resolve(count)))
@@ -90,7 +95,7 @@ export const localDisk: Disk = {
   unlink,
   mkdir: (path) => fs.promises.mkdir(path),
   rmdir,
-  names: portions,
+  names: namesInPortions,
   namesInBytes: (path) => fs.promises.readdir(path, { encoding: 'buffer' }),
   async space(path) {
     const { bavail, blocks, bsize } = await fs.promises.statfs(path, { bigint: true })
@@ -98,12 +103,12 @@ export const localDisk: Disk = {
   },
 }
 
-/** `readdir` would make all names of a huge folder in one go, while nothing else runs. */
-async function* portions(path: string): AsyncIterable<readonly string[]> {
+/** `readdir` would make all names of a huge folder in one turn of the event loop. */
+async function* namesInPortions(path: string): AsyncIterable<readonly string[]> {
   let portion: string[] = []
-  for await (const { name } of await fs.promises.opendir(path, { bufferSize: PORTION })) {
+  for await (const { name } of await fs.promises.opendir(path, { bufferSize: portionNames })) {
     portion.push(name)
-    if (portion.length < PORTION) continue
+    if (portion.length < portionNames) continue
     yield portion
     portion = []
   }

@@ -1,99 +1,92 @@
+import { LRUCache } from 'lru-cache'
 import type { Disk } from '../disk/disk.ts'
 import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
 
-/** Makes what happened in folders survive the loss of power. */
-export interface FolderSync {
-  /** Syncs one folder. Those who ask while it is being synced share the next time. */
-  sync(folder: Folder): Promise<void>
-  /** Syncs the folder at these names, and its way from the root where that isn't known to be durable. */
-  settle(names: readonly string[], folder: Folder): Promise<void>
-  /** Forgets which ways are durable: folders were moved or removed. */
-  forget(): void
-}
+/** Folders that are synced, and open, at the same time on the way up to the root. */
+const maxOpen = 64
 
-/** So many folders are remembered to have a durable way. */
-const remembered = 10_000
+/** Makes changes in folders survive a power loss. Does nothing where the file system cannot sync folders. */
+export class FolderSync {
+  readonly #disk: Disk
+  readonly #canSync: boolean
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #waiting = new Map<string, Promise<void>>()
+  /** The folders whose way from the root is durable: identities by path. Another program may replace a folder. */
+  readonly #durable = new LRUCache<string, string>({ max: 10_000 })
+  #generation = 0
 
-/** So many folders of a way are synced, and open, at once. */
-const together = 64
-
-/** @param possible whether the file system can sync folders; without that, all this does nothing */
-export function createFolderSync(disk: Disk, possible: boolean): FolderSync {
-  const running = new Map<string, Promise<void>>()
-  const waiting = new Map<string, Promise<void>>()
-  /** By path; the identity tells whether another program put another folder there. */
-  const durable = new Map<string, string>()
-  let generation = 0
-
-  async function sync(folder: Folder): Promise<void> {
-    if (possible) await grouped(folder)
+  constructor(disk: Disk, canSync: boolean) {
+    this.#disk = disk
+    this.#canSync = canSync
   }
 
-  function grouped(folder: Folder): Promise<void> {
+  /** Syncs one folder. Calls that come while it is being synced share the next sync. */
+  async sync(folder: Folder): Promise<void> {
+    if (!this.#canSync) return
     const key = folder.identity()
-    const shared = waiting.get(key)
-    if (shared !== undefined) return shared
-    const current = running.get(key)
-    if (current === undefined) return begin(key, folder)
-    const next = current.then(ignore, ignore).then(() => {
-      waiting.delete(key)
-      return begin(key, folder)
+    const waiting = this.#waiting.get(key)
+    if (waiting !== undefined) return waiting
+    const running = this.#running.get(key)
+    if (running === undefined) return this.#begin(key, folder)
+    const next = running.then(ignore, ignore).then(() => {
+      this.#waiting.delete(key)
+      return this.#begin(key, folder)
     })
-    waiting.set(key, next)
+    this.#waiting.set(key, next)
     return next
   }
 
-  function begin(key: string, folder: Folder): Promise<void> {
-    const syncing = disk.fsync(folder.fd).finally(() => running.delete(key))
-    running.set(key, syncing)
+  /** Syncs the folder at these names, and the folders above it unless they are known to be durable. */
+  async makeDurable(names: readonly string[], folder: Folder): Promise<void> {
+    await Promise.all([this.sync(folder), this.#syncAbove(names, folder).catch(unlessGone)])
+  }
+
+  /** Forgets which folders are durable. Call it after folders were moved or removed. */
+  invalidate(): void {
+    this.#generation += 1
+    this.#durable.clear()
+  }
+
+  #begin(key: string, folder: Folder): Promise<void> {
+    const syncing = this.#disk.fsync(folder.fd).finally(() => this.#running.delete(key))
+    this.#running.set(key, syncing)
     return syncing
   }
 
-  /** Goes up by `..` from one to the next: from the root down it would be the square of the depth. */
-  async function settleAbove(names: readonly string[], folder: Folder): Promise<void> {
-    if (!possible) return
-    const begun = generation
-    const settled: (readonly [path: string, identity: string])[] = []
+  /** Goes up by `..`: going down from the root for each folder would take the square of the depth. */
+  async #syncAbove(names: readonly string[], folder: Folder): Promise<void> {
+    if (!this.#canSync) return
+    const generation = this.#generation
+    const passed: (readonly [path: string, identity: string])[] = []
     const above: Folder[] = []
     try {
       let current = folder
       for (let depth = names.length; depth > 0; depth -= 1) {
         const path = names.slice(0, depth).join('/')
-        if (durable.get(path) === current.identity()) break
-        settled.push([path, current.identity()])
-        current = await openChild(disk, current, '..')
+        if (this.#durable.get(path) === current.identity()) break
+        passed.push([path, current.identity()])
+        current = await openChild(this.#disk, current, '..')
         above.push(current)
-        if (above.length === together) await syncAll(above, 1)
+        if (above.length === maxOpen) await this.#syncAndClose(above, 1)
       }
-      await syncAll(above, 0)
+      await this.#syncAndClose(above, 0)
     } finally {
       for (const parent of above) parent.close()
     }
-    if (begun !== generation) return
-    if (durable.size + settled.length > remembered) durable.clear()
-    for (const [path, identity] of settled) durable.set(path, identity)
+    // If anything was invalidated while we were syncing, the identities may be stale.
+    if (generation !== this.#generation) return
+    for (const [path, identity] of passed) this.#durable.set(path, identity)
   }
 
-  /** Syncs folders, and closes all of them but the last ones. */
-  async function syncAll(folders: Folder[], stay: number): Promise<void> {
-    await Promise.all(folders.map(sync))
-    for (const folder of folders.splice(0, folders.length - stay)) folder.close()
-  }
-
-  return {
-    sync,
-    async settle(names, folder) {
-      await Promise.all([sync(folder), settleAbove(names, folder).catch(unlessGone)])
-    },
-    forget() {
-      generation += 1
-      durable.clear()
-    },
+  /** Syncs folders, then closes all but the last `keptOpen` of them. */
+  async #syncAndClose(folders: Folder[], keptOpen: number): Promise<void> {
+    await Promise.all(folders.map((folder) => this.sync(folder)))
+    for (const folder of folders.splice(0, folders.length - keptOpen)) folder.close()
   }
 }
 
-/** Who moved or removed a folder meanwhile makes that durable themselves. */
+/** A folder that was moved or removed meanwhile is made durable by that change. */
 function unlessGone(error: unknown): void {
   if (!isDiskError(error, 'ENOENT', 'ENOTDIR')) throw error
 }

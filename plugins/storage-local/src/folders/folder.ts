@@ -1,94 +1,133 @@
 import { type BigIntStats, constants } from 'node:fs'
-import { join } from 'node:path'
 import type { Disk, DiskPath } from '../disk/disk.ts'
 import { isDiskError } from '../disk/disk-errors.ts'
 import { storedForms } from './stored-names.ts'
 
 const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0 } = constants
-const FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+const folderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
 
 /**
- * A folder that is open. What is done `at` one of its names is done in this very folder, whatever happens to the path
- * that led to it: on Linux its descriptor stands in place of the path (`/proc/self/fd/<fd>/<name>`), which is what
- * `openat` and its siblings do in C. Elsewhere the path itself must do; then those who can change the folders
- * between a check and the use of a path can lead it astray.
+ * Whether paths can start at a descriptor. On Linux, `/proc/self/fd/<fd>/<name>` does what `openat` and its siblings
+ * do in C. Elsewhere the path itself has to do: a person who can change the folders between a check and the use of a
+ * path can lead it elsewhere.
  */
-export interface Folder {
+const hasDescriptorPaths = process.platform === 'linux'
+
+/** An open folder. A path from `at` leads into this very folder, whatever happens to the path that led to it. */
+export class Folder {
   readonly fd: number
-  /** Where the folder was when it was opened. */
-  readonly path: string
-  /** The path of something in the folder, for the disk only. */
-  at(name: string): string
-  /** The same for the same folder only. The time of birth tells apart those that get the inode of a removed one. */
-  identity(): string
-  close(): void
+  readonly #disk: Disk
+  readonly #prefix: string
+  #path: string | undefined
+  #identity: string | undefined
+
+  /** @param path where the folder is, for systems without descriptor paths */
+  constructor(disk: Disk, fd: number, path: string) {
+    this.fd = fd
+    this.#disk = disk
+    this.#path = hasDescriptorPaths ? undefined : path
+    this.#prefix = hasDescriptorPaths ? `/proc/self/fd/${fd}/` : `${path}/`
+  }
+
+  /** Where the folder was when this was read first, without symbolic links. */
+  get path(): string {
+    this.#path ??= this.#disk.readlinkSync(`/proc/self/fd/${this.fd}`)
+    return this.#path
+  }
+
+  /** Returns the path of an entry of the folder, for the disk only. */
+  at(name: string): string {
+    return this.#prefix + name
+  }
+
+  /** As `at`, for a name that may be bytes that are no text. */
+  atStored(name: string | Buffer): DiskPath {
+    return typeof name === 'string' ? this.at(name) : Buffer.concat([Buffer.from(this.#prefix), name])
+  }
+
+  /** Equal for the same folder only. The time of birth differs where a new folder got the inode of a removed one. */
+  identity(): string {
+    if (this.#identity === undefined) {
+      const { dev, ino, birthtimeNs } = this.#disk.fstatSync(this.fd)
+      this.#identity = `${dev}:${ino}:${birthtimeNs}`
+    }
+    return this.#identity
+  }
+
+  close(): void {
+    this.#disk.closeSync(this.fd)
+  }
 }
 
-/** The path of something in a folder whose name may be bytes that are no text. */
-export function pathIn(parent: Folder, name: string | Buffer): DiskPath {
-  return typeof name === 'string' ? parent.at(name) : Buffer.concat([Buffer.from(parent.at('')), name])
-}
-
-/** Something that is in a folder, under the name that the disk has for it. */
+/** An entry of a folder, with the name that it has on the disk. */
 export interface Found {
   readonly stored: string
   readonly stats: BigIntStats
 }
 
-/** Opens a folder by a path that is trusted, symbolic links included. */
+/** Opens a folder by a path that is trusted. Symbolic links in it are followed. */
 export async function openTrusted(disk: Disk, path: string): Promise<Folder> {
-  const fd = await disk.open(path, O_RDONLY | O_DIRECTORY)
-  const shown = anchored ? disk.readlinkSync(`/proc/self/fd/${fd}`) : path
-  return folder(disk, fd, () => shown)
+  return new Folder(disk, await disk.open(path, O_RDONLY | O_DIRECTORY), path)
 }
 
-/** Opens a folder within one that is open; ENOENT when there is none, ENOTDIR for anything else, links too. */
+/** Opens a folder within an open one. Fails with ENOENT if nothing is there, with ENOTDIR for anything but a folder. */
 export async function openChild(disk: Disk, parent: Folder, name: string | Buffer): Promise<Folder> {
-  const path = pathIn(parent, name)
-  const shown = () => join(parent.path, name.toString())
-  if (anchored) return folder(disk, await disk.open(path, FOLDER), shown)
+  const path = parent.atStored(name)
+  if (hasDescriptorPaths) return new Folder(disk, await disk.open(path, folderFlags), '')
   const before = await disk.lstat(path)
   if (!before.isDirectory())
     throw Object.assign(new Error('Not a folder'), { code: 'ENOTDIR', syscall: 'open' })
-  const fd = await disk.open(path, FOLDER)
+  const fd = await disk.open(path, folderFlags)
   const { dev, ino } = disk.fstatSync(fd)
-  if (dev === before.dev && ino === before.ino) return folder(disk, fd, shown)
+  if (dev === before.dev && ino === before.ino) return new Folder(disk, fd, path.toString())
   disk.closeSync(fd)
   throw Object.assign(new Error('The folder was replaced'), { code: 'ENOENT', syscall: 'open' })
 }
 
 /**
- * Opens a folder below `root` in one step, and asks the system where that step led: null when not exactly there,
- * which is for {@link openChild} to judge, one name after the other.
+ * Opens a folder below `root` in one step. Returns null where that step does not lead exactly there; `openChild` then
+ * has to judge one name after the other.
  */
 export async function openDirectly(
   disk: Disk,
   root: Folder,
   names: readonly string[],
 ): Promise<Folder | null> {
-  if (!anchored || names.length === 0) return null
+  if (!hasDescriptorPaths || names.length === 0) return null
   const below = names.join('/')
   let fd: number
   try {
-    fd = await disk.open(root.at(below), FOLDER)
+    fd = await disk.open(root.at(below), folderFlags)
   } catch (error) {
     if (isDiskError(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG')) return null
     throw error
   }
   try {
-    const path = `${root.path === '/' ? '' : root.path}/${below}`
-    if (disk.readlinkSync(`/proc/self/fd/${fd}`) === path) return folder(disk, fd, () => path)
+    if (isExactlyAt(disk, fd, root, below)) return new Folder(disk, fd, '')
   } catch (error) {
-    if (!isDiskError(error, 'ENAMETOOLONG', 'ENOENT')) {
-      disk.closeSync(fd)
-      throw error
-    }
+    disk.closeSync(fd)
+    throw error
   }
   disk.closeSync(fd)
   return null
 }
 
-/** Looks for a name in a folder, in the forms that the disk may have for it. Links are found as links. */
+/**
+ * Whether an open file or folder is at a path below `root` right now, so that no symbolic link led to it. False on
+ * systems that cannot tell.
+ */
+export function isExactlyAt(disk: Disk, fd: number, root: Folder, below: string): boolean {
+  if (!hasDescriptorPaths) return false
+  try {
+    const prefix = root.path === '/' ? '/' : `${root.path}/`
+    return disk.readlinkSync(`/proc/self/fd/${fd}`) === prefix + below
+  } catch (error) {
+    if (isDiskError(error, 'ENAMETOOLONG', 'ENOENT')) return false
+    throw error
+  }
+}
+
+/** Finds an entry of a folder in the forms that the disk may have for its name. A link is found as a link. */
 export async function find(disk: Disk, parent: Folder, name: string): Promise<Found | null> {
   for (const stored of storedForms(name)) {
     try {
@@ -100,38 +139,11 @@ export async function find(disk: Disk, parent: Folder, name: string): Promise<Fo
   return null
 }
 
-/** The same without a wait, for folders that are in use. */
+/** As `find`, but without a thread. It is for folders whose entries the system has in memory. */
 export function findSync(disk: Disk, parent: Folder, name: string): Found | null {
   for (const stored of storedForms(name)) {
     const stats = disk.lstatSync(parent.at(stored))
     if (stats !== undefined) return { stored, stats }
   }
   return null
-}
-
-const anchored = process.platform === 'linux'
-
-/** @param shown makes the path. In deep trees the paths of all folders would take the square of the depth. */
-function folder(disk: Disk, fd: number, shown: () => string): Folder {
-  const prefix = anchored ? `/proc/self/fd/${fd}/` : `${shown()}/`
-  let identity: string | undefined
-  let path: string | undefined
-  return {
-    fd,
-    get path() {
-      path ??= shown()
-      return path
-    },
-    at: (name) => prefix + name,
-    identity() {
-      identity ??= identify(disk, fd)
-      return identity
-    },
-    close: () => disk.closeSync(fd),
-  }
-}
-
-function identify(disk: Disk, fd: number): string {
-  const { dev, ino, birthtimeNs } = disk.fstatSync(fd)
-  return `${dev}:${ino}:${birthtimeNs}`
 }

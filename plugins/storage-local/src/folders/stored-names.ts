@@ -1,27 +1,27 @@
-/** The name of the folder, in the root, where the backend keeps what is not finished. Nobody else sees it. */
-export const sideFolder = '.nodekeep'
+/** The folder in the root for unfinished work. Users never see it. */
+export const stagingFolderName = '.nodekeep'
 
-const maxBytes = 255
+const maxNameBytes = 255
 
 /**
- * The names under which a disk may hold a file with this name, the first of which counts: as it is (NFC), and in the
- * decomposed form (NFD) in which programs of macOS store it.
+ * Returns the names under which a disk may hold a file with this name: the name itself (NFC), then the decomposed form
+ * (NFD) in which programs of macOS store it. If both exist, the first one is the file.
  */
 export function storedForms(name: string): readonly string[] {
   if (isAscii(name)) return [name]
   const decomposed = name.normalize('NFD')
-  return decomposed === name || Buffer.byteLength(decomposed) > maxBytes ? [name] : [name, decomposed]
+  return decomposed === name || Buffer.byteLength(decomposed) > maxNameBytes ? [name] : [name, decomposed]
 }
 
 /**
- * The name to show for one that is on the disk, in NFC; null when nobody could ask for it by that name. That is so for
- * names which mix composed and decomposed letters, or grow beyond what a name may have.
+ * Returns the name to show for a name on the disk, in NFC. Null if no request could find the file by that name: names
+ * that mix composed and decomposed letters, and names that are too long in NFC.
  */
 export function shownName(stored: string): string | null {
   if (isAscii(stored)) return stored
   const name = stored.normalize('NFC')
   if (name === stored) return name
-  return Buffer.byteLength(name) <= maxBytes && storedForms(name).includes(stored) ? name : null
+  return Buffer.byteLength(name) <= maxNameBytes && storedForms(name).includes(stored) ? name : null
 }
 
 function isAscii(text: string): boolean {

@@ -1,15 +1,15 @@
 import type { BigIntStats } from 'node:fs'
-import type { StorageEntry } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type StorageEntry, type StorageReadOptions } from '@nodekeep/plugin-sdk'
 
 /**
- * The revision of a file: its inode, its time of modification in nanoseconds and its size, in base 36. All three are
- * settled before the rename that makes a write visible, and none is changed by it.
+ * Returns the revision of a file: its inode, its time of modification in nanoseconds and its size, in base 36. A write
+ * knows all three before the rename that makes it visible, and the rename changes none of them.
  */
 export function revisionOf({ ino, mtimeNs, size }: BigIntStats): string {
   return `${ino.toString(36)}-${mtimeNs.toString(36)}-${size.toString(36)}`
 }
 
-/** The entry for what is on the disk; null for what is neither a file nor a folder, such as a symbolic link. */
+/** Returns null for anything but a file or a folder, such as a symbolic link. */
 export function entryOf(name: string, stats: BigIntStats): StorageEntry | null {
   const directory = stats.isDirectory()
   if (!directory && !stats.isFile()) return null
@@ -21,4 +21,18 @@ export function entryOf(name: string, stats: BigIntStats): StorageEntry | null {
     created: new Date(Number(stats.birthtimeMs > 0n ? stats.birthtimeMs : stats.mtimeMs)),
     revision: revisionOf(stats),
   }
+}
+
+/** The bytes from `start` up to, but not including, `end`. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** @throws NodekeepError RANGE_NOT_SATISFIABLE if the range is not within the file */
+export function rangeOf(size: number, { start, end }: StorageReadOptions): ByteRange {
+  if (start === undefined && end === undefined) return { start: 0, end: size }
+  const [first, last] = [start ?? 0, end ?? size - 1]
+  if (first >= 0 && first <= last && last < size) return { start: first, end: last + 1 }
+  throw new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
 }

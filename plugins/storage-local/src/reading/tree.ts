@@ -7,86 +7,100 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
 import { isDiskError, notFound } from '../disk/disk-errors.ts'
-import { type Folder, find, findSync } from '../folders/folder.ts'
-import type { Root } from '../folders/root.ts'
+import { type Folder, find } from '../folders/folder.ts'
 import { storedForms } from '../folders/stored-names.ts'
 import { namesOf, openFolder } from '../folders/walk.ts'
 import { entryOf } from './entry.ts'
+import { type OpenFile, readWhole } from './file-chunks.ts'
 import { listing } from './listing.ts'
-import { type OpenFile, readingOf } from './reading.ts'
-import type { Readings } from './readings.ts'
-import type { RecentLooks } from './recent-looks.ts'
+import type { OpenReadings } from './open-readings.ts'
+import { maxSmallBytes, SmallReads, smallReading } from './small-reads.ts'
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
-/** A named pipe must not make the opening wait for a writer. */
-const FILE = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+/** Without O_NONBLOCK, opening a named pipe would wait for a writer. */
+const fileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
 
-/** A tree of files below a folder, for reading: the backend's own one, or a snapshot's. */
-export interface Tree {
-  readonly disk: Disk
-  readonly root: Root
-  readonly readings: Readings
-  readonly looks: RecentLooks
-}
+/** A tree of files below a folder, for reading: that of the backend, or of a snapshot. */
+export class Tree {
+  readonly #disk: Disk
+  readonly #root: Folder
+  readonly #openReadings: OpenReadings
+  readonly #smallReads: SmallReads
 
-/** Looks at one path. Symbolic links and special files are not there. */
-export async function statIn({ disk, root, looks }: Tree, path: string): Promise<StorageEntry> {
-  const names = namesOf(path)
-  const name = names.pop()
-  const folder = await openFolder(disk, root, names).catch(asMissing)
-  try {
-    if (name === undefined) return required(entryOf('/', disk.fstatSync(folder.fd)))
-    const found = looks.has(path) ? findSync(disk, folder, name) : await find(disk, folder, name)
-    looks.note(path)
-    return required(found && entryOf(name, found.stats))
-  } finally {
-    folder.close()
+  constructor(disk: Disk, root: Folder, openReadings: OpenReadings) {
+    this.#disk = disk
+    this.#root = root
+    this.#openReadings = openReadings
+    this.#smallReads = new SmallReads(disk, root)
+  }
+
+  /** Symbolic links and special files are not found. */
+  async stat(path: string): Promise<StorageEntry> {
+    const names = namesOf(path)
+    const name = names.pop()
+    const folder = await openFolder(this.#disk, this.#root, names).catch(asMissing)
+    try {
+      const stats =
+        name === undefined ? this.#disk.fstatSync(folder.fd) : (await find(this.#disk, folder, name))?.stats
+      const entry = stats && entryOf(name ?? '/', stats)
+      if (!entry) throw notFound()
+      return entry
+    } finally {
+      folder.close()
+    }
+  }
+
+  async *list(path: string): AsyncIterable<StorageEntry> {
+    const names = namesOf(path)
+    const folder = await openFolder(this.#disk, this.#root, names).catch(async (error: unknown) => {
+      if (isDiskError(error, 'ENOTDIR') && (await this.stat(path)).type === 'file') throw error
+      return asMissing(error)
+    })
+    try {
+      yield* listing(this.#disk, folder, names.length === 0)
+    } finally {
+      folder.close()
+    }
+  }
+
+  async read(path: string, options: StorageReadOptions): Promise<StorageReading> {
+    options.signal?.throwIfAborted()
+    const quick = this.#smallReads.read(path, options)
+    if (quick !== undefined) return quick
+    const file = await this.#open(path)
+    if (file.entry.size > maxSmallBytes) return this.#openReadings.read(file, options)
+    try {
+      const bytes = await readWhole(file)
+      this.#smallReads.note(path)
+      return smallReading(file.entry, bytes, options)
+    } finally {
+      this.#disk.closeSync(file.fd)
+    }
+  }
+
+  async #open(path: string): Promise<OpenFile> {
+    const disk = this.#disk
+    const names = namesOf(path)
+    const name = names.pop()
+    if (name === undefined) throw isFolder()
+    const folder = await openFolder(disk, this.#root, names).catch(asMissing)
+    try {
+      const fd = await openStored(disk, folder, name)
+      const stats = disk.fstatSync(fd)
+      const entry = entryOf(name, stats)
+      if (entry?.type === 'file') return { disk, fd, stats, entry }
+      disk.closeSync(fd)
+      throw entry === null ? notFound() : isFolder()
+    } finally {
+      folder.close()
+    }
   }
 }
 
-/** Lists the folder at a path. */
-export async function* listIn(tree: Tree, path: string): AsyncIterable<StorageEntry> {
-  const { disk, root } = tree
-  const names = namesOf(path)
-  const folder = await openFolder(disk, root, names).catch(async (error: unknown) => {
-    if (isDiskError(error, 'ENOTDIR') && (await statIn(tree, path)).type === 'file') throw error
-    return asMissing(error)
-  })
-  try {
-    yield* listing(disk, folder, names.length === 0)
-  } finally {
-    folder.close()
-  }
-}
-
-/** Opens the file at a path. The answer's `stored` is the name that the disk has for it. */
-export async function openIn({ disk, root }: Tree, path: string): Promise<OpenFile & { stored: string }> {
-  const names = namesOf(path)
-  const name = names.pop()
-  if (name === undefined) throw folderThere()
-  const folder = await openFolder(disk, root, names).catch(asMissing)
-  try {
-    const { fd, stored } = await openForm(disk, folder, name)
-    const stats = disk.fstatSync(fd)
-    const entry = entryOf(name, stats)
-    if (entry?.type === 'file') return { disk, fd, stats, entry, stored }
-    disk.closeSync(fd)
-    throw entry === null ? notFound() : folderThere()
-  } finally {
-    folder.close()
-  }
-}
-
-/** Reads the file at a path. */
-export async function readIn(tree: Tree, path: string, options: StorageReadOptions): Promise<StorageReading> {
-  options.signal?.throwIfAborted()
-  return readingOf(await openIn(tree, path), options, tree.readings)
-}
-
-async function openForm(disk: Disk, folder: Folder, name: string): Promise<{ fd: number; stored: string }> {
+async function openStored(disk: Disk, folder: Folder, name: string): Promise<number> {
   for (const stored of storedForms(name)) {
     try {
-      return { fd: await disk.open(folder.at(stored), FILE), stored }
+      return await disk.open(folder.at(stored), fileFlags)
     } catch (error) {
       // ENXIO: a socket, or a device without a driver.
       if (isDiskError(error, 'ENXIO', 'ELOOP')) throw notFound()
@@ -96,16 +110,11 @@ async function openForm(disk: Disk, folder: Folder, name: string): Promise<{ fd:
   throw notFound()
 }
 
-/** What is below something that is no folder is not there. */
+/** Nothing exists below a file or a link. */
 function asMissing(error: unknown): never {
   throw isDiskError(error, 'ENOTDIR') ? notFound() : error
 }
 
-function required(entry: StorageEntry | null): StorageEntry {
-  if (entry === null) throw notFound()
-  return entry
-}
-
-function folderThere(): NodekeepError {
+function isFolder(): NodekeepError {
   return new NodekeepError('CONFLICT', 'This is a folder. Read the files in it, or list it.')
 }

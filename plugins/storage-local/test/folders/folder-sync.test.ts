@@ -5,7 +5,7 @@ import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
 import { chunks, temporaryFolder } from '../fixtures/storage-folder.ts'
 
-/** A backend whose syncs of folders wait until they are let through; `log` has them with the renames, in order. */
+/** Opens a backend whose syncs of folders wait for `letGo`. `log` lists them and the renames, in order. */
 async function held(t: Test) {
   const root = temporaryFolder(t)
   const log: string[] = []
@@ -61,7 +61,7 @@ t.test('a write resolves after its folder was synced, not before', async (t) => 
 })
 
 t.test(
-  'a sync that had begun before a rename does not count for it; those who wait share the next',
+  'a sync that began before a rename does not count for it; all that wait share the next sync',
   async (t) => {
     const { backend, log, hold, letGo, until } = await held(t)
     hold()
@@ -76,13 +76,13 @@ t.test(
     t.equal(
       log.filter((line) => line === 'sync /user/folder').length,
       2,
-      'one for the early, one for all the late',
+      'one sync for the early write, one for all late writes',
     )
     t.equal(log.lastIndexOf('sync /user/folder'), log.length - 1)
   },
 )
 
-t.test('the way to a folder is synced once, and again after it was moved or removed', async (t) => {
+t.test('the folders above a folder are synced once, and again after it was moved or removed', async (t) => {
   const { backend, log } = await held(t)
   const syncs = async (change: Promise<unknown>) => {
     log.length = 0
@@ -97,14 +97,11 @@ t.test('the way to a folder is synced once, and again after it was moved or remo
   ])
   t.strictSame(await syncs(backend.write('/user/moved/file', chunks('x'))), ['sync /user/moved'])
   await backend.remove('/user/moved')
-  await backend.makeDirectory('/user/moved')
-  t.strictSame(await syncs(backend.write('/user/moved/file', chunks('x'))), [
-    'sync /user',
-    'sync /user/moved',
-  ])
+  t.strictSame(await syncs(backend.makeDirectory('/user/moved')), ['sync /user', 'sync /user/moved'])
+  t.strictSame(await syncs(backend.write('/user/moved/file', chunks('x'))), ['sync /user/moved'])
 })
 
-t.test('a folder whose sync fails makes all fail who wait for it', async (t) => {
+t.test('if the sync of a folder fails, all writes that wait for it fail', async (t) => {
   const root = temporaryFolder(t)
   let broken = false
   const disk: Disk = {

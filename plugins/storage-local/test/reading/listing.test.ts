@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
-import { sortedNames } from '../../src/reading/sorted-names.ts'
+import { sortedNames } from '../../src/reading/listing.ts'
 import { folderInMemory, temporaryFolder } from '../fixtures/storage-folder.ts'
 
-t.test('a hundred thousand entries are listed in order while others have their turns', async (t) => {
+t.test('a hundred thousand entries are listed in order while other work continues', async (t) => {
   const root = folderInMemory(t)
   mkdirSync(join(root, 'user'))
   const expected: string[] = []
@@ -31,7 +31,7 @@ t.test('a hundred thousand entries are listed in order while others have their t
   t.ok(turns > 1000, `${turns} turns for others`)
 })
 
-t.test('entries that the system has to fetch first are looked at by other threads', async (t) => {
+t.test('threads find the entries that the system has to read from the disk', async (t) => {
   const root = temporaryFolder(t)
   mkdirSync(join(root, 'user'))
   for (let index = 0; index < 500; index += 1)
@@ -55,7 +55,7 @@ t.test('entries that the system has to fetch first are looked at by other thread
   t.teardown(() => backend.close())
   const entries = await Array.fromAsync(backend.list('/user'))
   t.equal(entries.length, 500)
-  t.ok(slow < 20 && aside > 450, `${slow} looked at here, ${aside} by others`)
+  t.ok(slow < 20 && aside > 450, `${slow} found here, ${aside} by threads`)
 })
 
 t.test('names of many portions are sorted by code units, each once', async (t) => {

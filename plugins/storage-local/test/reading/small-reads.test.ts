@@ -18,44 +18,53 @@ import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
 import { chunks, collect, temporaryFolder } from '../fixtures/storage-folder.ts'
 
-// Each test waits until its files are old enough.
+// Each test waits until its files have not changed for two seconds.
 t.jobs = 8
 
-/**
- * A backend with files of two seconds ago, which is when their bytes may be kept. `opened` counts how often a file
- * was opened to be read.
- */
-async function aged(t: Test, files: Record<string, string>, cacheBytes?: number) {
+/** Opens a backend with files of two seconds ago. `reads` counts the reads by a thread, `quick` those without. */
+async function aged(t: Test, files: Record<string, string>) {
   const root = temporaryFolder(t)
-  let opened = 0
+  let [reads, quick] = [0, 0]
   const disk: Disk = {
     ...localDisk,
     read(...args) {
-      opened += 1
+      reads += 1
       return localDisk.read(...args)
     },
+    readSync(...args) {
+      quick += 1
+      return localDisk.readSync(...args)
+    },
   }
-  const backend = await openLocalBackend({ root, disk, ...(cacheBytes === undefined ? {} : { cacheBytes }) })
+  const backend = await openLocalBackend({ root, disk })
   t.teardown(() => backend.close())
   for (const [path, text] of Object.entries(files)) await backend.write(path, chunks(text))
   const text = async (path: string) => (await collect((await backend.read(path)).content)).toString()
   const last = join(root, Object.keys(files).at(-1) ?? '')
   const age = () => Date.now() - statSync(last).ctimeMs
   while (age() < 2200) await after(2200 - age())
-  return { root, backend, text, at: (path: string) => join(root, path), reads: () => opened }
+  return {
+    root,
+    backend,
+    text,
+    at: (path: string) => join(root, path),
+    reads: () => reads,
+    quick: () => quick,
+  }
 }
 
-t.test('a small file is read from the disk once', { buffered: true }, async (t) => {
-  const { text, reads, backend } = await aged(t, { '/user/file': 'small' })
+t.test('a small file that was just read is read without a thread', { buffered: true }, async (t) => {
+  const { text, reads, quick, backend } = await aged(t, { '/user/file': 'small' })
   for (let round = 0; round < 5; round += 1) t.equal(await text('/user/file'), 'small')
-  t.equal(reads(), 1)
+  t.strictSame([reads(), quick()], [1, 4])
   const { entry, content } = await backend.read('/user/file', { start: 1, end: 3 })
   t.equal((await collect(content)).toString(), 'mal')
   t.strictSame(entry, await backend.stat('/user/file'))
+  await t.rejects(backend.read('/user/file', { start: 5 }), { code: 'RANGE_NOT_SATISFIABLE' })
   t.equal(reads(), 1)
 })
 
-t.test('who gets bytes from memory cannot change what others get', { buffered: true }, async (t) => {
+t.test('a reader that changes its bytes does not change those of others', { buffered: true }, async (t) => {
   const { text, backend } = await aged(t, { '/file': 'small' })
   for (let round = 0; round < 2; round += 1) {
     for await (const chunk of (await backend.read('/file')).content) chunk.fill(0)
@@ -63,7 +72,7 @@ t.test('who gets bytes from memory cannot change what others get', { buffered: t
   t.equal(await text('/file'), 'small')
 })
 
-t.test('whatever happens to a file, the next read sees it', { buffered: true }, async (t) => {
+t.test('the next read sees every change of a file', { buffered: true }, async (t) => {
   const changes: Record<string, (file: string, backend: StorageBackend, path: string) => unknown> = {
     'edited in place': (file) => writeFileSync(file, 'after!'),
     'grown in place': (file) => writeFileSync(file, 'before and after!'),
@@ -102,7 +111,7 @@ t.test('whatever happens to a file, the next read sees it', { buffered: true }, 
   for (const path of Object.values(paths)) await text(path)
   const readOnce = reads()
   for (const path of Object.values(paths)) t.equal(await text(path), 'before')
-  t.equal(reads(), readOnce, 'all are kept')
+  t.equal(reads(), readOnce, 'all are read without a thread')
   for (const [name, change] of Object.entries(changes)) {
     const path = paths[name] ?? ''
     await change(at(path), backend, path)
@@ -111,7 +120,7 @@ t.test('whatever happens to a file, the next read sees it', { buffered: true }, 
 })
 
 t.test(
-  'a removed file, and one that became a link or a folder, is not there',
+  'a file that was removed, or became a link or a folder, is not found',
   { buffered: true },
   async (t) => {
     const { text, at, backend } = await aged(t, {
@@ -136,40 +145,28 @@ t.test(
   },
 )
 
-t.test(
-  'the very same file behind a link that took the place of a folder is not there',
-  { buffered: true },
-  async (t) => {
-    const { text, at, reads } = await aged(t, { '/user/a/b/file': 'x', '/user/near/file': 'y' })
-    const outside = temporaryFolder(t)
-    for (let round = 0; round < 2; round += 1) {
-      t.equal(await text('/user/a/b/file'), 'x')
-      t.equal(await text('/user/near/file'), 'y')
-    }
-    t.equal(reads(), 2, 'both are kept')
-    for (const [folder, file] of [
-      ['/user/a', '/user/a/b/file'],
-      ['/user/near', '/user/near/file'],
-    ] as const) {
-      const moved = join(outside, basename(folder))
-      renameSync(at(folder), moved)
-      symlinkSync(moved, at(folder))
-      await nextTurn()
-      await t.rejects(text(file), { code: 'NOT_FOUND' }, file)
-      await t.rejects(text(file), { code: 'NOT_FOUND' }, `${file} again`)
-    }
-  },
-)
-
-t.test('a file is kept longer than its folder is open', { buffered: true }, async (t) => {
-  const { text, reads } = await aged(t, { '/user/folder/file': 'small' })
-  t.equal(await text('/user/folder/file'), 'small')
-  await after(1100)
-  t.equal(await text('/user/folder/file'), 'small')
-  t.equal(reads(), 1)
+t.test('the same file behind a link that replaced a folder is not found', { buffered: true }, async (t) => {
+  const { text, at, reads } = await aged(t, { '/user/a/b/file': 'x', '/user/near/file': 'y' })
+  const outside = temporaryFolder(t)
+  for (let round = 0; round < 2; round += 1) {
+    t.equal(await text('/user/a/b/file'), 'x')
+    t.equal(await text('/user/near/file'), 'y')
+  }
+  t.equal(reads(), 2, 'both are read without a thread')
+  for (const [folder, file] of [
+    ['/user/a', '/user/a/b/file'],
+    ['/user/near', '/user/near/file'],
+  ] as const) {
+    const moved = join(outside, basename(folder))
+    renameSync(at(folder), moved)
+    symlinkSync(moved, at(folder))
+    await nextTurn()
+    await t.rejects(text(file), { code: 'NOT_FOUND' }, file)
+    await t.rejects(text(file), { code: 'NOT_FOUND' }, `${file} again`)
+  }
 })
 
-t.test('a file that changed a moment ago is read from the disk each time', { buffered: true }, async (t) => {
+t.test('a file that has just changed is read by a thread each time', { buffered: true }, async (t) => {
   const { text, at, reads } = await aged(t, { '/file': 'first' })
   for (let round = 0; round < 200; round += 1) {
     const content = `${round}`.padStart(5, '0')
@@ -179,26 +176,12 @@ t.test('a file that changed a moment ago is read from the disk each time', { buf
   t.ok(reads() >= 200)
 })
 
-t.test('the memory is bounded, and what was used last stays', { buffered: true }, async (t) => {
-  const files = Object.fromEntries(
-    Array.from({ length: 40 }, (_, index) => [`/file-${index}`, 'x'.repeat(10_000)]),
-  )
-  const { text, reads } = await aged(t, files, 100_000)
-  for (const path of Object.keys(files)) {
-    await text('/file-0')
-    await text(path)
-  }
-  const before = reads()
-  await text('/file-0')
-  await text('/file-39')
-  t.equal(reads(), before, 'used a moment ago')
-  await text('/file-1')
-  t.equal(reads(), before + 1, 'used long ago')
-})
-
-t.test('without memory every read is from the disk', { buffered: true }, async (t) => {
-  const { text, reads } = await aged(t, { '/file': 'x' }, 0)
-  await text('/file')
-  await text('/file')
-  t.equal(reads(), 2)
+t.test('a file of more than 64 KiB is always read by a thread', { buffered: true }, async (t) => {
+  const large = 'x'.repeat(64 * 1024 + 1)
+  const { text, at, quick } = await aged(t, { '/large': large, '/grown': 'small' })
+  for (let round = 0; round < 3; round += 1) t.equal(await text('/large'), large)
+  t.equal(quick(), 0)
+  await text('/grown')
+  writeFileSync(at('/grown'), large)
+  t.equal(await text('/grown'), large)
 })

@@ -6,7 +6,7 @@ import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
 import { collect, descriptors, folderInMemory } from '../fixtures/storage-folder.ts'
 
-/** The most descriptors that were open at once while a snapshot was made, beyond those before. */
+/** Makes a snapshot. `most` is the highest number of descriptors that were open for it. */
 async function snapshotOf(t: Test, root: string) {
   const before = descriptors()
   let most = 0
@@ -24,7 +24,7 @@ async function snapshotOf(t: Test, root: string) {
   return { backend, snapshot, most }
 }
 
-t.test('a snapshot takes few descriptors, whatever the form of the tree', async (t) => {
+t.test('a snapshot takes a bounded number of descriptors for a tree of any form', async (t) => {
   const forms: Record<string, string[]> = {
     wide: Array.from({ length: 900 }, (_, n) => `${n % 30}/${n}`),
     'a comb': Array.from({ length: 400 }, (_, n) => `${'d/'.repeat(n)}tooth`),

@@ -8,7 +8,7 @@ import { chunks, temporaryFolder } from './fixtures/storage-folder.ts'
 const attempts: Record<string, (backend: StorageBackend) => Promise<unknown>> = {
   'a listing of the root': (backend) => Array.fromAsync(backend.list('/')),
   'a listing': (backend) => Array.fromAsync(backend.list('/user')),
-  'a look': (backend) => backend.stat('/user/file'),
+  'a stat': (backend) => backend.stat('/user/file'),
   'a read': (backend) => backend.read('/user/file'),
   'a write': (backend) => backend.write('/user/file', chunks('x')),
   'a write into new folders': (backend) => backend.write('/new/folder/file', chunks('x')),
@@ -18,7 +18,7 @@ const attempts: Record<string, (backend: StorageBackend) => Promise<unknown>> = 
   'a move': (backend) => backend.move('/user/file', '/user/moved'),
 }
 
-t.test('a root that was removed while the node runs is out of reach, and not empty', async (t) => {
+t.test('a root that was removed while the node runs is unavailable, not empty', async (t) => {
   for (const replaced of [false, true]) {
     const root = temporaryFolder(t)
     const backend = await openLocalBackend({ root })
@@ -33,7 +33,7 @@ t.test('a root that was removed while the node runs is out of reach, and not emp
   }
 })
 
-t.test('a missing file in a root that is there is missing, wherever the root is', async (t) => {
+t.test('a file that is missing in an existing root is not found, even if the root was moved', async (t) => {
   const base = temporaryFolder(t)
   const backend = await openLocalBackend({ root: join(base, 'root') })
   t.teardown(() => backend.close())
@@ -43,12 +43,12 @@ t.test('a missing file in a root that is there is missing, wherever the root is'
   t.strictSame(await Array.fromAsync(backend.list('/user')), [])
 })
 
-t.test('a root that cannot be used is named', async (t) => {
+t.test('the error for a root that cannot be used names the root', async (t) => {
   const base = temporaryFolder(t)
   writeFileSync(join(base, 'file'), 'x')
   for (const name of ['file', 'file/below']) {
     const root = join(base, name)
-    const message = `The storage folder ${root} cannot be used. A file stands in the way.`
+    const message = `The storage folder ${root} cannot be used. A file is in its place.`
     await t.rejects(openLocalBackend({ root }), { code: 'CONFLICT', message }, name)
   }
 })

@@ -2,68 +2,62 @@ import { type BigIntStats, constants } from 'node:fs'
 import { interruptible, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
 import { foreign } from '../disk/disk-errors.ts'
-import { createEarlySync } from './early-sync.ts'
 import type { Store } from './store.ts'
-import { nextTime } from './write-times.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 
-/**
- * So many bytes are written at once while few write, and while many do. Two such batches are what a writer costs,
- * however large the file.
- */
-const [LARGE_BATCH, SMALL_BATCH] = [512 * 1024, 128 * 1024]
-const fewWriters = 16
-
-let writers = 0
+/** Bytes, and chunks, that are written with one call. A writer holds two such batches, however large the file is. */
+const batchBytes = 256 * 1024
 const batchChunks = 1024
 
-/** Smaller chunks are left to the garbage collection, in bytes. */
-const worthFreeing = 16 * 1024
+/** Freeing smaller chunks by hand takes longer than the garbage collection does, in bytes. */
+const minFreedBytes = 16 * 1024
 
+/** Up to this size, the sync of a file runs while `beforeCommit` does. In bytes. */
+const maxSyncedAside = 64 * 1024
+
+/** The content of a write. */
 export interface Incoming {
   readonly content: AsyncIterable<Uint8Array>
-  /** Bytes that were announced. */
+  /** The announced number of bytes. */
   readonly size: number | undefined
-  /** Whether chunks may be freed when they are written. */
+  /** Whether the memory of a chunk may be freed once the chunk is written. */
   readonly freeChunks: boolean
   readonly signals: readonly AbortSignal[]
 }
 
-/** Up to this size a file is synced while others note what is about to happen with it, in bytes. */
-const syncAside = 64 * 1024
-
-/** A new file in the side folder. It is whole. */
+/** A complete file in the staging folder. */
 export interface StagedFile {
   readonly name: string
   readonly stats: BigIntStats
-  /** Resolves when the file is on the disk; to be waited for in any case. */
+  /** Resolves when the file is on the disk. Wait for it in any case: it then closes the file. */
   readonly durable: Promise<void>
 }
 
 /**
- * Receives a stream into the side folder. When that fails, nothing stays. Large files are on the disk when this
- * resolves; small ones may not be yet.
+ * Receives a stream into a new file of the staging folder. If that fails, nothing stays. A large file is on the disk
+ * when this resolves; a small one may still be on the way.
  */
 export async function stage(store: Store, incoming: Incoming): Promise<StagedFile> {
-  const { disk, side, room } = store
-  await room.check(incoming.size, incoming.signals)
-  const name = side.freshName('write')
-  const fd = await disk.open(side.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
+  const { disk, staging, freeSpace } = store
+  await freeSpace.check(incoming.size, incoming.signals)
+  const name = staging.freshName('write')
+  const fd = await disk.open(staging.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
   try {
     await receive(store, fd, incoming)
-    disk.touchSync(fd, nextTime())
+    disk.touchSync(fd, uniqueModificationTime())
     const stats = disk.fstatSync(fd)
-    if (stats.size > syncAside) await disk.fdatasync(fd)
-    return { name, stats, durable: finish(disk, fd, stats.size > syncAside) }
+    const isSynced = stats.size > maxSyncedAside
+    if (isSynced) await disk.fdatasync(fd)
+    return { name, stats, durable: syncAndClose(disk, fd, isSynced) }
   } catch (error) {
     disk.closeSync(fd)
-    await disk.unlink(side.at(name)).catch(() => {})
+    await disk.unlink(staging.at(name)).catch(() => {})
     throw error
   }
 }
 
-async function finish(disk: Disk, fd: number, isSynced: boolean): Promise<void> {
+async function syncAndClose(disk: Disk, fd: number, isSynced: boolean): Promise<void> {
   try {
     if (!isSynced) await disk.fdatasync(fd)
   } finally {
@@ -73,7 +67,7 @@ async function finish(disk: Disk, fd: number, isSynced: boolean): Promise<void> 
 
 /** Writes one batch while the next one arrives. */
 async function receive(
-  { disk, room }: Store,
+  { disk, freeSpace }: Store,
   fd: number,
   { content, size, freeChunks, signals }: Incoming,
 ): Promise<void> {
@@ -81,16 +75,14 @@ async function receive(
   let batched = 0
   let written = 0
   let writing: Promise<void> | null = null
-  const early = createEarlySync(disk, fd)
-  writers += 1
   const write = async (chunks: readonly Uint8Array[], bytes: number, start: number) => {
-    early.written(await room.fill(bytes, signals, () => writeAll(disk, fd, chunks, start)))
+    await freeSpace.reserve(bytes, signals, () => writeAll(disk, fd, chunks, start))
     if (freeChunks) free(chunks)
   }
   const flush = async () => {
     await writing
     writing = write(batch, batched, written)
-    // Its failure counts when it is waited for.
+    // The next `await writing` reports its failure.
     writing.catch(() => {})
     written += batched
     batch = []
@@ -102,28 +94,18 @@ async function receive(
       batch.push(chunk)
       batched += chunk.length
       if (size !== undefined && written + batched > size) throw wrongSize(size, 'more')
-      const enough = writers > fewWriters ? SMALL_BATCH : LARGE_BATCH
-      if (batched >= enough || batch.length === batchChunks) await flush()
+      if (batched >= batchBytes || batch.length === batchChunks) await flush()
     }
     if (size !== undefined && written + batched < size) throw wrongSize(size, 'fewer')
     if (batched > 0) await flush()
     await writing
-    await early.end()
   } finally {
-    writers -= 1
-    // The file must not be closed under a write or sync that is under way.
+    // The file must not be closed during a write.
     await (writing as Promise<void> | null)?.catch(() => {})
-    await early.end().catch(() => {})
   }
 }
 
-/** Resolves with the position after the batch. */
-async function writeAll(
-  disk: Disk,
-  fd: number,
-  batch: readonly Uint8Array[],
-  start: number,
-): Promise<number> {
+async function writeAll(disk: Disk, fd: number, batch: readonly Uint8Array[], start: number): Promise<void> {
   let left = batch
   let position = start
   while (left.length > 0) {
@@ -131,18 +113,17 @@ async function writeAll(
     position += count
     left = after(left, count)
   }
-  return position
 }
 
-/** Gives back the memory of chunks that fill their buffers. */
+/** Frees the memory of chunks that fill their buffers. The garbage collection would let those of a large upload pile up. */
 function free(chunks: readonly Uint8Array[]): void {
   for (const { buffer, byteLength } of chunks) {
     const isWhole = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
-    if (isWhole && byteLength >= worthFreeing) buffer.transfer(0)
+    if (isWhole && byteLength >= minFreedBytes) buffer.transfer(0)
   }
 }
 
-/** What is left of buffers after their first bytes. */
+/** Returns the buffers without their first bytes. */
 function after(buffers: readonly Uint8Array[], count: number): readonly Uint8Array[] {
   let skipped = 0
   for (const [index, buffer] of buffers.entries()) {
@@ -154,9 +135,24 @@ function after(buffers: readonly Uint8Array[], count: number): readonly Uint8Arr
   return []
 }
 
+let lastModification = 0
+
+/**
+ * Returns the current time in seconds since 1970, but no time twice. The system's own clock for files ticks every few
+ * milliseconds only. Within one tick, a new file can get the inode of a removed one; with the same size and the same
+ * time, their revisions would be equal.
+ */
+function uniqueModificationTime(): number {
+  const now = Date.now() * 1000
+  // If the clock was set back by more than a second, its times are new again.
+  const isNew = now > lastModification || lastModification - now > 1_000_000
+  lastModification = isNew ? now : lastModification + 1
+  return lastModification / 1_000_000
+}
+
 function wrongSize(size: number, which: 'more' | 'fewer'): NodekeepError {
   return new NodekeepError(
     'VALIDATION_ERROR',
-    `There were ${which} bytes than the ${size} that were announced.`,
+    `The content has ${which} bytes than the ${size} that were announced.`,
   )
 }

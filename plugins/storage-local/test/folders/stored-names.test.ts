@@ -18,7 +18,7 @@ const composed = 'Caf\u00e9 \ud55c\uae00'
 const decomposed = composed.normalize('NFD')
 
 t.test(
-  'what another program stored decomposed is found, listed and changed by its composed name',
+  'a file that another program stored decomposed is found, listed and changed by its composed name',
   async (t) => {
     const { root, backend, text, names } = await opened(t)
     mkdirSync(join(root, decomposed))
@@ -56,7 +56,7 @@ t.test('an overwritten file keeps the name that it has on the disk', async (t) =
   )
 })
 
-t.test('where both forms are there, the composed one is the file, once', async (t) => {
+t.test('if both forms exist, the composed one is the file, and is listed once', async (t) => {
   const { root, text, names } = await opened(t)
   writeFileSync(join(root, decomposed), 'decomposed')
   writeFileSync(join(root, composed), 'composed')
@@ -64,7 +64,7 @@ t.test('where both forms are there, the composed one is the file, once', async (
   t.equal(await text(`/${composed}`), 'composed')
 })
 
-t.test('everything that is listed can be asked for, whatever is on the disk', async (t) => {
+t.test('every listed name can be requested, whatever names the disk has', async (t) => {
   const { root, backend, names } = await opened(t)
   const odd = [
     decomposed,
@@ -90,7 +90,7 @@ t.test('everything that is listed can be asked for, whatever is on the disk', as
   }
 })
 
-t.test('a name of 255 bytes has room, also where its decomposed form has none', async (t) => {
+t.test('a name can have 255 bytes, even if its decomposed form would be longer', async (t) => {
   const { backend, names, text } = await opened(t)
   const long = ['\u00e9'.repeat(127), 'a'.repeat(255), '\ud55c'.repeat(85)]
   for (const name of long) {
@@ -102,7 +102,7 @@ t.test('a name of 255 bytes has room, also where its decomposed form has none', 
   t.strictSame(await names('/'), [])
 })
 
-t.test('the side folder cannot be reached', async (t) => {
+t.test('the staging folder cannot be used by a path', async (t) => {
   const { backend, names } = await opened(t)
   await backend.write('/file', chunks('x'))
   for (const path of ['/.nodekeep', '/.nodekeep/x']) {
@@ -114,11 +114,11 @@ t.test('the side folder cannot be reached', async (t) => {
     await t.rejects(backend.remove(path), { code: 'NOT_FOUND' })
     await t.rejects(backend.move('/file', path), { code: 'NOT_FOUND' })
   }
-  await backend.write('/user/.nodekeep', chunks('a name like any other further down'))
+  await backend.write('/user/.nodekeep', chunks('below the root, this name is like any other'))
   t.strictSame(await names('/user'), ['.nodekeep'])
 })
 
-t.test('a path longer than the system takes at once works', async (t) => {
+t.test('a path that is longer than the system allows works', async (t) => {
   const { backend, text, names } = await opened(t)
   const path = `/${Array.from({ length: 20 }, (_, level) => `${level}-`.padEnd(255, 'x')).join('/')}`
   await backend.write(`${path}/file`, chunks('deep'))
@@ -129,7 +129,7 @@ t.test('a path longer than the system takes at once works', async (t) => {
   t.strictSame(await names('/'), [])
 })
 
-t.test('stored and shown names belong together', async (t) => {
+t.test('stored and shown names match', async (t) => {
   t.strictSame(storedForms('plain'), ['plain'])
   t.strictSame(storedForms(composed), [composed, decomposed])
   t.equal(shownName(decomposed), composed)

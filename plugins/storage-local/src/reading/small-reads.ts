@@ -1,0 +1,87 @@
+import { constants } from 'node:fs'
+import type { StorageEntry, StorageReading, StorageReadOptions } from '@nodekeep/plugin-sdk'
+import { LRUCache } from 'lru-cache'
+import type { Disk } from '../disk/disk.ts'
+import { type Folder, isExactlyAt } from '../folders/folder.ts'
+import { entryOf, rangeOf } from './entry.ts'
+
+const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+
+/** Files up to this size are read in one piece, in bytes. */
+export const maxSmallBytes = 64 * 1024
+
+/**
+ * A file that was last changed this long ago did not change while it was read just now. The coarsest file systems tell
+ * times in steps of two seconds. In nanoseconds.
+ */
+const settledNs = 2_100_000_000n
+
+/** Holds the bytes of one small file, and one byte more, until they are copied. */
+const buffer = Buffer.allocUnsafeSlow(maxSmallBytes + 1)
+
+/**
+ * Reads small files without a thread if they were read a moment ago. The system then still has them in its memory, and
+ * reading them takes less time than handing the work to a thread. Only paths are remembered: every read opens the file, and
+ * asks the system where the file is and when it changed last.
+ */
+export class SmallReads {
+  readonly #disk: Disk
+  readonly #root: Folder
+  readonly #recent = new LRUCache<string, true>({ max: 10_000, ttl: 10_000 })
+
+  constructor(disk: Disk, root: Folder) {
+    this.#disk = disk
+    this.#root = root
+  }
+
+  /** Remembers that a small file was read. */
+  note(path: string): void {
+    this.#recent.set(path, true)
+  }
+
+  /** Returns undefined if the file has to be read in the usual way, which then also tells what is wrong with it. */
+  read(path: string, options: StorageReadOptions): StorageReading | undefined {
+    if (!this.#recent.has(path)) return undefined
+    // Until it is read once more: it may have grown.
+    this.#recent.delete(path)
+    const below = path.slice(1)
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    let fd: number
+    try {
+      fd = this.#disk.openSync(this.#root.at(below), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    } catch {
+      return undefined
+    }
+    try {
+      if (!isExactlyAt(this.#disk, fd, this.#root, below)) return undefined
+      const length = this.#disk.readSync(fd, buffer)
+      const stats = this.#disk.fstatSync(fd)
+      const entry = entryOf(name, stats)
+      const isSettled = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > settledNs
+      if (entry?.type !== 'file' || entry.size !== length || !isSettled) return undefined
+      this.note(path)
+      return smallReading(entry, Buffer.from(buffer.subarray(0, length)), options)
+    } catch (error) {
+      if (error instanceof Error && 'syscall' in error) return undefined
+      throw error
+    } finally {
+      this.#disk.closeSync(fd)
+    }
+  }
+}
+
+/** Returns the reading of bytes that nobody else has. */
+export function smallReading(
+  entry: StorageEntry,
+  bytes: Buffer,
+  options: StorageReadOptions,
+): StorageReading {
+  const { start, end } = rangeOf(bytes.length, options)
+  return { entry, content: once(bytes.subarray(start, end), options.signal) }
+}
+
+async function* once(chunk: Uint8Array, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
+  signal?.throwIfAborted()
+  if (chunk.length > 0) yield chunk
+  signal?.throwIfAborted()
+}
