@@ -26,7 +26,7 @@ t.test('a start removes what an unfinished move across mounts had copied, and no
   await writeFile(join(disk, fileCopy), 'x')
   const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
   const begin = (op: 'mkdir' | 'write', path: string) =>
-    journal.begin({ userUuid, op, path, isStopover: true })
+    journal.begin({ userUuid, op, path, isStaging: true })
   await (await begin('mkdir', folderCopy)).commit()
   await (await begin('write', fileCopy)).commit()
   await begin('mkdir', never)
@@ -45,7 +45,7 @@ t.test('a start removes what an unfinished move across mounts had copied, and no
   await second.stop()
 
   const again = await openJournal(join(dataFolder, 'journal.sqlite'))
-  t.strictSame(await again.stopovers(), [])
+  t.strictSame(await again.stagedMoves(), [])
   await again.close()
 })
 
@@ -71,7 +71,7 @@ t.test(
     await node.stop()
 
     const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
-    t.match(await journal.stopovers(), [{ userUuid: ada.user.uuid, path: /^\/cold\/\.moving-/ }])
+    t.match(await journal.stagedMoves(), [{ userUuid: ada.user.uuid, path: /^\/cold\/\.moving-/ }])
     await journal.close()
   },
 )

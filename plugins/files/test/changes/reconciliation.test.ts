@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { type ChangeIntent, openJournal } from '../../src/journal/journal.ts'
+import type { ChangeIntent } from '../../src/journal/change.ts'
+import { openJournal } from '../../src/journal/journal.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, post, put } from '../fixtures/files-node.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
@@ -81,7 +82,7 @@ t.test('a mount that hangs keeps neither the node from starting nor other change
   const file = join(dataFolder, 'journal.sqlite')
   const journal = await openJournal(file)
   await journal.begin({ userUuid: hanging, op: 'delete', path: '/cold/a' })
-  const copy = { op: 'mkdir', path: '/cold/.moving-0', isStopover: true } as const
+  const copy = { op: 'mkdir', path: '/cold/.moving-0', isStaging: true } as const
   await (await journal.begin({ userUuid: hanging, ...copy })).commit()
   await journal.begin({ userUuid: other, op: 'delete', path: '/gone' })
   await journal.close()
@@ -99,6 +100,6 @@ t.test('a mount that hangs keeps neither the node from starting nor other change
 
   const left = await openJournal(file)
   t.equal((await left.pending()).length, 1)
-  t.equal((await left.stopovers()).length, 1)
+  t.equal((await left.stagedMoves()).length, 1)
   await left.close()
 })

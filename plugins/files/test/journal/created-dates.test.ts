@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { test } from 'tap'
-import type { ChangeIntent } from '../../src/journal/journal.ts'
+import type { ChangeIntent } from '../../src/journal/change.ts'
 import { temporaryJournal } from './fixtures/temporary-journal.ts'
 
 const journal = await temporaryJournal(t)

@@ -22,7 +22,7 @@ test('when its thread ends by itself, every call says so and none hangs', async 
   )
   await (await promise).terminate()
   for (const error of await Promise.all(running)) if (error) t.match(error, { code: 'SERVICE_UNAVAILABLE' })
-  const unavailable = { code: 'SERVICE_UNAVAILABLE', message: /Start the node again/ }
+  const unavailable = { code: 'SERVICE_UNAVAILABLE', message: /Restart the node/ }
   await t.rejects(journal.begin(intent), unavailable)
   await t.rejects(before.commit(), unavailable)
   await t.rejects(journal.erase('a'), unavailable)

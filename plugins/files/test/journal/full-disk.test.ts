@@ -13,17 +13,3 @@ test('on a full disk beginning is refused, and no end of a change is lost', asyn
   )
   t.equal(readable, begun, 'as soon as there is room, what was committed can be read')
 })
-
-test('a removal can be noted on a full disk, and a journal opened that was closed on one', async (t) => {
-  const script = new URL('./fixtures/full-disk-removal.ts', import.meta.url)
-  const report = await onSmallDisk(t, '12m', script)
-  if (report === null) return
-  t.strictSame(report, {
-    refused: 'INSUFFICIENT_STORAGE',
-    removals: 100,
-    isGivenUp: true,
-    isMadeAgain: true,
-    opened: 'INSUFFICIENT_STORAGE',
-    erased: true,
-  })
-})

@@ -165,7 +165,7 @@ t.test('a mount whose backend is not there is told of at the start', async (t) =
   const mounts = { '/': 'nope', '/archive': 'archiv', '/memory': 'memory' }
   const node = await createFilesNode({ mounts }, { onLog })
   await node.stop()
-  const known = /There are: ("local", "memory"|"memory", "local")\. Correct storage\.mounts/
+  const known = /Loaded backends: ("local", "memory"|"memory", "local")\. Correct storage\.mounts/
   t.match(warnings, [
     { mount: '/archive', msg: /backend "archiv" of "\/archive"/ },
     { mount: '/', msg: /backend "nope" of "\/"/ },
