@@ -29,12 +29,12 @@ export interface BenchRun {
   tearDown?(): Promise<void>
 }
 
-/** What a bench came to. The figures are medians of the rounds, and of several starts the mean of those. */
+/** What a bench came to. The figures are medians of the rounds, and with several starts the medians of these. */
 export interface BenchResult {
   readonly bench: string
   readonly ours: number
   readonly baseline: number | null
-  /** Of ours to the baseline: the median of the rounds' own, and of several starts the mean of those. */
+  /** Of ours to the baseline: the median of the rounds' ratios, and with several starts the median of these. */
   readonly ratio: number | null
   readonly unit: string
   /** The goal in words, such as `ratio >= 0.9` or `<= 700 ms`. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { clientSignal, type FileEntry, isNodekeepError } from '@nodekeep/plugin-sdk'
+import { type FileEntry, isNodekeepError } from '@nodekeep/plugin-sdk'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply } from 'fastify'
 import mime from 'mime'
@@ -63,14 +63,13 @@ const smallContent = 8 * 1024
 export async function sendFile(reply: FastifyReply, answer: FileAnswer): Promise<void> {
   const { raw: response, log } = reply
   const { status, headers, length, content } = answer
-  const left = clientSignal(reply)
   reply.hijack()
   response.writeHead(status, { ...(reply.getHeaders() as object), ...headers, 'content-length': length })
   try {
-    await sendChunks(response, left, length, content)
+    await sendChunks(response, length, content)
     if (!response.writableEnded) response.end()
   } catch (error) {
-    if (left.aborted) log.debug('The client left before the answer ended.')
+    if (response.destroyed) log.debug('The client left before the answer ended.')
     else if (isNodekeepError(error) && error.logged) log.debug({ err: error }, 'The answer broke off.')
     else log.error({ err: error }, 'The answer broke off: reading the file failed.')
     response.destroy()
@@ -79,7 +78,6 @@ export async function sendFile(reply: FastifyReply, answer: FileAnswer): Promise
 
 async function sendChunks(
   response: ServerResponse,
-  left: AbortSignal,
   length: number,
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> {
@@ -90,7 +88,7 @@ async function sendChunks(
     for (let step = await next; !step.done; step = await next) {
       missing -= step.value.length
       if (missing < 0) throw new Error('The content is longer than its entry says.')
-      const sent = sendChunk(response, left, step.value, missing === 0)
+      const sent = sendChunk(response, step.value, missing === 0)
       next = chunks.next()
       // A failure is thrown when this chunk is awaited.
       next.catch(() => {})
@@ -102,25 +100,23 @@ async function sendChunks(
   }
 }
 
-/** Resolves when the system has taken a chunk. Rejects when the client has left. */
-function sendChunk(
-  response: ServerResponse,
-  left: AbortSignal,
-  chunk: Uint8Array,
-  isLast: boolean,
-): Promise<void> {
+/**
+ * Resolves when the system has taken a chunk. Rejects when the client has left, of which neither `write` nor `end` tell in
+ * every case.
+ */
+function sendChunk(response: ServerResponse, chunk: Uint8Array, isLast: boolean): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const leave = () => reject(left.reason)
+  const leave = () => reject(new Error('The client left.'))
   const taken = (error?: Error | null) => {
-    left.removeEventListener('abort', leave)
+    response.off('close', leave)
     if (error) reject(error)
     else resolve()
   }
-  if (left.aborted) {
+  if (response.destroyed) {
     leave()
     return promise
   }
-  left.addEventListener('abort', leave)
+  response.once('close', leave)
   if (!isLast) response.write(chunk, taken)
   else if (chunk.length > smallContent) response.end(chunk, taken)
   else response.end(asText(chunk), 'latin1', taken)
