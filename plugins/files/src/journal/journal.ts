@@ -35,7 +35,7 @@ export interface Journal extends ChangeLog {
   resolve(seq: number, outcome: 'commit' | 'discard'): Promise<void>
   /** When a file was created that was overwritten since; `null` where the backend's own date is right. */
   createdOf(userUuid: string, path: string, revision: string): Promise<Date | null>
-  /** The same for all entries of a folder, by name. A date is valid only for the file with the same revision. */
+  /** Such dates for all entries of a folder, by name. A date is valid only for the file with the same revision. */
   createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>>
   /** The staging paths of moves across mounts that were neither finished nor cleaned up. */
   stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>

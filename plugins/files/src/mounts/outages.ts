@@ -48,7 +48,7 @@ export class Outages {
     this.#log.info({ mount }, 'The storage of a mount answers again.')
   }
 
-  /** The same backend without snapshots. Its answers and failures are recorded here. */
+  /** Wraps a backend, without snapshots, so that its answers and failures are recorded here. */
   watch(mount: UserPath, backend: StorageBackend): StorageBackend {
     /** Errors that the backend only passes on. */
     const foreign = new WeakSet<object>()

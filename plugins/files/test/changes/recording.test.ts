@@ -49,7 +49,7 @@ t.test('every change is in the journal when it is answered', async (t) => {
   t.equal(await services.changes.head(ada.user.uuid), changes.at(-1)?.seq, 'what changes nothing is not told')
 })
 
-t.test('a change that fails after it took effect is told all the same', async (t) => {
+t.test('a change that fails after it took effect is in the journal', async (t) => {
   const services = captureServices()
   const shaky = shakyBackend()
   const node = await createFilesNode(
@@ -77,7 +77,7 @@ t.test('a change that fails after it took effect is told all the same', async (t
   ])
 })
 
-t.test('what nobody could tell of a change is found out before another one hides it', async (t) => {
+t.test('the outcome of an open change is found out before another change hides it', async (t) => {
   const services = captureServices()
   const shaky = shakyBackend()
   const node = await createFilesNode(

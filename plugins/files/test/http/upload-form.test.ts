@@ -7,7 +7,7 @@ import { openRaw, requestHead } from '../fixtures/raw-http.ts'
 const path: Part = { name: 'path', content: '/stored' }
 const file: Part = { name: 'file', content: 'content', filename: 'name' }
 
-t.test('forms that are not right', async (t) => {
+t.test('invalid forms', async (t) => {
   const node = await createFilesNode(
     { maxFileSize: 1_000_000 },
     { config: { server: { bodyTimeoutSeconds: 0.5 } } },
@@ -21,7 +21,7 @@ t.test('forms that are not right', async (t) => {
     t.strictSame(await untilEmpty(() => temporaryFiles(node)), [])
   }
 
-  t.test('missing, double and unknown parts are named', async (t) => {
+  t.test('errors name missing, double and unknown parts', async (t) => {
     const cases: [Part[], RegExp][] = [
       [[], /no part "file"|not a complete form/],
       [[path], /no part "file"/],
@@ -51,7 +51,7 @@ t.test('forms that are not right', async (t) => {
     await nothingIsLeft(t)
   })
 
-  t.test('bodies that are no whole form', async (t) => {
+  t.test('incomplete forms', async (t) => {
     const { body, contentType } = multipart([path, file], 'edge')
     const text = body.toString()
     const cases = [
@@ -72,7 +72,7 @@ t.test('forms that are not right', async (t) => {
     await nothingIsLeft(t)
   })
 
-  t.test('a body without end is given up at the limit', async (t) => {
+  t.test('an endless body is refused at the limit', async (t) => {
     for (const start of ['', '--edge\r\ncontent-disposition: form-data; name="other"\r\n\r\n']) {
       const raw = await openRaw(node)
       await raw.send(
@@ -89,7 +89,7 @@ t.test('forms that are not right', async (t) => {
     await nothingIsLeft(t)
   })
 
-  t.test('a form that stops coming is given up in time', async (t) => {
+  t.test('a form that stops arriving is refused at the time limit', async (t) => {
     const { body, contentType } = multipart([path, file])
     const giveUpAfter = async (cut: number) => {
       const raw = await openRaw(node)
@@ -103,7 +103,7 @@ t.test('forms that are not right', async (t) => {
   })
 })
 
-t.test('a form that comes byte by byte', async (t) => {
+t.test('a form that arrives byte by byte', async (t) => {
   const node = await createFilesNode()
   t.teardown(() => node.stop())
   const ada = await node.signIn()

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { onSmallDisk } from '../fixtures/small-disk.ts'
 
-test('on a full disk beginning is refused, and no end of a change is lost', async (t) => {
+test('on a full disk intents are refused, and no outcome is lost', async (t) => {
   const script = new URL('./fixtures/full-disk-writer.ts', import.meta.url)
   const report = await onSmallDisk(t, '600k', script)
   if (report === null) return

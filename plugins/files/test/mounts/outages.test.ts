@@ -10,7 +10,7 @@ interface Line {
   readonly err?: { readonly stack?: string }
 }
 
-t.test('the log tells once that a mount is out of reach, and once that it is back', async (t) => {
+t.test('the log tells once that a mount is unreachable, and once that it answers again', async (t) => {
   const lines: Line[] = []
   const shaky = shakyBackend()
   const node = await createFilesNode(
@@ -57,27 +57,30 @@ t.test('the log tells once that a mount is out of reach, and once that it is bac
   t.equal(lines.length, 2, 'one that comes and goes all the time is not told of each time')
 })
 
-t.test('a file that breaks off since its mount went is told of, and not for each reader', async (t) => {
-  const lines: Line[] = []
-  const shaky = shakyBackend()
-  const node = await createFilesNode(
-    { mounts: { '/shaky': 'shaky' } },
-    { plugins: [shaky.plugin], onLog: (line) => lines.push(JSON.parse(line) as Line) },
-  )
-  t.teardown(() => node.stop())
-  const ada = await node.signIn()
-  await put(ada, '/shaky/large', Buffer.alloc(1_000_000))
-  lines.length = 0
-  shaky.whileRead = () => {
-    throw new NodekeepError('SERVICE_UNAVAILABLE', 'The cable was pulled.')
-  }
-  for (let round = 0; round < 3; round += 1) {
-    const answer = await get(ada, 'read', '/shaky/large')
-    await t.rejects(answer.arrayBuffer())
-  }
-  t.match(
-    lines.filter(({ mount }) => mount === '/shaky'),
-    [{ msg: /does not answer/ }, { msg: /answers again/ }],
-  )
-  t.equal(lines.length, 2)
-})
+t.test(
+  'a download that breaks off because its mount failed is logged once, not for each reader',
+  async (t) => {
+    const lines: Line[] = []
+    const shaky = shakyBackend()
+    const node = await createFilesNode(
+      { mounts: { '/shaky': 'shaky' } },
+      { plugins: [shaky.plugin], onLog: (line) => lines.push(JSON.parse(line) as Line) },
+    )
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    await put(ada, '/shaky/large', Buffer.alloc(1_000_000))
+    lines.length = 0
+    shaky.whileRead = () => {
+      throw new NodekeepError('SERVICE_UNAVAILABLE', 'The cable was pulled.')
+    }
+    for (let round = 0; round < 3; round += 1) {
+      const answer = await get(ada, 'read', '/shaky/large')
+      await t.rejects(answer.arrayBuffer())
+    }
+    t.match(
+      lines.filter(({ mount }) => mount === '/shaky'),
+      [{ msg: /does not answer/ }, { msg: /answers again/ }],
+    )
+    t.equal(lines.length, 2)
+  },
+)

@@ -40,7 +40,7 @@ async function nodeWithTwoMounts(t: Test) {
   return { ada, disk, shaky, services, move, tree, told, text }
 }
 
-t.test('what listings do not show stays where it is, and the rest is moved', async (t) => {
+t.test('entries that listings do not show stay, and the rest is moved', async (t) => {
   const { ada, disk, move, tree, told, text } = await nodeWithTwoMounts(t)
   for (const path of ['/docs/a', '/docs/plain/b', '/docs/odd/c', '/docs/odd/deep/d'])
     await put(ada, path, path)
@@ -63,12 +63,12 @@ t.test('what listings do not show stays where it is, and the rest is moved', asy
   t.strictSame(await told().then((rows) => rows.filter(([path]) => path !== '/cold')), [...seen].sort())
 })
 
-t.test('what another program changes or adds meanwhile stays, too', async (t) => {
+t.test('files that another program changes or adds meanwhile stay', async (t) => {
   const { ada, disk, shaky, move, text } = await nodeWithTwoMounts(t)
   for (const name of ['changed', 'plain', 'replaced', 'gone']) await put(ada, `/docs/${name}`, 'as it was')
   await put(ada, '/docs/inner/file', 'as it was')
   const docs = join(disk, 'docs')
-  // The last change there gives the copy its name: everything was copied by then, and nothing was removed.
+  // The last change there gives the copy its name. Everything was copied by then, and nothing was removed.
   shaky.afterChange = (change) => {
     if (change !== 'move') return
     appendFileSync(join(docs, 'changed'), '!')
@@ -90,7 +90,7 @@ t.test('what another program changes or adds meanwhile stays, too', async (t) =>
     t.equal(await text(`/cold/docs/${name}`), 'as it was')
 })
 
-t.test('a single file that is changed meanwhile is at both places', async (t) => {
+t.test('a file that changes during its move is on both mounts', async (t) => {
   const { ada, disk, shaky, move, text } = await nodeWithTwoMounts(t)
   await put(ada, '/file', 'old')
   shaky.afterChange = (change) => {
@@ -103,7 +103,7 @@ t.test('a single file that is changed meanwhile is at both places', async (t) =>
   t.equal(await text('/file'), 'theirs')
 })
 
-t.test('a source that goes out of reach is at both places, and nothing is lost', async (t) => {
+t.test('a source that becomes unreachable stays, and nothing is lost', async (t) => {
   const { ada, shaky, move, tree, told, text } = await nodeWithTwoMounts(t)
   for (const name of ['a', 'b', 'c']) await put(ada, `/cold/docs/${name}`, name)
   shaky.afterChange = () => {
@@ -118,7 +118,7 @@ t.test('a source that goes out of reach is at both places, and nothing is lost',
   t.strictSame(await told(), [...seen].sort(), 'the journal agrees with what is left')
 })
 
-t.test('when the copy cannot get its name, nothing stays of it', async (t) => {
+t.test('a copy that cannot get its name is removed', async (t) => {
   const { ada, disk, shaky, move, tree, told } = await nodeWithTwoMounts(t)
   await put(ada, '/cold/docs/a', 'a')
   shaky.beforeRead = async () => {
@@ -157,7 +157,7 @@ t.test('a tree of many files moves as a whole', async (t) => {
   t.strictSame(await told(), [...seen].sort())
 })
 
-t.test('a move that cannot be speaks of the paths that it was told', async (t) => {
+t.test('the error of a move names the requested paths', async (t) => {
   const { ada, move, tree } = await nodeWithTwoMounts(t)
   await put(ada, '/file', 'x')
   await put(ada, '/docs/inner/file', 'x')

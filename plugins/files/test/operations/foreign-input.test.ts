@@ -3,7 +3,7 @@ import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, put } from '../fixtures/files-node.ts'
 
-t.test('what types would not let pass is refused for plugins in JavaScript, too', async (t) => {
+t.test('values of wrong types from plugins in JavaScript are refused', async (t) => {
   const services = captureServices()
   const mounts = { '/memory': 'memory' }
   const node = await createFilesNode({ mounts, maxFileSize: 1000 }, { plugins: [services.plugin] })
@@ -39,7 +39,7 @@ t.test('what types would not let pass is refused for plugins in JavaScript, too'
     })
   }
 
-  t.test('names of devices and paths that are no text', async (t) => {
+  t.test('device names and paths that are not strings', async (t) => {
     await put(ada, '/kept', 'kept')
     const wrong = { code: 'VALIDATION_ERROR' }
     for (const by of [{}, 7, null, ['phone']] as unknown as string[]) {

@@ -6,18 +6,18 @@ import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 
 const longest = 4096
 
-/** A path below a folder that has so many bytes in all. */
+/** A path below a folder, with the given number of bytes in all. */
 function pathOf(folder: string, bytes: number): string {
   const room = bytes - folder.length
   const whole = `/${'x'.repeat(99)}`.repeat(Math.floor(room / 100))
   const rest = room % 100
-  // A rest of one byte has no room for a name of its own.
+  // A rest of one byte is too short for a name.
   return rest === 1
     ? `${folder}${whole}x`
     : `${folder}${whole}${rest === 0 ? '' : `/${'y'.repeat(rest - 1)}`}`
 }
 
-t.test('what moves takes nothing along that could not be asked for any more', async (t) => {
+t.test('a move gives nothing a path that is too long', async (t) => {
   const node = await createFilesNode({ mounts: { '/m': 'memory' } })
   t.teardown(() => node.stop())
 
@@ -51,7 +51,7 @@ t.test('what moves takes nothing along that could not be asked for any more', as
       t.equal((await post(ada, 'delete', { path: `${mount}/c` })).status, 200)
     })
 
-  t.test('folders within folders within folders end where paths end', async (t) => {
+  t.test('nested folders cannot exceed the length of a path', async (t) => {
     const ada = await node.signIn()
     const outer = pathOf('/outer', 1900)
     t.equal((await put(ada, `${pathOf('/tower', 1900)}/file`, 'x')).status, 200)
@@ -87,7 +87,7 @@ t.test('what moves takes nothing along that could not be asked for any more', as
     }
   })
 
-  t.test('a folder that other programs made too deep can be brought back into reach', async (t) => {
+  t.test('a folder that other programs made too deep can be moved to a usable path', async (t) => {
     const ada = await node.signIn()
     const root = join(node.dataFolder, 'files', ada.user.uuid)
     const half = pathOf('/x', 3000)

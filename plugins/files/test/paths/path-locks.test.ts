@@ -6,7 +6,7 @@ import { isWithin } from '../../src/paths/user-path.ts'
 
 const ada = 'ada'
 
-/** Whether a lock is there at once. */
+/** Whether a lock is granted at once. */
 async function isFree(locks: PathLocks, ...paths: string[]): Promise<boolean> {
   const asking = new AbortController()
   const release = await Promise.race([locks.acquire(ada, paths, asking.signal), turn(null)]).catch(() => null)
@@ -15,7 +15,7 @@ async function isFree(locks: PathLocks, ...paths: string[]): Promise<boolean> {
   return release !== null
 }
 
-t.test('a lock covers its path and all below it, and nothing else', async (t) => {
+t.test('a lock covers its path and everything below, and nothing else', async (t) => {
   const locks = new PathLocks()
   const release = await locks.acquire(ada, ['/a/b'])
   for (const path of ['/a/b', '/a/b/c', '/a', '/']) t.notOk(await isFree(locks, path), path)
@@ -27,7 +27,7 @@ t.test('a lock covers its path and all below it, and nothing else', async (t) =>
   t.ok(locks.isFree)
 })
 
-t.test('who came first is served first, and nobody is overtaken for ever', async (t) => {
+t.test('conflicting locks are granted in the order of their requests', async (t) => {
   const locks = new PathLocks()
   const order: string[] = []
   const first = await locks.acquire(ada, ['/a/1'])
@@ -46,7 +46,7 @@ t.test('who came first is served first, and nobody is overtaken for ever', async
   t.ok(locks.isFree)
 })
 
-t.test('who gives up waiting is forgotten', async (t) => {
+t.test('an aborted request for a lock blocks nobody', async (t) => {
   const locks = new PathLocks()
   const release = await locks.acquire(ada, ['/a'])
   const leaving = new AbortController()
@@ -60,7 +60,7 @@ t.test('who gives up waiting is forgotten', async (t) => {
   t.ok(locks.isFree)
 })
 
-t.test('two who are at odds never hold their locks at once', async () => {
+t.test('conflicting locks are never held at once', async () => {
   const path = fc.array(fc.constantFrom('a', 'b'), { maxLength: 3 }).map((parts) => `/${parts.join('/')}`)
   const claim = fc.array(path, { minLength: 1, maxLength: 2 })
   await fc.assert(
