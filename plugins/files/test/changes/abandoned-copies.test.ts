@@ -60,7 +60,7 @@ t.test('a finished copy is not abandoned, and a copy that could not be removed i
   for (const name of ['docs', 'file'])
     t.equal((await post(ada, 'move', { source: `/${name}`, destination: `/cold/${name}` })).status, 200)
   shaky.whileRead = () => {
-    shaky.inReach = false
+    shaky.isReachable = false
   }
   shaky.spoilReads = true
   await put(ada, '/lost', 'x')

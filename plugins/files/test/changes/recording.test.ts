@@ -89,13 +89,13 @@ t.test('the outcome of an open change is found out before another change hides i
   await put(ada, '/a', 'x')
   await post(ada, 'mkdir', { path: '/folder' })
   shaky.afterChange = () => {
-    shaky.inReach = false
+    shaky.isReachable = false
     throw new Error('the connection broke')
   }
   t.equal((await post(ada, 'move', { source: '/a', destination: '/b' })).status, 500)
-  shaky.inReach = true
+  shaky.isReachable = true
   t.equal((await post(ada, 'move', { source: '/folder', destination: '/moved' })).status, 500)
-  shaky.inReach = true
+  shaky.isReachable = true
   shaky.afterChange = () => {}
   t.equal((await post(ada, 'delete', { path: '/b' })).status, 200)
   t.equal((await put(ada, '/moved/file', 'x')).status, 200)

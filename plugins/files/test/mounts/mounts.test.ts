@@ -99,7 +99,7 @@ t.test('mounts', async (t) => {
   })
 
   t.test('an unreachable mount does not affect others', async (t) => {
-    shaky.inReach = false
+    shaky.isReachable = false
     await put(ada, '/still', 'here')
     for (const path of ['/m/deep/shaky', '/m/deep/shaky/x', '/m/gone', '/m/gone/x']) {
       const answers = [
@@ -118,7 +118,7 @@ t.test('mounts', async (t) => {
     t.strictSame(await listing('/m/deep'), ['beside', 'shaky/'])
     t.equal(await (await get(ada, 'read', '/still')).text(), 'here')
     t.match(await (await node.fetch('/health')).json(), { status: 'degraded' })
-    shaky.inReach = true
+    shaky.isReachable = true
     t.equal(await statusOf(get(ada, 'readdir', '/m/deep/shaky')), 200)
   })
 

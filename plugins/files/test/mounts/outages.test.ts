@@ -41,17 +41,17 @@ t.test('the log tells once that a mount is unreachable, and once that it answers
   t.equal(lines.length, 1, 'and nothing else is told')
 
   lines.length = 0
-  shaky.inReach = false
+  shaky.isReachable = false
   for (const answer of await all('/shaky')) t.equal(answer.status, 503)
   t.equal((await put(ada, '/elsewhere', 'x')).status, 200)
   t.match(about('/shaky'), [{ msg: /does not answer/ }])
-  shaky.inReach = true
+  shaky.isReachable = true
   for (const answer of await all('/shaky')) t.equal(answer.status, 200)
   t.match(about('/shaky'), [{ msg: /does not answer/ }, { msg: /answers again/ }])
   for (let round = 0; round < 5; round += 1) {
-    shaky.inReach = false
+    shaky.isReachable = false
     await all('/shaky')
-    shaky.inReach = true
+    shaky.isReachable = true
     await all('/shaky')
   }
   t.equal(lines.length, 2, 'one that comes and goes all the time is not told of each time')
