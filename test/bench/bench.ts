@@ -29,12 +29,12 @@ export interface BenchRun {
   tearDown?(): Promise<void>
 }
 
-/** The result of a bench. Each figure is the median of the rounds; with several starts, the mean of their medians. */
+/** The result of a bench. Each figure is the median of the rounds; with several starts, the median of their medians. */
 export interface BenchResult {
   readonly bench: string
   readonly ours: number
   readonly baseline: number | null
-  /** Ours to the baseline: the median of the ratios of the rounds; with several starts, the mean of their medians. */
+  /** Ours to the baseline: the median of the ratios of the rounds; with several starts, the median of their medians. */
   readonly ratio: number | null
   readonly unit: string
   /** The goal in words, such as `ratio >= 0.9` or `<= 700 ms`. */

@@ -14,7 +14,8 @@ function smallReads(against: 'bare node:http' | 'nginx'): Bench {
     name: `files: GET /read of 1 KiB files, against ${against}`,
     unit: 'requests/s',
     better: 'more',
-    ...(against === 'bare node:http' ? { goal: { ratio: 1 } } : { rounds: 3 }),
+    rounds: 3,
+    ...(against === 'bare node:http' && { goal: { ratio: 0.8 }, starts: 5 }),
     async setUp() {
       const stand = await setUpStand()
       const nginx = against === 'nginx' ? await stand.nginx() : null
@@ -49,7 +50,7 @@ function largeRead(figure: 'rate' | 'CPU'): Bench {
       const measured = async (pid: number, get: Pick<Transfer, 'url' | 'authorization'>) => {
         const before = await cpuSeconds(pid)
         let seconds = 0
-        // CPU time is counted in hundredths of a second, which is much of what one transfer takes.
+        // CPU time is counted in hundredths of a second, a large part of one transfer.
         for (let n = 0; n < 3; n += 1) seconds += await transfer({ method: 'GET', bytes: gigabyte, ...get })
         return figure === 'rate' ? (3 * gigabyte) / 1e6 / seconds : ((await cpuSeconds(pid)) - before) / 3
       }
@@ -63,7 +64,7 @@ function largeRead(figure: 'rate' | 'CPU'): Bench {
   }
 }
 
-/** Stores 1 GiB, and removes it again before the next one. */
+/** Stores 1 GiB per round, and removes the file after each. */
 function largeWrite(name: string, goal: number, baseline: (stand: Stand) => Promise<Way>, ours: Way): Bench {
   return {
     name: `files: ${name}`,
@@ -85,7 +86,7 @@ function largeWrite(name: string, goal: number, baseline: (stand: Stand) => Prom
   }
 }
 
-/** A way to store a file. `send` gives the seconds after which it is on the disk. */
+/** A way to store a file. `send` returns the seconds until the file is on the disk. */
 type Way = (stand: Stand) => { readonly file: string; send(): Promise<number> }
 
 const raw: Way = ({ nodeFolder, authorization, at }) => ({
@@ -128,7 +129,7 @@ const smallWrites: Bench = {
   name: 'files: 10,000 durable writes of 1 KiB, 32 at once, against a script',
   unit: 'files/s',
   better: 'more',
-  goal: { ratio: 0.8 },
+  goal: { ratio: 0.5 },
   rounds: 5,
   async setUp() {
     const stand = await setUpStand()

@@ -47,7 +47,7 @@ test('the ratio is that of figures of the same round', async (t) => {
   t.match(await measure({ ...bench, setUp }), { ours: 11, baseline: 5, ratio: 2.2 })
 })
 
-test('of several starts, the figures are the mean of their medians', async (t) => {
+test('of several starts, the figures are the median of their medians', async (t) => {
   const starts: string[] = []
   const result = await measure({
     ...bench,

@@ -6,9 +6,9 @@ import type { Bench, BenchResult, BenchRun } from './bench.ts'
 export async function measure(bench: Bench): Promise<BenchResult> {
   const starts: Medians[] = []
   for (let start = 0; start < (bench.starts ?? 1); start += 1) starts.push(mediansOf(await oneStart(bench)))
-  const ours = mean(starts.map((start) => start.ours))
-  const baseline = meanOrNull(starts.map((start) => start.baseline))
-  const ratio = meanOrNull(starts.map((start) => start.ratio))
+  const ours = median(starts.map((start) => start.ours))
+  const baseline = medianOrNull(starts.map((start) => start.baseline))
+  const ratio = medianOrNull(starts.map((start) => start.ratio))
   return { bench: bench.name, ours, baseline, ratio, unit: bench.unit, ...judge(bench, ours, ratio) }
 }
 
@@ -67,9 +67,9 @@ export function median(values: readonly number[]): number {
   return mean(middle)
 }
 
-function meanOrNull(values: readonly (number | null)[]): number | null {
+function medianOrNull(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
-  return known.length > 0 ? mean(known) : null
+  return known.length > 0 ? median(known) : null
 }
 
 function mean(values: readonly number[]): number {

@@ -1,10 +1,10 @@
 import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 
-/** The names of its program in Debian, in other distributions, and by Google. */
+/** The names that Debian, other distributions and Google use. */
 const names = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** The path of Chromium; `null` if it is not installed. */
+/** The path of Chromium, or null when it is not installed. */
 export async function findChromium(): Promise<string | null> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     for (const name of names) {

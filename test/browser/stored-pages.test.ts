@@ -7,7 +7,7 @@ import { findChromium } from './chromium.ts'
 
 const program = await findChromium()
 
-/** What somebody may store who wants to act as whoever opens it. */
+/** A script that acts as the user who opens a stored page. */
 const script = `document.title = 'ran'; fetch('/whoami').then((answer) => answer.json()).then((who) => { document.title = 'ran as ' + who.user.username })`
 const pages: Record<string, string> = {
   'page.html': `<!doctype html><title>stored</title><script>${script}</script><img src="x" onerror="${script}">`,
@@ -34,7 +34,7 @@ async function setUp(t: Test, executablePath: string): Promise<Scene> {
   const ada = await node.signIn()
   for (const [name, body] of [...Object.entries(pages), ['pixel.gif', pixel] as const])
     await ada.fetch(`/write?path=/${name}`, { method: 'PUT', body })
-  // Chromium refuses to be its own sandbox for root. What it opens here is the node's.
+  // Chromium's own sandbox does not work for root. This test opens only pages of its own node.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
   const browser: Browser = await chromium.launch({ executablePath, args })
   t.teardown(() => browser.close())
@@ -44,8 +44,8 @@ async function setUp(t: Test, executablePath: string): Promise<Scene> {
 }
 
 /**
- * Opens a page with some of its headers taken away, and tells what came of it. A script runs while the page loads, so
- * what has not run by then doesn't.
+ * Opens a page without some of its headers, and returns the effects. Scripts run while the page loads, so a script that has
+ * not run by then never does.
  */
 async function open({ node, context }: Scene, name: string, without: readonly string[]) {
   const page = await context.newPage()
@@ -56,7 +56,7 @@ async function open({ node, context }: Scene, name: string, without: readonly st
     (url) => url.pathname === '/read',
     (route) => answerWithout(route, without),
   )
-  // Going to what is saved is an error.
+  // Opening a page that the browser saves is an error.
   const shown = await page.goto(new URL(`/read?path=/${name}`, node.url).href).catch(() => null)
   const saved = shown === null ? ((await download)?.suggestedFilename() ?? null) : null
   if (shown !== null && (await page.title()) === 'ran') await page.waitForFunction("document.title !== 'ran'")

@@ -3,7 +3,7 @@ import { defineService } from '../service.ts'
 
 /** One change of a user's files. */
 export interface FileChange {
-  /** Position in the journal: a positive integer that only rises. Numbers may be missing. */
+  /** Position in the journal: a positive integer that only grows. Numbers may be missing. */
   readonly seq: number
   readonly op: 'write' | 'mkdir' | 'delete' | 'move'
   /** Absolute path within the user's files; for `move` the new one. */
@@ -15,26 +15,26 @@ export interface FileChange {
   /** The revision that the change made, equal to the entity tag without its quotes. */
   readonly revision?: string
   /**
-   * SHA-256 of the content, hexadecimal, where the journal knows it. The one of the `files` feature doesn't: tell contents
-   * apart by their revisions.
+   * SHA-256 of the content, hexadecimal, if the journal knows it. The journal of the `files` feature does not: compare
+   * revisions instead.
    */
   readonly hash?: string
-  /** Which device or client made the change, where it said so. */
+  /** The device or client that made the change, if it gave its name. */
   readonly by?: string
   readonly at: Date
 }
 
-/** The journal of everything that happened to files. What is in it is durable, and so is what it speaks of. */
+/** The journal of all changes of files. Its entries are durable, and so are the changes that they describe. */
 export interface ChangeLog {
-  /** Identifies the journal. Another epoch means that numbers of the former one are void (after a restore). */
+  /** Identifies the journal. Numbers from another epoch are void, such as after a restore. */
   readonly epoch: string
-  /** The newest number of a user's changes, 0 when there are none. */
+  /** The number of a user's newest change; 0 when there is none. */
   head(userUuid: string): Promise<number>
   /**
    * The changes of a user after a number, oldest first.
    *
-   * @param limit at most this many, 1,000 when not given
-   * @throws NodekeepError CONFLICT when the number is older than what the journal still keeps
+   * @param limit maximum number of changes; 1,000 when not given
+   * @throws NodekeepError CONFLICT when changes after the number were deleted already
    */
   read(userUuid: string, after: number, limit?: number): Promise<FileChange[]>
 }
@@ -42,5 +42,5 @@ export interface ChangeLog {
 /** The journal of the `files` feature. */
 export const Changes = defineService<ChangeLog>('change-log', 1)
 
-/** Says "look past this number": the journal itself is the truth. */
+/** Announces the change `seq` of a user. An event can be missed, so read the changes from the journal. */
 export const FileChanged = defineEvent<{ readonly userUuid: string; readonly seq: number }>('file.changed')

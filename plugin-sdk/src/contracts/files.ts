@@ -11,60 +11,62 @@ export interface FileEntry extends StorageEntry {
 /** A file that is open for reading. */
 export interface FileReading {
   readonly entry: FileEntry
-  /** The bytes that were asked for. Leaving the loop early closes the file. */
+  /** The requested bytes. Leaving the loop early closes the file. */
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** Who or what makes a change, for the journal. */
+/** The origin of a change, for the journal. */
 export interface FileChangeOptions {
-  /** A device or client, as it calls itself; at most 100 characters. */
+  /** The name of the device or client, in 1 to 100 characters. */
   readonly by?: string
 }
 
-/** What goes with a write of a file. */
+/** Options of a write. */
 export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
-  /** Bytes that will come, where known: what cannot fit is refused at once. */
+  /** Bytes that will arrive, if known. A file that cannot fit is then refused at once. */
   readonly size?: number
-  /** Lets the memory of chunks be freed early: see `freeChunks` of a backend's write. */
+  /** Allows the memory of chunks to be freed early: see `freeChunks` of a backend's write. */
   readonly freeChunks?: boolean
   readonly signal?: AbortSignal
 }
 
-/** What goes with a move. */
+/** Options of a move. */
 export interface FileMoveOptions extends FileChangeOptions {
-  /** Replaces what is at the destination. Without it, that is a CONFLICT. */
+  /** Replaces a file or folder at the destination. Without it, the move is a CONFLICT. */
   readonly overwrite?: boolean
   readonly signal?: AbortSignal
 }
 
 /**
- * The files of one user. Paths are checked and normalized here, once: a path that leads out of the user's files
- * cannot be written down. The limit of size holds here too, and every change is in the journal when it resolves.
+ * The files of one user. Paths are checked and normalized here, once: no valid path leads out of the user's files. The
+ * limit of `storage.maxFileSize` applies here too. A change is in the journal when its promise resolves.
  *
  * Methods throw NodekeepError: VALIDATION_ERROR for a bad path, NOT_FOUND, CONFLICT, PRECONDITION_FAILED,
- * PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, SERVICE_UNAVAILABLE for a mount that is out of reach.
+ * PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, SERVICE_UNAVAILABLE for a mount that is unreachable.
  */
 export interface UserFiles {
   stat(path: string): Promise<FileEntry>
-  /** The entries of a folder, sorted by name in the order of UTF-16 code units; mounts are among them. */
+  /** The entries of a folder, including mounts, sorted by name in the order of UTF-16 code units. */
   list(path: string): AsyncIterable<FileEntry>
   read(path: string, options?: StorageReadOptions): Promise<FileReading>
   /**
-   * Stores a file whole or not at all. Missing parents are made.
+   * Stores a complete file or nothing. Missing parents are made.
    *
-   * @throws TypeError for content that yields anything but `Uint8Array`; nothing is changed then
+   * @throws TypeError for content that yields anything but `Uint8Array`; the file does not change then
    */
   write(path: string, content: AsyncIterable<Uint8Array>, options?: FileWriteOptions): Promise<FileEntry>
-  /** Makes a folder and its parents. One that exists is fine. */
+  /** Makes a folder and its parents. An existing folder is no error. */
   makeDirectory(path: string, options?: FileChangeOptions): Promise<FileEntry>
   /**
-   * Removes a file, or a folder with all that is in it; a folder that is not empty stays with `onlyIfEmpty`: CONFLICT. A
-   * folder has no revision: PRECONDITION_FAILED with `ifRevision`.
+   * Removes a file, or a folder with everything in it. With `onlyIfEmpty`, a folder that is not empty is a CONFLICT. With
+   * `ifRevision`, a folder is PRECONDITION_FAILED, because folders have no revision.
    */
   remove(path: string, options?: FileChangeOptions & StorageRemoveOptions): Promise<void>
   /**
-   * Moves or renames. Across mounts it copies, verifies, then removes what it copied. CONFLICT also when the copy is at
-   * the destination and something stays at the source: what was changed there meanwhile, or cannot be copied.
+   * Moves or renames. Across mounts it copies, verifies, then removes the copied entries from the source. CONFLICT also
+   * when the copy is complete but entries stay at the source, because they changed meanwhile or cannot be copied.
+   * VALIDATION_ERROR when something in a folder would get too long a path, which a move to a longer path checks by
+   * walking the folder.
    */
   move(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>
 }

@@ -6,11 +6,11 @@ export const configuration = Type.Object({
     default: 209715200,
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Largest file that may be uploaded, in bytes.',
+    description: 'Largest file that can be uploaded, in bytes.',
   }),
   mounts: Type.Record(Type.String(), Type.String(), {
     default: { '/': 'local' },
-    description: 'Which storage backend keeps which folder: paths of folders to names of backends.',
+    description: 'The storage backend of each folder: folder paths to backend names.',
   }),
   journal: Type.Object(
     {

@@ -1,18 +1,24 @@
-import type { FilesService, UserFiles } from '@nodekeep/plugin-sdk'
+import {
+  type FileChangeOptions,
+  type FilesService,
+  NodekeepError,
+  type UserFiles,
+} from '@nodekeep/plugin-sdk'
 import type { ChangeRecorder } from './changes/change-recorder.ts'
 import type { Journal } from './journal/journal.ts'
-import { UserLocks } from './locks/user-locks.ts'
 import type { Mounts } from './mounts/mounts.ts'
+import { list } from './operations/listing.ts'
+import { makeDirectory } from './operations/make-directory.ts'
+import { move } from './operations/moving.ts'
+import { read, stat } from './operations/reading.ts'
+import { remove } from './operations/removal.ts'
+import type { Scope } from './operations/scope.ts'
+import { write } from './operations/writing.ts'
+import { PathLocks } from './paths/path-locks.ts'
 import { userPath } from './paths/user-path.ts'
-import { checkDeviceName } from './view/device-name.ts'
-import { stat } from './view/entries.ts'
-import { makeDirectory } from './view/folders.ts'
-import { list } from './view/listing.ts'
-import { move } from './view/moving.ts'
-import { read } from './view/reading.ts'
-import { remove } from './view/removal.ts'
-import type { Scope } from './view/scope.ts'
-import { write } from './view/writing.ts'
+
+/** Characters in the name of a device. */
+const longestDeviceName = 100
 
 export interface FilesServiceParts {
   readonly mounts: Mounts
@@ -22,23 +28,20 @@ export interface FilesServiceParts {
   readonly maxFileSize: number
 }
 
-/** Gives each user a view of their files. Paths are checked and normalized here and nowhere below. */
+/** Gives each user access to their files. Paths are checked and normalized here, and nowhere below. */
 export function createFilesService(parts: FilesServiceParts): FilesService {
-  const locks = new UserLocks()
+  const locks = new PathLocks()
   const since = new Date()
   return {
-    for({ uuid }) {
-      const { mounts } = parts
-      return userFiles({
+    for: ({ uuid }) =>
+      userFiles({
         ...parts,
         since,
         userUuid: uuid,
-        place: (path) => mounts.place(uuid, path),
-        mountOf: (path) => mounts.pointOf(path),
+        locate: (path) => parts.mounts.locate(uuid, path),
         lock: (paths, signal) => locks.acquire(uuid, paths, signal),
         tryLock: (paths) => locks.tryAcquire(uuid, paths),
-      })
-    },
+      }),
   }
 }
 
@@ -60,4 +63,16 @@ function userFiles(scope: Scope): UserFiles {
         checkDeviceName(options),
       ),
   }
+}
+
+/** @throws NodekeepError VALIDATION_ERROR when the name of the device is empty, too long or not a string */
+function checkDeviceName<T extends FileChangeOptions>(options: T | undefined): T | undefined {
+  const by = options?.by
+  if (by !== undefined && (typeof by !== 'string' || by === '' || by.length > longestDeviceName)) {
+    throw new NodekeepError(
+      'VALIDATION_ERROR',
+      `The name of the device must be text of 1 to ${longestDeviceName} characters.`,
+    )
+  }
+  return options
 }

@@ -5,70 +5,84 @@ import {
   FileChanged,
   Files,
   HealthChecks,
+  isNodekeepError,
   StorageBackends,
   UserData,
+  withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 import { removeAbandonedCopies } from './changes/abandoned-copies.ts'
 import { ChangeRecorder } from './changes/change-recorder.ts'
-import { hasHappened } from './changes/happened.ts'
-import { inTime, lookMs, startMs } from './changes/in-time.ts'
-import { Reconciliation } from './changes/reconciliation.ts'
+import { Reconciliation, startMs } from './changes/reconciliation.ts'
+import { wasApplied } from './changes/verify-change.ts'
 import { configuration } from './configuration.ts'
-import { eraseFiles } from './erasure.ts'
 import { createFilesService } from './files-service.ts'
-import { storageHealth } from './health.ts'
 import { fileRoutes } from './http/routes.ts'
 import { openSpool } from './http/spool.ts'
-import { type ChangeIntent, openJournal } from './journal/journal.ts'
-import { warnOfMissingBackends } from './mounts/missing-backends.ts'
+import type { ChangeIntent } from './journal/change.ts'
+import { openJournal } from './journal/journal.ts'
 import { Mounts } from './mounts/mounts.ts'
-import { Reach } from './mounts/reach.ts'
 import type { UserPath } from './paths/user-path.ts'
 
 /** The plugin `files`: each user's files on storage backends, over HTTP and for other plugins. */
 export default definePlugin({
   id: 'files',
-  description: "Keeps each user's files on storage backends, with a journal of every change.",
+  description: "Stores each user's files on storage backends, with a journal of every change.",
   config: configuration,
   requires: { backends: StorageBackends },
   contributes: { health: HealthChecks, userData: UserData },
   provides: { files: Files, changes: Changes },
   async setup({ config, backends, health, userData, log, events, dataDir, nodeDataDir, routes, ...context }) {
-    const mounts = new Mounts(config.mounts, backends, new Reach(log))
+    const mounts = new Mounts(config.mounts, backends, log)
     const spool = await openSpool(dataDir)
     const journal = await openJournal(join(nodeDataDir, 'journal.sqlite'), config.journal)
     context.onStop(() => journal.close())
-    const left = await journal.pending()
+    const pending = await journal.pending()
 
-    const announce = (userUuid: string, seq: number) => events.emit(FileChanged, { userUuid, seq })
-    const happened = (intent: ChangeIntent) => inTime(hasHappened(intent, mounts), lookMs)
+    const storageShows = (intent: ChangeIntent) => wasApplied(intent, mounts)
     const mountOf = ({ path }: ChangeIntent) => mounts.pointOf(path as UserPath)
-    const reconciliation = new Reconciliation({ journal, hasHappened: happened, mountOf, announce, log })
-    const { postpone, decideBefore } = reconciliation
+    const announce = (userUuid: string, seq: number) => events.emit(FileChanged, { userUuid, seq })
+    const reconciliation = new Reconciliation({ journal, wasApplied: storageShows, mountOf, announce, log })
+    const { postpone, resolveBefore } = reconciliation
     const recorder = new ChangeRecorder({
       journal,
-      hasHappened: happened,
-      decideBefore,
+      wasApplied: storageShows,
+      resolveBefore,
       announce,
       postpone,
     })
     const { maxFileSize } = config
     const files = createFilesService({ mounts, journal, recorder, maxFileSize })
+
     context.onStart(async () => {
-      warnOfMissingBackends(mounts, backends, log)
-      await reconciliation.start(left)
+      mounts.warnOfMissingBackends()
+      await reconciliation.start(pending)
       const removing = removeAbandonedCopies({ journal, mounts, recorder, log })
-      await inTime(removing, startMs).catch((error) =>
-        log.warn(
-          { err: error },
-          'Copies that unfinished moves left may still be there until the next start.',
-        ),
+      await withTimeLimit(removing, startMs, 'Storages do not answer.').catch((error) =>
+        log.warn({ err: error }, 'Copies of unfinished moves may stay until the next start.'),
       )
     })
     context.onStop(() => reconciliation.stop())
 
-    health.add('storage', storageHealth(mounts))
-    userData.add('files', { erase: (userUuid, signal) => eraseFiles(userUuid, { mounts, journal, signal }) })
+    health.add('storage', {
+      async check(signal) {
+        const ok = await mounts.areReachable(signal)
+        return { ok, state: ok ? 'available' : 'unreachable' }
+      },
+    })
+
+    /** Removes a user's files from every mount, then everything that the journal has of them. */
+    async function eraseFiles(userUuid: string, signal: AbortSignal): Promise<void> {
+      for (const point of mounts.points) {
+        signal.throwIfAborted()
+        const { backend, backendPath } = mounts.locate(userUuid, point)
+        await backend.remove(backendPath).catch((error) => {
+          if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
+        })
+      }
+      await journal.erase(userUuid)
+    }
+
+    userData.add('files', { erase: eraseFiles })
     routes(fileRoutes({ files, spool, maxFileSize }))
     return { files, changes: journal }
   },

@@ -4,7 +4,7 @@ import t from 'tap'
 import { captureServices } from './fixtures/captured-services.ts'
 import { createFilesNode } from './fixtures/files-node.ts'
 
-// Side by side: one of them waits for the disk.
+// Concurrent: one of the tests waits for the disk.
 t.jobs = 2
 for (const backend of ['local', 'memory']) {
   t.test(`the view of a user on the backend "${backend}"`, async (t) => {

@@ -4,27 +4,30 @@ import t from 'tap'
 import { captureServices } from './fixtures/captured-services.ts'
 import { createFilesNode, get, put } from './fixtures/files-node.ts'
 
-t.test("a deleted user's files go from every mount, with all that the journal knows", async (t) => {
-  const services = captureServices()
-  const node = await createFilesNode({ mounts: { '/memory': 'memory' } }, { plugins: [services.plugin] })
-  t.teardown(() => node.stop())
-  const [ada, bob] = [await node.signIn(), await node.signIn()]
-  for (const user of [ada, bob]) {
-    await put(user, '/docs/a', 'x')
-    await put(user, '/memory/b', 'x')
-  }
-  const { signal } = new AbortController()
-  await services.userData.get('files')?.erase(ada.user.uuid, signal)
-  await services.userData.get('files')?.erase(ada.user.uuid, signal)
-  t.notOk((await readdir(join(node.dataFolder, 'files'))).includes(ada.user.uuid))
-  t.equal(await services.changes.head(ada.user.uuid), 0)
-  t.equal((await get(ada, 'stat', '/memory/b')).status, 404)
-  t.equal(await (await get(bob, 'read', '/docs/a')).text(), 'x')
-  t.equal(await (await get(bob, 'read', '/memory/b')).text(), 'x')
-  t.equal((await services.changes.read(bob.user.uuid, 0)).length, 2)
-})
+t.test(
+  'deleting a user removes their files from every mount, and everything that the journal has of them',
+  async (t) => {
+    const services = captureServices()
+    const node = await createFilesNode({ mounts: { '/memory': 'memory' } }, { plugins: [services.plugin] })
+    t.teardown(() => node.stop())
+    const [ada, bob] = [await node.signIn(), await node.signIn()]
+    for (const user of [ada, bob]) {
+      await put(user, '/docs/a', 'x')
+      await put(user, '/memory/b', 'x')
+    }
+    const { signal } = new AbortController()
+    await services.userData.get('files')?.erase(ada.user.uuid, signal)
+    await services.userData.get('files')?.erase(ada.user.uuid, signal)
+    t.notOk((await readdir(join(node.dataFolder, 'files'))).includes(ada.user.uuid))
+    t.equal(await services.changes.head(ada.user.uuid), 0)
+    t.equal((await get(ada, 'stat', '/memory/b')).status, 404)
+    t.equal(await (await get(bob, 'read', '/docs/a')).text(), 'x')
+    t.equal(await (await get(bob, 'read', '/memory/b')).text(), 'x')
+    t.equal((await services.changes.read(bob.user.uuid, 0)).length, 2)
+  },
+)
 
-t.test('a user whose files are out of reach is not forgotten', async (t) => {
+t.test('a user whose files are unreachable is not erased', async (t) => {
   const services = captureServices()
   const node = await createFilesNode({ mounts: { '/gone': 'not-loaded' } }, { plugins: [services.plugin] })
   t.teardown(() => node.stop())

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createFilesNode, get, post, put, upload } from './fixtures/files-node.ts'
 
-t.test('two users never meet', async (t) => {
+t.test("two users never see each other's files", async (t) => {
   const node = await createFilesNode({ mounts: { '/memory': 'memory' } })
   t.teardown(() => node.stop())
   const ada = await node.signIn('owner')

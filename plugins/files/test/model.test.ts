@@ -12,11 +12,11 @@ import { multipart } from './fixtures/multipart.ts'
 import { type Operation, operation } from './fixtures/operations.ts'
 import { replay } from './fixtures/replay.ts'
 
-/** The same sequences each time, unless another seed or more of them are asked for. */
+/** Fixed sequences, unless the environment sets another seed or number. */
 const seed = Number(process.env.TEST_SEED ?? 4200)
 const numRuns = Number(process.env.TEST_RUNS ?? 60)
 
-t.test('the API does what a map of paths does, and the journal and the disk say the same', async (t) => {
+t.test('the API behaves like a map of paths, and the journal and the disk agree', async (t) => {
   const services = captureServices()
   const node = await createFilesNode({}, { plugins: [services.plugin] })
   t.teardown(() => node.stop())
@@ -41,7 +41,7 @@ t.test('the API does what a map of paths does, and the journal and the disk say 
   t.strictSame(await untilEmpty(() => filesIn(join(root, '.nodekeep'))), [], 'no temporary file is left')
 })
 
-/** What is a file in a folder, at any depth. */
+/** The names of files in a folder, at any depth. */
 async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name)

@@ -3,8 +3,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import type { ChangeRecorder } from './change-recorder.ts'
-import { entryAt } from './happened.ts'
-import { inTime, lookMs } from './in-time.ts'
+import { withStorageLimit } from './verify-change.ts'
 
 export interface AbandonedCopiesParts {
   readonly journal: Journal
@@ -14,8 +13,8 @@ export interface AbandonedCopiesParts {
 }
 
 /**
- * Removes what moves across mounts had copied when the last run ended in the middle of them: their sources are whole,
- * and nobody goes on with the copies. What cannot be removed now is left to the next start.
+ * Removes the staged copies of moves across mounts that the last run did not finish. Their sources are whole. A copy that
+ * cannot be removed now is left to the next start.
  */
 export async function removeAbandonedCopies({
   journal,
@@ -23,12 +22,12 @@ export async function removeAbandonedCopies({
   recorder,
   log,
 }: AbandonedCopiesParts): Promise<void> {
-  for (const { userUuid, path } of await journal.stopovers()) {
+  for (const { userUuid, path } of await journal.stagedMoves()) {
     try {
-      const isThere = (await inTime(entryAt(mounts, userUuid, path as UserPath), lookMs)) !== null
-      const { backend, backendPath } = mounts.place(userUuid, path as UserPath)
+      const entry = await withStorageLimit(mounts.entryAt(userUuid, path as UserPath))
+      const { backend, backendPath } = mounts.locate(userUuid, path as UserPath)
       await recorder.record({ userUuid, op: 'delete', path }, async () => {
-        if (isThere) await backend.remove(backendPath)
+        if (entry !== null) await backend.remove(backendPath)
       })
     } catch (error) {
       log.warn({ err: error, user: userUuid }, 'The copy of an unfinished move stays until the next start.')

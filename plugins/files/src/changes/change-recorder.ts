@@ -1,26 +1,27 @@
-import type { ChangeIntent, Journal, PendingChange } from '../journal/journal.ts'
+import type { ChangeIntent, PendingIntent } from '../journal/change.ts'
+import type { Journal, PendingChange } from '../journal/journal.ts'
 
 export interface RecorderParts {
   readonly journal: Journal
-  /** Tells from the storage whether a change took place. */
-  readonly hasHappened: (intent: ChangeIntent) => Promise<boolean>
-  /** Decides on what is still open where a change is about to begin. */
-  readonly decideBefore: (intent: ChangeIntent) => Promise<void>
-  /** Called for each change that is in the journal for good. */
+  /** Asks the storage whether a change was applied. */
+  readonly wasApplied: (intent: ChangeIntent) => Promise<boolean>
+  /** Resolves open changes at the paths of a change that is about to begin. */
+  readonly resolveBefore: (intent: ChangeIntent) => Promise<void>
+  /** Called for each change that the journal has committed. */
   readonly announce: (userUuid: string, seq: number) => void
-  /** Takes a change whose outcome could not be found out or noted, to try that again later. */
-  readonly postpone: (change: ChangeIntent & { readonly seq: number }, cause: unknown) => void
+  /** Takes a change whose outcome could not be found out or written, to try again later. */
+  readonly postpone: (change: PendingIntent, cause: unknown) => void
 }
 
-/** A change that the journal has as begun. */
+/** A change whose intent is in the journal. */
 export interface BegunChange {
-  /** It took place. Whoever looks at the journal sees that from now on. */
+  /** Records that the change was applied. Readers of the journal see it from now on. */
   commit(): void
-  /** Its step failed. That may have been after it took effect, so the storage is asked. */
-  settle(): Promise<void>
+  /** Asks the storage for the outcome after a failed step, which may have failed after it took effect. */
+  resolveByStorage(): Promise<void>
 }
 
-/** Notes changes in the journal: what is about to happen, then that it did. */
+/** Records changes in the journal: first the intent, then the outcome. */
 export class ChangeRecorder {
   readonly #parts: RecorderParts
 
@@ -28,24 +29,24 @@ export class ChangeRecorder {
     this.#parts = parts
   }
 
-  /** Notes durably what is about to happen. */
+  /** Records an intent durably. */
   async begin(intent: ChangeIntent): Promise<BegunChange> {
-    await this.#parts.decideBefore(intent)
+    await this.#parts.resolveBefore(intent)
     const change = await this.#parts.journal.begin(intent)
     return {
       commit: () => this.#commit(intent, change),
-      settle: () => this.#settle(intent, change),
+      resolveByStorage: () => this.#resolveByStorage(intent, change),
     }
   }
 
-  /** Makes a change in one step of the storage, with its note before and after. */
+  /** Makes a change in one step of the storage, and records the intent before and the outcome after it. */
   async record<T>(intent: ChangeIntent, step: () => Promise<T>): Promise<T> {
     const change = await this.begin(intent)
     let result: T
     try {
       result = await step()
     } catch (error) {
-      await change.settle()
+      await change.resolveByStorage()
       throw error
     }
     change.commit()
@@ -59,9 +60,9 @@ export class ChangeRecorder {
     )
   }
 
-  async #settle(intent: ChangeIntent, change: PendingChange): Promise<void> {
+  async #resolveByStorage(intent: ChangeIntent, change: PendingChange): Promise<void> {
     try {
-      if (await this.#parts.hasHappened(intent)) this.#commit(intent, change)
+      if (await this.#parts.wasApplied(intent)) this.#commit(intent, change)
       else await change.discard()
     } catch (error) {
       this.#parts.postpone({ ...intent, seq: change.seq }, error)

@@ -1,18 +1,18 @@
-import type { Log } from '@nodekeep/plugin-sdk'
-import type { ChangeIntent, Journal } from '../journal/journal.ts'
+import { type Log, withTimeLimit } from '@nodekeep/plugin-sdk'
+import type { ChangeIntent, PendingIntent } from '../journal/change.ts'
+import type { Journal } from '../journal/journal.ts'
 import { isWithin } from '../paths/user-path.ts'
-import { inTime, startMs } from './in-time.ts'
 
-/** After so long a change is looked at again whose storage was out of reach. */
+/** Milliseconds after which open changes are tried again. */
 const retryMs = 30_000
 
-/** A change that has a number and no end. */
-export type PendingRow = ChangeIntent & { readonly seq: number }
+/** Milliseconds for which the start of the node waits for storages. */
+export const startMs = 10_000
 
 export interface ReconciliationParts {
   readonly journal: Journal
-  /** Rejects, rather than to wait for ever, when the storage doesn't answer. */
-  readonly hasHappened: (intent: ChangeIntent) => Promise<boolean>
+  /** Rejects, rather than waiting forever, when the storage does not answer. */
+  readonly wasApplied: (intent: ChangeIntent) => Promise<boolean>
   /** The mount on which a change is made. */
   readonly mountOf: (intent: ChangeIntent) => string
   readonly announce: (userUuid: string, seq: number) => void
@@ -20,14 +20,14 @@ export interface ReconciliationParts {
 }
 
 /**
- * Decides on changes that were begun and never came to an end, by what the storage shows: after a crash, and
- * when the storage went out of reach in the middle of one. Until then the journal hides all later changes of the user.
+ * Resolves changes without an outcome by the state of the storage: after a crash, and when a storage became unreachable
+ * in the middle of a change. An open change hides all later changes of the user from readers of the journal.
  */
 export class Reconciliation {
   readonly #parts: ReconciliationParts
-  readonly #open = new Map<number, PendingRow>()
+  readonly #open = new Map<number, PendingIntent>()
   #timer: NodeJS.Timeout | null = null
-  #isDeciding = false
+  #isRunning = false
   #stopped = false
 
   constructor(parts: ReconciliationParts) {
@@ -35,38 +35,41 @@ export class Reconciliation {
   }
 
   /**
-   * Decides on what the last run left open. What takes too long goes on afterwards.
+   * Resolves the changes that the last run left open, for at most 10 seconds. The rest goes on in the background.
    *
-   * @param left what was pending before anything of this run
+   * @param left the pending changes before the first one of this run
    */
-  async start(left: readonly PendingRow[]): Promise<void> {
-    for (const row of left) this.#open.set(row.seq, row)
+  async start(left: readonly PendingIntent[]): Promise<void> {
+    for (const change of left) this.#open.set(change.seq, change)
     if (this.#open.size > 0)
-      this.#parts.log.info({ changes: this.#open.size }, 'Changes are open since the last run.')
-    await inTime(this.#decideAll(), startMs).catch(() => {})
+      this.#parts.log.info({ changes: this.#open.size }, 'Resolving changes that the last run left open.')
+    await withTimeLimit(this.#resolveAll(), startMs, 'Storages do not answer.').catch(() => {})
     if (this.#open.size > 0) {
       const message =
-        'Changes stay open, since their storage does not answer. They are looked at again every 30 seconds.'
+        'Changes stay open because their storage does not answer. They are tried again every 30 seconds.'
       this.#parts.log.warn({ changes: this.#open.size }, message)
     }
   }
 
-  /** Takes a change to decide on later. */
-  readonly postpone = (row: PendingRow, cause: unknown): void => {
-    this.#parts.log.warn({ err: cause, user: row.userUuid }, 'A change of files stays open in the journal.')
-    this.#open.set(row.seq, row)
-    this.#tryLater()
+  /** Takes a change to resolve later. */
+  readonly postpone = (change: PendingIntent, cause: unknown): void => {
+    this.#parts.log.warn(
+      { err: cause, user: change.userUuid },
+      'A change of files stays open in the journal.',
+    )
+    this.#open.set(change.seq, change)
+    this.#scheduleRetry()
   }
 
   /**
-   * Decides on what is open where a change is about to begin: after it, the storage shows another state, and nobody
-   * could tell any more.
+   * Resolves open changes at the paths of a change that is about to begin. Afterwards the storage shows another state,
+   * from which their outcome could no longer be told.
    *
-   * @throws NodekeepError SERVICE_UNAVAILABLE when the storage is out of reach
+   * @throws NodekeepError SERVICE_UNAVAILABLE when the storage is unreachable
    */
-  readonly decideBefore = async (intent: ChangeIntent): Promise<void> => {
-    for (const row of this.#open.values()) {
-      if (row.userUuid === intent.userUuid && atOdds(row, intent)) await this.#decide(row)
+  readonly resolveBefore = async (intent: ChangeIntent): Promise<void> => {
+    for (const change of this.#open.values()) {
+      if (change.userUuid === intent.userUuid && overlap(change, intent)) await this.#resolve(change)
     }
   }
 
@@ -75,43 +78,43 @@ export class Reconciliation {
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 
-  /** Mounts side by side, since one of them may be slow; the changes of each in their order. */
-  async #decideAll(): Promise<void> {
-    this.#isDeciding = true
+  /** Mounts are resolved concurrently, since one may be slow; the changes of each mount in order. */
+  async #resolveAll(): Promise<void> {
+    this.#isRunning = true
     const mounts = Map.groupBy(this.#open.values(), this.#parts.mountOf)
-    await Promise.all([...mounts.values()].map((rows) => this.#decideInTurn(rows)))
-    this.#isDeciding = false
-    this.#tryLater()
+    await Promise.all([...mounts.values()].map((changes) => this.#resolveInOrder(changes)))
+    this.#isRunning = false
+    this.#scheduleRetry()
   }
 
-  async #decideInTurn(rows: readonly PendingRow[]): Promise<void> {
-    for (const row of rows) {
+  async #resolveInOrder(changes: readonly PendingIntent[]): Promise<void> {
+    for (const change of changes) {
       if (this.#stopped) return
       try {
-        if (this.#open.has(row.seq)) await this.#decide(row)
+        if (this.#open.has(change.seq)) await this.#resolve(change)
       } catch (error) {
-        this.#parts.log.debug({ err: error, user: row.userUuid }, 'A change of files is still open.')
+        this.#parts.log.debug({ err: error, user: change.userUuid }, 'A change of files is still open.')
       }
     }
   }
 
-  async #decide(row: PendingRow): Promise<void> {
-    const { journal, hasHappened, announce } = this.#parts
-    const happened = await hasHappened(row)
-    await journal.resolve(row.seq, happened ? 'commit' : 'discard')
-    if (this.#open.delete(row.seq) && happened) announce(row.userUuid, row.seq)
+  async #resolve(change: PendingIntent): Promise<void> {
+    const { journal, wasApplied, announce } = this.#parts
+    const applied = await wasApplied(change)
+    await journal.resolve(change.seq, applied ? 'commit' : 'discard')
+    if (this.#open.delete(change.seq) && applied) announce(change.userUuid, change.seq)
   }
 
-  #tryLater(): void {
-    if (this.#open.size === 0 || this.#timer !== null || this.#isDeciding || this.#stopped) return
+  #scheduleRetry(): void {
+    if (this.#open.size === 0 || this.#timer !== null || this.#isRunning || this.#stopped) return
     this.#timer = setTimeout(() => {
       this.#timer = null
-      this.#decideAll()
+      this.#resolveAll()
     }, retryMs).unref()
   }
 }
 
-function atOdds(one: ChangeIntent, other: ChangeIntent): boolean {
+function overlap(one: ChangeIntent, other: ChangeIntent): boolean {
   return pathsOf(one).some((a) => pathsOf(other).some((b) => isWithin(a, b) || isWithin(b, a)))
 }
 

@@ -5,8 +5,8 @@ export interface ByteRange {
 }
 
 /**
- * Reads a `range` header (RFC 9110, section 14.1.2) against a file. One range of bytes is served; several, other
- * units and what is malformed ask for nothing, so the whole file is the answer, as the RFC allows.
+ * Parses a `range` header (RFC 9110, section 14.1.2) for a file. One range of bytes is served. Several ranges, other units
+ * and malformed headers get the whole file, as the RFC allows.
  *
  * @returns `null` for the whole file, `unsatisfiable` when no byte of the range is within the file
  */

@@ -1,8 +1,7 @@
-import type { FileEntry, FilesService, RoutesApp } from '@nodekeep/plugin-sdk'
-import { clientGone } from './client-gone.ts'
+import { clientSignal, type FileEntry, type FilesService, type RoutesApp } from '@nodekeep/plugin-sdk'
+import { refuseConditions, removeConditions } from './conditional-requests.ts'
+import { deviceOf, userFilesOf } from './request.ts'
 import { changedPath, fileMetadata, moveBody, pathBody, pathQuery, success } from './schemas.ts'
-import { makerOf, userFilesOf } from './user-files-of.ts'
-import { refuseConditions, removeConditions } from './write-conditions.ts'
 
 const reading = { scope: 'files:read' }
 const writing = { scope: 'files:write' }
@@ -10,7 +9,7 @@ const writing = { scope: 'files:write' }
 /** Registers `GET /stat`, `POST /mkdir`, `POST /delete` and `POST /move`. */
 export function entryRoutes(app: RoutesApp, files: FilesService): void {
   const stat = {
-    summary: 'Look at a file or folder',
+    summary: 'Get the metadata of a file or folder',
     querystring: pathQuery,
     response: { 200: fileMetadata },
   }
@@ -21,7 +20,7 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
   const mkdir = { summary: 'Make a folder', body: pathBody, response: { 200: changedPath } }
   app.post('/mkdir', { schema: mkdir, config: writing }, async (request) => {
     refuseConditions(request.headers)
-    const { path } = await userFilesOf(files, request).makeDirectory(request.body.path, makerOf(request))
+    const { path } = await userFilesOf(files, request).makeDirectory(request.body.path, deviceOf(request))
     return { success: true, path }
   })
 
@@ -29,7 +28,10 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
   app.post('/delete', { schema: remove, config: writing }, async (request) => {
     const view = userFilesOf(files, request)
     const { path } = request.body
-    await view.remove(path, { ...makerOf(request), ...(await removeConditions(view, path, request.headers)) })
+    await view.remove(path, {
+      ...deviceOf(request),
+      ...(await removeConditions(view, path, request.headers)),
+    })
     return { success: true }
   })
 
@@ -37,7 +39,7 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
   app.post('/move', { schema: move, config: writing }, async (request, reply) => {
     refuseConditions(request.headers)
     const { source, destination, overwrite = false } = request.body
-    const options = { ...makerOf(request), overwrite, signal: clientGone(reply) }
+    const options = { ...deviceOf(request), overwrite, signal: clientSignal(reply) }
     const { path } = await userFilesOf(files, request).move(source, destination, options)
     return { success: true, path }
   })

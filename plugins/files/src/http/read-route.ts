@@ -8,15 +8,14 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ByteRange, byteRange } from './byte-range.ts'
-import { fileHeaders, versionHeaders } from './file-headers.ts'
+import { allowsRange, readConditions, versionError } from './conditional-requests.ts'
+import { userFilesOf } from './request.ts'
 import { pathQuery } from './schemas.ts'
-import { sendContent } from './send-content.ts'
-import { userFilesOf } from './user-files-of.ts'
-import { allowsRange, weighConditions } from './validators.ts'
+import { fileHeaders, sendFile, versionHeaders } from './send-file.ts'
 
 type ReadRequest = FastifyRequest<{ Querystring: { path: string } }>
 
-/** How often a range is tried on a file that changes between the look at it and its opening. */
+/** Attempts to read a file that changes between its stat and its opening. */
 const attempts = 5
 
 /** Registers `GET` and `HEAD /read`. */
@@ -49,7 +48,7 @@ async function get(files: UserFiles, request: ReadRequest, reply: FastifyReply):
     if (reading.entry.revision === file.revision) return send(reply, reading, range)
     for await (const _chunk of reading.content) break
   }
-  throw new NodekeepError('SERVICE_UNAVAILABLE', 'The file changes all the time. Try again.', {
+  throw new NodekeepError('SERVICE_UNAVAILABLE', 'The file keeps changing. Try again.', {
     headers: { 'retry-after': '1' },
   })
 }
@@ -61,12 +60,12 @@ async function send(
 ): Promise<FastifyReply> {
   const headers = fileHeaders(entry)
   if (range === null) {
-    await sendContent(reply, { status: 200, headers, length: entry.size, content })
+    await sendFile(reply, { status: 200, headers, length: entry.size, content })
     return reply
   }
   const { start, end } = range
   headers['content-range'] = `bytes ${start}-${end}/${entry.size}`
-  await sendContent(reply, { status: 206, headers, length: end - start + 1, content })
+  await sendFile(reply, { status: 206, headers, length: end - start + 1, content })
   return reply
 }
 
@@ -89,9 +88,9 @@ function isConditional({ headers }: ReadRequest): boolean {
 
 /** @throws NodekeepError PRECONDITION_FAILED */
 function isNotModified({ headers }: ReadRequest, file: FileEntry): boolean {
-  const verdict = weighConditions(headers, file)
-  if (verdict !== 'failed') return verdict === 'not-modified'
-  throw new NodekeepError('PRECONDITION_FAILED', 'The file is not in the version that the request names.')
+  const result = readConditions(headers, file)
+  if (result === 'failed') throw versionError()
+  return result === 'not-modified'
 }
 
 function notModified(reply: FastifyReply, file: FileEntry): FastifyReply {

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import type { FileEntry, FilesService, RoutesApp } from '@nodekeep/plugin-sdk'
+import { userFilesOf } from './request.ts'
 import { directoryEntries, pathQuery } from './schemas.ts'
-import { userFilesOf } from './user-files-of.ts'
 
-/** Entries that are written at once. It takes about a millisecond. */
+/** Entries that are serialized at once, which takes about a millisecond. */
 const pageSize = 500
 
 /** Registers `GET /readdir`. */
@@ -11,13 +11,13 @@ export function readdirRoute(app: RoutesApp, files: FilesService): void {
   const schema = { summary: 'List a folder', querystring: pathQuery, response: { 200: directoryEntries } }
   app.get('/readdir', { schema, config: { scope: 'files:read' } }, async (request, reply) => {
     const pages = jsonPages(userFilesOf(files, request).list(request.query.path))
-    // The first page tells whether there is such a folder at all.
+    // The first page shows whether the folder exists.
     const { value: first = '' } = await pages.next()
     const { value: second, done } = await pages.next()
     reply.type('application/json; charset=utf-8')
     if (done) return reply.send(first as never)
     const body = Readable.from(chain(first, second, pages))
-    // A client that has left already never lets the reading begin, which would end it.
+    // If the client has left already, the stream never starts, and so would never end the listing.
     body.once('close', () => void pages.return(undefined))
     return reply.send(body as never)
   })

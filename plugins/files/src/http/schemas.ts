@@ -13,7 +13,7 @@ export const moveBody = Type.Object(
   {
     source: path,
     destination: path,
-    overwrite: Type.Optional(Type.Boolean({ description: 'Replaces what is at the destination.' })),
+    overwrite: Type.Optional(Type.Boolean({ description: 'Replaces a file or folder at the destination.' })),
   },
   { additionalProperties: false },
 )
@@ -36,8 +36,8 @@ export const directoryEntries = Type.Array(
   Type.Object({ name: Type.String(), type, size: Type.Optional(Type.Integer()), modified: time }),
 )
 
-/** What a change answers that has a path. */
+/** The answer to a change with a path. */
 export const changedPath = Type.Object({ success: Type.Boolean(), path })
 
-/** What a removal answers. */
+/** The answer to a removal. */
 export const success = Type.Object({ success: Type.Boolean() })

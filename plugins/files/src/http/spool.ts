@@ -4,7 +4,7 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** Content that waits in a file of its own until it is known where it belongs. */
+/** Content that is stored in a temporary file until its path is known. */
 export interface Spooled {
   /** The bytes, once. */
   content(): AsyncIterable<Uint8Array>
@@ -12,10 +12,10 @@ export interface Spooled {
   discard(): Promise<void>
 }
 
-/** Takes content in. When that fails, nothing stays. */
+/** Stores content in a temporary file. When that fails, the file is removed. */
 export type Spool = (content: AsyncIterable<Uint8Array>) => Promise<Spooled>
 
-/** Makes the folder for waiting content, empty: what the last run left there is of no use. */
+/** Makes the folder for temporary files. Files that the last run left there are removed. */
 export async function openSpool(dataDir: string): Promise<Spool> {
   const folder = join(dataDir, 'incoming')
   await rm(folder, { recursive: true, force: true })
@@ -37,7 +37,7 @@ async function spool(path: string, content: AsyncIterable<Uint8Array>): Promise<
   }
 }
 
-/** Opens the file when the first bytes are asked for: a stream that nobody reads would keep it open for ever. */
+/** Opens the file at the first read. A stream that nobody reads would keep the file open forever. */
 async function* contentOf(path: string): AsyncGenerator<Uint8Array, void, undefined> {
   yield* createReadStream(path, { highWaterMark: 256 * 1024 })
 }
@@ -50,9 +50,7 @@ function isFull(error: unknown): boolean {
 function noRoom(cause: unknown): NodekeepError {
   return new NodekeepError(
     'INSUFFICIENT_STORAGE',
-    'The disk of the node is full. Remove what is not needed.',
-    {
-      cause,
-    },
+    'The disk of the node is full. Delete files that are no longer needed.',
+    { cause },
   )
 }

@@ -1,4 +1,5 @@
 import {
+  clientSignal,
   type FileEntry,
   type FilesService,
   type FileWriteOptions,
@@ -6,17 +7,23 @@ import {
   type RoutesApp,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { fileTooLarge } from '../view/incoming.ts'
-import { clientGone } from './client-gone.ts'
-import type { FileRoutesParts } from './routes.ts'
+import { fileTooLarge } from '../operations/writing.ts'
+import { writeConditions } from './conditional-requests.ts'
+import { deviceOf, userFilesOf } from './request.ts'
 import { changedPath, pathQuery } from './schemas.ts'
+import { entityTag } from './send-file.ts'
+import type { Spool } from './spool.ts'
 import { formOverhead, receiveForm } from './upload-form.ts'
-import { makerOf, userFilesOf } from './user-files-of.ts'
-import { entityTag } from './validators.ts'
-import { writeConditions } from './write-conditions.ts'
+
+export interface UploadRoutesParts {
+  readonly files: FilesService
+  readonly spool: Spool
+  /** Bytes. */
+  readonly maxFileSize: number
+}
 
 /** Registers `POST /write` and `PUT /write`. */
-export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: FileRoutesParts): void {
+export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: UploadRoutesParts): void {
   const config = { scope: 'files:write', body: 'stream' } as const
   const response = { 200: changedPath }
 
@@ -27,7 +34,7 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: File
     {
       schema: { summary: 'Store a file, sent as the parts "path" and "file" of a form', response },
       config,
-      onRequest: [refuseOtherThanForms, refusePacked, refuseLarger(maxFileSize + formOverhead, maxFileSize)],
+      onRequest: [refuseOtherThanForms, refuseEncoded, refuseLarger(maxFileSize + formOverhead, maxFileSize)],
     },
     async (request, reply) => {
       const form = await receiveForm(request.raw, { spool, maxFileSize })
@@ -46,11 +53,11 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: File
       {
         schema: { summary: 'Store a file, sent as the body', querystring: pathQuery, response },
         config,
-        onRequest: [refusePacked, refuseParts, refuseLarger(maxFileSize, maxFileSize), takeAnyType],
+        onRequest: [refuseEncoded, refuseParts, refuseLarger(maxFileSize, maxFileSize), takeAnyType],
       },
       async (request, reply) => {
         const size = announcedSize(request)
-        // Leaving the loop must not end the connection, on which the error is still to be answered.
+        // Leaving the loop must not end the connection, because an error is still to be sent on it.
         const content = request.raw.iterator({ destroyOnReturn: false })
         return store(files, request.query.path, content, request, reply, size === null ? {} : { size })
       },
@@ -68,17 +75,17 @@ async function store(
 ): Promise<{ success: boolean; path: string }> {
   const view = userFilesOf(files, request)
   const entry: FileEntry = await view.write(path, content, {
-    ...makerOf(request),
+    ...deviceOf(request),
     ...(await writeConditions(view, path, request.headers)),
     ...known,
     freeChunks: true,
-    signal: clientGone(reply),
+    signal: clientSignal(reply),
   })
   reply.header('etag', entityTag(entry))
   return { success: true, path: entry.path }
 }
 
-/** Fastify's own answer to another type doesn't say which one is taken. What has no body is a form that lacks its parts. */
+/** Fastify's own answer to another type does not name the supported one. An empty body counts as a form without parts. */
 async function refuseOtherThanForms(request: FastifyRequest): Promise<void> {
   const type = request.headers['content-type']
   if (type === undefined ? announcedSize(request) === 0 : /^\s*multipart\/form-data\s*(;|$)/i.test(type))
@@ -89,29 +96,29 @@ async function refuseOtherThanForms(request: FastifyRequest): Promise<void> {
   )
 }
 
-/** Refuses a body that is too large before any of it is asked for. */
+/** Refuses a body that is too large before any of it is read. */
 function refuseLarger(most: number, limit: number) {
   return async (request: FastifyRequest): Promise<void> => {
     if ((announcedSize(request) ?? 0) > most) throw fileTooLarge(limit)
   }
 }
 
-/** Bytes of the body, `null` where the request doesn't say. */
+/** Bytes of the body; `null` when the request does not say. */
 function announcedSize({ headers }: FastifyRequest): number | null {
   if (headers['transfer-encoding'] !== undefined) return null
   return Number(headers['content-length'] ?? 0)
 }
 
 /**
- * Packed content would be stored as if it were the file's. Of transfer codings, Node undoes "chunked" and passes on what
- * others did (RFC 9112, section 6.1).
+ * Compressed bytes would be stored as the content of the file. Node decodes only the transfer coding "chunked" (RFC 9112,
+ * section 6.1).
  */
-async function refusePacked({ headers }: FastifyRequest): Promise<void> {
+async function refuseEncoded({ headers }: FastifyRequest): Promise<void> {
   const transfer = headers['transfer-encoding']
   if (transfer !== undefined && !/^\s*chunked\s*$/i.test(transfer)) {
     throw new NodekeepError(
       'VALIDATION_ERROR',
-      'Send the file as it is: of transfer codings, only "chunked" is supported.',
+      'Send the file as it is. The only supported transfer coding is "chunked".',
     )
   }
   if (!/^\s*(identity)?\s*$/i.test(headers['content-encoding'] ?? '')) {
@@ -119,13 +126,13 @@ async function refusePacked({ headers }: FastifyRequest): Promise<void> {
   }
 }
 
-/** A part of a file would be stored as if it were the whole (RFC 9110, section 14.4). */
+/** A part of a file would be stored as the whole file (RFC 9110, section 14.4). */
 async function refuseParts({ headers }: FastifyRequest): Promise<void> {
   if (headers['content-range'] === undefined) return
-  throw new NodekeepError('VALIDATION_ERROR', 'A file is stored whole: "content-range" is not supported.')
+  throw new NodekeepError('VALIDATION_ERROR', 'A file is stored whole. Send it without "content-range".')
 }
 
-/** What a raw body calls its type is of no account, and need not even be a type, which Fastify would ask for. */
+/** The type of a raw body does not matter, and need not be valid. Fastify would demand a valid one. */
 async function takeAnyType({ raw }: FastifyRequest): Promise<void> {
   raw.headers['content-type'] = 'application/octet-stream'
 }

@@ -1,28 +1,24 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Ballast } from './ballast.ts'
-import { isDiskFull } from './full-disk.ts'
-import type { Ledger } from './ledger.ts'
+import type { ChangeStatements } from './change-statements.ts'
 import type { NumberedRequest, WriteAnswer, WriteFailure, WriteRequest } from './protocol.ts'
 
 type Resolution = Extract<WriteRequest, { kind: 'resolve' }>
 
-/** Writes the requests that came together in one transaction, with one sync of the disk. */
+/** Writes the requests that arrived together in one transaction, with one sync of the disk. */
 export class GroupCommit {
   readonly #connection: DatabaseSync
-  readonly #ledger: Ledger
-  readonly #ballast: Ballast
-  /** Ends of changes that could not be written yet. Their intents are on the disk, so that nothing is lost. */
-  #owed: Resolution[] = []
+  readonly #changes: ChangeStatements
+  /** Outcomes that the disk did not take yet. Their intents are on the disk, so nothing is lost. */
+  #unwritten: Resolution[] = []
 
-  constructor(connection: DatabaseSync, ledger: Ledger, ballast: Ballast) {
+  constructor(connection: DatabaseSync, changes: ChangeStatements) {
     this.#connection = connection
-    this.#ledger = ledger
-    this.#ballast = ballast
+    this.#changes = changes
   }
 
-  /** Whether ends of changes wait for the disk to take them. */
-  get owes(): boolean {
-    return this.#owed.length > 0
+  /** Whether outcomes of changes are still to be written. */
+  get hasUnwritten(): boolean {
+    return this.#unwritten.length > 0
   }
 
   write(batch: readonly NumberedRequest[]): WriteAnswer[] {
@@ -30,34 +26,33 @@ export class GroupCommit {
       const answers = this.#transaction(batch)
       return batch.some(isErasure) ? this.#compact(batch, answers) : answers
     } catch (error) {
-      // One of them may be at fault: alone, the others succeed.
+      // One request may be at fault: alone, the others succeed.
       if (batch.length > 1) return batch.flatMap((request) => this.write([request]))
-      if (isDiskFull(error) && batch.some(isRemoval) && this.#ballast.giveUp()) return this.write(batch)
       return batch.map(({ id, request }) => this.#failed(id, request, error))
     }
   }
 
   #transaction(batch: readonly NumberedRequest[]): WriteAnswer[] {
-    // The end of a change may get lost in a power cut: the backend tells it again at the next start.
+    // The outcome of a change may get lost in a power cut: the next start asks the backend for it.
     const durable = batch.some(({ request }) => request.kind !== 'resolve')
     this.#connection.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
     this.#connection.exec('BEGIN IMMEDIATE')
     try {
-      for (const { seq, outcome } of this.#owed) this.#ledger.resolve(seq, outcome)
+      for (const { seq, outcome } of this.#unwritten) this.#changes.resolve(seq, outcome)
       const answers = batch.map(({ id, request }) => ({ id, seq: this.#apply(request) }))
       this.#connection.exec('COMMIT')
-      this.#owed = []
+      this.#unwritten = []
       return answers
     } catch (error) {
-      // SQLite has rolled back by itself after some failures, such as a full disk.
+      // SQLite rolls back by itself after some failures, such as a full disk.
       if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK')
       throw error
     }
   }
 
   /**
-   * Rows that were deleted are still to be read in free pages and in the write-ahead log. An erasure is only done
-   * when the file was written anew; one that failed here can be asked for again.
+   * Deleted rows can still be read in free pages and in the write-ahead log. An erasure is complete only after the file
+   * was written anew. If that fails, the erasure can be requested again.
    */
   #compact(batch: readonly NumberedRequest[], answers: WriteAnswer[]): WriteAnswer[] {
     try {
@@ -71,16 +66,16 @@ export class GroupCommit {
   }
 
   #apply(request: WriteRequest): number {
-    if (request.kind === 'begin') return this.#ledger.begin(request.intent)
-    if (request.kind === 'resolve') this.#ledger.resolve(request.seq, request.outcome)
-    if (request.kind === 'erase') this.#ledger.erase(request.userUuid)
+    if (request.kind === 'begin') return this.#changes.begin(request.intent)
+    if (request.kind === 'resolve') this.#changes.resolve(request.seq, request.outcome)
+    if (request.kind === 'erase') this.#changes.erase(request.userUuid)
     return 0
   }
 
-  /** The end of a change never fails: it happened, and its intent is kept. */
+  /** An outcome never fails: the change happened, and its intent is kept. */
   #failed(id: number, request: WriteRequest, error: unknown): WriteAnswer {
     if (request.kind !== 'resolve') return { id, seq: 0, failure: failureOf(error) }
-    this.#owed.push(request)
+    this.#unwritten.push(request)
     return { id, seq: 0 }
   }
 }
@@ -89,12 +84,16 @@ function isErasure({ request }: NumberedRequest): boolean {
   return request.kind === 'erase'
 }
 
-/** What frees room when it has been noted. */
-function isRemoval(numbered: NumberedRequest): boolean {
-  const { request } = numbered
-  return isErasure(numbered) || (request.kind === 'begin' && request.intent.op === 'delete')
-}
-
 function failureOf(error: unknown): WriteFailure {
   return { code: isDiskFull(error) ? 'INSUFFICIENT_STORAGE' : 'SERVICE_UNAVAILABLE', reason: String(error) }
+}
+
+/** SQLite's result codes for a full disk: https://www.sqlite.org/rescode.html */
+const sqliteFull = 13
+const sqliteIoErrorShmSize = 4874
+
+function isDiskFull(error: unknown): boolean {
+  const { errcode } = (error ?? {}) as { errcode?: unknown }
+  // Extended codes carry the primary code in their lowest byte.
+  return typeof errcode === 'number' && ((errcode & 0xff) === sqliteFull || errcode === sqliteIoErrorShmSize)
 }

@@ -1,15 +1,13 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type FileChange, NodekeepError } from '@nodekeep/plugin-sdk'
-import { type ChangeRow, changeOf, intentOf } from './change-row.ts'
-import type { ChangeIntent, CreatedDate } from './journal.ts'
-import { unnoted } from './longest-paths.ts'
-import { splitPath } from './split-path.ts'
+import { type ChangeRow, changeOf, intentOf, type PendingIntent } from './change.ts'
+import { type CreatedDate, splitPath } from './created-dates.ts'
 
-/** A user's changes before the first one that is still pending: all of them have an end, and none comes later. */
-const settled = `user = :user AND seq < ifnull(
+/** A user's changes before the first pending one: their outcomes are known, and no change can appear between them. */
+const resolved = `user = :user AND seq < ifnull(
   (SELECT min(seq) FROM changes WHERE user = :user AND pending = 1), 9223372036854775807)`
 
-/** Reads the journal by a connection of its own, which never waits for the disk's syncs. */
+/** Reads the journal on its own connection, which never waits for syncs of the disk. */
 export class JournalReader {
   readonly #connection: DatabaseSync
   readonly #head: StatementSync
@@ -18,14 +16,13 @@ export class JournalReader {
   readonly #pending: StatementSync
   readonly #created: StatementSync
   readonly #createdIn: StatementSync
-  readonly #longest: StatementSync
 
   constructor(file: string) {
     const connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
     this.#connection = connection
-    this.#head = connection.prepare(`SELECT seq FROM changes WHERE ${settled} ORDER BY seq DESC LIMIT 1`)
+    this.#head = connection.prepare(`SELECT seq FROM changes WHERE ${resolved} ORDER BY seq DESC LIMIT 1`)
     this.#read = connection.prepare(
-      `SELECT * FROM changes WHERE ${settled} AND seq > :after ORDER BY seq LIMIT :limit`,
+      `SELECT * FROM changes WHERE ${resolved} AND seq > :after ORDER BY seq LIMIT :limit`,
     )
     this.#pruned = connection.prepare('SELECT through FROM pruned WHERE user = ?')
     this.#pending = connection.prepare('SELECT * FROM changes WHERE pending = 1 ORDER BY seq')
@@ -35,7 +32,6 @@ export class JournalReader {
     this.#createdIn = connection.prepare(
       'SELECT name, revision, created FROM created WHERE user = ? AND folder = ?',
     )
-    this.#longest = connection.prepare('SELECT bytes FROM longest WHERE user = ?')
   }
 
   epoch(): string {
@@ -52,19 +48,19 @@ export class JournalReader {
     this.#checkOpen()
     checkNumber('after', after, 0)
     checkNumber('limit', limit, 1)
-    // The rows first: what is forgotten between the two is noticed then.
+    // The rows come first: if rows are pruned between the two queries, `through` shows it.
     const rows = this.#read.all({ user, after, limit }) as unknown as ChangeRow[]
     const through = Number(this.#pruned.get(user)?.through ?? 0)
     if (after < through) {
       throw new NodekeepError(
         'CONFLICT',
-        `The changes after number ${after} are no longer kept. List the files anew and go on from the newest number.`,
+        `The changes after number ${after} are no longer kept. List the files again and continue from the newest number.`,
       )
     }
     return rows.map(changeOf)
   }
 
-  pending(): (ChangeIntent & { readonly seq: number })[] {
+  pending(): PendingIntent[] {
     this.#checkOpen()
     return (this.#pending.all() as unknown as ChangeRow[]).map(intentOf)
   }
@@ -87,14 +83,9 @@ export class JournalReader {
     )
   }
 
-  longestOf(user: string): number {
+  stagedMoves(): { readonly userUuid: string; readonly path: string }[] {
     this.#checkOpen()
-    return Math.max(unnoted, Number(this.#longest.get(user)?.bytes ?? 0))
-  }
-
-  stopovers(): { readonly userUuid: string; readonly path: string }[] {
-    this.#checkOpen()
-    const rows = this.#connection.prepare('SELECT user, path FROM stopovers').all()
+    const rows = this.#connection.prepare('SELECT user, path FROM staged_moves').all()
     return rows.map(({ user, path }) => ({ userUuid: String(user), path: String(path) }))
   }
 
@@ -104,7 +95,7 @@ export class JournalReader {
 
   #checkOpen(): void {
     if (this.#connection.isOpen) return
-    throw new NodekeepError('SERVICE_UNAVAILABLE', 'The journal of files is closed. Start the node again.')
+    throw new NodekeepError('SERVICE_UNAVAILABLE', 'The journal of files is closed. Restart the node.')
   }
 }
 

@@ -7,29 +7,29 @@ interface Call {
   reject(error: unknown): void
 }
 
-/** The way to the thread that writes. */
+/** Sends requests to the writer thread, and hands its answers back. */
 export class JournalWriter {
   readonly #thread: Worker
-  readonly #ended: Promise<void>
+  readonly #exit: Promise<void>
   readonly #calls = new Map<number, Call>()
   #batch: NumberedRequest[] = []
   #lastId = 0
-  #gone: NodekeepError | null = null
+  #closedBy: NodekeepError | null = null
 
   /** @throws Error with one line for a person when the file cannot be opened */
   static async start(settings: WriterSettings): Promise<JournalWriter> {
-    // From sources this file is TypeScript, and so is the other one.
+    // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
     const file = new URL(
       import.meta.url.endsWith('.ts') ? 'writer-thread.ts' : 'writer-thread.js',
       import.meta.url,
     )
-    // The thread imports its own files and nothing else: what the process was told to load only makes it late.
+    // The thread's files import no packages. Preloading what the process preloads would only delay its start.
     const thread = new Worker(file, { workerData: settings, execArgv: [], name: 'journal of files' })
     const opened = await new Promise<FromWriter>((resolve, reject) => {
       thread.once('message', resolve)
       thread.once('error', reject)
       thread.once('exit', () =>
-        reject(new Error('The thread that writes the journal of files ended at once.')),
+        reject(new Error('The thread that writes the journal of files ended before it opened the file.')),
       )
     })
     if ('opened' in opened && !opened.opened) throw new Error(opened.message)
@@ -38,21 +38,21 @@ export class JournalWriter {
 
   private constructor(thread: Worker) {
     this.#thread = thread
-    this.#ended = new Promise((resolve) => thread.once('exit', () => resolve()))
-    thread.on('message', (answers: readonly WriteAnswer[]) => this.#settle(answers))
-    thread.on('error', (error) => this.#give(unavailable('cannot be written any more', error)))
-    thread.on('exit', () => this.#give(unavailable('is closed')))
-    // A journal that nobody calls keeps no process alive.
+    this.#exit = new Promise((resolve) => thread.once('exit', () => resolve()))
+    thread.on('message', (answers: readonly WriteAnswer[]) => this.#deliver(answers))
+    thread.on('error', (error) => this.#rejectAll(unavailable('can no longer be written', error)))
+    thread.on('exit', () => this.#rejectAll(unavailable('is closed')))
+    // An idle journal keeps no process alive.
     thread.unref()
   }
 
   /**
-   * Asks the thread. Calls of the same moment go there together.
+   * Sends a request. Requests of the same turn of the event loop go in one message.
    *
    * @returns the sequence number of `begin`, 0 for others
    */
   call(request: WriteRequest): Promise<number> {
-    if (this.#gone !== null) return Promise.reject(this.#gone)
+    if (this.#closedBy !== null) return Promise.reject(this.#closedBy)
     return new Promise((resolve, reject) => {
       this.#lastId += 1
       if (this.#calls.size === 0) this.#thread.ref()
@@ -62,13 +62,13 @@ export class JournalWriter {
     })
   }
 
-  /** Refuses new calls and waits for the end of the running ones. Calling it again waits too. */
+  /** Refuses new requests and waits for the running ones. A second call waits too. */
   async close(): Promise<void> {
-    this.#gone ??= unavailable('is closed')
+    this.#closedBy ??= unavailable('is closed')
     this.#thread.ref()
     this.#send()
     this.#thread.postMessage('close')
-    await this.#ended
+    await this.#exit
   }
 
   #send(): void {
@@ -78,13 +78,13 @@ export class JournalWriter {
     try {
       this.#thread.postMessage(batch)
     } catch (error) {
-      // Something in an intent that cannot go to another thread. Nobody above would catch it here.
+      // An intent holds something that cannot be cloned. No caller would catch the error of this microtask.
       const failure = { code: 'SERVICE_UNAVAILABLE', reason: String(error) } as const
-      this.#settle(batch.map(({ id }) => ({ id, seq: 0, failure })))
+      this.#deliver(batch.map(({ id }) => ({ id, seq: 0, failure })))
     }
   }
 
-  #settle(answers: readonly WriteAnswer[]): void {
+  #deliver(answers: readonly WriteAnswer[]): void {
     for (const { id, seq, failure } of answers) {
       const call = this.#calls.get(id)
       this.#calls.delete(id)
@@ -92,19 +92,19 @@ export class JournalWriter {
       else if (failure.code === 'INSUFFICIENT_STORAGE') call?.reject(diskFull(failure.reason))
       else call?.reject(unavailable('cannot be written', failure.reason))
     }
-    if (this.#calls.size === 0 && this.#gone === null) this.#thread.unref()
+    if (this.#calls.size === 0 && this.#closedBy === null) this.#thread.unref()
   }
 
-  /** Nothing waits for a thread that has ended. */
-  #give(error: NodekeepError): void {
-    this.#gone ??= error
-    for (const { reject } of this.#calls.values()) reject(this.#gone)
+  /** Rejects the open requests of a thread that has ended. */
+  #rejectAll(error: NodekeepError): void {
+    this.#closedBy ??= error
+    for (const { reject } of this.#calls.values()) reject(this.#closedBy)
     this.#calls.clear()
   }
 }
 
 function unavailable(state: string, cause?: unknown): NodekeepError {
-  return new NodekeepError('SERVICE_UNAVAILABLE', `The journal of files ${state}. Start the node again.`, {
+  return new NodekeepError('SERVICE_UNAVAILABLE', `The journal of files ${state}. Restart the node.`, {
     cause,
   })
 }

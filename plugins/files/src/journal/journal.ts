@@ -1,53 +1,27 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
-import { Ends } from './ends.ts'
+import type { ChangeLog } from '@nodekeep/plugin-sdk'
+import type { ChangeIntent, PendingIntent } from './change.ts'
+import type { CreatedDate } from './created-dates.ts'
 import { JournalReader } from './journal-reader.ts'
 import { JournalWriter } from './journal-writer.ts'
-import { RememberedDates } from './remembered-dates.ts'
-
-/** A change that is about to happen. */
-export interface ChangeIntent {
-  readonly userUuid: string
-  readonly op: FileChange['op']
-  /** Absolute path within the user's files; for `move` the new one. */
-  readonly path: string
-  /** The former path of a `move`. */
-  readonly source?: string
-  /** Bytes. */
-  readonly size?: number
-  /** The revision that the change makes; for a `move` of a file, the one that it keeps. */
-  readonly revision?: string
-  /** Which device or client makes the change. */
-  readonly by?: string
-  /** When the file that this change replaces was created: its successor keeps the date. Needs `revision`. */
-  readonly created?: Date
-  /** Bytes that no path of the user exceeds after a `move` of a folder, which moves other paths than its own. */
-  readonly longest?: number
-  /** Whether `path` is a copy that a move across mounts begins, and that is of no use when it doesn't come to its end. */
-  readonly isStopover?: boolean
-}
 
 /**
- * An intent that survives a crash from now on. Readers wait for its end before they get any later change. Ends can be
- * read from the call on: who reads waits for them, so that who makes changes need not.
+ * An intent that survives a crash. Readers get no later change of the user before its outcome is known.
+ *
+ * The outcome takes effect at the call: readers wait until it is written. A change itself need not wait, since after a
+ * crash the storage shows the outcome.
  */
 export interface PendingChange {
   readonly seq: number
-  /** Says that the change happened. */
+  /** Records that the change happened. */
   commit(): Promise<void>
-  /** Says that it did not. */
+  /** Records that the change did not happen. */
   discard(): Promise<void>
 }
 
-/** When a file was created, as far as its backend cannot know it. */
-export interface CreatedDate {
-  readonly revision: string
-  readonly created: Date
-}
-
 /**
- * The change log, and the way into it: `begin` before the backend's atomic step, `commit` after it. What a crash
- * leaves in between is `pending` at the next start, where the backend knows what became of it.
+ * The change log, and the way to write it: `begin` before the backend's atomic step, `commit` after it. An intent that a
+ * crash leaves without an outcome is `pending` at the next start, which asks the backend whether the change happened.
  *
  * Calls reject with NodekeepError INSUFFICIENT_STORAGE when the disk is full, and SERVICE_UNAVAILABLE when the
  * journal is closed or cannot be written.
@@ -55,36 +29,34 @@ export interface CreatedDate {
 export interface Journal extends ChangeLog {
   /** Gives the change its number. The intent is on the disk when this resolves. */
   begin(intent: ChangeIntent): Promise<PendingChange>
-  /** The intents of all users without an end, oldest first. Those of running changes are among them. */
-  pending(): Promise<(ChangeIntent & { readonly seq: number })[]>
-  /** Ends an intent. One that has its end already, or whose user was erased, stays as it is. */
+  /** The intents of all users without an outcome, oldest first. Intents of running changes are included. */
+  pending(): Promise<PendingIntent[]>
+  /** Records the outcome of an intent. Does nothing when it has one already, or when its user was erased. */
   resolve(seq: number, outcome: 'commit' | 'discard'): Promise<void>
   /** When a file was created that was overwritten since; `null` where the backend's own date is right. */
   createdOf(userUuid: string, path: string, revision: string): Promise<Date | null>
-  /** The same for all entries of a folder, by name. They hold for files with the same revision only. */
+  /** Such dates for all entries of a folder, by name. A date is valid only for the file with the same revision. */
   createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>>
-  /** Bytes that no path exceeds which changes ever gave to something of a user. */
-  longestOf(userUuid: string): Promise<number>
-  /** The copies of moves across mounts that were begun, and neither got their name nor were removed. */
-  stopovers(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
-  /** Forgets everything about a user, down to the free pages of the file. */
+  /** The staging paths of moves across mounts that were neither finished nor cleaned up. */
+  stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
+  /** Deletes everything about a user, down to the free pages of the file. */
   erase(userUuid: string): Promise<void>
   /** Rejects when the journal cannot be written. */
   probe(): Promise<void>
-  /** Waits for what was called, then closes the file. */
+  /** Waits for running calls, then closes the file. */
   close(): Promise<void>
 }
 
 export interface JournalOptions {
-  /** Days after which changes are forgotten; 90 when not given. */
+  /** Days after which changes are deleted; 90 when not given. */
   readonly keepDays?: number
-  /** As many of the newest changes of each user are kept whatever their age; 10,000 when not given, at least 1. */
+  /** Newest changes of each user that are kept whatever their age; 10,000 when not given, at least 1. */
   readonly keepNewest?: number
 }
 
 /**
- * Opens a journal, or makes it. Only one process may have it open. Writing happens in a thread of its own, where
- * syncing to the disk stops nobody; concurrent calls share one sync.
+ * Opens a journal, or makes it. Only one process may have it open. A thread of its own writes, so syncs of the disk stop
+ * nobody. Concurrent calls share one sync.
  *
  * @param file a path that no other part of the process opens
  * @throws Error with one line for a person when the file is damaged, in use, unwritable, or of a newer version
@@ -93,55 +65,66 @@ export async function openJournal(file: string, options: JournalOptions = {}): P
   const { keepDays = 90, keepNewest = 10_000 } = options
   const writer = await JournalWriter.start({ file, keepDays, keepNewest: Math.max(1, keepNewest) })
   const reader = await openReader(file, writer)
+  /** The last outcome of each user that is on its way to the disk. The writer answers in order. */
+  const lastOutcomes = new Map<string, Promise<void>>()
 
-  const dates = new RememberedDates(reader)
-  const forget = () => dates.forget()
+  function resolve(userUuid: string, seq: number, outcome: 'commit' | 'discard'): Promise<void> {
+    const written = writer.call({ kind: 'resolve', seq, outcome }).then(() => {})
+    const forget = () => {
+      if (lastOutcomes.get(userUuid) === written) lastOutcomes.delete(userUuid)
+    }
+    written.then(forget, forget)
+    lastOutcomes.set(userUuid, written)
+    return written
+  }
 
-  const ends = new Ends((request) => writer.call(request).finally(forget))
+  /** Waits until a reader sees the outcomes of a user that were recorded before. */
+  async function outcomesWritten(userUuid: string): Promise<void> {
+    await lastOutcomes.get(userUuid)?.catch(() => {})
+  }
 
   return {
     epoch: reader.epoch(),
     async head(userUuid) {
-      await ends.readable(userUuid)
+      await outcomesWritten(userUuid)
       return reader.head(userUuid)
     },
     async read(userUuid, after, limit = 1000) {
-      await ends.readable(userUuid)
+      await outcomesWritten(userUuid)
       const changes = reader.read(userUuid, after, limit)
-      // Reading is synchronous: who goes through many pages lets others have their turn in between.
+      // Reading is synchronous. A caller that reads many pages must not hold up the event loop.
       await setImmediate()
       return changes
     },
     pending: async () => reader.pending(),
     async createdOf(userUuid, path, revision) {
-      const open = ends.readable(userUuid)
-      if (open !== null) await open
-      return dates.of(userUuid, path, revision)
+      await outcomesWritten(userUuid)
+      return reader.createdOf(userUuid, path, revision)
     },
     async createdIn(userUuid, folder) {
-      await ends.readable(userUuid)
+      await outcomesWritten(userUuid)
       return reader.createdIn(userUuid, folder)
     },
-    stopovers: async () => reader.stopovers(),
-    longestOf: async (userUuid) => reader.longestOf(userUuid),
+    stagedMoves: async () => reader.stagedMoves(),
     async resolve(seq, outcome) {
-      await writer.call({ kind: 'resolve', seq, outcome }).finally(forget)
+      await writer.call({ kind: 'resolve', seq, outcome })
     },
     async begin(intent) {
-      ends.send()
+      const { userUuid } = intent
       const seq = await writer.call({ kind: 'begin', intent })
-      const end = (outcome: 'commit' | 'discard') => ends.add(intent.userUuid, seq, outcome)
-      return { seq, commit: () => end('commit'), discard: () => end('discard') }
+      return {
+        seq,
+        commit: () => resolve(userUuid, seq, 'commit'),
+        discard: () => resolve(userUuid, seq, 'discard'),
+      }
     },
     async erase(userUuid) {
-      await writer.call({ kind: 'erase', userUuid }).finally(forget)
+      await writer.call({ kind: 'erase', userUuid })
     },
     async probe() {
       await writer.call({ kind: 'probe' })
     },
     async close() {
-      forget()
-      ends.send()
       reader.close()
       await writer.close()
     },

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@nodekeep/plugin-sdk'
-import type { ChangeIntent } from './journal.ts'
+import type { ChangeIntent } from './change.ts'
 
-/** What the writing thread is asked. */
+/** A request to the writer thread. */
 export type WriteRequest =
   | { readonly kind: 'begin'; readonly intent: ChangeIntent }
   | { readonly kind: 'resolve'; readonly seq: number; readonly outcome: 'commit' | 'discard' }
@@ -14,7 +14,7 @@ export interface NumberedRequest {
   readonly request: WriteRequest
 }
 
-/** The end of a request: the sequence number of `begin`, 0 for others, or why it failed. */
+/** The result of a request: the sequence number of `begin`, 0 for others, or the reason why it failed. */
 export interface WriteAnswer {
   readonly id: number
   readonly seq: number
@@ -27,16 +27,16 @@ export interface WriteFailure {
   readonly reason: string
 }
 
-/** What goes to the thread: requests in their order, or the word that there will be no more. */
+/** Messages to the thread: requests in their order, then `close`. */
 export type ToWriter = readonly NumberedRequest[] | 'close'
 
-/** What comes from it: once that the file is open or why not, then answers. */
+/** Messages from the thread: first whether the file is open, then answers. */
 export type FromWriter =
   | { readonly opened: true }
   | { readonly opened: false; readonly message: string }
   | readonly WriteAnswer[]
 
-/** What the thread begins with. */
+/** The worker data of the thread. */
 export interface WriterSettings {
   readonly file: string
   readonly keepDays: number

@@ -1,10 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 const dayMs = 24 * 60 * 60 * 1000
-/** Rows that one step removes at most, so that writers wait for milliseconds only. */
+/** Rows that one step removes at most. Writers then wait for milliseconds only. */
 const stepRows = 5000
 
-/** Forgets old changes, of each user all up to a number. */
+/** Deletes old changes: for each user, all up to a number. */
 export class Retention {
   readonly #connection: DatabaseSync
   readonly #keepMs: number
@@ -16,7 +16,7 @@ export class Retention {
     this.#keepMs = options.keepDays * dayMs
     this.#users = connection.prepare('SELECT DISTINCT user FROM changes')
     const keepNewest = Math.floor(options.keepNewest)
-    // The last change of the prefix that is neither among the newest, nor young, nor behind a pending one.
+    // The last change to delete. It and all before it are old, not among the newest, and before any pending one.
     this.#bound = connection.prepare(`
       SELECT max(seq) AS through FROM (
         SELECT seq FROM changes WHERE user = :user
@@ -27,15 +27,15 @@ export class Retention {
       )`)
   }
 
-  /** The users who have changes. */
+  /** Users who have changes. */
   users(): string[] {
     return this.#users.all().map(({ user }) => String(user))
   }
 
   /**
-   * Forgets some of a user's old changes. What cannot be forgotten now, for want of room on the disk, is so later.
+   * Deletes some of a user's old changes. On a full disk it does nothing; a later run tries again.
    *
-   * @returns whether there is more to do at once
+   * @returns whether more old changes may be left
    */
   step(user: string): boolean {
     const through = this.#bound.get({ user, oldest: Date.now() - this.#keepMs })?.through

@@ -1,18 +1,16 @@
-/** The thread that writes the journal. It does one batch after the other; what comes meanwhile is the next one. */
-import type { DatabaseSync } from 'node:sqlite'
+/** The thread that writes the journal, one batch after the other. Requests that arrive meanwhile form the next batch. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { Ballast } from './ballast.ts'
-import { isDiskFull } from './full-disk.ts'
+import { ChangeStatements } from './change-statements.ts'
 import { GroupCommit } from './group-commit.ts'
-import { Ledger } from './ledger.ts'
-import { openJournalFile } from './open-journal-file.ts'
+import { openJournalFile } from './journal-file.ts'
 import type { FromWriter, NumberedRequest, ToWriter, WriterSettings } from './protocol.ts'
 import { Retention } from './retention.ts'
 
+/** Milliseconds after which outcomes are tried again that a full disk did not take. */
 const retryMs = 1000
 const pruneEveryMs = 60 * 60 * 1000
 
-if (parentPort === null) throw new Error('This file is the beginning of a worker thread.')
+if (parentPort === null) throw new Error('This file is the entry point of a worker thread.')
 const port = parentPort
 const send = (message: FromWriter) => port.postMessage(message)
 
@@ -24,9 +22,8 @@ try {
 }
 
 function serve(settings: WriterSettings): void {
-  const ballast = new Ballast(`${settings.file.replace(/\.sqlite$/, '')}.ballast`)
-  const connection = openWithRoom(settings.file, ballast)
-  const group = new GroupCommit(connection, new Ledger(connection), ballast)
+  const connection = openJournalFile(settings.file)
+  const group = new GroupCommit(connection, new ChangeStatements(connection))
   const retention = new Retention(connection, settings)
   let waiting: NumberedRequest[] = []
   let closing = false
@@ -40,7 +37,6 @@ function serve(settings: WriterSettings): void {
     schedule()
   })
   send({ opened: true })
-  ballast.restore()
   prune()
 
   function schedule(): void {
@@ -53,13 +49,12 @@ function serve(settings: WriterSettings): void {
     clearTimeout(retry)
     const batch = waiting
     waiting = []
-    if (batch.length > 0 || group.owes) send(group.write(batch))
+    if (batch.length > 0 || group.hasUnwritten) send(group.write(batch))
     if (closing) {
       connection.close()
       port.close()
     } else {
-      if (group.owes) retry = setTimeout(schedule, retryMs)
-      ballast.restore()
+      if (group.hasUnwritten) retry = setTimeout(schedule, retryMs)
       if (Date.now() >= pruneAfter) prune()
     }
   }
@@ -69,15 +64,5 @@ function serve(settings: WriterSettings): void {
     if (!connection.isOpen) return
     const left = users.filter((user) => retention.step(user))
     if (left.length > 0) setImmediate(prune, left)
-  }
-}
-
-/** SQLite makes a file when it opens one, for which there may be no room. */
-function openWithRoom(file: string, ballast: Ballast): DatabaseSync {
-  try {
-    return openJournalFile(file)
-  } catch (error) {
-    if (!isDiskFull((error as Error).cause) || !ballast.giveUp()) throw error
-    return openJournalFile(file)
   }
 }

@@ -1,69 +1,76 @@
-import { NodekeepError, type RegistryReader, type StorageBackend } from '@nodekeep/plugin-sdk'
+import {
+  isNodekeepError,
+  type Log,
+  NodekeepError,
+  type RegistryReader,
+  type StorageBackend,
+  type StorageEntry,
+} from '@nodekeep/plugin-sdk'
 import { isBelow, isWithin, root, type UserPath, userPath } from '../paths/user-path.ts'
-import type { Reach } from './reach.ts'
-import { watchedBackend } from './watched-backend.ts'
+import { Outages } from './outages.ts'
 
-/** Where a path of a user is kept. */
-export interface Place {
-  readonly path: UserPath
+/** The backend that stores a path of a user. */
+export interface Location {
   readonly backend: StorageBackend
-  /** The path within the backend, which keeps each user's files in a folder with the user's uuid as its name. */
+  /** The path within the backend, which keeps each user's files in a folder named by the user's uuid. */
   readonly backendPath: string
 }
 
-/** The mounts of `storage.mounts`, the same for every user, on the backends that are loaded now. */
+/** The mounts of `storage.mounts`. They are the same for every user. Backends may be loaded and unloaded meanwhile. */
 export class Mounts {
   readonly #backends: RegistryReader<StorageBackend>
-  readonly #reach: Reach
+  readonly #log: Pick<Log, 'info' | 'warn'>
+  readonly #outages: Outages
   readonly #watched = new WeakMap<StorageBackend, StorageBackend>()
   /** Longest path first. */
   readonly #mounts: readonly (readonly [point: UserPath, backend: string])[]
 
   /**
    * @param mounts paths to names of backends; `/` is `local` unless it says otherwise
-   * @throws Error that names the key of the configuration to mend
+   * @throws Error that names the key of the configuration to correct
    */
   constructor(
     mounts: Readonly<Record<string, string>>,
     backends: RegistryReader<StorageBackend>,
-    reach: Reach,
+    log: Pick<Log, 'info' | 'warn'>,
   ) {
     const all = Object.entries({ '/': 'local', ...mounts }).map(([path, name]) => {
       return [userPath(path, `The mount "${path}" in storage.mounts`), name] as const
     })
     this.#mounts = all.toSorted(([a], [b]) => b.length - a.length)
     this.#backends = backends
-    this.#reach = reach
+    this.#log = log
+    this.#outages = new Outages(log)
     refuseAliases(all)
   }
 
-  /** Every mount, and the name of its backend. */
-  get all(): Iterable<readonly [point: UserPath, backend: string]> {
-    return this.#mounts
+  /** Every mount point. */
+  get points(): readonly UserPath[] {
+    return this.#mounts.map(([point]) => point)
   }
 
   /** @throws NodekeepError SERVICE_UNAVAILABLE when the backend of the path is not loaded */
-  place(userUuid: string, path: UserPath): Place {
+  locate(userUuid: string, path: UserPath): Location {
     const [mount, name] = this.#mountOf(path)
     const rest = mount === root ? path : path.slice(mount.length)
     const backendPath = rest === '/' ? `/${userUuid}` : `/${userUuid}${rest}`
-    return { path, backend: this.backend(mount, name), backendPath }
+    return { backend: this.#backend(mount, name), backendPath }
   }
 
-  /** @throws NodekeepError SERVICE_UNAVAILABLE when the backend is not loaded */
-  backend(mount: UserPath, name: string): StorageBackend {
-    const backend = this.#backends.get(name)
-    if (backend === undefined) {
-      const cause = new Error(`No plugin provides the backend "${name}".`)
-      const message = `The storage of "${mount}" is out of reach now. Try again later.`
-      throw this.#reach.lost(mount, new NodekeepError('SERVICE_UNAVAILABLE', message, { cause }))
+  /**
+   * The entry at a path as its backend has it, or `null` when nothing is there.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE when the storage is unreachable
+   */
+  async entryAt(userUuid: string, path: UserPath): Promise<StorageEntry | null> {
+    const { backend, backendPath } = this.locate(userUuid, path)
+    try {
+      return await backend.stat(backendPath)
+    } catch (error) {
+      // CONFLICT: one of the parents is a file.
+      if (isNodekeepError(error) && (error.code === 'NOT_FOUND' || error.code === 'CONFLICT')) return null
+      throw error
     }
-    let watched = this.#watched.get(backend)
-    if (watched === undefined) {
-      watched = watchedBackend(backend, mount, this.#reach)
-      this.#watched.set(backend, watched)
-    }
-    return watched
   }
 
   /** The mount that a path belongs to. */
@@ -76,7 +83,7 @@ export class Mounts {
     return this.#mounts.some(([point]) => point === path)
   }
 
-  /** Whether the path or something below it is a mount, so that it cannot be moved, removed or replaced. */
+  /** Whether the path or something below it is a mount. Such a path cannot be moved, removed or replaced. */
   holdsMount(path: UserPath): boolean {
     return this.#mounts.some(([point]) => isWithin(point, path))
   }
@@ -88,6 +95,42 @@ export class Mounts {
     return new Set(below.map(([point]) => point.slice(start).split('/', 1)[0] as string))
   }
 
+  /** Whether every backend is loaded and works. */
+  async areReachable(signal: AbortSignal): Promise<boolean> {
+    const probes = this.#mounts.map(async ([point, name]) => this.#backend(point, name).probe(signal))
+    const outcomes = await Promise.allSettled(probes)
+    return outcomes.every(({ status }) => status === 'fulfilled')
+  }
+
+  /** Logs every mount without a backend: its name may be misspelled, or a plugin may not be loaded. */
+  warnOfMissingBackends(): void {
+    const names = this.#backends.names().map((name) => `"${name}"`)
+    const known = names.length === 0 ? 'No backend is loaded.' : `Loaded backends: ${names.join(', ')}.`
+    for (const [mount, name] of this.#mounts) {
+      if (this.#backends.has(name)) continue
+      this.#log.warn(
+        { mount },
+        `No plugin provides the storage backend "${name}" of "${mount}", so files there cannot be read or written. ${known} ` +
+          'Correct storage.mounts, or load the plugin that provides it.',
+      )
+    }
+  }
+
+  #backend(mount: UserPath, name: string): StorageBackend {
+    const backend = this.#backends.get(name)
+    if (backend === undefined) {
+      const cause = new Error(`No plugin provides the backend "${name}".`)
+      const message = `The storage of "${mount}" is unreachable. Try again later.`
+      throw this.#outages.failed(mount, new NodekeepError('SERVICE_UNAVAILABLE', message, { cause }))
+    }
+    let watched = this.#watched.get(backend)
+    if (watched === undefined) {
+      watched = this.#outages.watch(mount, backend)
+      this.#watched.set(backend, watched)
+    }
+    return watched
+  }
+
   #mountOf(path: UserPath) {
     const found = this.#mounts.find(([point]) => isWithin(path, point))
     if (found === undefined) throw new Error('Nothing is mounted at "/".')
@@ -96,8 +139,8 @@ export class Mounts {
 }
 
 /**
- * One backend at two places would give files two paths, and locks, journal and moves know of one. Of two backends at one
- * place, one would be hidden.
+ * One backend at two mounts would give files two paths, but locks, journal and moves know only one. Of two backends at
+ * one path, one would be hidden.
  */
 function refuseAliases(mounts: readonly (readonly [UserPath, string])[]): void {
   const points = new Map<string, string>()
@@ -105,7 +148,7 @@ function refuseAliases(mounts: readonly (readonly [UserPath, string])[]): void {
   for (const [point, name] of mounts) {
     if (seen.has(point)) {
       throw new Error(
-        `storage.mounts has "${point}" twice, written in two ways that are one in Unicode's NFC. Use one.`,
+        `storage.mounts has "${point}" twice, in two spellings that are equal in Unicode's NFC. Use one.`,
       )
     }
     seen.add(point)

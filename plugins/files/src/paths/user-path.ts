@@ -3,30 +3,30 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 declare const clean: unique symbol
 
 /**
- * An absolute path within a user's files that was checked: `/`, or `/`-separated segments in NFC, none of them empty,
- * `.` or `..`, each at most 255 bytes of UTF-8, the whole at most 4,096, without NUL or backslash.
+ * A checked absolute path within a user's files: `/`, or `/`-separated segments in NFC. No segment is empty, `.` or `..`,
+ * or longer than 255 bytes of UTF-8. The whole path has at most 4,096 bytes, without NUL or backslash.
  */
 export type UserPath = string & { readonly [clean]: true }
 
 export const root = '/' as UserPath
 
-/** Bytes of UTF-8 in one segment: what common file systems take. */
+/** Bytes of UTF-8 in one segment: the limit of common file systems. */
 const longestSegment = 255
 
 /** Bytes of UTF-8 in a path: `PATH_MAX` of Linux. */
 export const longestPath = 4096
 
 /**
- * Checks and normalizes a path that came from outside. Names that are equal under Unicode's NFC are one name. Nothing
- * is decoded or resolved: what could be understood in two ways is refused.
+ * Checks and normalizes a path from outside. Names that are equal under Unicode's NFC are one name. Nothing is decoded or
+ * resolved: an ambiguous path is refused.
  *
- * @param what how an error calls the path
- * @throws NodekeepError VALIDATION_ERROR that says what is wrong with it
+ * @param what the subject of the error message
+ * @throws NodekeepError VALIDATION_ERROR that says what is wrong with the path
  */
 export function userPath(path: string, what = 'The path'): UserPath {
   if (path === root) return root
   if (typeof path !== 'string') throw new NodekeepError('VALIDATION_ERROR', `${what} must be text.`)
-  // Longer ones are not worth normalizing: that takes the square of their length in the worst case.
+  // Normalizing takes the square of the length in the worst case, so a longer path is refused first.
   if (path.length > longestPath) throw tooLong(what)
   const normal = path.normalize('NFC')
   const problem = findProblem(normal)
@@ -59,12 +59,17 @@ export function nameOf(path: UserPath): string {
   return path === root ? '/' : path.slice(path.lastIndexOf('/') + 1)
 }
 
+/** The folder that contains a path, `/` for the root itself. */
+export function parentOf(path: UserPath): UserPath {
+  return (path.slice(0, path.lastIndexOf('/')) || root) as UserPath
+}
+
 /** The path of an entry in a folder. */
 export function childOf(folder: UserPath, name: string): UserPath {
   return (folder === root ? `/${name}` : `${folder}/${name}`) as UserPath
 }
 
-/** Whether a path is a folder's own or lies in it, at any depth. */
+/** Whether a path is the folder itself or lies in it, at any depth. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || isBelow(path, folder)
 }

@@ -12,7 +12,7 @@ const [folderCopy, fileCopy, never] = ['a', 'b', 'c'].map((digit) => `/.moving-$
   string,
 ]
 
-t.test('a start removes what an unfinished move across mounts had copied, and nothing else', async (t) => {
+t.test('a start removes the copies of unfinished moves, and nothing else', async (t) => {
   const dataFolder = t.testdir()
   const first = await createFilesNode({}, { dataFolder })
   const ada = await first.signIn()
@@ -26,7 +26,7 @@ t.test('a start removes what an unfinished move across mounts had copied, and no
   await writeFile(join(disk, fileCopy), 'x')
   const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
   const begin = (op: 'mkdir' | 'write', path: string) =>
-    journal.begin({ userUuid, op, path, isStopover: true })
+    journal.begin({ userUuid, op, path, isStaging: true })
   await (await begin('mkdir', folderCopy)).commit()
   await (await begin('write', fileCopy)).commit()
   await begin('mkdir', never)
@@ -45,33 +45,30 @@ t.test('a start removes what an unfinished move across mounts had copied, and no
   await second.stop()
 
   const again = await openJournal(join(dataFolder, 'journal.sqlite'))
-  t.strictSame(await again.stopovers(), [])
+  t.strictSame(await again.stagedMoves(), [])
   await again.close()
 })
 
-t.test(
-  'a copy that got its name is nothing to remove, and one that could not be removed is known',
-  async (t) => {
-    const dataFolder = t.testdir()
-    const shaky = shakyBackend()
-    const mounts = { '/cold': 'shaky' }
-    const node = await createFilesNode({ mounts }, { dataFolder, plugins: [shaky.plugin] })
-    const ada = await node.signIn()
-    await put(ada, '/docs/file', 'x')
-    await put(ada, '/file', 'x')
-    for (const name of ['docs', 'file'])
-      t.equal((await post(ada, 'move', { source: `/${name}`, destination: `/cold/${name}` })).status, 200)
-    shaky.whileRead = () => {
-      shaky.inReach = false
-    }
-    shaky.spoilReads = true
-    await put(ada, '/lost', 'x')
-    t.not((await post(ada, 'move', { source: '/lost', destination: '/cold/lost' })).status, 200)
-    t.equal(await (await get(ada, 'read', '/lost')).text(), 'x')
-    await node.stop()
+t.test('a finished copy is not abandoned, and a copy that could not be removed is', async (t) => {
+  const dataFolder = t.testdir()
+  const shaky = shakyBackend()
+  const mounts = { '/cold': 'shaky' }
+  const node = await createFilesNode({ mounts }, { dataFolder, plugins: [shaky.plugin] })
+  const ada = await node.signIn()
+  await put(ada, '/docs/file', 'x')
+  await put(ada, '/file', 'x')
+  for (const name of ['docs', 'file'])
+    t.equal((await post(ada, 'move', { source: `/${name}`, destination: `/cold/${name}` })).status, 200)
+  shaky.whileRead = () => {
+    shaky.isReachable = false
+  }
+  shaky.spoilReads = true
+  await put(ada, '/lost', 'x')
+  t.not((await post(ada, 'move', { source: '/lost', destination: '/cold/lost' })).status, 200)
+  t.equal(await (await get(ada, 'read', '/lost')).text(), 'x')
+  await node.stop()
 
-    const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
-    t.match(await journal.stopovers(), [{ userUuid: ada.user.uuid, path: /^\/cold\/\.moving-/ }])
-    await journal.close()
-  },
-)
+  const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
+  t.match(await journal.stagedMoves(), [{ userUuid: ada.user.uuid, path: /^\/cold\/\.moving-/ }])
+  await journal.close()
+})

@@ -1,14 +1,15 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { type ChangeIntent, openJournal } from '../../src/journal/journal.ts'
+import type { ChangeIntent } from '../../src/journal/change.ts'
+import { openJournal } from '../../src/journal/journal.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, post, put } from '../fixtures/files-node.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
-// One of them mostly waits.
+// Concurrent: one of the tests mostly waits.
 t.jobs = 3
 
-t.test('what a crash left open is decided by what the storage shows', async (t) => {
+t.test('changes that a crash left open are resolved by the state of the storage', async (t) => {
   const dataFolder = t.testdir()
   const first = await createFilesNode({}, { dataFolder })
   const ada = await first.signIn()
@@ -50,7 +51,7 @@ t.test('what a crash left open is decided by what the storage shows', async (t) 
   t.equal(told.length, happened.length + 1)
 })
 
-t.test('a change stays open while its mount is out of reach, and hides what came later', async (t) => {
+t.test('a change stays open while its mount is unreachable, and hides later changes', async (t) => {
   const dataFolder = t.testdir()
   const userUuid = '6f6ef3b6-6f3b-4f0e-9d2e-0a5a4f1c9d10'
   const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
@@ -74,14 +75,14 @@ t.test('a change stays open while its mount is out of reach, and hides what came
   t.match(await again.changes.read(userUuid, 0), [{ path: '/gone/a' }, { path: '/b' }])
 })
 
-t.test('a mount that hangs keeps neither the node from starting nor other changes open', async (t) => {
+t.test('a mount that hangs delays neither the start of the node nor changes on other mounts', async (t) => {
   const dataFolder = t.testdir()
   const hanging = '6f6ef3b6-6f3b-4f0e-9d2e-0a5a4f1c9d10'
   const other = '0d9b4c7e-31b0-4a0e-8f0f-7e6a0f8f3b22'
   const file = join(dataFolder, 'journal.sqlite')
   const journal = await openJournal(file)
   await journal.begin({ userUuid: hanging, op: 'delete', path: '/cold/a' })
-  const copy = { op: 'mkdir', path: '/cold/.moving-0', isStopover: true } as const
+  const copy = { op: 'mkdir', path: '/cold/.moving-0', isStaging: true } as const
   await (await journal.begin({ userUuid: hanging, ...copy })).commit()
   await journal.begin({ userUuid: other, op: 'delete', path: '/gone' })
   await journal.close()
@@ -99,6 +100,6 @@ t.test('a mount that hangs keeps neither the node from starting nor other change
 
   const left = await openJournal(file)
   t.equal((await left.pending()).length, 1)
-  t.equal((await left.stopovers()).length, 1)
+  t.equal((await left.stagedMoves()).length, 1)
   await left.close()
 })

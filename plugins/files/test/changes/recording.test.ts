@@ -49,7 +49,7 @@ t.test('every change is in the journal when it is answered', async (t) => {
   t.equal(await services.changes.head(ada.user.uuid), changes.at(-1)?.seq, 'what changes nothing is not told')
 })
 
-t.test('a change that fails after it took effect is told all the same', async (t) => {
+t.test('a change that fails after it took effect is in the journal', async (t) => {
   const services = captureServices()
   const shaky = shakyBackend()
   const node = await createFilesNode(
@@ -77,7 +77,7 @@ t.test('a change that fails after it took effect is told all the same', async (t
   ])
 })
 
-t.test('what nobody could tell of a change is found out before another one hides it', async (t) => {
+t.test('the outcome of an open change is found out before another change hides it', async (t) => {
   const services = captureServices()
   const shaky = shakyBackend()
   const node = await createFilesNode(
@@ -89,13 +89,13 @@ t.test('what nobody could tell of a change is found out before another one hides
   await put(ada, '/a', 'x')
   await post(ada, 'mkdir', { path: '/folder' })
   shaky.afterChange = () => {
-    shaky.inReach = false
+    shaky.isReachable = false
     throw new Error('the connection broke')
   }
   t.equal((await post(ada, 'move', { source: '/a', destination: '/b' })).status, 500)
-  shaky.inReach = true
+  shaky.isReachable = true
   t.equal((await post(ada, 'move', { source: '/folder', destination: '/moved' })).status, 500)
-  shaky.inReach = true
+  shaky.isReachable = true
   shaky.afterChange = () => {}
   t.equal((await post(ada, 'delete', { path: '/b' })).status, 200)
   t.equal((await put(ada, '/moved/file', 'x')).status, 200)

@@ -64,7 +64,7 @@ t.test('clients that leave', async (t) => {
     await nothingIsLeft(t)
   })
 
-  t.test('with several downloads waiting for each other on one connection', async (t) => {
+  t.test('with several pipelined downloads on one connection', async (t) => {
     const connection = await openRaw(node)
     connection.socket.pause()
     const head = requestHead(ada, 'GET /read?path=/large', { connection: 'keep-alive' })
@@ -89,11 +89,11 @@ t.test('clients that leave', async (t) => {
     await nothingIsLeft(t)
   })
 
-  t.test('before a listing begins to be answered', async (t) => {
+  t.test('before the answer of a listing begins', async (t) => {
     const folder = join(node.dataFolder, 'files', ada.user.uuid, 'crowded')
     await mkdir(folder)
     await Promise.all(Array.from({ length: 600 }, (_, index) => writeFile(join(folder, `${index}`), '')))
-    // Each leaves some turns of the event loop later than the one before.
+    // Each client leaves a few turns of the event loop later than the one before.
     const leaving = Array.from({ length: 30 }, async (_, index) => {
       const connection = await openRaw(node)
       await connection.send(requestHead(ada, 'GET /readdir?path=/crowded', {}))
@@ -104,7 +104,7 @@ t.test('clients that leave', async (t) => {
     await nothingIsLeft(t)
   })
 
-  t.test('a file that is removed or replaced goes on being read as it was', async (t) => {
+  t.test('a download continues unchanged when its file is removed or replaced', async (t) => {
     const connection = await openRaw(node)
     connection.socket.pause()
     await connection.send(requestHead(ada, 'GET /read?path=/large', {}))
@@ -118,7 +118,7 @@ t.test('clients that leave', async (t) => {
   })
 })
 
-t.test('what a former run left waiting is swept at the start', async (t) => {
+t.test('temporary files of an earlier run are removed at the start', async (t) => {
   const dataFolder = t.testdir({
     plugins: { files: { incoming: { 'half-a-file': 'x' } } },
     files: { '.nodekeep': { 'write-half': 'x' } },

@@ -4,7 +4,7 @@ import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 
-t.test('listing, looking, making, deleting and moving', async (t) => {
+t.test('readdir, stat, mkdir, delete and move', async (t) => {
   const services = captureServices()
   const node = await createFilesNode({ mounts: { '/memory': 'memory' } }, { plugins: [services.plugin] })
   t.teardown(() => node.stop())
@@ -44,7 +44,7 @@ t.test('listing, looking, making, deleting and moving', async (t) => {
     }
   })
 
-  t.test('bodies that are not right', async (t) => {
+  t.test('invalid bodies', async (t) => {
     const wrong: [string, unknown][] = [
       ['mkdir', {}],
       ['mkdir', { path: 7 }],
@@ -64,7 +64,7 @@ t.test('listing, looking, making, deleting and moving', async (t) => {
     }
   })
 
-  t.test('what is already there is moved onto only when that is said', async (t) => {
+  t.test('a move replaces an existing destination only with overwrite', async (t) => {
     await put(ada, '/m/a', 'a')
     await put(ada, '/m/b', 'b')
     const move = { source: '/m/a', destination: '/m/b' }
@@ -74,7 +74,7 @@ t.test('listing, looking, making, deleting and moving', async (t) => {
     t.equal(await (await get(ada, 'read', '/m/b')).text(), 'a')
   })
 
-  t.test('a delete may name the version that it means', async (t) => {
+  t.test('a deletion can demand a version', async (t) => {
     const etag = (await put(ada, '/version', '1')).headers.get('etag') ?? ''
     await put(ada, '/version', '2')
     t.equal((await post(ada, 'delete', { path: '/version' }, { 'if-match': etag })).status, 412)
@@ -82,7 +82,7 @@ t.test('listing, looking, making, deleting and moving', async (t) => {
     t.equal((await post(ada, 'delete', { path: '/version' }, { 'if-match': '*' })).status, 412)
   })
 
-  t.test('a folder has no version that a delete could name', async (t) => {
+  t.test('a deletion cannot demand the version of a folder', async (t) => {
     for (const folder of ['/conditional', '/memory/conditional']) {
       await put(ada, `${folder}/file`, '1')
       const remove = (headers: Record<string, string>) => post(ada, 'delete', { path: folder }, headers)
@@ -102,7 +102,7 @@ t.test('listing, looking, making, deleting and moving', async (t) => {
     }
   })
 
-  t.test('moving and making folders know no conditions, and say so', async (t) => {
+  t.test('move and mkdir refuse conditions', async (t) => {
     await put(ada, '/c/a', 'a')
     const etag = (await put(ada, '/c/b', 'b')).headers.get('etag') ?? ''
     for (const headers of [
@@ -123,7 +123,7 @@ t.test('listing, looking, making, deleting and moving', async (t) => {
     t.equal((await get(ada, 'stat', '/c/new')).status, 404)
   })
 
-  t.test('a large folder comes sorted and whole, and what else is in it is not shown', async (t) => {
+  t.test('a large folder is listed completely and sorted, without special entries', async (t) => {
     const folder = join(node.dataFolder, 'files', ada.user.uuid, 'large')
     await mkdir(folder)
     const names = Array.from({ length: 1201 }, (_, index) => `file-${index}`)
@@ -139,7 +139,7 @@ t.test('listing, looking, making, deleting and moving', async (t) => {
     t.equal((await get(ada, 'read', '/large/passwd')).status, 404)
   })
 
-  t.test('a link that another program put there goes when it is deleted, and nothing else', async (t) => {
+  t.test('deleting a link of another program removes the link only', async (t) => {
     const folder = join(node.dataFolder, 'files', ada.user.uuid)
     const outside = t.testdir({ folder: { file: 'kept' } })
     for (const [name, target] of [
@@ -158,7 +158,7 @@ t.test('listing, looking, making, deleting and moving', async (t) => {
     t.equal(await readFile(join(outside, 'folder', 'file'), 'utf8'), 'kept')
   })
 
-  t.test('exactly as many entries as are written at once', async (t) => {
+  t.test('a folder of exactly one page of entries', async (t) => {
     for (const count of [0, 1, 499, 500, 501, 1000]) {
       const folder = join(node.dataFolder, 'files', ada.user.uuid, `exactly-${count}`)
       await mkdir(folder)

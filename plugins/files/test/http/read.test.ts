@@ -12,7 +12,7 @@ t.test('reading files', async (t) => {
   const etag = (await read()).headers.get('etag') ?? ''
   const modified = (await read()).headers.get('last-modified') ?? ''
 
-  t.test('GET gives the bytes and what there is to know of them', async (t) => {
+  t.test('GET sends the bytes and their metadata', async (t) => {
     const answer = await read()
     t.equal(answer.status, 200)
     t.match(Object.fromEntries(answer.headers), {
@@ -33,7 +33,7 @@ t.test('reading files', async (t) => {
     t.equal(await empty.text(), '')
   })
 
-  t.test('HEAD gives the headers of GET and no bytes', async (t) => {
+  t.test('HEAD sends the headers of GET and no bytes', async (t) => {
     const [head, whole] = [await get(ada, 'read', '/docs/letter.txt', { method: 'HEAD' }), await read()]
     t.equal(head.status, 200)
     t.equal(await head.text(), '')
@@ -142,7 +142,7 @@ t.test('reading files', async (t) => {
     },
   )
 
-  t.test('what cannot be read', async (t) => {
+  t.test('paths that cannot be read', async (t) => {
     const cases: [string, number, string][] = [
       ['/none', 404, 'NOT_FOUND'],
       ['/docs/letter.txt/below', 404, 'NOT_FOUND'],
@@ -165,7 +165,7 @@ t.test('reading files', async (t) => {
     t.equal((await post(ada, 'read', { path: '/docs/letter.txt' })).status, 405)
   })
 
-  t.test('the headers fit names of any kind', async (t) => {
+  t.test('the headers are valid for all names', async (t) => {
     for (const name of [
       'naïve "file".txt',
       '日本.png',

@@ -7,7 +7,7 @@ let ada: TestUser
 
 const page = '<script>document.title = "ran"</script>'
 
-/** What a browser would run if it opened it as what its name says. */
+/** Files that a browser would run if it opened them by the type of their name. */
 const active = [
   'x.html',
   'x.htm',
@@ -29,7 +29,7 @@ const active = [
   '.html',
 ]
 
-/** What a browser only shows. */
+/** Files that a browser only shows. */
 const passive = ['x.png', 'x.JPG', 'x.webp', 'x.mp4', 'x.mp3', 'x.txt', 'x.html.txt']
 
 t.before(async () => {
@@ -60,7 +60,7 @@ t.test('stored pages cannot act as the node', async (t) => {
   }
 })
 
-t.test('the type of a file is that of its name, whatever was said when it was stored', async (t) => {
+t.test('the type of a file follows from its name, not from its upload', async (t) => {
   const types: [string, string][] = [
     ['a.txt', 'text/plain; charset=utf-8'],
     ['a.md', 'text/markdown; charset=utf-8'],

@@ -6,18 +6,18 @@ import { openFiles, temporaryFiles, untilEmpty } from '../fixtures/leftovers.ts'
 import { multipart } from '../fixtures/multipart.ts'
 import { openRaw, requestHead } from '../fixtures/raw-http.ts'
 
-/** A body may stand still for so long, in milliseconds. */
+/** Milliseconds for which a body may pause. */
 const stall = 600
 
 const megabyte = 1024 * 1024
 
-/** A node that bears with nobody for long, and the uploads to it. */
+/** A node with a short time limit, and uploads to it. */
 async function impatientNode(t: Test) {
   const node = await createFilesNode({}, { config: { server: { bodyTimeoutSeconds: stall / 1000 } } })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
 
-  /** The ways to send a file: what comes before its bytes, and what after. */
+  /** The ways to send a file: the bytes before and after its content. */
   const ways = (length: number) => {
     const file = { name: 'file', content: 'bytes-of-the-file', filename: 'x' }
     const path = { name: 'path', content: '/slow' }
@@ -49,9 +49,9 @@ async function impatientNode(t: Test) {
   return { node, ada, ways, nothingIsLeft }
 }
 
-// Side by side: nearly all of it is waiting.
+// Concurrent: the tests mostly wait.
 t.test('uploads that trickle', { jobs: 3 }, async (t) => {
-  t.test('one that never stands still is taken, however long it lasts', async (t) => {
+  t.test('an upload that never pauses is accepted, however long it takes', async (t) => {
     const { node, ada, ways } = await impatientNode(t)
     const pieces = 30
     await Promise.all(
@@ -76,7 +76,7 @@ t.test('uploads that trickle', { jobs: 3 }, async (t) => {
     })
   })
 
-  t.test('what has come is on the disk, not in memory; when no more comes, it goes', async (t) => {
+  t.test('a paused upload is on the disk, not in memory, and is removed at the time limit', async (t) => {
     const { node, ways, nothingIsLeft } = await impatientNode(t)
     const uploads = ways(4 * megabyte)
     const stored = new Set<string>()
@@ -105,7 +105,7 @@ t.test('uploads that trickle', { jobs: 3 }, async (t) => {
     await nothingIsLeft()
   })
 
-  t.test('many that stand still at once', async (t) => {
+  t.test('many uploads that pause at once', async (t) => {
     const { node, ways, nothingIsLeft } = await impatientNode(t)
     const answers = Array.from({ length: 30 }, async (_, n) => {
       const raw = await openRaw(node)

@@ -14,7 +14,7 @@ t.test('storing files', async (t) => {
   const stat = async (path: string) =>
     (await (await get(ada, 'stat', path)).json()) as { created: string; modified: string }
 
-  t.test('the form and the raw body do the same', async (t) => {
+  t.test('the form and the raw body store the same', async (t) => {
     for (const [path, store] of [
       ['/by/form', upload],
       ['/by/put', put],
@@ -27,7 +27,7 @@ t.test('storing files', async (t) => {
     }
   })
 
-  t.test('the parts of the form come in any order, and the file may have no name', async (t) => {
+  t.test('the parts of the form may come in any order, and the file without a name', async (t) => {
     const path = { name: 'path', content: '/any/order' }
     for (const [index, filename] of ['name.txt', '', undefined].entries()) {
       const file = { name: 'file', content: `round ${index}`, ...(filename !== undefined && { filename }) }
@@ -57,7 +57,7 @@ t.test('storing files', async (t) => {
     }
   })
 
-  t.test('an overwritten file keeps the date of its creation', async (t) => {
+  t.test('an overwritten file keeps its creation date', async (t) => {
     await put(ada, '/dated', 'one')
     const { created } = await stat('/dated')
     await put(ada, '/dated', 'two')
@@ -97,29 +97,32 @@ t.test('storing files', async (t) => {
     t.equal((await put(ada, '/conditional', '4', { 'if-match': `"other", ${etag}` })).status, 200)
   })
 
-  t.test('too large: refused at once where the length is known, and else on the way', async (t) => {
-    const large = Buffer.alloc(maxFileSize + 1)
-    const streamed = () => new Blob([large]).stream()
-    const huge = Buffer.alloc(maxFileSize + 200_000)
-    const answers = [
-      await put(ada, '/large', large),
-      await put(ada, '/large', streamed()),
-      await upload(ada, '/large', large),
-      await upload(ada, '/large', huge),
-    ]
-    for (const answer of answers) {
-      t.equal(answer.status, 413)
-      const { error, code, message } = (await answer.json()) as Record<string, unknown>
-      t.strictSame([error, code], [true, 'PAYLOAD_TOO_LARGE'])
-      t.match(message, /file too large.*100000/)
-    }
-    t.equal((await put(ada, '/exactly', Buffer.alloc(maxFileSize))).status, 200)
-    t.equal((await upload(ada, '/exactly', Buffer.alloc(maxFileSize))).status, 200)
-    t.equal((await get(ada, 'stat', '/large')).status, 404)
-    t.strictSame(await temporaryFiles(node), [])
-  })
+  t.test(
+    'a file that is too large is refused at once if its length is known, otherwise at the limit',
+    async (t) => {
+      const large = Buffer.alloc(maxFileSize + 1)
+      const streamed = () => new Blob([large]).stream()
+      const huge = Buffer.alloc(maxFileSize + 200_000)
+      const answers = [
+        await put(ada, '/large', large),
+        await put(ada, '/large', streamed()),
+        await upload(ada, '/large', large),
+        await upload(ada, '/large', huge),
+      ]
+      for (const answer of answers) {
+        t.equal(answer.status, 413)
+        const { error, code, message } = (await answer.json()) as Record<string, unknown>
+        t.strictSame([error, code], [true, 'PAYLOAD_TOO_LARGE'])
+        t.match(message, /file too large.*100000/)
+      }
+      t.equal((await put(ada, '/exactly', Buffer.alloc(maxFileSize))).status, 200)
+      t.equal((await upload(ada, '/exactly', Buffer.alloc(maxFileSize))).status, 200)
+      t.equal((await get(ada, 'stat', '/large')).status, 404)
+      t.strictSame(await temporaryFiles(node), [])
+    },
+  )
 
-  t.test('what is announced as too large is not even asked for', async (t) => {
+  t.test('a body that is announced as too large is not read', async (t) => {
     const raw = await openRaw(node)
     const headers = { 'content-length': maxFileSize + 1, expect: '100-continue' }
     await raw.send(requestHead(ada, 'PUT /write?path=/large', headers))
@@ -132,7 +135,7 @@ t.test('storing files', async (t) => {
     t.ok(socket.closed)
   })
 
-  t.test('places where no file can be', async (t) => {
+  t.test('paths at which no file can be stored', async (t) => {
     await put(ada, '/folder/file', 'x')
     const refused: [string, number][] = [
       ['/', 409],
@@ -148,7 +151,7 @@ t.test('storing files', async (t) => {
     t.equal(await text('/folder/file'), 'x')
   })
 
-  t.test('what is not a whole file is refused', async (t) => {
+  t.test('a part of a file is refused', async (t) => {
     const part = await put(ada, '/part', 'x', { 'content-range': 'bytes 0-0/2' })
     t.equal(part.status, 400)
     t.equal((await put(ada, '/part', 'x', { 'content-encoding': 'gzip' })).status, 415)
@@ -177,7 +180,7 @@ t.test('storing files', async (t) => {
     t.equal((await node.fetch('/write?path=/x', { method: 'PUT', body: 'x' })).status, 401)
   })
 
-  t.test('what was packed for the transfer is refused, and not only by its exact name', async (t) => {
+  t.test('encoded bodies are refused, in all spellings of the encoding', async (t) => {
     for (const coding of ['gzip, chunked', 'GZIP,chunked', 'deflate, chunked', 'x-unknown, chunked']) {
       for (const [target, type] of [
         ['PUT /write?path=/packed', 'text/plain'],
@@ -199,7 +202,7 @@ t.test('storing files', async (t) => {
     }
   })
 
-  t.test('a raw body may call its type and coding what it likes, as long as it is the file', async (t) => {
+  t.test('a raw body is stored whatever its type, if it is not encoded', async (t) => {
     for (const type of ['application/json', 'TEXT/HTML', '', '/', 'no type', 'a/b; c', 'a;b=c', '*/*', '"']) {
       const answer = await put(ada, '/typed', `{${type}`, { 'content-type': type })
       t.equal(answer.status, 200, type)
@@ -216,7 +219,7 @@ t.test('storing files', async (t) => {
     t.match(await raw.rest(), /^HTTP\/1\.1 200 /)
   })
 
-  t.test('a file that waited for a path which is refused keeps no descriptor open', async (t) => {
+  t.test('a form whose path comes last and is refused leaves no descriptor open', async (t) => {
     const file = { name: 'file', content: 'x', filename: 'x' }
     for (const path of ['/../x', '/by']) {
       const { contentType, body } = multipart([file, { name: 'path', content: path }])
@@ -229,7 +232,7 @@ t.test('storing files', async (t) => {
     t.strictSame(await temporaryFiles(node), [])
   })
 
-  t.test('two hundred at once', async (t) => {
+  t.test('two hundred uploads at once', async (t) => {
     const contents = Array.from({ length: 200 }, (_, index) => `${index}`.repeat(index))
     const store = (index: number) => [upload, put][index % 2] as typeof put
     const answers = await Promise.all(

@@ -15,7 +15,7 @@ function startWriter(...args: string[]): ChildProcessByStdio<null, Readable, nul
   })
 }
 
-/** Lets a writer say so many lines, kills it, and returns everything that it said: sequence numbers by word. */
+/** Lets a writer print the given number of lines, kills it, and returns the sequence numbers of each word that it printed. */
 async function killAfter(lines: number, file: string): Promise<Map<string, Set<number>>> {
   const child = startWriter(file)
   const said = new Map(['begun', 'committed', 'discarding'].map((word) => [word, new Set<number>()]))
@@ -30,7 +30,7 @@ async function killAfter(lines: number, file: string): Promise<Map<string, Set<n
   return said
 }
 
-test('what was begun is not lost by kill -9', async (t) => {
+test('no intent is lost by kill -9', async (t) => {
   const file = await journalFile(t)
   let newest = 0
   for (let round = 0; round < rounds; round += 1) {
@@ -61,7 +61,7 @@ test('what was begun is not lost by kill -9', async (t) => {
   }
 })
 
-test('a journal that is not closed keeps no process alive', async (t) => {
+test('an open journal keeps no process alive', async (t) => {
   const file = await journalFile(t)
   const child = startWriter(file, 'once')
   t.strictSame(await once(child, 'exit'), [0, null])

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { test } from 'tap'
-import type { ChangeIntent } from '../../src/journal/journal.ts'
+import type { ChangeIntent } from '../../src/journal/change.ts'
 import { temporaryJournal } from './fixtures/temporary-journal.ts'
 
 const journal = await temporaryJournal(t)
@@ -15,7 +15,7 @@ async function overwrite(userUuid: string, path: string): Promise<void> {
   await change(userUuid, { op: 'write', path, revision: `of ${path}`, created: born })
 }
 
-test('an overwritten file keeps its date, for exactly its revision', async (t) => {
+test('an overwritten file keeps its creation date, for exactly one revision', async (t) => {
   const [ada, bob] = [randomUUID(), randomUUID()]
   await overwrite(ada, '/a')
   t.strictSame(await journal.createdOf(ada, '/a', 'of /a'), born)
@@ -24,7 +24,7 @@ test('an overwritten file keeps its date, for exactly its revision', async (t) =
   t.equal(await journal.createdOf(ada, '/b', 'of /a'), null)
 })
 
-test('the date counts from the commit on', async (t) => {
+test('the date is valid from the commit on', async (t) => {
   const ada = randomUUID()
   const intent = { userUuid: ada, op: 'write', path: '/a', revision: '1', created: born } as const
   const dropped = await journal.begin(intent)
@@ -36,7 +36,7 @@ test('the date counts from the commit on', async (t) => {
   t.strictSame(await journal.createdOf(ada, '/a', '1'), born)
 })
 
-test('who reads sees every end that was said before, also those that nobody waited for', async (t) => {
+test('readers see every outcome that was recorded before, also without waiting for it', async (t) => {
   const ada = randomUUID()
   for (let round = 1; round <= 20; round += 1) {
     const intent = { userUuid: ada, op: 'write', path: `/${round}`, revision: '1', created: born } as const
@@ -50,7 +50,7 @@ test('who reads sees every end that was said before, also those that nobody wait
   t.equal((await journal.createdIn(ada, '/')).size, 20)
 })
 
-test('a new file in an old place begins anew', async (t) => {
+test('a new file at an old path gets a new creation date', async (t) => {
   const ada = randomUUID()
   await overwrite(ada, '/a')
   await change(ada, { op: 'delete', path: '/a' })
@@ -63,7 +63,7 @@ test('a new file in an old place begins anew', async (t) => {
 const inside = ['/folder/a', '/folder/inner/b', '/folder/inner/deep/c', '/folder/ü 🗝/_', '/folder/%']
 const outside = ['/folder-2/a', '/folder.txt', '/folder0/a', '/folders', '/f', '/Folder/a', '/folder!/a']
 
-test('a removed folder takes the dates below it, and no others', async (t) => {
+test('removing a folder removes the dates below it, and no others', async (t) => {
   const [ada, bob] = [randomUUID(), randomUUID()]
   for (const path of [...inside, ...outside]) await overwrite(ada, path)
   await overwrite(bob, '/folder/a')
@@ -73,7 +73,7 @@ test('a removed folder takes the dates below it, and no others', async (t) => {
   t.strictSame(await journal.createdOf(bob, '/folder/a', 'of /folder/a'), born)
 })
 
-test('dates move with a folder, over what was at its new place', async (t) => {
+test('dates move with a folder, and replace those at its new path', async (t) => {
   const ada = randomUUID()
   for (const path of [...inside, ...outside, '/to/ŷ/a', '/to/ŷ/other']) await overwrite(ada, path)
   await change(ada, { op: 'move', source: '/folder', path: '/to/ŷ' })
@@ -87,7 +87,7 @@ test('dates move with a folder, over what was at its new place', async (t) => {
   for (const path of outside) t.strictSame(await journal.createdOf(ada, path, `of ${path}`), born, path)
 })
 
-test('a single file moves with its date, also onto another one and to the top', async (t) => {
+test('a file keeps its date when it moves, also onto another file and to the root', async (t) => {
   const ada = randomUUID()
   for (const path of ['/x/a', '/b']) await overwrite(ada, path)
   await change(ada, { op: 'move', source: '/x/a', path: '/b' })
@@ -96,13 +96,13 @@ test('a single file moves with its date, also onto another one and to the top', 
   t.equal(await journal.createdOf(ada, '/x/a', 'of /x/a'), null)
 })
 
-test('a move can say the date itself, for a copy to another backend', async (t) => {
+test('a move can set the creation date, for a copy to another backend', async (t) => {
   const ada = randomUUID()
   await change(ada, { op: 'move', source: '/a', path: '/b', revision: 'copy', created: born })
   t.strictSame(await journal.createdOf(ada, '/b', 'copy'), born)
 })
 
-test('the dates of a folder are asked for at once', async (t) => {
+test('the dates of a folder are read together', async (t) => {
   const [ada, bob] = [randomUUID(), randomUUID()]
   for (const path of ['/a', '/folder/b', '/folder/c', '/folder/inner/d']) await overwrite(ada, path)
   const dates = async (user: string, folder: string) =>

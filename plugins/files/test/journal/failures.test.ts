@@ -8,7 +8,7 @@ import { journalFile, temporaryJournal } from './fixtures/temporary-journal.ts'
 
 const intent = { userUuid: 'a', op: 'mkdir', path: '/x' } as const
 
-test('when its thread ends by itself, every call says so and none hangs', async (t) => {
+test('when the thread ends, every call rejects and none hangs', async (t) => {
   const { promise, resolve } = Promise.withResolvers<Worker>()
   process.once('worker', resolve)
   const file = await journalFile(t)
@@ -22,7 +22,7 @@ test('when its thread ends by itself, every call says so and none hangs', async 
   )
   await (await promise).terminate()
   for (const error of await Promise.all(running)) if (error) t.match(error, { code: 'SERVICE_UNAVAILABLE' })
-  const unavailable = { code: 'SERVICE_UNAVAILABLE', message: /Start the node again/ }
+  const unavailable = { code: 'SERVICE_UNAVAILABLE', message: /Restart the node/ }
   await t.rejects(journal.begin(intent), unavailable)
   await t.rejects(before.commit(), unavailable)
   await t.rejects(journal.erase('a'), unavailable)
@@ -33,7 +33,7 @@ test('when its thread ends by itself, every call says so and none hangs', async 
   t.ok((await again.pending()).some(({ seq }) => seq === before.seq))
 })
 
-test('closing waits for what was called, and refuses what comes later', async (t) => {
+test('closing waits for running calls, and refuses later ones', async (t) => {
   const file = await journalFile(t)
   const journal = await openJournal(file)
   const early = await journal.begin(intent)
@@ -61,7 +61,7 @@ test('closing waits for what was called, and refuses what comes later', async (t
   t.equal((await again.read('a', 0)).length, 1)
 })
 
-test('an intent with something strange in it fails alone and harms nothing', async (t) => {
+test('an intent that cannot be cloned fails alone', async (t) => {
   const journal = await temporaryJournal(t)
   const strange = { ...intent, signal: () => {} }
   await t.rejects(journal.begin(strange), { code: 'SERVICE_UNAVAILABLE' })
@@ -70,14 +70,14 @@ test('an intent with something strange in it fails alone and harms nothing', asy
   t.equal((await journal.read('a', 0)).length, 1)
 })
 
-test('the files of a journal are for the account of the node only', async (t) => {
+test('only the account of the node can read the files of a journal', async (t) => {
   const file = await journalFile(t)
   await temporaryJournal(t, { file })
   for (const name of [file, `${file}-wal`, `${file}-shm`])
     t.equal((await stat(name)).mode & 0o777, 0o600, name)
 })
 
-test('what cannot be opened is said in a sentence', async (t) => {
+test('a journal that cannot be opened gives a one-line error', async (t) => {
   const file = await journalFile(t)
   await t.rejects(
     openJournal(join(dirname(file), 'missing', 'journal.sqlite')),

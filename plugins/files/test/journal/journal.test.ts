@@ -5,7 +5,7 @@ import { journalFile, temporaryJournal } from './fixtures/temporary-journal.ts'
 const ada = '6f0b0b4e-6d0c-4a53-9d6b-0d7a6d1b8c11'
 const bob = '0d9b4c7e-31b0-4a0e-8f0f-7e6a0f8f3b22'
 
-test('a change is read as it was begun, once it is committed', async (t) => {
+test('a change can be read once it is committed', async (t) => {
   const journal = await temporaryJournal(t)
   const before = Date.now()
   const { seq, commit } = await journal.begin({
@@ -29,7 +29,7 @@ test('a change is read as it was begun, once it is committed', async (t) => {
   t.equal(await journal.head(ada), seq)
 })
 
-test('what a change has not, it has not', async (t) => {
+test('a change has no properties for missing details', async (t) => {
   const journal = await temporaryJournal(t)
   const { seq, commit } = await journal.begin({ userUuid: ada, op: 'mkdir', path: '/a' })
   await commit()
@@ -38,7 +38,7 @@ test('what a change has not, it has not', async (t) => {
   t.equal(change?.seq, seq)
 })
 
-test('a later change waits for an earlier one, and only for those of its user', async (t) => {
+test('a later change waits for an earlier one of the same user, and for no other', async (t) => {
   const journal = await temporaryJournal(t)
   const first = await journal.begin({ userUuid: ada, op: 'mkdir', path: '/1' })
   const second = await journal.begin({ userUuid: ada, op: 'mkdir', path: '/2' })
@@ -55,7 +55,7 @@ test('a later change waits for an earlier one, and only for those of its user', 
   )
 })
 
-test('numbers only rise, also over discarded, erased and reopened ones', async (t) => {
+test('numbers only grow, also after discarding, erasing and reopening', async (t) => {
   const file = await journalFile(t)
   const seen: number[] = []
   for (let round = 0; round < 3; round += 1) {
@@ -91,7 +91,7 @@ test('changes are read in pages', async (t) => {
   await t.rejects(journal.read(ada, 0, 0), { code: 'VALIDATION_ERROR' })
 })
 
-test('a change ends once', async (t) => {
+test('a change has one outcome', async (t) => {
   const journal = await temporaryJournal(t)
   const kept = await journal.begin({ userUuid: ada, op: 'mkdir', path: '/kept' })
   const dropped = await journal.begin({ userUuid: ada, op: 'mkdir', path: '/dropped' })
@@ -106,7 +106,7 @@ test('a change ends once', async (t) => {
   )
 })
 
-test('the epoch is that of the file', async (t) => {
+test('the epoch belongs to the file', async (t) => {
   const file = await journalFile(t)
   const first = await openJournal(file)
   await first.close()

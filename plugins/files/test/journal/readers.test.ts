@@ -29,7 +29,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('wait' as const) }) },
 )
 
-/** Follows the changes of one user from the beginning, page by page, as anyone outside would. */
+/** Follows the changes of one user from the beginning, page by page, as any reader would. */
 class Follower {
   readonly seen: number[] = []
   #last: Promise<unknown> = Promise.resolve()
@@ -43,7 +43,7 @@ class Follower {
     this.#committing = committing
   }
 
-  /** Reads one page after those that were asked for before. */
+  /** Reads one page after those that were requested before. */
   read(limit: number): Promise<number> {
     const page = this.#last.then(() => this.#page(limit))
     this.#last = page
@@ -70,7 +70,7 @@ class Follower {
   }
 }
 
-test('readers with a cursor get every change once and in order, whatever happens at once', async (t) => {
+test('readers with a cursor get every change once and in order, with concurrent writers', async (t) => {
   const journal = await temporaryJournal(t)
   let run = 0
   const property = fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {

@@ -32,7 +32,7 @@ async function forgotten(journal: Journal, userUuid: string, after: number): Pro
   }
 }
 
-test('old changes are forgotten at the start, but not the newest of each user', async (t) => {
+test('old changes are deleted at the start, except the newest of each user', async (t) => {
   const file = await journalFile(t)
   const first = await openJournal(file)
   const ada = await write(first, 'ada', 30)
@@ -54,7 +54,7 @@ test('old changes are forgotten at the start, but not the newest of each user', 
   t.equal(await journal.head('ada'), ada.at(-1))
 })
 
-test('more than one step of old changes is forgotten in full', async (t) => {
+test('old changes are deleted in several steps', async (t) => {
   const file = await journalFile(t)
   const first = await openJournal(file)
   const seqs = await write(first, 'ada', 10_500)
@@ -67,7 +67,7 @@ test('more than one step of old changes is forgotten in full', async (t) => {
   )
 })
 
-test('young changes are kept, and so is what is not ended and all after it', async (t) => {
+test('young changes are kept, and so are pending ones and all after them', async (t) => {
   const file = await journalFile(t)
   const first = await openJournal(file)
   const before = await write(first, 'ada', 5)
@@ -86,7 +86,7 @@ test('young changes are kept, and so is what is not ended and all after it', asy
   t.equal((await journal.read('ada', before.at(-1) ?? 0)).length, 6)
 })
 
-test('of an erased user nothing is left, not even in the free pages of the files', async (t) => {
+test('nothing is left of an erased user, not even in the free pages of the files', async (t) => {
   const file = await journalFile(t)
   const journal = await temporaryJournal(t, { file })
   await write(journal, 'ada', 500)

@@ -23,7 +23,7 @@ t.test('mounts', async (t) => {
     return status
   }
 
-  t.test('a mount shows up as a folder, and so does the way to it', async (t) => {
+  t.test('a mount appears as a folder, and so do its parents', async (t) => {
     await put(ada, '/a', 'x')
     await put(ada, '/z', 'x')
     t.strictSame(await listing('/'), ['a', 'm/', 'z'])
@@ -40,7 +40,7 @@ t.test('mounts', async (t) => {
     t.strictSame(await listing('/m'), ['deep/', 'gone/'])
   })
 
-  t.test('a mount, and what leads to one, stays where it is', async (t) => {
+  t.test('a mount and its parents cannot be moved', async (t) => {
     await put(ada, '/file', 'x')
     for (const path of ['/m', '/m/deep', '/m/deep/shaky']) {
       t.equal(await statusOf(post(ada, 'delete', { path })), 409, path)
@@ -77,7 +77,7 @@ t.test('mounts', async (t) => {
     t.strictSame(await listing('/m/deep/shaky'), ['new/', 's'])
   })
 
-  t.test('a move across mounts replaces only what it is told to', async (t) => {
+  t.test('a move across mounts replaces only its destination', async (t) => {
     await put(ada, '/m/deep/shaky/taken/inside', 'old')
     const move = { source: '/back', destination: '/m/deep/shaky/taken' }
     t.equal(await statusOf(post(ada, 'move', move)), 409)
@@ -86,7 +86,7 @@ t.test('mounts', async (t) => {
     t.strictSame(await listing('/m/deep/shaky/taken'), ['empty/', 'inner/'])
   })
 
-  t.test('what does not arrive whole is not moved', async (t) => {
+  t.test('a file whose copy differs is not moved', async (t) => {
     await put(ada, '/precious', 'precious')
     await put(ada, '/m/deep/shaky/old', 'old')
     shaky.spoilReads = true
@@ -98,8 +98,8 @@ t.test('mounts', async (t) => {
     t.notOk((await listing('/m/deep/shaky')).find((name) => name.startsWith('.moving')))
   })
 
-  t.test('what is out of reach says so for itself only', async (t) => {
-    shaky.inReach = false
+  t.test('an unreachable mount does not affect others', async (t) => {
+    shaky.isReachable = false
     await put(ada, '/still', 'here')
     for (const path of ['/m/deep/shaky', '/m/deep/shaky/x', '/m/gone', '/m/gone/x']) {
       const answers = [
@@ -118,11 +118,11 @@ t.test('mounts', async (t) => {
     t.strictSame(await listing('/m/deep'), ['beside', 'shaky/'])
     t.equal(await (await get(ada, 'read', '/still')).text(), 'here')
     t.match(await (await node.fetch('/health')).json(), { status: 'degraded' })
-    shaky.inReach = true
+    shaky.isReachable = true
     t.equal(await statusOf(get(ada, 'readdir', '/m/deep/shaky')), 200)
   })
 
-  t.test('the journal tells of what was moved across mounts, too', async (t) => {
+  t.test('the journal records moves across mounts', async (t) => {
     const seen = new Map<string, number | null>([['/', null]])
     const walk = async (folder: string) => {
       const entries = (await (await get(ada, 'readdir', folder || '/')).json()) as {
@@ -144,7 +144,7 @@ t.test('mounts', async (t) => {
   })
 })
 
-t.test('mounts that cannot be are refused at the start', async (t) => {
+t.test('invalid mounts are refused at the start', async (t) => {
   const wrong: [Record<string, string>, RegExp][] = [
     [{ 'no-slash': 'memory' }, /storage\.mounts.*begin with "\/"/],
     [{ '/a/': 'memory' }, /storage\.mounts.*end with "\/"/],
@@ -156,7 +156,7 @@ t.test('mounts that cannot be are refused at the start', async (t) => {
   for (const [mounts, message] of wrong) await t.rejects(createFilesNode({ mounts }), { message })
 })
 
-t.test('a mount whose backend is not there is told of at the start', async (t) => {
+t.test('a mount without a backend is logged at the start', async (t) => {
   const warnings: { msg: string; mount: string }[] = []
   const onLog = (line: string) => {
     const told = JSON.parse(line) as { msg: string; mount?: string }
@@ -165,7 +165,7 @@ t.test('a mount whose backend is not there is told of at the start', async (t) =
   const mounts = { '/': 'nope', '/archive': 'archiv', '/memory': 'memory' }
   const node = await createFilesNode({ mounts }, { onLog })
   await node.stop()
-  const known = /There are: ("local", "memory"|"memory", "local")\. Correct storage\.mounts/
+  const known = /Loaded backends: ("local", "memory"|"memory", "local")\. Correct storage\.mounts/
   t.match(warnings, [
     { mount: '/archive', msg: /backend "archiv" of "\/archive"/ },
     { mount: '/', msg: /backend "nope" of "\/"/ },

@@ -32,7 +32,7 @@ function accepted(path: string): string | null {
   }
 }
 
-t.test('whatever is accepted is clean, and nothing but NFC was changed', async () => {
+t.test('accepted paths are valid, and changed only by NFC', async () => {
   fc.assert(
     fc.property(anyPath, (path) => {
       const clean = accepted(path)
@@ -54,7 +54,7 @@ t.test('whatever is accepted is clean, and nothing but NFC was changed', async (
   )
 })
 
-t.test('an accepted path stays what it is, and so does its other Unicode form', async () => {
+t.test('an accepted path is stable, and equal to its other Unicode form', async () => {
   fc.assert(
     fc.property(anyPath, (path) => {
       const clean = accepted(path)
@@ -65,7 +65,7 @@ t.test('an accepted path stays what it is, and so does its other Unicode form', 
   )
 })
 
-t.test('right paths are accepted as they are', async (t) => {
+t.test('valid paths are accepted unchanged', async (t) => {
   const segments = [
     'a',
     '...',
@@ -93,7 +93,7 @@ t.test('right paths are accepted as they are', async (t) => {
   )
 })
 
-t.test('wrong paths are refused, and told what is wrong', async (t) => {
+t.test('invalid paths are refused with the reason', async (t) => {
   const wrong: [string, RegExp][] = [
     ['', /begin with "\/"/],
     ['a', /begin with "\/"/],

@@ -1,0 +1,175 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  type FileEntry,
+  isNodekeepError,
+  NodekeepError,
+  type StorageConditions,
+  type UserFiles,
+} from '@nodekeep/plugin-sdk'
+import { entityTag } from './send-file.ts'
+
+type Version = Pick<FileEntry, 'revision' | 'modified'>
+
+/** The result of the conditions of a request: send the file, answer 304, or answer 412. */
+export type ConditionResult = 'proceed' | 'not-modified' | 'failed'
+
+/** Evaluates the conditions of a GET or HEAD request, in the order of RFC 9110, section 13.2.2. */
+export function readConditions(headers: IncomingHttpHeaders, file: Version): ConditionResult {
+  const tag = entityTag(file)
+  const match = headers['if-match']
+  if (match !== undefined) {
+    if (match.trim() !== '*' && !entityTags(match).includes(tag)) return 'failed'
+  } else if (isAfter(file.modified, headers['if-unmodified-since'])) return 'failed'
+  const noneMatch = headers['if-none-match']
+  if (noneMatch !== undefined) {
+    const same = noneMatch.trim() === '*' || entityTags(noneMatch).some((other) => weak(other) === tag)
+    return same ? 'not-modified' : 'proceed'
+  }
+  const since = headers['if-modified-since']
+  return !Number.isNaN(parseDate(since)) && !isAfter(file.modified, since) ? 'not-modified' : 'proceed'
+}
+
+/**
+ * Whether a range may be served: `if-range` is missing, or names exactly this version. A date never does: a file can
+ * change twice in a second, and the client would join parts of two versions (RFC 9110, sections 8.8.2.2 and 13.1.5).
+ */
+export function allowsRange(header: string | undefined, file: Pick<FileEntry, 'revision'>): boolean {
+  return header === undefined || header.trim() === entityTag(file)
+}
+
+/** The entity tags of a list, with their quotes. Weak ones have `W/` in front. */
+export function entityTags(list: string): string[] {
+  return list.match(/(?:W\/)?"[^"]*"/g) ?? []
+}
+
+function weak(tag: string): string {
+  return tag.replace(/^W\//, '')
+}
+
+/** Whether a file was changed after an HTTP date. False for an invalid date. */
+function isAfter(modified: Date, header: string | undefined): boolean {
+  return wholeSeconds(modified) > parseDate(header)
+}
+
+/** The time of a date in one of HTTP's three forms (RFC 9110, section 5.6.7); NaN for anything else. */
+function parseDate(header = ''): number {
+  const value = header.trim()
+  if (/^[A-Z][a-z]{2,8}, .* GMT$/.test(value)) return Date.parse(value)
+  // The form of C's `asctime` is GMT too, but does not say so.
+  return /^[A-Z][a-z]{2} [A-Z][a-z]{2} .* \d{4}$/.test(value) ? Date.parse(`${value} GMT`) : Number.NaN
+}
+
+/** HTTP dates have no fractions of seconds. */
+function wholeSeconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000) * 1000
+}
+
+/**
+ * The conditions under which a file may be written: `if-match` names its current version, `if-unmodified-since` a time,
+ * `if-none-match: *` demands that nothing is there.
+ *
+ * @throws NodekeepError PRECONDITION_FAILED when they cannot hold, VALIDATION_ERROR for another `if-none-match`
+ */
+export async function writeConditions(
+  files: UserFiles,
+  path: string,
+  headers: IncomingHttpHeaders,
+): Promise<StorageConditions> {
+  const noneMatch = headers['if-none-match']
+  if (noneMatch === undefined) return versionConditions(files, path, headers)
+  if (noneMatch.trim() !== '*') {
+    throw new NodekeepError('VALIDATION_ERROR', 'For a change, "if-none-match" must be "*".')
+  }
+  if (headers['if-match'] !== undefined) {
+    throw new NodekeepError('VALIDATION_ERROR', '"if-match" and "if-none-match: *" exclude each other.')
+  }
+  return { ifAbsent: true }
+}
+
+/**
+ * The conditions under which a file or folder may be removed. A folder has no version, so the only condition for it is
+ * that it exists.
+ *
+ * @throws NodekeepError PRECONDITION_FAILED when they cannot hold, VALIDATION_ERROR for others
+ */
+export async function removeConditions(
+  files: UserFiles,
+  path: string,
+  headers: IncomingHttpHeaders,
+): Promise<VersionCondition> {
+  if (headers['if-none-match'] !== undefined) {
+    throw new NodekeepError(
+      'VALIDATION_ERROR',
+      'A deletion does not support "if-none-match". Send it without.',
+    )
+  }
+  const match = headers['if-match']
+  if (match === undefined && headers['if-unmodified-since'] === undefined) return {}
+  if ((await entryOf(files, path))?.type !== 'directory') return versionConditions(files, path, headers)
+  if (match?.trim() === '*') return {}
+  throw new NodekeepError(
+    'VALIDATION_ERROR',
+    'A folder has no version. Delete it with "if-match: *" or without "if-match".',
+  )
+}
+
+/**
+ * Refuses conditions on calls that do not support any. Ignoring a condition could destroy what it protects.
+ *
+ * @throws NodekeepError VALIDATION_ERROR
+ */
+export function refuseConditions(headers: IncomingHttpHeaders): void {
+  const given = conditions.find((name) => headers[name] !== undefined)
+  if (given === undefined) return
+  throw new NodekeepError('VALIDATION_ERROR', `This call does not support "${given}". Send it without.`)
+}
+
+const conditions = ['if-match', 'if-none-match', 'if-unmodified-since'] as const
+
+type VersionCondition = Pick<StorageConditions, 'ifRevision'>
+
+async function versionConditions(
+  files: UserFiles,
+  path: string,
+  headers: IncomingHttpHeaders,
+): Promise<VersionCondition> {
+  const match = headers['if-match']
+  if (match === undefined) return unmodifiedCondition(files, path, headers['if-unmodified-since'])
+  const tags = entityTags(match)
+  const [tag, ...others] = tags
+  if (tag !== undefined && others.length === 0 && tag.startsWith('"')) return { ifRevision: tag.slice(1, -1) }
+  // With several versions or `*`, the file must keep the version that it has now, if that is among them.
+  const entry = await entryOf(files, path)
+  if (entry === null) throw versionError()
+  if (match.trim() !== '*' && !tags.includes(entityTag(entry))) throw versionError()
+  return { ifRevision: entry.revision }
+}
+
+/** No condition applies where no file exists (RFC 9110, section 13.1.4). */
+async function unmodifiedCondition(
+  files: UserFiles,
+  path: string,
+  since: string | undefined,
+): Promise<VersionCondition> {
+  if (since === undefined) return {}
+  const entry = await entryOf(files, path)
+  if (entry === null) return {}
+  if (isAfter(entry.modified, since)) throw versionError()
+  return { ifRevision: entry.revision }
+}
+
+/** The entry at a path, or `null`. */
+async function entryOf(files: UserFiles, path: string): Promise<FileEntry | null> {
+  return files.stat(path).catch((error) => {
+    if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
+    throw error
+  })
+}
+
+/** The error for a condition that does not hold. */
+export function versionError(): NodekeepError {
+  return new NodekeepError(
+    'PRECONDITION_FAILED',
+    'The file does not have the version that the request names.',
+  )
+}

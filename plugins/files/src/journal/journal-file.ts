@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, openSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+
+const schemaVersion = 4
+
+/**
+ * `changes`: times are milliseconds since 1970. A pending row is an intent; the index of pending rows stays tiny.
+ * `created`: the dates of files whose backend forgot them when they were overwritten.
+ * `pruned`: the number up to which the changes of a user were deleted.
+ */
+const tables = `
+  CREATE TABLE journal (epoch TEXT NOT NULL) STRICT;
+  CREATE TABLE changes (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    user TEXT NOT NULL,
+    pending INTEGER NOT NULL DEFAULT 1,
+    op TEXT NOT NULL,
+    path TEXT NOT NULL,
+    source TEXT,
+    size INTEGER,
+    revision TEXT,
+    by TEXT,
+    created INTEGER,
+    at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX changes_of_user ON changes (user, seq);
+  CREATE INDEX pending_changes ON changes (user, seq) WHERE pending = 1;
+  CREATE TABLE created (
+    user TEXT NOT NULL,
+    folder TEXT NOT NULL,
+    name TEXT NOT NULL,
+    revision TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    PRIMARY KEY (user, folder, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE pruned (user TEXT PRIMARY KEY, through INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`
+
+/** `staged_moves`: copies of moves across mounts that do not have their final name yet. */
+const stagedMoves = `
+  CREATE TABLE IF NOT EXISTS staged_moves (
+    user TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (user, path)
+  ) STRICT, WITHOUT ROWID;
+`
+
+/**
+ * Opens the one connection that writes. Only the node's own account can read a new file.
+ *
+ * @throws Error with one line for a person
+ */
+export function openJournalFile(file: string): DatabaseSync {
+  let connection: DatabaseSync | undefined
+  try {
+    makePrivateFile(file)
+    connection = new DatabaseSync(file, { timeout: 5000 })
+    connection.exec('PRAGMA journal_mode = WAL')
+    // Only macOS knows these two. A plain sync there stops at the disk's own memory.
+    connection.exec('PRAGMA fullfsync = ON')
+    connection.exec('PRAGMA checkpoint_fullfsync = ON')
+    applySchema(connection, file)
+    return connection
+  } catch (cause) {
+    connection?.close()
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(
+      `The journal of files cannot be opened: ${reason}. Check ${file}: restore it from a backup, or move it away to begin a new one.`,
+      { cause },
+    )
+  }
+}
+
+/**
+ * Closing any descriptor of a file that SQLite has open drops SQLite's locks, so this never touches a file that exists.
+ */
+function makePrivateFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/**
+ * Makes the tables of a new journal, and brings an older one up to date.
+ *
+ * @throws Error when a newer version of Nodekeep made them
+ */
+function applySchema(connection: DatabaseSync, file: string): void {
+  const found = Number(connection.prepare('PRAGMA user_version').get()?.user_version)
+  if (found > schemaVersion)
+    throw new Error('it was written by a newer version of Nodekeep; start that version')
+  if (found === schemaVersion) return
+  connection.exec('BEGIN IMMEDIATE')
+  if (found === 0) {
+    connection.exec(tables)
+    connection.prepare('INSERT INTO journal (epoch) VALUES (?)').run(randomUUID())
+  }
+  if (found === 3) connection.exec('ALTER TABLE stopovers RENAME TO staged_moves')
+  // Versions 2 and 3 kept a bound on the length of each user's paths, and a file to release on a full disk.
+  connection.exec(
+    `${stagedMoves} DROP TABLE IF EXISTS longest; PRAGMA user_version = ${schemaVersion}; COMMIT`,
+  )
+  rmSync(file.replace(/\.sqlite$/, '.ballast'), { force: true })
+}

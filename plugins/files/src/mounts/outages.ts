@@ -1,0 +1,115 @@
+import {
+  isNodekeepError,
+  type Log,
+  NodekeepError,
+  type StorageBackend,
+  type StorageStaged,
+  type StorageWriteOptions,
+} from '@nodekeep/plugin-sdk'
+import type { UserPath } from '../paths/user-path.ts'
+
+/** Milliseconds in which a mount that fails repeatedly is logged once. */
+const quietMs = 60_000
+
+/** Seconds after which a client may try again. */
+const retryAfter = { 'retry-after': '30' }
+
+/** Logs when a mount becomes unreachable and when it answers again, once each, not for every request. */
+export class Outages {
+  readonly #log: Pick<Log, 'info' | 'warn'>
+  /** The mounts that were logged as unreachable. */
+  readonly #unreachable = new Set<UserPath>()
+  readonly #loggedAt = new Map<UserPath, number>()
+
+  constructor(log: Pick<Log, 'info' | 'warn'>) {
+    this.#log = log
+  }
+
+  /**
+   * Records that a mount failed to answer.
+   *
+   * @returns the error to throw, marked as logged
+   */
+  failed(mount: UserPath, error: NodekeepError): NodekeepError {
+    if (error.logged) return error
+    const loggedAt = this.#loggedAt.get(mount)
+    if (!this.#unreachable.has(mount) && (loggedAt === undefined || performance.now() - loggedAt > quietMs)) {
+      this.#unreachable.add(mount)
+      this.#loggedAt.set(mount, performance.now())
+      this.#log.warn({ err: error, mount }, 'The storage of a mount does not answer as it should.')
+    }
+    const headers = { ...retryAfter, ...error.headers }
+    return new NodekeepError(error.code, error.message, { cause: error, headers, logged: true })
+  }
+
+  /** Records that a mount answered. */
+  answered(mount: UserPath): void {
+    if (this.#unreachable.size === 0 || !this.#unreachable.delete(mount)) return
+    this.#log.info({ mount }, 'The storage of a mount answers again.')
+  }
+
+  /** Wraps a backend, without snapshots, so that its answers and failures are recorded here. */
+  watch(mount: UserPath, backend: StorageBackend): StorageBackend {
+    /** Errors that the backend only passes on. */
+    const foreign = new WeakSet<object>()
+
+    const failed = (error: unknown): unknown => {
+      if (!isNodekeepError(error) || error.code !== 'SERVICE_UNAVAILABLE' || foreign.has(error)) return error
+      return this.failed(mount, error)
+    }
+
+    const watched = async <T>(call: Promise<T>): Promise<T> => {
+      try {
+        const answer = await call
+        this.answered(mount)
+        return answer
+      } catch (error) {
+        throw failed(error)
+      }
+    }
+
+    const watchedItems = <T>(items: AsyncIterable<T>): AsyncIterable<T> => ({
+      [Symbol.asyncIterator]() {
+        const iterator = items[Symbol.asyncIterator]()
+        const fail = (error: unknown) => {
+          throw failed(error)
+        }
+        return {
+          next: () => iterator.next().catch(fail),
+          return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+        }
+      },
+    })
+
+    /** The journal may refuse the last step of a write. That is no failure of the backend. */
+    const withForeignErrors = (options: StorageWriteOptions = {}): StorageWriteOptions => {
+      const { beforeCommit } = options
+      if (beforeCommit === undefined) return options
+      const step = async (staged: StorageStaged) => {
+        try {
+          await beforeCommit(staged)
+        } catch (error) {
+          if (isNodekeepError(error)) foreign.add(error)
+          throw error
+        }
+      }
+      return { ...options, beforeCommit: step }
+    }
+
+    return {
+      supports: { ...backend.supports, snapshot: false },
+      probe: (signal) => watched(backend.probe(signal)),
+      stat: (path) => watched(backend.stat(path)),
+      list: (path) => watchedItems(backend.list(path)),
+      async read(path, options) {
+        const { entry, content } = await watched(backend.read(path, options))
+        return { entry, content: watchedItems(content) }
+      },
+      write: (path, content, options) => watched(backend.write(path, content, withForeignErrors(options))),
+      makeDirectory: (path) => watched(backend.makeDirectory(path)),
+      remove: (path, options) => watched(backend.remove(path, options)),
+      move: (source, destination, options) => watched(backend.move(source, destination, options)),
+      close: () => backend.close(),
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { type FileEntry, isNodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
+import type { CreatedDate } from '../journal/created-dates.ts'
+import { childOf, type UserPath } from '../paths/user-path.ts'
+import { explain } from './path-errors.ts'
+import { mountEntry } from './reading.ts'
+import type { Scope } from './scope.ts'
+
+/** The entries of a folder, sorted by name, with the mounts that are in it. */
+export async function* list(scope: Scope, folder: UserPath): AsyncGenerator<FileEntry, void, undefined> {
+  const { mounts } = scope
+  // Sorted, to be merged with the backend's entries, which are sorted too.
+  const names = [...mounts.namesIn(folder)].sort()
+  const created = await scope.journal.createdIn(scope.userUuid, folder)
+  for await (const entry of listBackend(scope, folder)) {
+    while (names[0] !== undefined && names[0] < entry.name) yield mounted(names.shift() as string)
+    const path = childOf(folder, entry.name)
+    if (entry.name === names[0]) {
+      names.shift()
+      if (mounts.isPoint(path) || entry.type === 'file') {
+        yield mountEntry(scope, path)
+        continue
+      }
+    }
+    yield { ...entry, path, created: createdOf(entry, created.get(entry.name)) }
+  }
+  for (const name of names) yield mounted(name)
+
+  function mounted(name: string): FileEntry {
+    return mountEntry(scope, childOf(folder, name))
+  }
+}
+
+async function* listBackend(scope: Scope, folder: UserPath): AsyncGenerator<StorageEntry, void, undefined> {
+  let begun = false
+  try {
+    const { backend, backendPath } = scope.locate(folder)
+    for await (const entry of backend.list(backendPath)) {
+      begun = true
+      yield entry
+    }
+  } catch (error) {
+    if (!begun && isEmptyMount(scope, folder, error)) return
+    throw await explain(scope, folder, error, 'directory')
+  }
+}
+
+/** Whether a folder that the backend does not have exists because of a mount. */
+function isEmptyMount({ mounts }: Scope, folder: UserPath, error: unknown): boolean {
+  if (!isNodekeepError(error)) return false
+  if (mounts.isPoint(folder)) return error.code === 'NOT_FOUND'
+  return mounts.holdsMount(folder)
+}
+
+function createdOf(entry: StorageEntry, known: CreatedDate | undefined): Date {
+  return known?.revision === entry.revision ? known.created : entry.created
+}

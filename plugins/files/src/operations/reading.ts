@@ -1,0 +1,77 @@
+import {
+  type FileEntry,
+  type FileReading,
+  isNodekeepError,
+  type StorageEntry,
+  type StorageReadOptions,
+} from '@nodekeep/plugin-sdk'
+import { nameOf, type UserPath } from '../paths/user-path.ts'
+import { explain, folderError, forRead } from './path-errors.ts'
+import type { Scope } from './scope.ts'
+
+/** Opens a file. */
+export async function read(scope: Scope, path: UserPath, options?: StorageReadOptions): Promise<FileReading> {
+  if (scope.mounts.holdsMount(path)) throw folderError(path)
+  const { backend, backendPath } = scope.locate(path)
+  const { entry, content } = await backend.read(backendPath, options).catch(async (error) => {
+    throw await explain(scope, path, error, 'file')
+  })
+  return { entry: await fileEntry(scope, path, entry), content }
+}
+
+/**
+ * The entry at a path.
+ *
+ * @throws NodekeepError NOT_FOUND, SERVICE_UNAVAILABLE
+ */
+export async function stat(scope: Scope, path: UserPath): Promise<FileEntry> {
+  const { mounts } = scope
+  if (mounts.isPoint(path)) return statMount(scope, path)
+  if (mounts.holdsMount(path)) return (await backendFolder(scope, path)) ?? mountEntry(scope, path)
+  const { backend, backendPath } = scope.locate(path)
+  return fileEntry(scope, path, await forRead(path, () => backend.stat(backendPath)))
+}
+
+/** An entry of a backend as its user sees it. */
+export async function fileEntry(scope: Scope, path: UserPath, entry: StorageEntry): Promise<FileEntry> {
+  const known =
+    entry.type === 'file' ? await scope.journal.createdOf(scope.userUuid, path, entry.revision) : null
+  return { ...entry, name: nameOf(path), path, created: known ?? entry.created }
+}
+
+/** The entry of a folder that exists because it is a mount or leads to one. */
+export function mountEntry({ since }: Scope, path: UserPath): FileEntry {
+  return {
+    name: nameOf(path),
+    path,
+    type: 'directory',
+    size: 0,
+    modified: since,
+    created: since,
+    revision: 'mount',
+  }
+}
+
+/** Makes the user's folder in the backend at the first stat. */
+async function statMount(scope: Scope, path: UserPath): Promise<FileEntry> {
+  const { backend, backendPath } = scope.locate(path)
+  const statFolder = () => backend.stat(backendPath)
+  const entry = await statFolder().catch(async (error) => {
+    if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
+    await backend.makeDirectory(backendPath)
+    return statFolder()
+  })
+  return path === '/' ? fileEntry(scope, path, entry) : mountEntry(scope, path)
+}
+
+/** A backend's own folder that leads to a mount, or `null` when the folder exists only because of the mount. */
+async function backendFolder(scope: Scope, path: UserPath): Promise<FileEntry | null> {
+  try {
+    const { backend, backendPath } = scope.locate(path)
+    const entry = await backend.stat(backendPath)
+    return entry.type === 'directory' ? await fileEntry(scope, path, entry) : null
+  } catch (error) {
+    if (isNodekeepError(error)) return null
+    throw error
+  }
+}

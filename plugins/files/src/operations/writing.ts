@@ -1,0 +1,133 @@
+import { isUint8Array } from 'node:util/types'
+import {
+  type FileEntry,
+  type FileWriteOptions,
+  NodekeepError,
+  type StorageStaged,
+} from '@nodekeep/plugin-sdk'
+import type { BegunChange } from '../changes/change-recorder.ts'
+import type { ChangeIntent } from '../journal/change.ts'
+import type { Release } from '../paths/path-locks.ts'
+import { nameOf, type UserPath } from '../paths/user-path.ts'
+import { definedOnly } from './defined-only.ts'
+import { forChange, mountError } from './path-errors.ts'
+import type { Scope } from './scope.ts'
+
+/** Stores a file. Its path is locked when all bytes have arrived, so a slow upload blocks nobody. */
+export async function write(
+  scope: Scope,
+  path: UserPath,
+  content: AsyncIterable<Uint8Array>,
+  options: FileWriteOptions = {},
+): Promise<FileEntry> {
+  const { maxFileSize } = scope
+  if (scope.mounts.holdsMount(path)) throw mountError(path)
+  if (options.size !== undefined && options.size > maxFileSize) throw fileTooLarge(maxFileSize)
+  let ended: AbortController | undefined
+  let isOver = false
+  let release: Release | null = null
+  const lock = async () => {
+    if (isOver) throw overError
+    release = scope.tryLock([path])
+    if (release !== null) return
+    ended = new AbortController()
+    const signals = [ended.signal, ...(options.signal ? [options.signal] : [])]
+    const acquired = await scope.lock([path], AbortSignal.any(signals))
+    if (isOver) acquired()
+    else release = acquired
+  }
+  try {
+    return await writeLocked(scope, path, limited(content, maxFileSize, lock), options)
+  } finally {
+    // The backend may fail before the content ends. A lock that is granted later must not be kept.
+    isOver = true
+    ended?.abort(overError)
+    ;(release as Release | null)?.()
+  }
+}
+
+/** Nobody sees this error. */
+const overError = new Error('The write is over.')
+
+/** Details of a file that is copied from another mount. */
+interface CopyDetails {
+  /** When the file was created. */
+  readonly created: Date
+  /** See {@link ChangeIntent.isStaging}. */
+  readonly isStaging: boolean
+}
+
+/** Stores a file for a caller that holds the lock of the path at the latest when the content ends. */
+export async function writeLocked(
+  scope: Scope,
+  path: UserPath,
+  content: AsyncIterable<Uint8Array>,
+  { by, size, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
+  copy: Partial<CopyDetails> = {},
+): Promise<FileEntry> {
+  const { userUuid, recorder } = scope
+  const { backend, backendPath } = scope.locate(path)
+  const { isStaging } = copy
+  let change: BegunChange | undefined
+  let { created } = copy
+  const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
+    created ??= await createdOfReplaced(scope, path, replaced)
+    const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision }
+    change = await recorder.begin({ ...intent, ...definedOnly({ by, created, isStaging }) })
+  }
+  const options = { ...definedOnly({ size, freeChunks, ifRevision, ifAbsent, signal }), beforeCommit }
+  const entry = await forChange(path, () => backend.write(backendPath, content, options)).catch(
+    async (error) => {
+      await change?.resolveByStorage()
+      throw error
+    },
+  )
+  change?.commit()
+  return { ...entry, name: nameOf(path), path, created: created ?? entry.created }
+}
+
+async function createdOfReplaced(
+  { mounts, userUuid, journal }: Scope,
+  path: UserPath,
+  replaced: StorageStaged['replaced'],
+): Promise<Date | undefined> {
+  const entry = replaced === undefined ? await mounts.entryAt(userUuid, path) : replaced
+  if (entry?.type !== 'file') return undefined
+  return (await journal.createdOf(userUuid, path, entry.revision)) ?? entry.created
+}
+
+/**
+ * Passes content on up to a limit.
+ *
+ * @param limit bytes of `storage.maxFileSize`
+ * @param atEnd awaited when all bytes have arrived, before the iteration ends
+ * @throws NodekeepError PAYLOAD_TOO_LARGE with the first byte beyond the limit; TypeError for anything but bytes, which a
+ * plugin in JavaScript may pass
+ */
+export async function* limited(
+  content: AsyncIterable<Uint8Array>,
+  limit: number,
+  atEnd: () => Promise<void> = async () => {},
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (typeof content?.[Symbol.asyncIterator] !== 'function') throw contentError()
+  let size = 0
+  for await (const chunk of content) {
+    if (!isUint8Array(chunk)) throw contentError()
+    size += chunk.byteLength
+    if (size > limit) throw fileTooLarge(limit)
+    yield chunk
+  }
+  await atEnd()
+}
+
+function contentError(): TypeError {
+  return new TypeError('content must be an async iterable of Uint8Array')
+}
+
+/** @param limit bytes of `storage.maxFileSize` */
+export function fileTooLarge(limit: number): NodekeepError {
+  return new NodekeepError(
+    'PAYLOAD_TOO_LARGE',
+    `file too large: the limit is ${limit} bytes (storage.maxFileSize)`,
+  )
+}

@@ -1,0 +1,83 @@
+import { isWithin } from './user-path.ts'
+
+interface Claim {
+  readonly paths: readonly string[]
+  /** Called when the claim gets the lock. */
+  readonly grant: () => void
+  held: boolean
+}
+
+/** Releases a lock. A second call does nothing. */
+export type Release = () => void
+
+/**
+ * Locks on the paths of users. A lock on a path covers everything below it, so two locks conflict when one path is within
+ * the other. Conflicting locks are granted in the order of their requests; others do not wait. Locks of different users
+ * never conflict.
+ */
+export class PathLocks {
+  /** The claims of each user that has any, in the order of their requests. */
+  readonly #claims = new Map<string, Set<Claim>>()
+
+  /** Whether no lock is held or requested. */
+  get isFree(): boolean {
+    return this.#claims.size === 0
+  }
+
+  /**
+   * Locks all the paths at once, so that no request waits while it holds a part of them.
+   *
+   * @throws the reason of the signal when it is aborted before the lock is granted
+   */
+  async acquire(userUuid: string, paths: readonly string[], signal?: AbortSignal): Promise<Release> {
+    signal?.throwIfAborted()
+    const free = this.tryAcquire(userUuid, paths)
+    if (free !== null) return free
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const claim: Claim = { paths, grant: resolve, held: false }
+    const release = this.#add(userUuid, claim)
+    const leave = () => {
+      if (claim.held) return
+      release()
+      reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', leave, { once: true })
+    await promise.finally(() => signal?.removeEventListener('abort', leave))
+    return release
+  }
+
+  /** Locks without waiting. Returns null when a held or requested lock conflicts. */
+  tryAcquire(userUuid: string, paths: readonly string[]): Release | null {
+    const claim: Claim = { paths, grant: () => {}, held: true }
+    return this.#isNext(userUuid, claim) ? this.#add(userUuid, claim) : null
+  }
+
+  #add(userUuid: string, claim: Claim): Release {
+    const claims = this.#claims.get(userUuid) ?? new Set()
+    this.#claims.set(userUuid, claims)
+    claims.add(claim)
+    return () => {
+      if (!claims.delete(claim)) return
+      if (claims.size === 0) this.#claims.delete(userUuid)
+      for (const waiting of claims) {
+        if (waiting.held || !conflict(claim.paths, waiting.paths) || !this.#isNext(userUuid, waiting))
+          continue
+        waiting.held = true
+        waiting.grant()
+      }
+    }
+  }
+
+  /** Whether no earlier claim of the user conflicts. */
+  #isNext(userUuid: string, claim: Claim): boolean {
+    for (const earlier of this.#claims.get(userUuid) ?? []) {
+      if (earlier === claim) return true
+      if (conflict(earlier.paths, claim.paths)) return false
+    }
+    return true
+  }
+}
+
+function conflict(some: readonly string[], others: readonly string[]): boolean {
+  return some.some((one) => others.some((other) => isWithin(one, other) || isWithin(other, one)))
+}

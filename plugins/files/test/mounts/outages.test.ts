@@ -1,0 +1,86 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import t from 'tap'
+import { createFilesNode, get, put } from '../fixtures/files-node.ts'
+import { shakyBackend } from '../fixtures/shaky-backend.ts'
+
+interface Line {
+  readonly level: string
+  readonly msg: string
+  readonly mount?: string
+  readonly err?: { readonly stack?: string }
+}
+
+t.test('the log tells once that a mount is unreachable, and once that it answers again', async (t) => {
+  const lines: Line[] = []
+  const shaky = shakyBackend()
+  const node = await createFilesNode(
+    { mounts: { '/shaky': 'shaky', '/gone': 'not-loaded' } },
+    { plugins: [shaky.plugin], onLog: (line) => lines.push(JSON.parse(line) as Line) },
+  )
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  await put(ada, '/shaky/file', 'x')
+  const about = (mount: string) => lines.filter((line) => line.mount === mount)
+  const all = async (path: string) => {
+    const answers = Array.from({ length: 5 }, () => [
+      get(ada, 'read', `${path}/file`),
+      get(ada, 'stat', `${path}/file`),
+      get(ada, 'readdir', path),
+      put(ada, `${path}/other`, 'x'),
+    ])
+    return Promise.all(answers.flat())
+  }
+
+  lines.length = 0
+  for (const answer of await all('/gone')) {
+    t.equal(answer.status, 503)
+    t.ok(Number(answer.headers.get('retry-after')) > 0)
+    t.match(await answer.json(), { error: true, code: 'SERVICE_UNAVAILABLE' })
+  }
+  t.match(about('/gone'), [{ msg: /does not answer/, err: { stack: /not-loaded/ } }])
+  t.equal(lines.length, 1, 'and nothing else is told')
+
+  lines.length = 0
+  shaky.isReachable = false
+  for (const answer of await all('/shaky')) t.equal(answer.status, 503)
+  t.equal((await put(ada, '/elsewhere', 'x')).status, 200)
+  t.match(about('/shaky'), [{ msg: /does not answer/ }])
+  shaky.isReachable = true
+  for (const answer of await all('/shaky')) t.equal(answer.status, 200)
+  t.match(about('/shaky'), [{ msg: /does not answer/ }, { msg: /answers again/ }])
+  for (let round = 0; round < 5; round += 1) {
+    shaky.isReachable = false
+    await all('/shaky')
+    shaky.isReachable = true
+    await all('/shaky')
+  }
+  t.equal(lines.length, 2, 'one that comes and goes all the time is not told of each time')
+})
+
+t.test(
+  'a download that breaks off because its mount failed is logged once, not for each reader',
+  async (t) => {
+    const lines: Line[] = []
+    const shaky = shakyBackend()
+    const node = await createFilesNode(
+      { mounts: { '/shaky': 'shaky' } },
+      { plugins: [shaky.plugin], onLog: (line) => lines.push(JSON.parse(line) as Line) },
+    )
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    await put(ada, '/shaky/large', Buffer.alloc(1_000_000))
+    lines.length = 0
+    shaky.whileRead = () => {
+      throw new NodekeepError('SERVICE_UNAVAILABLE', 'The cable was pulled.')
+    }
+    for (let round = 0; round < 3; round += 1) {
+      const answer = await get(ada, 'read', '/shaky/large')
+      await t.rejects(answer.arrayBuffer())
+    }
+    t.match(
+      lines.filter(({ mount }) => mount === '/shaky'),
+      [{ msg: /does not answer/ }, { msg: /answers again/ }],
+    )
+    t.equal(lines.length, 2)
+  },
+)

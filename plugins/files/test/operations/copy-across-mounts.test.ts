@@ -1,0 +1,183 @@
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import t, { type Test } from 'tap'
+import { captureServices } from '../fixtures/captured-services.ts'
+import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
+import { replay } from '../fixtures/replay.ts'
+import { shakyBackend } from '../fixtures/shaky-backend.ts'
+
+/** A node whose root is on the disk, with a mount beside it. */
+async function nodeWithTwoMounts(t: Test) {
+  const services = captureServices()
+  const shaky = shakyBackend()
+  const node = await createFilesNode(
+    { mounts: { '/cold': 'shaky' } },
+    { plugins: [shaky.plugin, services.plugin] },
+  )
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const disk = join(node.dataFolder, 'files', ada.user.uuid)
+  const move = async (source: string, destination: string) => {
+    const answer = await post(ada, 'move', { source, destination })
+    return { status: answer.status, ...((await answer.json()) as { code?: string; message?: string }) }
+  }
+  const tree = async (folder: string, seen = new Map<string, number | null>()) => {
+    const answer = await get(ada, 'readdir', folder || '/')
+    for (const { name, size } of (await answer.json()) as { name: string; size?: number }[]) {
+      seen.set(`${folder}/${name}`, size ?? null)
+      if (size === undefined) await tree(`${folder}/${name}`, seen)
+    }
+    return seen
+  }
+  const told = async () => {
+    const tree = replay(await services.changes.read(ada.user.uuid, 0))
+    tree.delete('/')
+    return [...tree].sort()
+  }
+  const text = async (path: string) => (await get(ada, 'read', path)).text()
+  return { ada, disk, shaky, services, move, tree, told, text }
+}
+
+t.test('entries that listings do not show stay, and the rest is moved', async (t) => {
+  const { ada, disk, move, tree, told, text } = await nodeWithTwoMounts(t)
+  for (const path of ['/docs/a', '/docs/plain/b', '/docs/odd/c', '/docs/odd/deep/d'])
+    await put(ada, path, path)
+  const [docs, odd] = [join(disk, 'docs'), join(disk, 'docs', 'odd')]
+  await symlink('/etc/passwd', join(docs, 'link'))
+  await symlink('nowhere', join(odd, 'dead'))
+  const illegible = Buffer.from(`${odd}/caf\xe9`, 'latin1')
+  await writeFile(illegible, 'illegible')
+
+  const { status, code, message } = await move('/docs', '/cold/docs')
+  t.strictSame([status, code], [409, 'CONFLICT'])
+  t.match(message, /"\/docs" was copied to "\/cold\/docs".*stay: "\/docs\/odd"\./)
+  t.strictSame((await readdir(docs)).sort(), ['link', 'odd'], 'what was copied is gone')
+  t.strictSame((await readdir(odd)).length, 2)
+  t.equal(await readFile(illegible, 'utf8'), 'illegible')
+  for (const path of ['/docs/a', '/docs/plain/b', '/docs/odd/c', '/docs/odd/deep/d'])
+    t.equal(await text(`/cold${path}`), path)
+  const seen = await tree('')
+  seen.delete('/cold')
+  t.strictSame(await told().then((rows) => rows.filter(([path]) => path !== '/cold')), [...seen].sort())
+})
+
+t.test('files that another program changes or adds meanwhile stay', async (t) => {
+  const { ada, disk, shaky, move, text } = await nodeWithTwoMounts(t)
+  for (const name of ['changed', 'plain', 'replaced', 'gone']) await put(ada, `/docs/${name}`, 'as it was')
+  await put(ada, '/docs/inner/file', 'as it was')
+  const docs = join(disk, 'docs')
+  // The last change there gives the copy its name. Everything was copied by then, and nothing was removed.
+  shaky.afterChange = (change) => {
+    if (change !== 'move') return
+    appendFileSync(join(docs, 'changed'), '!')
+    writeFileSync(join(docs, 'added'), 'added')
+    writeFileSync(join(docs, 'new'), 'theirs')
+    renameSync(join(docs, 'new'), join(docs, 'replaced'))
+    rmSync(join(docs, 'gone'))
+    mkdirSync(join(docs, 'inner', 'new'))
+  }
+  const { status, message } = await move('/docs', '/cold/docs')
+  t.equal(status, 409)
+  for (const name of ['changed', 'replaced', 'inner']) t.match(message, `"/docs/${name}"`)
+  t.strictSame((await readdir(docs)).sort(), ['added', 'changed', 'inner', 'replaced'])
+  t.equal(await text('/docs/changed'), 'as it was!')
+  t.equal(await text('/docs/replaced'), 'theirs')
+  t.equal(await text('/docs/added'), 'added')
+  t.strictSame(await readdir(join(docs, 'inner')), ['new'])
+  for (const name of ['changed', 'plain', 'replaced', 'gone', 'inner/file'])
+    t.equal(await text(`/cold/docs/${name}`), 'as it was')
+})
+
+t.test('a file that changes during its move is on both mounts', async (t) => {
+  const { ada, disk, shaky, move, text } = await nodeWithTwoMounts(t)
+  await put(ada, '/file', 'old')
+  shaky.afterChange = (change) => {
+    if (change === 'move') writeFileSync(join(disk, 'file'), 'theirs')
+  }
+  const { status, message } = await move('/file', '/cold/file')
+  t.equal(status, 409)
+  t.match(message, /"\/file" was copied to "\/cold\/file".*stay: "\/file"\./)
+  t.equal(await text('/cold/file'), 'old')
+  t.equal(await text('/file'), 'theirs')
+})
+
+t.test('a source that becomes unreachable stays, and nothing is lost', async (t) => {
+  const { ada, shaky, move, tree, told, text } = await nodeWithTwoMounts(t)
+  for (const name of ['a', 'b', 'c']) await put(ada, `/cold/docs/${name}`, name)
+  shaky.afterChange = () => {
+    throw new NodekeepError('SERVICE_UNAVAILABLE', 'The connection broke.')
+  }
+  const { status, message } = await move('/cold/docs', '/docs')
+  shaky.afterChange = () => {}
+  t.equal(status, 503)
+  t.match(message, /"\/cold\/docs" was copied to "\/docs", but could not be removed.*The connection broke/)
+  for (const name of ['a', 'b', 'c']) t.equal(await text(`/docs/${name}`), name)
+  const seen = await tree('')
+  t.strictSame(await told(), [...seen].sort(), 'the journal agrees with what is left')
+})
+
+t.test('a copy that cannot get its name is removed', async (t) => {
+  const { ada, disk, shaky, move, tree, told } = await nodeWithTwoMounts(t)
+  await put(ada, '/cold/docs/a', 'a')
+  shaky.beforeRead = async () => {
+    await mkdir(join(disk, 'docs'), { recursive: true })
+  }
+  t.equal((await move('/cold/docs', '/docs')).status, 409)
+  shaky.beforeRead = async () => {}
+  t.strictSame([...(await tree('')).keys()], ['/cold', '/cold/docs', '/cold/docs/a', '/docs'])
+  t.strictSame(
+    (await told()).map(([path]) => path),
+    ['/cold', '/cold/docs', '/cold/docs/a'],
+  )
+})
+
+t.test('the journal tells the revision that a file has after the move', async (t) => {
+  const { ada, services, move } = await nodeWithTwoMounts(t)
+  await put(ada, '/file', 'x')
+  t.equal((await move('/file', '/cold/file')).status, 200)
+  const etag = (await get(ada, 'read', '/cold/file')).headers.get('etag')
+  const changes = await services.changes.read(ada.user.uuid, 0)
+  t.match(changes.slice(-2), [
+    { op: 'move', path: '/cold/file', revision: etag?.slice(1, -1) },
+    { op: 'delete', path: '/file' },
+  ])
+})
+
+t.test('a tree of many files moves as a whole', async (t) => {
+  const { ada, move, tree, told } = await nodeWithTwoMounts(t)
+  const paths = Array.from({ length: 120 }, (_, n) => `/many/${n % 7}/${n % 3}/${n}`)
+  await Promise.all(paths.map((path) => put(ada, path, path)))
+  t.equal((await move('/many', '/cold/many')).status, 200)
+  t.equal((await move('/cold/many', '/again')).status, 200)
+  const seen = await tree('')
+  t.equal([...seen].filter(([, size]) => size !== null).length, paths.length)
+  t.notOk([...seen.keys()].some((path) => path.startsWith('/many') || path.startsWith('/cold/')))
+  t.strictSame(await told(), [...seen].sort())
+})
+
+t.test('the error of a move names the requested paths', async (t) => {
+  const { ada, move, tree } = await nodeWithTwoMounts(t)
+  await put(ada, '/file', 'x')
+  await put(ada, '/docs/inner/file', 'x')
+  await put(ada, '/cold/one', 'x')
+  for (const [source, destination] of [
+    ['/file', '/cold/one/two'],
+    ['/docs', '/cold/one/two'],
+    ['/docs', '/cold/one/two/three'],
+  ] as const) {
+    const { status, code, message } = await move(source, destination)
+    t.strictSame([status, code], [409, 'CONFLICT'])
+    t.match(message, destination)
+    t.notMatch(message, /\.moving-/)
+  }
+  t.strictSame([...(await tree(''))].map(([path]) => path).sort(), [
+    '/cold',
+    '/cold/one',
+    '/docs',
+    '/docs/inner',
+    '/docs/inner/file',
+    '/file',
+  ])
+})
