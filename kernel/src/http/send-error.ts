@@ -1,10 +1,10 @@
 import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, type PublicError, toPublicError } from '../errors/public-error.ts'
-import { answerInstead } from './direct-answer.ts'
+import { hasLargeRemainder } from './closing.ts'
 import { validateHeaderName, validateHeaderValue } from './node-http.ts'
-import { leavesMuch } from './unread-body.ts'
 import { isUpgrade } from './web-sockets.ts'
+import { sendErrorRaw } from './write-error.ts'
 
 /** Headers of the answer that a route had begun and that an error now stands for. */
 const headersOfTheOther = [
@@ -38,13 +38,13 @@ export function sendPublicError(
   }
   // Fastify closes the connection after every bad body. That is needed only where a part of it is still to come.
   const { raw } = reply.request
-  if (leavesMuch(raw) || isUpgrade(raw)) reply.header('connection', 'close')
+  if (hasLargeRemainder(raw) || isUpgrade(raw)) reply.header('connection', 'close')
   else if (reply.hasHeader('connection')) reply.removeHeader('connection')
   for (const [name, value] of Object.entries(error.headers)) {
     if (isSendable(name, value)) reply.header(name, value)
   }
   if (failing.has(reply)) {
-    answerInstead(reply, error)
+    sendErrorRaw(reply, error)
     return reply
   }
   const { contentType, body } = write(error, reply, serializeError)
@@ -67,7 +67,7 @@ function sendAtLast(thrown: unknown, reply: FastifyReply): FastifyReply {
   const { request } = reply
   const error = toPublicError(thrown, request.id)
   logFault(thrown, error, request)
-  answerInstead(reply, error)
+  sendErrorRaw(reply, error)
   return reply
 }
 

@@ -5,7 +5,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, preHandlerHookHandler, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { closeLingering } from './closing.ts'
-import { answerOnSocket } from './direct-answer.ts'
+import { writeErrorToSocket } from './write-error.ts'
 
 /** The WebSockets of one plugin. */
 export interface WebSockets {
@@ -81,7 +81,7 @@ export async function createWebSockets(instance: FastifyInstance): Promise<WebSo
     clients.set(request, client),
   )
   instance.websocketServer.on('wsClientError', (_error: Error, socket: Duplex, request: IncomingMessage) =>
-    answerOnSocket(socket, badHandshake, ids.get(request) ?? ''),
+    writeErrorToSocket(socket, badHandshake, ids.get(request) ?? ''),
   )
   return {
     dismiss() {

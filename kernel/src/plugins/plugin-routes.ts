@@ -2,18 +2,17 @@ import type { ErrorSerializer, Routes, RoutesApp, RoutesOptions } from '@nodekee
 import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
-import { announcesBody } from '../http/body-deadline.ts'
+import { bindEmitter } from '../faults/bind-emitter.ts'
+import { type FaultOwner, runInContextOf } from '../faults/fault-context.ts'
+import { connectionFaultOwner, RequestFaultOwner } from '../faults/request-fault-owner.ts'
 import type { App } from '../http/create-app.ts'
-import type { OnAdmitted } from '../http/platform.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import { pathOf, sendPublicError } from '../http/send-error.ts'
+import { hasBody, type OnAdmitted } from '../http/shared-hooks.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
-import { type Accountable, goOnAs, runnerFor } from './attribution.ts'
 import { duration } from './duration.ts'
-import { keepAccount } from './emitter-account.ts'
 import { PluginFailure } from './failure.ts'
 import { InFlight } from './in-flight.ts'
-import { connectionAccount, RequestAccount } from './request-account.ts'
 import { reserveAppMethods } from './reserved-app-methods.ts'
 
 interface Registration {
@@ -23,7 +22,7 @@ interface Registration {
 
 /** The routes of one plugin: gathered in setup, loaded into a Fastify instance of its own, mounted, closed. */
 export class PluginRoutes {
-  readonly #accountable: Accountable
+  readonly #owner: FaultOwner
   readonly #table: RouteTable
   readonly #createApp: (onAdmitted: OnAdmitted) => Promise<App>
   readonly #registrations: Registration[] = []
@@ -31,14 +30,10 @@ export class PluginRoutes {
   #app: App | null = null
   #webSockets: WebSockets | null = null
   #loaded = false
-  #settled = false
+  #drained = false
 
-  constructor(
-    accountable: Accountable,
-    table: RouteTable,
-    createApp: (onAdmitted: OnAdmitted) => Promise<App>,
-  ) {
-    this.#accountable = accountable
+  constructor(owner: FaultOwner, table: RouteTable, createApp: (onAdmitted: OnAdmitted) => Promise<App>) {
+    this.#owner = owner
     this.#table = table
     this.#createApp = createApp
   }
@@ -77,17 +72,17 @@ export class PluginRoutes {
     if (this.#app === null) return
     const { instance, routes } = this.#app
     this.#table.mount({
-      owner: this.#accountable.id,
+      owner: this.#owner.id,
       routes,
       foreignErrors: this.#registrations.flatMap(({ options: { prefix, serializeError } }) =>
         prefix === undefined || serializeError === undefined ? [] : [{ prefix, serializeError }],
       ),
       handle: (request, response) => instance.routing(request, response),
       upgrade: (request, socket, head) => {
-        const run = runnerFor(connectionAccount(this.#accountable, socket))
-        return run(() => {
+        const owner = connectionFaultOwner(this.#owner, socket)
+        return runInContextOf(owner, () => {
           this.#inFlight.addSocket(socket)
-          keepAccount(socket, run)
+          bindEmitter(socket, owner)
           return instance.server.emit('upgrade', request, socket, head)
         })
       },
@@ -95,7 +90,7 @@ export class PluginRoutes {
   }
 
   unmount(): void {
-    if (this.#app !== null) this.#table.unmount(this.#accountable.id)
+    if (this.#app !== null) this.#table.unmount(this.#owner.id)
   }
 
   /** Asks those at the other end of WebSockets to leave. */
@@ -103,10 +98,10 @@ export class PluginRoutes {
     this.#webSockets?.dismiss()
   }
 
-  /** Lets the requests that are being answered come to their end, for so long. Later ones are refused. */
-  async settle(ms: number): Promise<void> {
-    await this.#inFlight.settle(ms)
-    this.#settled = true
+  /** Waits at most `ms` milliseconds until the requests that run are answered. Later requests are refused. */
+  async drain(ms: number): Promise<void> {
+    await this.#inFlight.drain(ms)
+    this.#drained = true
   }
 
   /** Ends WebSockets and runs the `onClose` hooks of Fastify plugins. */
@@ -117,19 +112,14 @@ export class PluginRoutes {
   }
 
   readonly #admit: OnAdmitted = (request, reply, done) => {
-    if (this.#settled) {
+    if (this.#drained) {
       done(stopped())
       return
     }
-    this.#inFlight.add(reply.raw, request.id)
-    const account = new RequestAccount(this.#accountable, request, reply)
-    if (!announcesBody(request.raw)) {
-      goOnAs(account, done)
-      return
-    }
-    const run = runnerFor(account)
-    keepAccount(request.raw, run)
-    run(done)
+    this.#inFlight.add(reply)
+    const owner = new RequestFaultOwner(this.#owner, request, reply)
+    if (request[hasBody]) bindEmitter(request.raw, owner)
+    runInContextOf(owner, done)
   }
 
   async #prepare(instance: FastifyInstance): Promise<void> {

@@ -1,12 +1,12 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Disposer, RegistryWriter } from '@nodekeep/plugin-sdk'
-import type { OnAccount, Registries, RegistryEntries } from './registry.ts'
+import { currentContext, type FaultContext } from '../faults/fault-context.ts'
+import type { Registries, RegistryEntries } from './registry.ts'
 
 interface Contribution {
   readonly registry: RegistryEntries
   readonly name: string
   readonly entry: unknown
-  readonly onAccount: OnAccount
+  readonly context: FaultContext
 }
 
 /** What one plugin adds to registries: held back until it is active, taken back when it stops. */
@@ -25,7 +25,7 @@ export class Contributions {
   writer<T>(key: string): RegistryWriter<T> {
     const registry = this.#registries.entries(key)
     return {
-      add: (name, entry) => this.#add({ registry, name, entry, onAccount: AsyncLocalStorage.snapshot() }),
+      add: (name, entry) => this.#add({ registry, name, entry, context: currentContext() }),
     }
   }
 
@@ -70,8 +70,8 @@ export class Contributions {
     }
   }
 
-  #show({ registry, name, entry, onAccount }: Contribution): void {
-    registry.add(name, entry, this.#owner, onAccount)
+  #show({ registry, name, entry, context }: Contribution): void {
+    registry.add(name, entry, this.#owner, context)
   }
 
   #announce(changed: Iterable<Contribution>): void {

@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Disposer, EventBus, EventType, Log } from '@nodekeep/plugin-sdk'
+import { currentContext } from '../faults/fault-context.ts'
 
 /** The event bus of one plugin. */
 export interface EventScope extends EventBus {
@@ -59,9 +59,13 @@ export function createEventBus(): KernelEventBus {
         emit: (event, payload) => emit(event.name, payload),
         on<T>(event: EventType<T>, call: (payload: T) => void | Promise<void>): Disposer {
           if (closed) return () => {}
-          // What a listener leaves behind is on the account of who listens, not of who emits.
-          const bound = AsyncLocalStorage.bind(call as Listener['call'])
-          const listener: Listener = { log, call: bound, active: true }
+          // A fault of a listener is blamed on the plugin that listens, not on the one that emits.
+          const context = currentContext()
+          const listener: Listener = {
+            log,
+            call: (payload) => context(() => call(payload as T)),
+            active: true,
+          }
           add(event.name, listener)
           const dispose = (): void => {
             remove(event.name, listener)

@@ -1,13 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Disposer, NodekeepError, type RegistryReader } from '@nodekeep/plugin-sdk'
-
-/** Runs work as the one who made this function would: faults that it leaves behind are theirs. */
-export type OnAccount = <T>(work: () => T) => T
+import { currentContext, type FaultContext } from '../faults/fault-context.ts'
 
 interface Holding {
   readonly entry: unknown
   readonly owner: string
-  readonly onAccount: OnAccount
+  readonly context: FaultContext
 }
 
 /** The entries of one registry, each with the plugin that added it. */
@@ -42,12 +39,12 @@ export class RegistryEntries {
   }
 
   /**
-   * @param onAccount where calls of the entry are to run when the kernel makes them
+   * @param context the fault context in which the kernel calls the entry
    * @throws NodekeepError CONFLICT when the name is taken
    */
-  add(name: string, entry: unknown, owner: string, onAccount: OnAccount = asCaller): void {
+  add(name: string, entry: unknown, owner: string, context: FaultContext = callersContext): void {
     this.refuseTaken(name, owner)
-    this.#entries.set(name, { entry, owner, onAccount })
+    this.#entries.set(name, { entry, owner, context })
   }
 
   remove(name: string, owner: string): void {
@@ -63,8 +60,8 @@ export class RegistryEntries {
   }
 
   listen(listener: () => void): Disposer {
-    const onAccount = AsyncLocalStorage.snapshot()
-    const guarded = () => onAccount(() => callGuarded(listener))
+    const context = currentContext()
+    const guarded = () => context(() => callGuarded(listener))
     this.#listeners.add(guarded)
     return () => {
       this.#listeners.delete(guarded)
@@ -84,13 +81,13 @@ export class RegistryEntries {
     return this.names().filter((name) => this.#entries.get(name)?.owner === owner)
   }
 
-  /** The account of the plugin that added an entry. It stays theirs when the entry is gone. */
-  accountOf(name: string): OnAccount {
-    return this.#entries.get(name)?.onAccount ?? asCaller
+  /** Returns the fault context of the plugin that added an entry. It stays usable when the entry is gone. */
+  contextOf(name: string): FaultContext {
+    return this.#entries.get(name)?.context ?? callersContext
   }
 }
 
-const asCaller: OnAccount = (work) => work()
+const callersContext: FaultContext = (work) => work()
 
 function callGuarded(listener: () => void): void {
   try {
