@@ -1,5 +1,4 @@
 import { type ErrorBody, type ErrorCode, errorStatus, isNodekeepError } from '@nodekeep/plugin-sdk'
-import { STATUS_CODES } from '../http/node-http.ts'
 
 /** An error in the form that leaves the node. */
 export interface PublicError extends ErrorBody {
@@ -9,9 +8,10 @@ export interface PublicError extends ErrorBody {
   readonly internal: boolean
 }
 
-/** What Fastify and the libraries around it (http-errors, with `expose`) throw for a client's mistake. */
+/** An error of Fastify or of http-errors, whose errors @fastify/sensible throws too. */
 interface LibraryError {
   readonly statusCode?: unknown
+  readonly status?: unknown
   readonly code?: unknown
   readonly expose?: unknown
   readonly message?: unknown
@@ -37,15 +37,11 @@ export function toPublicError(thrown: unknown, requestId: string): PublicError {
   try {
     const known = meantForClients(thrown)
     if (known !== undefined) return known
+    return internalError(codeOfFault(thrown), requestId)
   } catch {
-    // What cannot be looked at is not meant for clients.
+    // An error whose properties throw is not meant for clients.
+    return internalError('INTERNAL_ERROR', requestId)
   }
-  return publicError(
-    'INTERNAL_ERROR',
-    `Something went wrong on the node. Its log has the details under the request id ${requestId}.`,
-    {},
-    true,
-  )
 }
 
 /** Makes a public error of a code of the table. */
@@ -56,6 +52,11 @@ export function publicError(
   internal = false,
 ): PublicError {
   return { error: true, message, code, status: errorStatus[code], headers, internal }
+}
+
+function internalError(code: ErrorCode, requestId: string): PublicError {
+  const message = `Something went wrong on the node. Its log has the details under the request id ${requestId}.`
+  return publicError(code, message, {}, true)
 }
 
 /** The JSON text of an error's body: exactly the three fields of the interface. */
@@ -92,11 +93,19 @@ function fromLibrary(error: LibraryError): PublicError | undefined {
       )
   }
   const status = error.statusCode
-  // Clients of other services throw the like, too, about what is no business of this node's clients.
+  // Clients of other services throw similar errors, which do not concern this node's clients.
   const isMeant = error.expose === true || String(error.code).startsWith('FST_')
   if (!isMeant || typeof status !== 'number' || status < 400 || status >= 500) return undefined
-  const message = typeof error.message === 'string' ? error.message : (STATUS_CODES[status] ?? 'Bad request')
+  const message = typeof error.message === 'string' ? error.message : 'The request is not valid.'
   return publicError(codeByStatus.get(status) ?? 'VALIDATION_ERROR', message)
+}
+
+/** Returns the code of an error of http-errors with a status from 500, such as `httpErrors.serviceUnavailable()`. */
+function codeOfFault(thrown: unknown): ErrorCode {
+  if (!(thrown instanceof Error)) return 'INTERNAL_ERROR'
+  const { expose, status, statusCode } = thrown as LibraryError
+  const isHttpError = expose === false && typeof status === 'number' && status === statusCode && status >= 500
+  return (isHttpError ? codeByStatus.get(status) : undefined) ?? 'INTERNAL_ERROR'
 }
 
 function validationMessage({ validation, validationContext }: LibraryError): string {

@@ -1,8 +1,8 @@
 import cookie from '@fastify/cookie'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
-import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { type ErrorSerializer, isNodekeepError } from '@nodekeep/plugin-sdk'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
 import { addressGroup } from './address-group.ts'
@@ -114,6 +114,7 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
       done()
     })
     if (logsAnswers) app.addHook('onResponse', logAnswer)
+    app.addHook('onRoute', expectClientsToLeave)
     app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
   },
   { name: 'nodekeep-shared-hooks' },
@@ -124,6 +125,25 @@ export function logAs(parent: FastifyBaseLogger, request: FastifyRequest, reply:
   const log = parent.child({ reqId: request.id })
   request.log = log
   reply.log = log
+}
+
+/**
+ * Wraps the handler of a route, so that it may throw the reason of its `clientSignal` after its answer has begun or has
+ * been cut off. Fastify would log that as an error.
+ */
+function expectClientsToLeave(route: RouteOptions & { websocket?: boolean }): void {
+  if (route.websocket === true) return
+  const { handler } = route
+  route.handler = function (request, reply) {
+    const answer: unknown = handler.call(this, request, reply)
+    if (!(answer instanceof Promise)) return answer
+    return answer.catch((error: unknown) => {
+      const left =
+        reply.sent && reply.raw.closed && isNodekeepError(error) && error.code === 'REQUEST_TIMEOUT'
+      if (!left) throw error
+      request.log.debug('The client left before the answer was complete.')
+    })
+  }
 }
 
 /** One object for all requests without cookies. */
