@@ -4,7 +4,7 @@ import { type ErrorBody, type ErrorCode, errorStatus, isNodekeepError } from '@n
 export interface PublicError extends ErrorBody {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Whether the cause is the node's fault and belongs into the log, which doesn't know it yet. */
+  /** Whether the cause is a fault of the node that is not in the log yet. */
   readonly internal: boolean
 }
 
@@ -29,7 +29,7 @@ const codeByStatus = new Map<number, ErrorCode>(
 
 /**
  * Turns anything that was thrown while a request was answered into the error that the client may see. It never throws
- * itself, though the properties of what was thrown may.
+ * itself, even if the properties of the thrown value do.
  *
  * @param requestId lets a person find the hidden cause of an internal error in the log
  */
@@ -59,13 +59,13 @@ function internalError(code: ErrorCode, requestId: string): PublicError {
   return publicError(code, message, {}, true)
 }
 
-/** The JSON text of an error's body: exactly the three fields of the interface. */
+/** Returns the JSON of an error's body: exactly the three fields of the interface. */
 export function errorBody({ message, code }: ErrorBody): string {
   return JSON.stringify({ error: true, message, code })
 }
 
 function meantForClients(thrown: unknown): PublicError | undefined {
-  // Another copy of the SDK may know codes that this one doesn't.
+  // Another copy of the SDK may have codes that this one does not know.
   if (isNodekeepError(thrown) && Object.hasOwn(errorStatus, thrown.code)) {
     const internal = errorStatus[thrown.code] >= 500 && thrown.logged !== true
     return publicError(thrown.code, thrown.message, thrown.headers, internal)

@@ -126,10 +126,10 @@ function addRoute(router: Router, route: MountedRoute, mount: RouteMount, owners
     const key = `${route.method} ${pattern}`
     const owner = owners.get(key)
     if (owner !== undefined) {
-      const mend = owner === kernelOwner ? 'Choose another path.' : 'Disable one of the two plugins.'
+      const remedy = owner === kernelOwner ? 'Choose another path.' : 'Disable one of the two plugins.'
       throw new NodekeepError(
         'CONFLICT',
-        `The route ${route.method} ${route.path} belongs to "${owner}" already. ${mend}`,
+        `The route ${route.method} ${route.path} belongs to "${owner}" already. ${remedy}`,
       )
     }
     owners.set(key, mount.owner)

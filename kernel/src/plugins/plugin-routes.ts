@@ -20,7 +20,7 @@ interface Registration {
   readonly options: RoutesOptions
 }
 
-/** The routes of one plugin: gathered in setup, loaded into a Fastify instance of its own, mounted, closed. */
+/** The routes of one plugin: registered in setup, loaded into a Fastify instance of its own, mounted, closed. */
 export class PluginRoutes {
   readonly #owner: FaultOwner
   readonly #table: RouteTable
@@ -38,9 +38,9 @@ export class PluginRoutes {
     this.#createApp = createApp
   }
 
-  /** What the plugin calls. */
+  /** The `routes` function that the plugin calls. */
   readonly add: Routes = (register, options = {}) => {
-    if (this.#loaded) throw new Error('Register routes before setup ends: later ones would never answer.')
+    if (this.#loaded) throw new Error('Register routes before setup ends: later routes would never answer.')
     const { prefix } = options
     if (prefix !== undefined && !/^(\/|$)/.test(prefix)) {
       throw new Error(`The prefix "${prefix}" of routes must begin with "/".`)
@@ -93,7 +93,7 @@ export class PluginRoutes {
     if (this.#app !== null) this.#table.unmount(this.#owner.id)
   }
 
-  /** Asks those at the other end of WebSockets to leave. */
+  /** Tells the clients of WebSockets to leave. */
   announceStop(): void {
     this.#webSockets?.dismiss()
   }
@@ -123,7 +123,7 @@ export class PluginRoutes {
   }
 
   async #prepare(instance: FastifyInstance): Promise<void> {
-    // Only a plugin that calls `reply.callNotFound()` comes here.
+    // Only `reply.callNotFound()` leads here.
     instance.setNotFoundHandler((request, reply) => {
       const path = pathOf(request)
       const serializeError = request.routeOptions.config?.serializeError ?? this.#table.foreignErrors(path)
@@ -138,13 +138,13 @@ export class PluginRoutes {
   }
 }
 
-/** Without the library such a route would take its handler for one of HTTP. */
+/** Refuses a WebSocket route where the library is not loaded: Fastify would run its handler for ordinary requests. */
 function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolean }): void {
   if (websocket !== true) return
   throw new Error(`The route ${url} takes WebSockets. Call routes() with { webSockets: true } for it.`)
 }
 
-/** Fastify watches over each nested plugin with the same limit, and may be first to see that it is over. */
+/** Fastify limits each nested plugin to the same time, and may notice the end of it first. */
 function isLoadTimeout(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown }
   return code === 'AVV_ERR_PLUGIN_EXEC_TIMEOUT' || code === 'FST_ERR_PLUGIN_TIMEOUT'

@@ -9,13 +9,13 @@ interface Contribution {
   readonly context: FaultContext
 }
 
-/** What one plugin adds to registries: held back until it is active, taken back when it stops. */
+/** The registry entries of one plugin. They become visible when the plugin is active and go when it stops. */
 export class Contributions {
   readonly #registries: Registries
   readonly #owner: string
   readonly #contributions = new Set<Contribution>()
   #published = false
-  #over = false
+  #withdrawn = false
 
   constructor(registries: Registries, owner: string) {
     this.#registries = registries
@@ -37,9 +37,9 @@ export class Contributions {
     this.#announce(this.#contributions)
   }
 
-  /** Takes everything back for good: what is added afterwards never becomes visible. */
+  /** Removes all entries. Entries that are added afterwards never become visible. */
   withdraw(): void {
-    this.#over = true
+    this.#withdrawn = true
     const gone = [...this.#contributions]
     this.#contributions.clear()
     if (!this.#published) return
@@ -49,9 +49,9 @@ export class Contributions {
   }
 
   #add(contribution: Contribution): Disposer {
-    if (this.#over) return () => {}
+    if (this.#withdrawn) return () => {}
     const { registry, name, entry } = contribution
-    refuseNoEntry(this.#owner, name, entry)
+    refuseInvalid(this.#owner, name, entry)
     registry.refuseTaken(name, this.#owner)
     for (const other of this.#contributions) {
       if (other.registry === registry && other.name === name) {
@@ -81,8 +81,8 @@ export class Contributions {
   }
 }
 
-/** Types don't hold plugins in JavaScript. Names stand in addresses, and in messages. */
-function refuseNoEntry(owner: string, name: unknown, entry: unknown): void {
+/** Plugins in JavaScript are not held by types, and names appear in URLs and in messages. */
+function refuseInvalid(owner: string, name: unknown, entry: unknown): void {
   if (typeof name !== 'string' || !/^[^/\p{Cc}]{1,256}$/u.test(name)) {
     const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 300)) : typeof name
     throw new TypeError(

@@ -18,7 +18,7 @@ export class RegistryEntries {
     this.#id = id
   }
 
-  /** Keeps names from being added by anybody. */
+  /** Reserves names: no plugin can add them. */
   reserve(...names: readonly string[]): void {
     for (const name of names) this.#reserved.add(name)
   }
@@ -52,8 +52,8 @@ export class RegistryEntries {
   }
 
   /**
-   * Tells the listeners that entries came or went. One that throws harms neither the others nor the caller: its
-   * error is left unhandled where the listener was added.
+   * Tells the listeners that entries were added or removed. An exception of a listener reaches neither the others nor the
+   * caller: it stays unhandled in the fault context in which the listener was added.
    */
   announce(): void {
     for (const listener of [...this.#listeners]) listener()
@@ -76,7 +76,7 @@ export class RegistryEntries {
     return [...this.#entries.keys()]
   }
 
-  /** The names that one owner has added. */
+  /** Returns the names that one owner has added. */
   namesOf(owner: string): string[] {
     return this.names().filter((name) => this.#entries.get(name)?.owner === owner)
   }
@@ -99,7 +99,7 @@ function callGuarded(listener: () => void): void {
   }
 }
 
-/** The live view of a registry that one plugin reads; what it listens to is handed to `onDispose`. */
+/** Creates the live view of a registry for one plugin. `onDispose` gets a disposer for each of its listeners. */
 export function createRegistryReader<T>(
   entries: RegistryEntries,
   onDispose: (dispose: Disposer) => void,
@@ -118,7 +118,7 @@ export function createRegistryReader<T>(
   }
 }
 
-/** All registries of a node. A registry needs nobody to provide it: it is there when it is first named. */
+/** All registries of a node. A registry exists as soon as it is first named. */
 export class Registries {
   readonly #byKey = new Map<string, RegistryEntries>()
 
