@@ -1,4 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { stackOf } from '../errors/thrown.ts'
 
 /** A promise that rejected without a handler, or an exception that nobody caught. */
 export type FaultKind = 'rejection' | 'exception'
@@ -27,6 +30,12 @@ export function runInContextOf<T>(owner: FaultOwner, work: () => T): T {
 /** Returns the context that the caller runs in, to enter it again later. */
 export function currentContext(): FaultContext {
   return AsyncLocalStorage.snapshot()
+}
+
+/** Returns whether an error was made by code in a folder, such as a plugin's package. Its stack names the files. */
+export function wasMadeIn(folder: string, thrown: unknown): boolean {
+  const stack = stackOf(thrown)
+  return stack.includes(`${pathToFileURL(folder).href}/`) || stack.includes(`${folder}${sep}`)
 }
 
 const finders = new Set<OwnerFinder>()

@@ -1,7 +1,6 @@
 import type { Plugin } from '@nodekeep/plugin-sdk'
 import { messageOf } from '../errors/thrown.ts'
-import type { FaultOwner } from '../faults/fault-context.ts'
-import { wasMadeIn } from '../faults/made-in-folder.ts'
+import { type FaultOwner, wasMadeIn } from '../faults/fault-context.ts'
 import type { Activation } from './activation.ts'
 import { PluginFailure, type PluginPhase } from './failure.ts'
 import type { PluginManifest } from './manifest.ts'
