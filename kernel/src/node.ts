@@ -5,15 +5,15 @@ import { bringUpPlugins } from './composition/bring-up-plugins.ts'
 import { composeKernel } from './composition/compose.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
 import type { Configuration } from './configuration/index.ts'
+import { watchFaults } from './faults/fault-context.ts'
+import { guardRegistry } from './faults/guarded-registry.ts'
 import { HttpServer } from './http/http-server.ts'
 import { startHousekeeping } from './identity/housekeeping.ts'
 import { type IssuedToken, issueSession, type SessionWish } from './identity/issue-session.ts'
 import { Ownership } from './identity/ownership.ts'
 import { UserAccounts } from './identity/user-accounts.ts'
 import type { Secrets } from './log/secrets.ts'
-import { watchFaults } from './plugins/attribution.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
-import { createKernelReader } from './services/kernel-reader.ts'
 import { openStateDatabase } from './state/database.ts'
 import { lockDataFolder } from './state/lock.ts'
 
@@ -114,7 +114,7 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
       database,
       log,
       sessions: cradle.sessions,
-      holders: createKernelReader<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
+      holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
       absentPlugins: () =>
         cradle.records.list.filter(({ wish, isUp }) => wish.enabled && !isUp).map(({ id }) => id),
     }),

@@ -31,15 +31,6 @@ export function changed(tree: Tree, change: Change): Tree | null {
   return next
 }
 
-/** The trees that a killed change may leave beside the one before it: some of its missing parents, empty. */
-export function begun(tree: Tree, { op, path }: Change): Tree[] {
-  const missing = op === 'delete' ? [] : parentsOf(path).filter((parent) => !tree.has(parent))
-  return missing.map((_, index) => {
-    const made = missing.slice(0, index + 1).map((parent) => [parent, null] as const)
-    return new Map([...tree, ...made])
-  })
-}
-
 function within(tree: Tree, folder: string): [string, string | null][] {
   return [...tree].filter(([key]) => isWithin(key, folder))
 }

@@ -1,17 +1,12 @@
 import { type AuthenticatedUser, NodekeepError } from '@nodekeep/plugin-sdk'
-import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig } from 'fastify'
+import { tooManyRequests } from '../errors/too-many-requests.ts'
+import type { AccessCheck } from '../http/shared-hooks.ts'
 import type { Authenticator } from './authenticator.ts'
 import { FailedAttempts } from './failed-attempts.ts'
 import { tokenOf } from './request-token.ts'
 import { isSameOrigin, mayChange } from './same-origin.ts'
 import type { SessionWatch } from './session-watch.ts'
-
-/** Decides whether a request may go on; sets `request.user`. Calls back with a NodekeepError when it may not. */
-export type AccessCheck = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: (error?: Error) => void,
-) => void
 
 /**
  * Where people sign in. Each client may try so often; a foreign page could use up what its visitors have, unless it is
@@ -50,7 +45,7 @@ export function createAccessCheck(
       const isStale = user === null && carried.by === 'cookie' && config.access === 'public'
       const wait = user === null && !isStale ? failures.count(request.ip) : 0
       if (wait > 0) {
-        done(tooMany('Too many wrong session tokens came from your address.', wait))
+        done(tooManyRequests('Too many wrong session tokens came from your address.', wait))
         return
       }
       if (
@@ -73,13 +68,6 @@ export function createAccessCheck(
     if (known !== undefined) decide(known)
     else authenticator.authenticate(carried.token).then(decide, done)
   }
-}
-
-/** @param wait seconds */
-export function tooMany(what: string, wait: number): NodekeepError {
-  return new NodekeepError('TOO_MANY_REQUESTS', `${what} Try again in ${wait} seconds.`, {
-    headers: { 'retry-after': String(wait) },
-  })
 }
 
 function refusal(route: FastifyContextConfig, user: AuthenticatedUser | null): NodekeepError | undefined {

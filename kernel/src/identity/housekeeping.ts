@@ -1,13 +1,13 @@
 import type { Log, SessionStore, UserDataHolder } from '@nodekeep/plugin-sdk'
-import type { KernelReader } from '../services/kernel-reader.ts'
-import { callWithSignal } from '../services/owned-signal.ts'
+import { callWithSignal } from '../faults/call-with-signal.ts'
+import type { GuardedRegistry } from '../faults/guarded-registry.ts'
 import { type ErasureParts, eraseDueUsers } from './erasure.ts'
 
 const everyMs = 60 * 60 * 1000
 
 export interface HousekeepingParts extends ErasureParts {
   readonly sessions: SessionStore
-  readonly holders: KernelReader<UserDataHolder>
+  readonly holders: GuardedRegistry<UserDataHolder>
   readonly log: Log
 }
 
@@ -42,11 +42,11 @@ async function keepHouse(parts: HousekeepingParts, signal: AbortSignal): Promise
 
 /** The holders, with the end of the housekeeping handed on to each on the account of its plugin. */
 function* stoppedOnTheirAccount(
-  holders: KernelReader<UserDataHolder>,
+  holders: GuardedRegistry<UserDataHolder>,
 ): Generator<readonly [name: string, holder: UserDataHolder]> {
   for (const [name, holder] of holders) {
     const erase: UserDataHolder['erase'] = (userUuid, signal) =>
-      callWithSignal(holders.accountOf(name), signal, (own) => holder.erase(userUuid, own))
+      callWithSignal(holders.contextOf(name), signal, (own) => holder.erase(userUuid, own))
     yield [name, { erase }]
   }
 }

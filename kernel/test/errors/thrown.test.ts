@@ -16,7 +16,7 @@ test('all causes of an error are found once, and not without end', async (t) => 
 test('what cannot be looked at says so', async (t) => {
   const { proxy, revoke } = Proxy.revocable(new Error('hidden'), {})
   revoke()
-  t.equal(messageOf(proxy), 'something was thrown that does not say what it is')
+  t.equal(messageOf(proxy), 'a value was thrown that cannot be described')
   t.equal(stackOf(proxy), '')
   t.equal(withCauses(proxy).length, 1)
 })

@@ -39,7 +39,7 @@ async function parts(t: Test, meanwhile: (administration: UserAdministration) =>
     providers: {
       get: () => ({ verify }),
       names: () => ['test'],
-      accountOf: () => (work) => work(),
+      contextOf: () => (work) => work(),
     },
     database,
     ownership: await Ownership.establish(database, accounts, owner),

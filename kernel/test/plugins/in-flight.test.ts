@@ -139,7 +139,7 @@ test('a WebSocket whose client stays is cut when the time is over', async (t) =>
   t.match(state('sticky'), { state: 'disabled' })
 })
 
-test('requests that were sent before the last was answered are waited for, too, and each is ended', async (t) => {
+test('of pipelined requests, the one that runs is ended, and those behind it never begin', async (t) => {
   const slow = createSlow()
   const config = { plugins: { slow: { required: false } }, server: { drainSeconds: 0.2 } }
   const { node, token, turn, state } = await startSwitchNode(t, [slow.plugin], { config })
@@ -151,10 +151,12 @@ test('requests that were sent before the last was answered are waited for, too, 
   await arrival
   await turn('slow', 'disable')
   t.equal((await connection.answer()).status, 503)
+  t.equal(await connection.ended(), '')
   t.match(state('slow'), { state: 'disabled' })
+  t.notOk(slow.happened.includes('answered'))
 })
 
-test('an answer that waits behind somebody else’s keeps nobody waiting, and is not lost', async (t) => {
+test('a request that waits behind another plugin’s has not begun, so its plugin stops at once', async (t) => {
   const slow = createSlow()
   const quick = definePlugin({
     id: 'quick',
@@ -175,7 +177,7 @@ test('an answer that waits behind somebody else’s keeps nobody waiting, and is
   t.match(state('quick'), { state: 'disabled' })
   slow.gate.resolve()
   t.match(await connection.answer(), { status: 200, body: 'done' })
-  t.match(await connection.answer(), { status: 200, body: 'quick' })
+  t.match(await connection.answer(), { status: 404, body: '"code":"NOT_FOUND"' })
 })
 
 test('nobody waits for what a plugin asked of itself and has heard', async (t) => {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'tap'
-import { createKernelReader } from '../../src/services/kernel-reader.ts'
+import { guardRegistry } from '../../src/faults/guarded-registry.ts'
 import { createRegistryReader, Registries } from '../../src/services/registry.ts'
 
 const account = new AsyncLocalStorage<string>()
@@ -82,7 +82,7 @@ test('the kernel calls entries as the plugin that added them, and they keep thei
   }
   const entries = new Registries().entries('tools@1')
   account.run('smith', () => entries.add('hammer', new Tool(), 'smith', AsyncLocalStorage.snapshot()))
-  const reader = createKernelReader<Tool>(entries)
+  const reader = guardRegistry<Tool>(entries)
   t.equal(reader.get('saw'), undefined)
   t.equal(reader.get('hammer')?.name, 'hammer')
   t.equal(reader.get('hammer')?.use(), 'smith 1')
