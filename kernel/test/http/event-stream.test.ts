@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as after } from 'node:timers/promises'
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { ClientPresence, definePlugin, EventStream, NodekeepError } from '@nodekeep/plugin-sdk'
+import { clientSignal, definePlugin, EventStream, NodekeepError } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { rawConnection } from './fixtures/raw-connection.ts'
 
@@ -16,16 +16,13 @@ function streaming(
     id: 'streaming',
     setup({ routes }) {
       routes((app) => {
-        app.get('/stream', { config }, async (request, reply) => {
-          const presence = new ClientPresence(request)
+        app.get('/stream', { config }, async (_request, reply) => {
           const stream = new EventStream(reply, heartbeatMs)
           try {
-            await answer(stream, presence.signal)
+            await answer(stream, clientSignal(reply))
           } catch (error) {
             stream.close()
             if (!stream.began) throw error
-          } finally {
-            presence.release()
           }
           return reply
         })
