@@ -1,4 +1,4 @@
-import { AiProviders, definePlugin, cancellableReply, modelServerError, Type } from '@nodekeep/plugin-sdk'
+import { AiProviders, cancellableReply, definePlugin, modelServerError, Type } from '@nodekeep/plugin-sdk'
 
 export default definePlugin({
   id: 'ai-acme',

@@ -3,12 +3,10 @@ import { errorText, limitEvents, readWithin } from '@nodekeep/plugin-sdk'
 const maxEventBytes = 4 * 1024 * 1024
 const maxPageBytes = 4 * 1024 * 1024
 
-/** An event that `guardedFetch` adds after each ping of the API: the SDK keeps pings to itself. */
-export interface SignOfLife {
-  readonly type: 'sign_of_life'
+/** A ping of the API. The SDK drops events of this name, so `guardedFetch` gives them another one. */
+export interface PingEvent {
+  readonly type: 'ping'
 }
-
-const signOfLife = Buffer.from('event: sign_of_life\ndata: {"type":"sign_of_life"}\n\n')
 
 /**
  * The `fetch` that the SDK gets. With the usual one, the SDK would follow redirects and send the key there, describe
@@ -25,7 +23,7 @@ export function guardedFetch(key: string): typeof fetch {
     const answer = { status, headers: response.headers }
     if (!ok) return new Response(await errorText(body), answer)
     if (init.method !== 'POST') return new Response(await readWithin(body, maxPageBytes), answer)
-    return new Response(ReadableStream.from(withSignsOfLife(body)), answer)
+    return new Response(ReadableStream.from(withPings(body)), answer)
   }
 }
 
@@ -38,9 +36,9 @@ function sentHeaders(headers: Headers, key: string): Headers {
   return sent
 }
 
-async function* withSignsOfLife(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* withPings(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const events of limitEvents(body, maxEventBytes)) {
-    yield events
-    if (/^event: ping\r?$/m.test(events.toString('latin1'))) yield signOfLife
+    const renamed = events.toString('latin1').replaceAll(/^event: ping(?=\r?$)/gm, 'event: sign_of_life')
+    yield Buffer.from(renamed, 'latin1')
   }
 }

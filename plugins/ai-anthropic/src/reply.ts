@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Stream } from '@anthropic-ai/sdk/streaming'
 import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
-import type { SignOfLife } from './guarded-fetch.ts'
+import type { PingEvent } from './guarded-fetch.ts'
 
 const finishReasons: Readonly<Record<Anthropic.StopReason, ChatFinishReason>> = {
   end_turn: 'stop',
@@ -14,7 +14,7 @@ const finishReasons: Readonly<Record<Anthropic.StopReason, ChatFinishReason>> = 
 }
 
 /** What the SDK passes on of a reply. */
-export type ReplyEvent = Anthropic.RawMessageStreamEvent | SignOfLife
+export type ReplyEvent = Anthropic.RawMessageStreamEvent | PingEvent
 
 /** How long the connection may stay open after the end of the reply. */
 const longestEndMs = 1000
@@ -39,7 +39,7 @@ export async function* readReply(events: Stream<ReplyEvent>): AsyncGenerator<Cha
           hasStarted = true
           yield* tokens.add(event.message.usage)
           break
-        case 'sign_of_life':
+        case 'ping':
           // Before, it is only that of what stands before the model.
           if (hasStarted) yield { type: 'reasoning', text: '' }
           break
