@@ -1,11 +1,4 @@
-import {
-  AiProviders,
-  cancellableReply,
-  definePlugin,
-  limitLines,
-  modelServerError,
-  Type,
-} from '@nodekeep/plugin-sdk'
+import { AiProviders, cancellableReply, definePlugin, modelServerError, Type } from '@nodekeep/plugin-sdk'
 
 export default definePlugin({
   id: 'ai-acme',
@@ -17,7 +10,12 @@ export default definePlugin({
       try {
         const { ok, status, headers, body } = await fetch(config.url + path, { ...init, redirect: 'error' })
         if (!ok) throw modelServerError(name, { status, retryAfter: headers.get('retry-after') })
-        for await (const line of limitLines(body ?? [], 1024 * 1024)) yield JSON.parse(line)
+        let rest = ''
+        for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+          const lines = (rest + text).split('\n')
+          rest = lines.pop() ?? ''
+          for (const line of lines) yield JSON.parse(line)
+        }
         throw new Error('The answer ends without its last line.')
       } catch (cause) {
         throw modelServerError(name, { cause })

@@ -23,9 +23,11 @@ export function cancellableReply(
       const deltas = read(AbortSignal.any([signal, left.signal]))
       return {
         next: () => deltas.next(),
-        return() {
+        async return() {
           left.abort(new Error('The reader left the reply.'))
-          return deltas.return(undefined)
+          // The call fails now because it was aborted, which is no concern of the reader.
+          await deltas.return(undefined).catch(() => {})
+          return { done: true, value: undefined }
         },
       }
     },

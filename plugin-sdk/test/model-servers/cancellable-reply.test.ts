@@ -73,3 +73,15 @@ test('a signal that serves many chats remembers none that is over', async (t) =>
   })
   t.equal(getEventListeners(signal, 'abort').length, 0)
 })
+
+test('a call that fails because its reader left is no failure for the reader', async (t) => {
+  async function* untidy(signal: AbortSignal): AsyncGenerator<ChatDelta> {
+    try {
+      yield text
+    } finally {
+      signal.throwIfAborted()
+    }
+  }
+  for await (const _delta of cancellableReply(new AbortController().signal, untidy)) break
+  t.pass('the loop was left without an error')
+})
