@@ -1,4 +1,4 @@
-import { AiProviders, definePlugin, leavable, modelServerError, Type } from '@nodekeep/plugin-sdk'
+import { AiProviders, cancellableReply, definePlugin, modelServerError, Type } from '@nodekeep/plugin-sdk'
 
 export default definePlugin({
   id: 'ai-acme',
@@ -26,7 +26,7 @@ export default definePlugin({
         for await (const { models } of ask('/models', { signal })) return models
       },
       chat: (request, signal) =>
-        leavable(signal, async function* (signal) {
+        cancellableReply(signal, async function* (signal) {
           const init = { method: 'POST', body: JSON.stringify(request), signal }
           for await (const { thought, text = thought, tokens, end } of ask('/chat', init)) {
             if (text) yield { type: thought ? 'reasoning' : 'text', text }

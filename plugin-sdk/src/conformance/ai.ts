@@ -1,17 +1,14 @@
 import { endingChecks } from './ai/ending.ts'
-import { failureChecks } from './ai/failures.ts'
-import { jsonChecks } from './ai/json.ts'
+import { failureChecks, redirectChecks } from './ai/failures.ts'
 import { modelChecks } from './ai/models.ts'
 import { readingChecks } from './ai/reading.ts'
-import { redirectChecks } from './ai/redirects.ts'
-import { requestChecks } from './ai/requests.ts'
+import { jsonChecks, requestChecks } from './ai/requests.ts'
 import type { AiCheck, AiSubject } from './ai/subject.ts'
 import { textChecks } from './ai/text.ts'
 import { toolChecks } from './ai/tools.ts'
 import type { ConformanceTest } from './conformance-test.ts'
 
-export type { ModelScene, ReceivedChat, ScriptedModelServer } from './ai/model-server.ts'
-export type { AiSubject, WireGap } from './ai/subject.ts'
+export type { AiSubject, ModelScene, ReceivedChat, ScriptedModelServer, WireGap } from './ai/subject.ts'
 export type { ConformanceTest }
 
 /** What a provider's author tells the suite. What the provider can do, the suite reads from its `supports`. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** How long the suites wait for what should come at once, in milliseconds. Tests of the suites themselves have less. */
 export const patience = { ms: 5000 }
@@ -10,4 +11,17 @@ export async function soon<T>(awaited: Promise<T>, otherwise: string): Promise<T
     timer = setTimeout(() => reject(new assert.AssertionError({ message: otherwise })), patience.ms)
   })
   return Promise.race([awaited, late]).finally(() => clearTimeout(timer))
+}
+
+/** Waits for what the other side will come to by itself. Only what never happens makes it wait to the end. */
+export async function until(
+  happened: () => boolean,
+  otherwise: string,
+  withinMs = patience.ms,
+): Promise<void> {
+  const end = performance.now() + withinMs
+  while (!happened()) {
+    if (performance.now() > end) assert.fail(otherwise)
+    await delay(2)
+  }
 }

@@ -138,7 +138,7 @@ export interface AiProvider {
   /**
    * Yields the reply and, last, exactly one `finish`: a reply without it counts as cut short. Takes no more from its server
    * than it is asked for, but for what fits into buffers of the connection: a reader may be slow. Ends the call at its
-   * server when the signal aborts or the loop is left, also before the first piece: `leavable` makes that of a
+   * server when the signal aborts or the loop is left, also before the first piece: `cancellableReply` makes that of a
    * generator.
    *
    * @throws NodekeepError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, TOO_MANY_REQUESTS (with `retry-after` where the server

@@ -4,11 +4,11 @@ import {
   type AiProvider,
   type ChatDelta,
   type ChatRequest,
+  cancellableReply,
   isNodekeepError,
-  leavable,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
-import { type Failing, providerError } from './failure.ts'
+import { type FailedCall, providerError } from './failure.ts'
 import { guardedFetch } from './guarded-fetch.ts'
 import { type ReplyEvent, readReply } from './reply.ts'
 import { messageParams } from './request.ts'
@@ -55,7 +55,7 @@ export class AnthropicProvider implements AiProvider {
   }
 
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
-    return leavable(signal, (ending) => this.#reply(request, ending))
+    return cancellableReply(signal, (ending) => this.#reply(request, ending))
   }
 
   async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
@@ -100,7 +100,7 @@ export class AnthropicProvider implements AiProvider {
     return this.#client
   }
 
-  #explain(error: unknown, signal: AbortSignal, failing: Failing): unknown {
+  #explain(error: unknown, signal: AbortSignal, failing: FailedCall): unknown {
     if (signal.aborted) return signal.reason
     return isNodekeepError(error) ? error : providerError(failing, error)
   }

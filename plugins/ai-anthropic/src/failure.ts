@@ -16,7 +16,7 @@ const statuses: Readonly<Record<string, number>> = {
 }
 
 /** Whose failure it is. */
-export interface Failing {
+export interface FailedCall {
   readonly name: string
   readonly section: string
   readonly key: string
@@ -28,7 +28,7 @@ export interface Failing {
  * Turns what the SDK throws into the error of the contract. The API's own words stay out of the log, and so does what
  * does not parse: they may quote the chat, or the key.
  */
-export function providerError({ name, section, key, model }: Failing, thrown: unknown): NodekeepError {
+export function providerError({ name, section, key, model }: FailedCall, thrown: unknown): NodekeepError {
   if (thrown instanceof SyntaxError) {
     return modelServerError(name, { cause: new Error('A piece of the answer is no JSON.') })
   }

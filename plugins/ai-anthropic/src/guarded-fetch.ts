@@ -1,15 +1,18 @@
-import { errorText, readWithin } from '@nodekeep/plugin-sdk'
-import { eventsWithin } from './events-within.ts'
+import { errorText, limitEvents, readWithin } from '@nodekeep/plugin-sdk'
 
-/** Most bytes of an event, and of a page of models. */
-const largestEvent = 4 * 1024 * 1024
-const largestPage = 4 * 1024 * 1024
+const maxEventBytes = 4 * 1024 * 1024
+const maxPageBytes = 4 * 1024 * 1024
+
+/** A ping of the API. The SDK drops events of this name, so `guardedFetch` gives them another one. */
+export interface PingEvent {
+  readonly type: 'ping'
+}
 
 /**
- * A `fetch` for the SDK, which itself follows redirects with the key in its hands, describes this machine in its
- * headers, adds those of ANTHROPIC_CUSTOM_HEADERS, and holds answers of any length in memory.
+ * The `fetch` that the SDK gets. With the usual one, the SDK would follow redirects and send the key there, describe
+ * this machine in its headers, add those of ANTHROPIC_CUSTOM_HEADERS, and hold answers of any length in memory.
  *
- * @param key sent as bearer token, as the API's version of 2026-10-21 has it
+ * @param key sent as bearer token, as the API's version of 2026-10-21 requires
  */
 export function guardedFetch(key: string): typeof fetch {
   return async (input, init = {}) => {
@@ -19,8 +22,8 @@ export function guardedFetch(key: string): typeof fetch {
     if (body === null) return response
     const answer = { status, headers: response.headers }
     if (!ok) return new Response(await errorText(body), answer)
-    if (init.method !== 'POST') return new Response(await readWithin(body, largestPage), answer)
-    return new Response(ReadableStream.from(eventsWithin(body, largestEvent)), answer)
+    if (init.method !== 'POST') return new Response(await readWithin(body, maxPageBytes), answer)
+    return new Response(ReadableStream.from(withPings(body)), answer)
   }
 }
 
@@ -31,4 +34,11 @@ function sentHeaders(headers: Headers, key: string): Headers {
     if (value !== null) sent.set(name, value)
   }
   return sent
+}
+
+async function* withPings(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const events of limitEvents(body, maxEventBytes)) {
+    const renamed = events.toString('latin1').replaceAll(/^event: ping(?=\r?$)/gm, 'event: sign_of_life')
+    yield Buffer.from(renamed, 'latin1')
+  }
 }

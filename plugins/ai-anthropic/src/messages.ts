@@ -1,6 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { type ChatMessage, type ChatPart, type ChatToolCall, NodekeepError } from '@nodekeep/plugin-sdk'
-import { imageBlock } from './image.ts'
 
 /** A conversation as the API takes it: what the operator says stands apart from the messages. */
 export interface Conversation {
@@ -90,4 +89,36 @@ function textBlocks(text: string): Anthropic.TextBlockParam[] {
 
 function parts(content: string | readonly ChatPart[]): readonly ChatPart[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
+type MediaType = Anthropic.Base64ImageSource['media_type']
+
+const mediaTypes: readonly string[] = [
+  'image/gif',
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+] satisfies MediaType[]
+
+/**
+ * An image as the API takes it, from a `data:` URL (RFC 2397) in base64.
+ *
+ * @throws NodekeepError VALIDATION_ERROR for another URL or kind of image
+ */
+function imageBlock(url: string): Anthropic.ImageBlockParam {
+  const comma = url.indexOf(',')
+  const [, mediaType = ''] = /^data:([^;]*)(?:;[^;]*)*;base64$/i.exec(url.slice(0, Math.max(comma, 0))) ?? []
+  const media_type = mediaType.toLowerCase()
+  if (!isMediaType(media_type)) {
+    throw new NodekeepError(
+      'VALIDATION_ERROR',
+      `An image must be a "data:" URL in base64, of the type ${mediaTypes.join(', ')}.`,
+      { permanent: true },
+    )
+  }
+  return { type: 'image', source: { type: 'base64', media_type, data: url.slice(comma + 1) } }
+}
+
+function isMediaType(type: string): type is MediaType {
+  return mediaTypes.includes(type)
 }

@@ -1,9 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Stream } from '@anthropic-ai/sdk/streaming'
 import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
-import type { SignOfLife } from './events-within.ts'
-import { TokenCount } from './token-count.ts'
-import { ToolCalls } from './tool-calls.ts'
+import type { PingEvent } from './guarded-fetch.ts'
 
 const finishReasons: Readonly<Record<Anthropic.StopReason, ChatFinishReason>> = {
   end_turn: 'stop',
@@ -16,7 +14,7 @@ const finishReasons: Readonly<Record<Anthropic.StopReason, ChatFinishReason>> = 
 }
 
 /** What the SDK passes on of a reply. */
-export type ReplyEvent = Anthropic.RawMessageStreamEvent | SignOfLife
+export type ReplyEvent = Anthropic.RawMessageStreamEvent | PingEvent
 
 /** How long the connection may stay open after the end of the reply. */
 const longestEndMs = 1000
@@ -41,7 +39,7 @@ export async function* readReply(events: Stream<ReplyEvent>): AsyncGenerator<Cha
           hasStarted = true
           yield* tokens.add(event.message.usage)
           break
-        case 'sign_of_life':
+        case 'ping':
           // Before, it is only that of what stands before the model.
           if (hasStarted) yield { type: 'reasoning', text: '' }
           break
@@ -94,4 +92,74 @@ function* readDelta(
   else if (delta.type === 'input_json_delta') yield* calls.go(index, delta.partial_json)
   else if (delta.type === 'thinking_delta') yield { type: 'reasoning', text: delta.thinking }
   else if (delta.type === 'signature_delta') yield { type: 'reasoning', text: '' }
+}
+
+type Counts = Partial<Anthropic.Usage | Anthropic.MessageDeltaUsage>
+
+const counted = [
+  'input_tokens',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+  'output_tokens',
+] as const
+
+/**
+ * The tokens of a reply. `message_start` tells those of the prompt, and each `message_delta` the totals so far; a total
+ * that it leaves out stays. What was written to the cache or read from it is no part of `input_tokens`, but of the input.
+ */
+class TokenCount {
+  readonly #totals = {
+    input_tokens: 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 0,
+  }
+
+  /** Returns the tokens so far, and nothing while none are told: gateways that don't count leave them out, or say 0. */
+  add(usage: Counts | null | undefined): ChatDelta[] {
+    for (const kind of counted) {
+      const tokens = usage?.[kind]
+      if (isCount(tokens)) this.#totals[kind] = tokens
+    }
+    const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = this.#totals
+    const input = input_tokens + cache_creation_input_tokens + cache_read_input_tokens
+    if (input === 0 && output_tokens === 0) return []
+    const inputTokens = Math.min(input, Number.MAX_SAFE_INTEGER)
+    return [{ type: 'usage', inputTokens, outputTokens: output_tokens }]
+  }
+}
+
+function isCount(tokens: number | null | undefined): tokens is number {
+  return Number.isSafeInteger(tokens) && Number(tokens) >= 0
+}
+
+/** A call that has begun, and its arguments while no text of them has come. */
+interface Call {
+  readonly index: number
+  input: unknown
+}
+
+/** The calls of a reply, by the blocks that they come in. */
+class ToolCalls {
+  readonly #calls = new Map<number, Call>()
+
+  begin(block: number, { id, name, input }: Anthropic.ToolUseBlock): ChatDelta {
+    const index = this.#calls.size
+    this.#calls.set(block, { index, input: input || {} })
+    return { type: 'tool_call', index, id, name }
+  }
+
+  *go(block: number, text: string): Iterable<ChatDelta> {
+    const call = this.#calls.get(block)
+    if (call === undefined || text === '') return
+    call.input = undefined
+    yield { type: 'tool_call', index: call.index, arguments: text }
+  }
+
+  /** Without any text, the arguments are those that the block began with: none, or all of a gateway's. */
+  *end(block: number): Iterable<ChatDelta> {
+    const call = this.#calls.get(block)
+    if (call?.input === undefined) return
+    yield { type: 'tool_call', index: call.index, arguments: JSON.stringify(call.input) }
+  }
 }

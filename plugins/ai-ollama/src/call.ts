@@ -1,24 +1,23 @@
-import { errorText, modelServerError, readWithin } from '@nodekeep/plugin-sdk'
-import { type Place, refusalError, saidIn, withoutQuotes } from './failure.ts'
-import { linesWithin } from './lines.ts'
+import { errorText, limitLines, modelServerError, readWithin } from '@nodekeep/plugin-sdk'
+import { type FailedCall, refusalError, saidIn, withoutQuotes } from './failure.ts'
 
-const longestLine = 4 * 1024 * 1024
-const largestList = 8 * 1024 * 1024
+const maxLineBytes = 4 * 1024 * 1024
+const maxListBytes = 8 * 1024 * 1024
 /** How long a connection may stay open after the end of its answer. */
-const longestEndMs = 1000
+const maxEndMs = 1000
 
 /**
  * One call of the server. The SDK cannot end a call whose answer has not begun, goes on with what it cannot read, writes
  * that to the console, holds lines of any length, and drops when to try again. Its `fetch` sees to that here.
  */
 export class Call {
-  readonly #place: Place
+  readonly #call: FailedCall
   readonly #signal: AbortSignal
   readonly #ending = new AbortController()
   #lines: AsyncGenerator<string> | undefined
 
-  constructor(place: Place, signal: AbortSignal) {
-    this.#place = place
+  constructor(call: FailedCall, signal: AbortSignal) {
+    this.#call = call
     this.#signal = AbortSignal.any([signal, this.#ending.signal])
   }
 
@@ -39,11 +38,11 @@ export class Call {
     const { ok, status, headers } = response
     if (!ok) {
       const said = await errorText(response.body)
-      throw refusalError(this.#place, { status, said, retryAfter: headers.get('retry-after') })
+      throw refusalError(this.#call, { status, said, retryAfter: headers.get('retry-after') })
     }
     const answer: AsyncIterable<Uint8Array> = response.body ?? ReadableStream.from([])
-    if (method !== 'POST') return new Response(await readWithin(answer, largestList), { headers })
-    this.#lines = linesWithin(answer, longestLine)
+    if (method !== 'POST') return new Response(await readWithin(answer, maxListBytes), { headers })
+    this.#lines = limitLines(answer, maxLineBytes)
     return new Response(ReadableStream.from(this.#pieces(this.#lines)), { headers })
   }
 
@@ -53,7 +52,7 @@ export class Call {
       const { error } = piece
       if (error !== undefined && error !== null) {
         const cause = new Error(withoutQuotes(saidIn(error)))
-        throw modelServerError(this.#place.name, { status: 500, cause })
+        throw modelServerError(this.#call.name, { status: 500, cause })
       }
       // The SDK takes an error that is none for one.
       yield Buffer.from(`${error === null ? JSON.stringify({ ...piece, error: undefined }) : line}\n`)
@@ -62,7 +61,7 @@ export class Call {
 
   /** Reads what comes after the last line, so that the connection can be used again. The SDK stops before. */
   async finish(): Promise<void> {
-    const patience = setTimeout(() => this.end(), longestEndMs)
+    const patience = setTimeout(() => this.end(), maxEndMs)
     try {
       while ((await this.#lines?.next())?.done === false);
     } catch {

@@ -1,7 +1,7 @@
 import { modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** Who failed, and where its owner would mend it. */
-export interface Place {
+/** What a failure names: the provider, its section of the configuration, and the model. */
+export interface FailedCall {
   /** The name under which people ask for the provider. */
   readonly name: string
   /** The configuration section. */
@@ -19,7 +19,7 @@ export interface Refusal {
 
 /** Turns an answer of the server into the error of the contract. */
 export function refusalError(
-  { name, section, model }: Place,
+  { name, section, model }: FailedCall,
   { status, said, retryAfter }: Refusal,
 ): NodekeepError {
   const message = messageIn(said)
@@ -41,7 +41,7 @@ export function refusalError(
 }
 
 /** Turns what the SDK or a connection throws into the error of the contract. */
-export function connectionError({ name }: Place, thrown: unknown): NodekeepError {
+export function connectionError({ name }: FailedCall, thrown: unknown): NodekeepError {
   const { code } = ((thrown as Error | undefined)?.cause ?? {}) as { code?: unknown }
   const late = /^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$/.test(String(code))
   return modelServerError(name, { ...(late && { status: 504 }), cause: thrown })

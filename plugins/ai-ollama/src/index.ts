@@ -1,6 +1,5 @@
-import { AiProviders, definePlugin } from '@nodekeep/plugin-sdk'
+import { AiProviders, apiEndpoint, definePlugin } from '@nodekeep/plugin-sdk'
 import { configuration } from './configuration.ts'
-import { serverHost } from './host.ts'
 import { OllamaProvider } from './ollama-provider.ts'
 
 /** Contributes the AI provider `ollama`, or one of the instance's name: models of an Ollama server. */
@@ -14,3 +13,18 @@ export default definePlugin({
     providers.add(name, new OllamaProvider({ name, section: id, host: serverHost(config.host, id) }))
   },
 })
+
+/**
+ * Reads the address of a server in the forms that Ollama's own tools take: a URL, a name or address with or without a
+ * port, or a port alone. Nothing at all is the usual address on this machine.
+ *
+ * @param section the configuration section, which complaints name
+ * @throws Error when it is no address of a server
+ */
+function serverHost(host: string, section: string): string {
+  const text = host.trim().replace(/^:/, '127.0.0.1:')
+  if (text === '') return ''
+  const address = text.includes('://') ? text : `http://${text}`
+  apiEndpoint(address, { setting: `${section}.host`, example: 'http://127.0.0.1:11434' })
+  return text
+}

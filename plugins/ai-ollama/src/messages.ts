@@ -1,6 +1,5 @@
-import type { ChatMessage, ChatToolCall } from '@nodekeep/plugin-sdk'
+import { type ChatMessage, type ChatToolCall, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Message, ToolCall } from 'ollama/browser'
-import { imageData } from './image.ts'
 
 /** A message of the wire. The SDK's types lack the ids, which servers have had since version 0.12.10. */
 type WireMessage = Message & { readonly tool_call_id?: string }
@@ -61,4 +60,19 @@ function argumentsOf(text: string): Record<string, unknown> {
     // Wrapped below, like all that is no object.
   }
   return { INVALID_JSON: text }
+}
+
+/**
+ * The base64 of an image's `data:` URL (RFC 2397).
+ *
+ * @throws NodekeepError VALIDATION_ERROR for another URL
+ */
+function imageData(url: string): string {
+  const comma = url.indexOf(',')
+  if (!/^data:image\/[^;]+(;[^;]*)*;base64$/i.test(url.slice(0, Math.max(comma, 0)))) {
+    throw new NodekeepError('VALIDATION_ERROR', 'An image must be a "data:" URL in base64.', {
+      permanent: true,
+    })
+  }
+  return url.slice(comma + 1)
 }

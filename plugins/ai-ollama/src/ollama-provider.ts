@@ -2,17 +2,17 @@ import {
   type AiProvider,
   type ChatDelta,
   type ChatRequest,
+  cancellableReply,
   isNodekeepError,
-  leavable,
 } from '@nodekeep/plugin-sdk'
 import type { Ollama } from 'ollama/browser'
 import { Call } from './call.ts'
-import { connectionError, type Place } from './failure.ts'
+import { connectionError, type FailedCall } from './failure.ts'
 import { readReply } from './reply.ts'
 import { chatParameters } from './request.ts'
 
 /** What the provider works with. */
-export interface OllamaProviderOptions extends Place {
+export interface OllamaProviderOptions extends FailedCall {
   /** Where the server answers, in any form that the SDK takes. */
   readonly host: string
 }
@@ -39,7 +39,7 @@ export class OllamaProvider implements AiProvider {
   }
 
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
-    return leavable(signal, (ending) => this.#reply(request, ending))
+    return cancellableReply(signal, (ending) => this.#reply(request, ending))
   }
 
   async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {

@@ -14,7 +14,7 @@ interface Failure {
 }
 
 /** Whose failure it is. */
-interface Failing {
+interface FailedCall {
   readonly name: string
   readonly section: string
   readonly key: string
@@ -23,7 +23,7 @@ interface Failing {
 }
 
 /** Turns what the SDK throws into the error of the contract. */
-export function providerError({ name, section, key, model }: Failing, thrown: unknown): NodekeepError {
+export function providerError({ name, section, key, model }: FailedCall, thrown: unknown): NodekeepError {
   const failure = failureOf(thrown)
   const status = statusOf(failure)
   return modelServerError(name, {
@@ -38,7 +38,7 @@ export function providerError({ name, section, key, model }: Failing, thrown: un
 }
 
 /** The same where models were asked for. Many servers have no such list. */
-export function modelListError(failing: Failing, thrown: unknown): NodekeepError {
+export function modelListError(failing: FailedCall, thrown: unknown): NodekeepError {
   const { name, section } = failing
   const status = statusOf(failureOf(thrown))
   if (status !== 404 && status !== 405 && status !== 501) return providerError(failing, thrown)

@@ -2,15 +2,14 @@ import {
   type AiProvider,
   type ChatDelta,
   type ChatRequest,
+  cancellableReply,
   isNodekeepError,
-  leavable,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
 import type { OpenAI } from 'openai'
 import { type Configuration, openaiBaseURL } from './configuration.ts'
 import { modelListError, providerError, refusesStreamOptions } from './failures.ts'
 import { guardedFetch } from './guarded-fetch.ts'
-import { readModels } from './model-list.ts'
 import { ReplyReader } from './reply.ts'
 import { chatParameters, type TokenLimitField } from './request.ts'
 
@@ -53,7 +52,7 @@ export class OpenAIProvider implements AiProvider {
   }
 
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
-    return leavable(signal, (ending) => this.#reply(request, ending))
+    return cancellableReply(signal, (ending) => this.#reply(request, ending))
   }
 
   async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
@@ -66,8 +65,7 @@ export class OpenAIProvider implements AiProvider {
     try {
       const reader = new ReplyReader()
       for await (const chunk of await this.#ask(request, signal)) {
-        // Not by `yield*`, which would go through two more promises for each.
-        for (const delta of reader.read(chunk)) yield delta
+        yield* reader.read(chunk)
       }
       yield reader.finish()
     } catch (error) {
@@ -125,4 +123,23 @@ function tokenLimitField({ tokenLimitField, endpoint }: OpenAIProviderOptions): 
   if (tokenLimitField !== 'auto') return tokenLimitField
   const openai = /(^|\.)openai\.(com|azure\.com)$/.test(new URL(endpoint).hostname)
   return openai ? 'max_completion_tokens' : 'max_tokens'
+}
+
+/**
+ * Reads the answer of `GET /models`: by OpenAI's form `{ "data": [{ "id" }] }`. Other servers have the list itself, call
+ * it `models`, or name models by `name` or alone.
+ *
+ * @throws Error when it has no list
+ */
+export function readModels(answer: unknown): string[] {
+  const list = [answer, property(answer, 'data'), property(answer, 'models')].find(Array.isArray)
+  if (list === undefined) throw new Error('The answer has no list of models.')
+  const names = list.map((model: unknown) =>
+    typeof model === 'string' ? model : (property(model, 'id') ?? property(model, 'name')),
+  )
+  return [...new Set(names.filter((name): name is string => typeof name === 'string' && name !== ''))]
+}
+
+function property(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
 }

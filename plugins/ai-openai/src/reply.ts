@@ -1,7 +1,6 @@
 import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
+import type { CompletionUsage } from 'openai/resources'
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
-import { ToolCalls } from './tool-calls.ts'
-import { readUsage } from './usage.ts'
 
 type Choice = Partial<ChatCompletionChunk.Choice>
 
@@ -75,4 +74,46 @@ function textOf(text: unknown): ChatDelta {
 function finishReason(reason: string, hasCalls: boolean): ChatFinishReason {
   const known = reasons[reason] ?? 'stop'
   return known === 'stop' && hasCalls ? 'tool_calls' : known
+}
+
+/** Reads the tokens of a chunk; `null` where it counts none, as most chunks of most servers. */
+function readUsage(usage: CompletionUsage | null | undefined): Extract<ChatDelta, { type: 'usage' }> | null {
+  if (usage === undefined || usage === null) return null
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage
+  const counted = [inputTokens, outputTokens].every((tokens) => Number.isSafeInteger(tokens) && tokens >= 0)
+  return counted ? { type: 'usage', inputTokens, outputTokens } : null
+}
+
+type CallPiece = Partial<ChatCompletionChunk.Choice.Delta.ToolCall>
+/** As many as the `ai` feature lets through. Each piece is looked for among all of them. */
+const mostCalls = 1000
+
+type ToolCallDelta = Extract<ChatDelta, { type: 'tool_call' }>
+
+/**
+ * Puts the pieces of tool calls in order. By OpenAI's form a call is known by its index, and its first piece has id and
+ * name. Other servers leave out the index or the id, count all calls as 0, or repeat id and name.
+ */
+class ToolCalls {
+  readonly #calls: { readonly index: unknown; readonly id: string }[] = []
+
+  /** How many calls have begun. */
+  get count(): number {
+    return this.#calls.length
+  }
+
+  /** @throws Error when a call has no name, or there are too many */
+  read(piece: CallPiece): ToolCallDelta {
+    const { index, id = '', function: { name, arguments: text } = {} } = piece
+    const known = this.#calls.findLastIndex(
+      (call) => (index === undefined || call.index === index) && (!id || call.id === id),
+    )
+    const args = text ? { arguments: typeof text === 'string' ? text : JSON.stringify(text) } : {}
+    if (known >= 0) return { type: 'tool_call', index: known, ...args }
+    if (typeof name !== 'string' || name === '') throw new Error('A tool call of the reply has no name.')
+    if (this.count >= mostCalls) throw new Error(`The reply has more than ${mostCalls} tool calls.`)
+    const call = { index, id: id || `call_${this.count}` }
+    this.#calls.push(call)
+    return { type: 'tool_call', index: this.count - 1, id: call.id, name, ...args }
+  }
 }

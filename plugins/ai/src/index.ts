@@ -6,6 +6,7 @@ import {
   SessionsEnded,
   UserData,
 } from '@nodekeep/plugin-sdk'
+import { ChatLimits } from './chats/chat-limits.ts'
 import { ChatService } from './chats/chat-service.ts'
 import { Fallbacks } from './chats/fallbacks.ts'
 import { RunningChats } from './chats/running-chats.ts'
@@ -13,8 +14,7 @@ import { configuration } from './configuration.ts'
 import { chatRoute } from './http/chat-route.ts'
 import { modelsRoute } from './http/models-route.ts'
 import { usageRoute } from './http/usage-route.ts'
-import { ChatLimits } from './limits/chat-limits.ts'
-import { ModelLists } from './models/model-lists.ts'
+import { ModelLists } from './model-lists.ts'
 import { UsageLedger } from './usage/usage-ledger.ts'
 
 /** The plugin `ai`: chats with the models of every provider, over HTTP and for other plugins. */
@@ -51,7 +51,7 @@ export default definePlugin({
 
     providers.onChange(() => {
       running.endOrphans()
-      models.forgetGone()
+      models.forgetUnloaded()
     })
     events.on(SessionsEnded, ({ userUuid }) => running.endOfUser(userUuid))
     signal.addEventListener('abort', () => {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import type { ChatDelta } from '../../contracts/ai.ts'
+import { until } from '../soon.ts'
 import { assertEnded } from './assertions.ts'
 import { hear, hearAll, hearMeanwhile, leaveAfter, question } from './chatting.ts'
-import type { ModelScene } from './model-server.ts'
-import type { AiCheck, AiSubject } from './subject.ts'
-import { until } from './until.ts'
+import type { AiCheck, AiSubject, ModelScene } from './subject.ts'
 
 const longestEndMs = 1000
 

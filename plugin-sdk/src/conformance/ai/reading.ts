@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { ChatDelta } from '../../contracts/ai.ts'
+import { until } from '../soon.ts'
 import { question, reply } from './chatting.ts'
 import type { AiCheck, AiSubject } from './subject.ts'
-import { until } from './until.ts'
 
 /** 32 MiB, of which systems keep some on the way, for a connection that nobody reads from. */
 const longText: readonly string[] = Array(512).fill('Lima is the capital of Peru. ok '.repeat(2048))

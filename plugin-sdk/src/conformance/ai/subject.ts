@@ -1,5 +1,4 @@
-import type { AiProvider } from '../../contracts/ai.ts'
-import type { ScriptedModelServer } from './model-server.ts'
+import type { AiProvider, ChatFinishReason, ChatRequest, ChatToolCall } from '../../contracts/ai.ts'
 
 /** Something that a chat may need and some wires have no words for. */
 export type WireGap =
@@ -40,3 +39,63 @@ export interface AiSubject {
 
 /** Registers one test that gets a subject of its own. */
 export type AiCheck = (name: string, run: (subject: AiSubject) => Promise<void>) => void
+
+/** What a scripted server does with the chats that come. The words are the contract's; the server puts them on its wire. */
+export type ModelScene =
+  | {
+      /** A reply from beginning to end. */
+      readonly kind: 'reply'
+      /** What the model thinks before its text, each piece sent by itself, where the wire can tell thoughts from text. */
+      readonly thoughts?: readonly string[]
+      /** The pieces of the text, each sent by itself. */
+      readonly text: readonly string[]
+      /** Calls that the model makes after its text; their arguments come in at least two pieces where the wire can. */
+      readonly toolCalls?: readonly ChatToolCall[]
+      readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
+      readonly finish: ChatFinishReason
+      /** Sends the answer one byte at a time, so that boundaries fall inside characters and lines. */
+      readonly byteByByte?: boolean
+    }
+  /**
+   * An HTTP error at once, in the server's own form. As those of real servers do, that of 401 repeats the key that was
+   * sent, and that of 404 says that there is no such model.
+   */
+  | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string }
+  /**
+   * The request is taken, and sent elsewhere: HTTP status 307 with this address as `location`. So is, in this scene, who
+   * asks for the models.
+   */
+  | { readonly kind: 'redirect'; readonly location: string }
+  /** The request is taken, and no byte of an answer ever comes. */
+  | { readonly kind: 'silence' }
+  /** Some text, and then nothing more: the connection stays open. */
+  | { readonly kind: 'stall'; readonly text: readonly string[] }
+  /** Some text, and then the connection is cut. */
+  | { readonly kind: 'cut'; readonly text: readonly string[] }
+  /** Some text, and then the answer ends in order, without what ends a reply on this wire. */
+  | { readonly kind: 'unfinished'; readonly text: readonly string[] }
+  /** Some text, and then an error in the form in which the server reports one in mid-reply. */
+  | { readonly kind: 'failure'; readonly text: readonly string[] }
+  /** Status 200 and the right content type, with a body that makes no sense. */
+  | { readonly kind: 'garbage' }
+
+/**
+ * The request of the last chat, as the server understood it. What the wire cannot say is left out; the id of a tool call
+ * is empty where the wire has none.
+ */
+export type ReceivedChat = ChatRequest
+
+/**
+ * A local server that speaks the wire protocol of a provider's real one. Every author writes it for their protocol;
+ * it is what makes the suite's tests real.
+ */
+export interface ScriptedModelServer {
+  /** Says what happens with every chat from now on. At first that is a short reply. */
+  play(scene: ModelScene): void
+  /** The last chat that arrived, `null` before the first. */
+  received(): ReceivedChat | null
+  /** How many chats have arrived so far, those that failed among them. */
+  chats(): number
+  /** Chats whose connection is open now and whose answer has not been sent to its end. */
+  openChats(): number
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import { until } from '../soon.ts'
 import { type Heard, hearAll, hearMeanwhile, leaveAfter, reply, textOf } from './chatting.ts'
 import type { AiCheck } from './subject.ts'
-import { until } from './until.ts'
 
 /** Characters of one to four bytes, those that are made of several, line ends, and what wires use themselves. */
 const oddText = [

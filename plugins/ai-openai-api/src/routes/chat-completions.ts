@@ -1,23 +1,20 @@
 import {
   type AiChatService,
   type ChatReply,
-  ClientPresence,
+  clientSignal,
   EventStream,
   errorBodyOf,
   errorStatus,
   isNodekeepError,
-  NodekeepError,
   type ReplyDelta,
   type RoutesApp,
+  userOf,
 } from '@nodekeep/plugin-sdk'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Chunks } from '../answers/chunks.ts'
-import { completion } from '../answers/completion.ts'
+import type { FastifyRequest } from 'fastify'
+import { Chunks, completion } from '../answers/completion.ts'
 import { errorText } from '../answers/error.ts'
-import { withOneCall } from '../answers/one-call.ts'
-import type { ChatRequestBody } from '../wire/chat-body.ts'
+import { type ChatRequestBody, chatRequest } from '../wire/chat-body.ts'
 import { readQuery } from '../wire/chat-query.ts'
-import { chatRequest } from '../wire/chat-request.ts'
 import { resolveModel } from '../wire/model-name.ts'
 
 export interface ChatCompletionsParts {
@@ -43,29 +40,23 @@ export function chatCompletionsRoute(app: RoutesApp, parts: ChatCompletionsParts
       schema: { summary: "Chat with a model, in OpenAI's protocol", body: chatRequest },
     },
     async (request, reply) => {
-      const { body, user } = request
-      if (user === null) throw new NodekeepError('UNAUTHORIZED', 'Sign in first.')
-      const presence = new ClientPresence(request, reply)
-      try {
-        if (body.stream !== true) {
-          const answer = await completion(await start(user.uuid, body, presence.signal))
-          return await reply.type('application/json; charset=utf-8').send(answer)
-        }
-        const stream = new EventStream(reply, heartbeatMs)
-        const begin = () => start(user.uuid, body, presence.signal)
-        const withUsage = body.stream_options?.include_usage === true
-        await streamed(begin, { request, reply, stream, withUsage, signal: presence.signal })
-        return reply
-      } finally {
-        presence.release()
+      const { body } = request
+      const signal = clientSignal(reply)
+      const begin = () => start(userOf(request).uuid, body, signal)
+      if (body.stream !== true) {
+        const answer = await completion(await begin())
+        return reply.type('application/json; charset=utf-8').send(answer)
       }
+      const stream = new EventStream(reply, heartbeatMs)
+      const withUsage = body.stream_options?.include_usage === true
+      await streamed(begin, { request, stream, withUsage, signal })
+      return reply
     },
   )
 }
 
 interface Streaming {
   readonly request: FastifyRequest
-  readonly reply: FastifyReply
   readonly stream: EventStream
   readonly withUsage: boolean
   readonly signal: AbortSignal
@@ -103,5 +94,25 @@ async function streamed(begin: () => Promise<ChatReply>, to: Streaming): Promise
     // Clients of this protocol take an event with an error for the end.
     stream.send(errorText(body))
     stream.end()
+  }
+}
+
+/**
+ * The same reply with its first tool call only, for clients that want one at a time: not every provider has a server
+ * that can be told. The model asks for the other ones again when it has the answer to the first.
+ */
+function withOneCall(reply: ChatReply): ChatReply {
+  return { ...reply, deltas: oneCall(reply.deltas) }
+}
+
+async function* oneCall(deltas: AsyncIterable<ReplyDelta>): AsyncGenerator<ReplyDelta> {
+  let first: number | undefined
+  for await (const delta of deltas) {
+    if (delta.type !== 'tool_call') yield delta
+    else {
+      first ??= delta.index
+      // Clients keep a place for each call up to the highest index.
+      if (delta.index === first) yield { ...delta, index: 0 }
+    }
   }
 }

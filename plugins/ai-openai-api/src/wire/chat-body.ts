@@ -1,4 +1,4 @@
-import type { ChatPart, ChatRequest } from '@nodekeep/plugin-sdk'
+import { type ChatPart, type ChatRequest, Type } from '@nodekeep/plugin-sdk'
 
 /** How closely an image is looked at. */
 export type WireDetail = NonNullable<Extract<ChatPart, { type: 'image' }>['detail']>
@@ -83,4 +83,108 @@ export interface ChatRequestBody {
   readonly functions?: unknown
   readonly web_search_options?: unknown
   readonly moderation?: unknown
+}
+
+const details: readonly WireDetail[] = ['auto', 'low', 'high', 'original']
+const efforts: readonly WireEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+
+const text = { type: 'string' }
+const textOrNull = { type: ['string', 'null'] }
+const flag = { type: ['boolean', 'null'] }
+const tokens = { type: ['integer', 'null'], minimum: 1, maximum: 2 ** 31 - 1 }
+const penalty = { type: ['number', 'null'], minimum: -2, maximum: 2 }
+// Numbers beyond that would arrive as others.
+const safe = {
+  type: ['integer', 'null'],
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+}
+const toolName = { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' }
+const jsonSchema = { type: ['object', 'null'] }
+const stopText = { minLength: 1, maxLength: 1000 }
+const callId = { type: ['string', 'null'], maxLength: 256 }
+
+const part = object(['type'], {
+  type: { enum: ['text', 'image_url', 'refusal'] },
+  text,
+  image_url: object(['url'], { url: text, detail: { enum: [...details, null] } }),
+  refusal: text,
+})
+
+const toolCall = object(['id', 'function'], {
+  id: { type: 'string', maxLength: 256 },
+  function: object(['name', 'arguments'], { name: { type: 'string', maxLength: 256 }, arguments: text }),
+})
+
+const message = object(['role'], {
+  role: { enum: ['system', 'developer', 'user', 'assistant', 'tool'] },
+  content: { type: ['string', 'array', 'null'], items: part },
+  refusal: textOrNull,
+  tool_calls: { type: ['array', 'null'], items: toolCall },
+  tool_call_id: callId,
+})
+
+const tool = object(['type', 'function'], {
+  type: { const: 'function' },
+  function: object(['name'], {
+    name: toolName,
+    description: textOrNull,
+    parameters: jsonSchema,
+    strict: flag,
+  }),
+})
+
+const format = object(['type'], {
+  type: { enum: ['text', 'json_object', 'json_schema'] },
+  schema: jsonSchema,
+  json_schema: orNull(
+    object([], { name: textOrNull, description: textOrNull, schema: jsonSchema, strict: flag }),
+  ),
+})
+
+/**
+ * The shape of that body, as OpenAI's API reference describes it ("Chat"), as far as it is understood here. Fields
+ * that are not named are left unread, since clients send many that only tune a reply.
+ */
+export const chatRequest = Type.Unsafe<ChatRequestBody>(
+  object(['model', 'messages'], {
+    // A provider, a slash, and one of its models.
+    model: { type: 'string', minLength: 1, maxLength: 256 + 1 + 512 },
+    messages: { type: 'array', minItems: 1, items: message },
+    stream: flag,
+    stream_options: orNull(object([], { include_usage: flag })),
+    max_tokens: tokens,
+    max_completion_tokens: tokens,
+    temperature: { type: ['number', 'null'], minimum: 0, maximum: 2 },
+    top_p: { type: ['number', 'null'], minimum: 0, maximum: 1 },
+    frequency_penalty: penalty,
+    presence_penalty: penalty,
+    seed: safe,
+    reasoning_effort: { enum: [...efforts, null] },
+    stop: {
+      type: ['string', 'array', 'null'],
+      ...stopText,
+      maxItems: 16,
+      items: { type: 'string', ...stopText },
+    },
+    tools: { type: ['array', 'null'], maxItems: 256, items: tool },
+    tool_choice: {
+      type: ['string', 'object', 'null'],
+      properties: { function: object(['name'], { name: toolName }) },
+    },
+    parallel_tool_calls: flag,
+    response_format: orNull(format),
+    n: { type: ['integer', 'null'], minimum: 1 },
+    logprobs: flag,
+    logit_bias: { type: ['object', 'null'] },
+    modalities: { type: ['array', 'null'], items: text },
+  }),
+)
+
+function object(required: readonly string[], properties: Readonly<Record<string, object>>) {
+  return { type: 'object', required: [...required], properties: { ...properties } }
+}
+
+function orNull(schema: ReturnType<typeof object>) {
+  return { ...schema, type: ['object', 'null'] }
 }

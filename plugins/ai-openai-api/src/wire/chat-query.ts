@@ -1,10 +1,7 @@
-import type { ChatQuery } from '@nodekeep/plugin-sdk'
-import type { ChatRequestBody } from './chat-body.ts'
+import { type ChatQuery, type ChatTool, type ChatToolChoice, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { ChatRequestBody, WireFormat, WireTool } from './chat-body.ts'
 import { readMessage } from './messages.ts'
 import type { ModelName } from './model-name.ts'
-import { readFormat } from './reply-format.ts'
-import { readTools } from './tools.ts'
-import { refuseUnsupported } from './unsupported.ts'
 
 /**
  * Reads what a client asks for.
@@ -50,4 +47,103 @@ function readTuning(body: ChatRequestBody): Tuning {
     ...(reasoningEffort == null ? {} : { reasoningEffort }),
     ...(stop == null || stop.length === 0 ? {} : { stop }),
   }
+}
+
+/**
+ * Reads which tools there are, and whether the model has to call them. Without tools, some clients send what says nothing
+ * then with every request.
+ *
+ * @throws NodekeepError VALIDATION_ERROR for a call that there is no tool for
+ */
+function readTools(body: ChatRequestBody): Pick<ChatQuery, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
+  const { tool_choice, parallel_tool_calls: parallelToolCalls } = body
+  const tools = (body.tools ?? []).map(readTool)
+  const toolChoice = tool_choice == null ? undefined : readToolChoice(tool_choice)
+  refuseImpossible(toolChoice, tools)
+  if (tools.length === 0) return {}
+  return {
+    tools,
+    ...(toolChoice === undefined ? {} : { toolChoice }),
+    ...(parallelToolCalls == null ? {} : { parallelToolCalls }),
+  }
+}
+
+function readTool({ function: { name, description, parameters, strict } }: WireTool): ChatTool {
+  return {
+    name,
+    parameters: parameters ?? { type: 'object', properties: {} },
+    ...(description == null ? {} : { description }),
+    ...(strict == null ? {} : { strict }),
+  }
+}
+
+function readToolChoice(choice: NonNullable<ChatRequestBody['tool_choice']>): ChatToolChoice {
+  if (typeof choice !== 'string' && choice.function !== undefined) return { name: choice.function.name }
+  if (choice === 'none' || choice === 'auto' || choice === 'required') return choice
+  throw wrong('"tool_choice" must be "none", "auto", "required" or name a function')
+}
+
+function refuseImpossible(choice: ChatToolChoice | undefined, tools: readonly ChatTool[]): void {
+  if (choice === 'required' && tools.length === 0)
+    throw wrong('"tool_choice" is "required", but there are no "tools"')
+  if (typeof choice !== 'object' || tools.some(({ name }) => name === choice.name)) return
+  throw wrong(`"tool_choice" names "${choice.name}", which is none of the "tools"`)
+}
+
+/**
+ * Reads which form the reply has to have. Some servers have the schema of a `json_object` beside the type, so that their
+ * clients write it there.
+ *
+ * @throws NodekeepError VALIDATION_ERROR for a schema that is missing, or stands where it would be passed over
+ */
+function readFormat(format: WireFormat | null | undefined): Pick<ChatQuery, 'json'> {
+  if (format == null) return {}
+  const { type, schema, json_schema: described } = format
+  if (type === 'json_schema') return { json: readDescribed(described ?? {}) }
+  if (described != null)
+    throw wrong('"response_format" has a "json_schema", which needs the type "json_schema"')
+  if (type === 'json_object') return { json: schema == null ? {} : { schema } }
+  if (schema != null) throw wrong('"response_format" has a "schema", but asks for text')
+  return {}
+}
+
+function readDescribed({
+  name,
+  description,
+  schema,
+  strict,
+}: NonNullable<WireFormat['json_schema']>): NonNullable<ChatQuery['json']> {
+  if (schema == null)
+    throw wrong('"response_format" needs the JSON Schema of the reply as "json_schema.schema"')
+  return {
+    schema,
+    ...(name == null ? {} : { name }),
+    ...(description == null ? {} : { description }),
+    ...(strict == null ? {} : { strict }),
+  }
+}
+
+/**
+ * Refuses what no provider is asked for and what would make another reply: a client that got one without it would not
+ * know.
+ *
+ * @throws NodekeepError VALIDATION_ERROR
+ */
+function refuseUnsupported(body: ChatRequestBody): void {
+  if ((body.n ?? 1) > 1) throw unsupported('n', 'one reply at a time')
+  if (body.logprobs === true) throw unsupported('logprobs', 'text without probabilities')
+  if (Object.keys(body.logit_bias ?? {}).length > 0)
+    throw unsupported('logit_bias', 'words as the model weighs them')
+  if (body.modalities?.some((kind) => kind !== 'text')) throw unsupported('modalities', 'text')
+  if (body.functions != null) throw unsupported('functions', 'the same as "tools"')
+  if (body.web_search_options != null) throw unsupported('web_search_options', 'what the model knows')
+  if (body.moderation != null) throw unsupported('moderation', "each provider's own filter")
+}
+
+function unsupported(field: string, instead: string): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', `"${field}" is not supported: the node gives ${instead}.`)
+}
+
+function wrong(what: string): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', `Invalid input: ${what}.`)
 }

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AiProvider, ChatRequest, Log, NodekeepError } from '@nodekeep/plugin-sdk'
-import { delayBefore, type RetryPolicy } from './backoff.ts'
 import type { ModelChoice } from './fallbacks.ts'
 import { type CallLimits, ProviderCall } from './provider-call.ts'
-import { isProvidersFault, isRetriable, logLasting } from './provider-failure.ts'
+import { isProvidersFault, isRetriable, logLasting, retryAfterSeconds } from './provider-failure.ts'
 
 /** A model, and who is to be asked for it. */
 export interface Candidate extends ModelChoice {
@@ -69,11 +68,12 @@ async function firstOf(
 async function ask(candidate: Candidate, request: ChatRequest, parts: AttemptParts): Promise<ProviderCall> {
   const { policy, limits, log, signal, onCall } = parts
   const { provider, model, source } = candidate
+  const asked = model === request.model ? request : { ...request, model }
   for (let retry = 0; ; retry += 1) {
-    const call = new ProviderCall(provider, limits)
+    const call = new ProviderCall(provider, source, asked, limits)
     onCall(call, candidate)
     try {
-      await call.begin(source, model === request.model ? request : { ...request, model })
+      await call.begin()
       return call
     } catch (error) {
       signal.throwIfAborted()
@@ -88,4 +88,25 @@ async function ask(candidate: Candidate, request: ChatRequest, parts: AttemptPar
       signal.throwIfAborted()
     }
   }
+}
+
+export interface RetryPolicy {
+  /** How often to ask again. */
+  readonly max: number
+  readonly firstDelayMs: number
+  readonly longestDelayMs: number
+}
+
+/**
+ * How long to wait before a retry, in milliseconds: a random time, so that those who failed together don't come back
+ * together, up to a limit that doubles; and no less than the provider asks for.
+ *
+ * @param retry counted from 0
+ * @returns `null` when the provider asks for more than anybody should wait
+ */
+export function delayBefore(retry: number, failure: NodekeepError, policy: RetryPolicy): number | null {
+  const { firstDelayMs, longestDelayMs } = policy
+  const asked = (retryAfterSeconds(failure) ?? 0) * 1000
+  if (asked > longestDelayMs) return null
+  return asked + Math.random() * Math.min(longestDelayMs, firstDelayMs * 2 ** retry)
 }

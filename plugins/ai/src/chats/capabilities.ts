@@ -1,24 +1,14 @@
-import { type AiCapabilities, type AiProvider, type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
-import { isDeep, isDeepText, mostLevels } from './nesting.ts'
+import { type AiProvider, type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** What a request needs beyond text that the provider cannot do, in words; `null` when it can do everything. */
 export function lackingCapability(request: ChatRequest, provider: AiProvider): string | null {
-  const supports = capabilitiesOf(provider)
+  const { supports } = provider
   if (supports?.tools !== true && needsTools(request)) return 'tools'
   if (supports?.images !== true && needsImages(request)) return 'images'
   if (supports?.json !== true && request.json !== undefined) return 'replies in JSON'
   if (hasDeepSchema(request)) return `a JSON Schema of more than ${mostLevels} levels`
   if (hasDeepArguments(request)) return `arguments of a tool call with more than ${mostLevels} levels`
   return null
-}
-
-/** What a provider says that it can do; nothing, where it throws instead. */
-function capabilitiesOf(provider: AiProvider): AiCapabilities | undefined {
-  try {
-    return provider.supports
-  } catch {
-    return undefined
-  }
 }
 
 /** @throws NodekeepError VALIDATION_ERROR for an image that the provider would have to fetch from somewhere */
@@ -60,4 +50,41 @@ function hasDeepArguments({ messages }: ChatRequest): boolean {
     (message) =>
       message.role === 'assistant' && message.toolCalls?.some(({ arguments: text }) => isDeepText(text)),
   )
+}
+
+/** Levels of JSON that a request may have. Whoever writes or reads far more of them in one go runs out of stack. */
+const mostLevels = 100
+
+/** Whether a value that was JSON is nested deeper than that. */
+function isDeep(value: unknown): boolean {
+  let level = isNest(value) ? [value] : []
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > mostLevels) return true
+    const below: object[] = []
+    for (const nest of level) {
+      for (const inner of Object.values(nest)) if (isNest(inner)) below.push(inner)
+    }
+    level = below
+  }
+  return false
+}
+
+/** The same for a text that should be JSON, without parsing it. */
+function isDeepText(text: string): boolean {
+  let depth = 0
+  let quoted = false
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at]
+    if (character === '"') quoted = !quoted
+    else if (character === '\\') at += 1
+    else if (quoted) continue
+    else if (character === '{' || character === '[') depth += 1
+    else if (character === '}' || character === ']') depth -= 1
+    if (depth > mostLevels) return true
+  }
+  return false
+}
+
+function isNest(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

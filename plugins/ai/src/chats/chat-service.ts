@@ -9,15 +9,13 @@ import {
   NodekeepError,
   type RegistryReader,
 } from '@nodekeep/plugin-sdk'
-import type { ChatLimits } from '../limits/chat-limits.ts'
-import type { ModelLists } from '../models/model-lists.ts'
+import type { ModelLists } from '../model-lists.ts'
 import type { UsageLedger } from '../usage/usage-ledger.ts'
-import { beginReply, type Candidate } from './attempts.ts'
-import type { RetryPolicy } from './backoff.ts'
+import { beginReply, type Candidate, type RetryPolicy } from './attempts.ts'
 import { lackingCapability, refuseAddresses } from './capabilities.ts'
 import { Chat } from './chat.ts'
+import type { ChatLimits } from './chat-limits.ts'
 import type { Fallbacks, ModelChoice } from './fallbacks.ts'
-import { noSuchModel, noSuchProvider } from './not-found.ts'
 import type { CallLimits } from './provider-call.ts'
 import type { RunningChats } from './running-chats.ts'
 
@@ -156,4 +154,36 @@ export class ChatService implements AiChatService {
   async #unknownModel({ provider, model }: ModelChoice, cause: unknown): Promise<NodekeepError> {
     return noSuchModel(provider, model, await this.#parts.models.ofAnswering(provider), cause)
   }
+}
+
+/** Names that are listed in a message. */
+const mostNames = 50
+
+/** @param providers those that there are */
+function noSuchProvider(name: string, providers: readonly string[]): NodekeepError {
+  const rest = providers.length === 0 ? 'There is none.' : `There are: ${listed(providers)}.`
+  return new NodekeepError('NOT_FOUND', `There is no AI provider "${name}". ${rest}`)
+}
+
+/** @param models those that the provider tells */
+function noSuchModel(
+  provider: string,
+  model: string,
+  models: readonly string[],
+  cause: unknown,
+): NodekeepError {
+  const rest = models.length === 0 ? 'What it has is not known now.' : `It has: ${listed(models)}.`
+  return new NodekeepError(
+    'NOT_FOUND',
+    `The AI provider "${provider}" does not have the model "${model}". ${rest}`,
+    {
+      cause,
+      permanent: true,
+    },
+  )
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - mostNames
+  return `${names.slice(0, mostNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

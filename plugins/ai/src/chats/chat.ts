@@ -1,6 +1,5 @@
 import { type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
-import type { DayUsage } from '../usage/day-usage.ts'
-import type { ChatUsage } from '../usage/usage-row.ts'
+import type { ChatUsage, DayUsage } from '../usage/day-usage.ts'
 import type { Candidate } from './attempts.ts'
 import { ChatCost } from './chat-cost.ts'
 import type { ModelChoice } from './fallbacks.ts'

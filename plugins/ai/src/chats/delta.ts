@@ -1,74 +1,55 @@
 import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
 
-const reasons: ReadonlySet<unknown> = new Set<ChatFinishReason>([
+type ToolCallDelta = Extract<ChatDelta, { type: 'tool_call' }>
+
+const finishReasons: ReadonlySet<ChatFinishReason> = new Set([
   'stop',
   'length',
   'tool_calls',
   'content_filter',
 ])
 
-/** Tool calls of one reply. Whoever gathers them keeps a place for each up to the highest index. */
-const mostCalls = 1000
+/** Tool calls of one reply. Clients keep an array of them, up to the highest index. */
+const maxToolCalls = 1000
 
 /**
- * Reads what a provider yielded. The piece is a new one, of values that were looked at once: the provider's own object
- * may say something else each time.
+ * Tells whether a piece has the form of the contract. A faulty provider ends its own chat, and no client gets a malformed
+ * answer.
  *
- * @returns `null` for what is no piece of a reply
- * @throws what the provider's object throws when it is looked at
+ * @param calls the indexes of the tool calls that have begun in this reply; a new one is added
  */
-export function readDelta(value: unknown): ChatDelta | null {
-  if (typeof value !== 'object' || value === null) return null
-  const delta = value as Partial<Record<string, unknown>>
-  const { type } = delta
-  switch (type) {
+export function isWellFormed(delta: ChatDelta, calls: Set<number>): boolean {
+  switch (delta.type) {
     case 'text':
-    case 'reasoning': {
-      const { text } = delta
-      return typeof text === 'string' ? { type, text } : null
-    }
-    case 'usage': {
-      const { inputTokens, outputTokens } = delta
-      return isCount(inputTokens) && isCount(outputTokens) ? { type, inputTokens, outputTokens } : null
-    }
-    case 'finish': {
-      const { reason } = delta
-      return isReason(reason) ? { type, reason } : null
-    }
+    case 'reasoning':
+      return typeof delta.text === 'string'
+    case 'usage':
+      return isCount(delta.inputTokens) && isCount(delta.outputTokens)
+    case 'finish':
+      return finishReasons.has(delta.reason)
     case 'tool_call':
-      return readToolCall(delta)
+      return isToolCall(delta, calls)
     default:
-      return null
+      return false
   }
 }
 
-/** What the model wrote in a piece, in bytes of UTF-8. */
-export function bytesOfDelta(delta: Exclude<ChatDelta, { type: 'usage' | 'finish' }>): number {
-  if (delta.type === 'text' || delta.type === 'reasoning') return Buffer.byteLength(delta.text)
+/** Returns how much the model wrote in a piece, in bytes of UTF-8. */
+export function bytesOf(delta: Exclude<ChatDelta, { type: 'usage' | 'finish' }>): number {
+  if (delta.type !== 'tool_call') return Buffer.byteLength(delta.text)
   const { id = '', name = '', arguments: text = '' } = delta
   return Buffer.byteLength(id + name + text)
 }
 
-function readToolCall(delta: Partial<Record<string, unknown>>): ChatDelta | null {
-  const { index, id, name, arguments: text } = delta
-  if (!isCount(index) || index >= mostCalls || !isText(id) || !isText(name) || !isText(text)) return null
-  return {
-    type: 'tool_call',
-    index,
-    ...(id === undefined ? {} : { id }),
-    ...(name === undefined ? {} : { name }),
-    ...(text === undefined ? {} : { arguments: text }),
-  }
+/** The first piece of a call needs id and name: nobody could answer the call without them. */
+function isToolCall({ index, id, name, arguments: text }: ToolCallDelta, calls: Set<number>): boolean {
+  if (!isCount(index) || index >= maxToolCalls) return false
+  if (![id, name, text].every((part) => part === undefined || typeof part === 'string')) return false
+  if (calls.has(index)) return true
+  calls.add(index)
+  return Boolean(id && name)
 }
 
-function isReason(value: unknown): value is ChatFinishReason {
-  return reasons.has(value)
-}
-
-function isCount(value: unknown): value is number {
+function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0
-}
-
-function isText(value: unknown): value is string | undefined {
-  return value === undefined || typeof value === 'string'
 }

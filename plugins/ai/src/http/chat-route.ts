@@ -1,17 +1,67 @@
 import {
   type AiChatService,
-  type ChatQuery,
-  ClientPresence,
+  type ChatReply,
+  clientSignal,
   EventStream,
   errorBodyOf,
   errorStatus,
+  GatheredText,
   isNodekeepError,
-  NodekeepError,
   type RoutesApp,
+  type Static,
+  Type,
+  userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { chatAnswer, chatBody } from './chat-schema.ts'
-import { wholeReply } from './whole-reply.ts'
+
+const roles = ['system', 'user', 'assistant'] as const
+
+const message = Type.Object(
+  {
+    role: Type.Unsafe<(typeof roles)[number]>({ type: 'string', enum: [...roles] }),
+    content: Type.String(),
+  },
+  { additionalProperties: false },
+)
+
+const stopText = Type.String({ minLength: 1, maxLength: 1000 })
+
+/** The body of `POST /api/ai/chat`. */
+const chatBody = Type.Object(
+  {
+    provider: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'Name of a provider, such as "openai".',
+    }),
+    model: Type.String({ minLength: 1, maxLength: 512, description: 'One of its models.' }),
+    messages: Type.Array(message, { minItems: 1 }),
+    stream: Type.Optional(
+      Type.Boolean({ description: 'Whether the reply comes in pieces, as server-sent events.' }),
+    ),
+    maxTokens: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, description: 'Longest reply, in tokens.' }),
+    ),
+    temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+    stop: Type.Optional(
+      Type.Array(stopText, { minItems: 1, maxItems: 16, description: 'Texts that end the reply.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+const count = Type.Integer({ minimum: 0 })
+
+/** What is answered when `stream` is false. */
+const chatAnswer = Type.Object({
+  message: Type.Object({ role: Type.Literal('assistant'), content: Type.String() }),
+  provider: Type.String(),
+  model: Type.String(),
+  finishReason: Type.String({ description: '"stop", "length", "tool_calls" or "content_filter".' }),
+  usage: Type.Union([Type.Object({ inputTokens: count, outputTokens: count }), Type.Null()], {
+    description: 'Tokens as the provider counted them; null when it does not tell.',
+  }),
+})
 
 export interface ChatRouteParts {
   readonly chats: AiChatService
@@ -36,13 +86,9 @@ export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: 
     },
     async (request, reply) => {
       const { stream = false, ...query } = request.body
-      const presence = new ClientPresence(request, reply)
-      try {
-        if (stream) return await streamed(chats, query, { request, reply, presence, heartbeatMs })
-        return await wholeReply(await chats.start(userOf(request), query, presence.signal))
-      } finally {
-        presence.release()
-      }
+      const signal = clientSignal(reply)
+      const begin = () => chats.start(userOf(request).uuid, query, signal)
+      return stream ? streamed(begin, { request, reply, signal, heartbeatMs }) : wholeReply(await begin())
     },
   )
 }
@@ -50,17 +96,16 @@ export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: 
 interface Streaming {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  readonly presence: ClientPresence
+  readonly signal: AbortSignal
   readonly heartbeatMs: number
 }
 
 /** Each event is a line with JSON; the last one says `[DONE]`, also after an error. */
-async function streamed(chats: AiChatService, query: ChatQuery, to: Streaming): Promise<FastifyReply> {
-  const { request, reply, presence, heartbeatMs } = to
-  const { signal } = presence
+async function streamed(begin: () => Promise<ChatReply>, to: Streaming): Promise<FastifyReply> {
+  const { request, reply, signal, heartbeatMs } = to
   const stream = new EventStream(reply, heartbeatMs)
   try {
-    const { deltas } = await chats.start(userOf(request), query, signal)
+    const { deltas } = await begin()
     for await (const delta of deltas) {
       if (delta.type !== 'text') continue
       if (!stream.send(`{"chunk":${JSON.stringify(delta.text)}}`)) await stream.drained(signal)
@@ -87,7 +132,15 @@ function errorEvent(error: unknown, { id, log }: FastifyRequest): string {
   return JSON.stringify({ chunk: '', error: true, message, code })
 }
 
-function userOf({ user }: FastifyRequest): string {
-  if (user === null) throw new NodekeepError('UNAUTHORIZED', 'Sign in first.')
-  return user.uuid
+/** Gathers a reply into one answer. */
+async function wholeReply({ provider, model, deltas }: ChatReply): Promise<Static<typeof chatAnswer>> {
+  const text = new GatheredText()
+  let usage: { inputTokens: number; outputTokens: number } | null = null
+  let finishReason = 'stop'
+  for await (const delta of deltas) {
+    if (delta.type === 'text') text.add(delta.text)
+    else if (delta.type === 'usage') usage = delta
+    else if (delta.type === 'finish') finishReason = delta.reason
+  }
+  return { message: { role: 'assistant', content: text.toString() }, provider, model, finishReason, usage }
 }

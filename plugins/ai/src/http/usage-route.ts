@@ -1,4 +1,4 @@
-import { NodekeepError, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
 import type { UsageLedger } from '../usage/usage-ledger.ts'
 
@@ -44,9 +44,9 @@ export function usageRoute(app: RoutesApp, ledger: UsageLedger): void {
 }
 
 /** @throws NodekeepError FORBIDDEN */
-function whose({ user, query }: UsageRequest): string {
-  if (user === null) throw new NodekeepError('UNAUTHORIZED', 'Sign in first.')
-  const asked = query.user?.toLowerCase() ?? user.uuid
+function whose(request: UsageRequest): string {
+  const user = userOf(request)
+  const asked = request.query.user?.toLowerCase() ?? user.uuid
   if (asked === user.uuid || (user.owner && user.scopes === null)) return asked
   throw new NodekeepError(
     'FORBIDDEN',

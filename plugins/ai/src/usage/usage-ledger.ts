@@ -1,13 +1,9 @@
-import type { Log, StateStore } from '@nodekeep/plugin-sdk'
+import { type Log, Mutex, type StateStore } from '@nodekeep/plugin-sdk'
 import { dayOf, daysUpTo, untilDaysAfter } from './day.ts'
-import { DayUsage } from './day-usage.ts'
-import type { UsageRow } from './usage-row.ts'
+import { DayUsage, type UsageRow } from './day-usage.ts'
 
 /** Longest time between a change and its being stored. */
 const writeBehindMs = 1000
-
-/** Days of users that are kept in memory although nothing of them is to be stored. */
-const mostIdle = 1000
 
 export interface LedgerParts {
   readonly state: StateStore
@@ -29,9 +25,8 @@ export class UsageLedger {
   readonly #parts: LedgerParts
   readonly #days = new Map<string, DayUsage>()
   readonly #loading = new Map<string, Promise<void>>()
+  readonly #mutex = new Mutex()
   #timer: NodeJS.Timeout | undefined
-  #sweep: NodeJS.Immediate | undefined
-  #last: Promise<unknown> = Promise.resolve()
 
   constructor(parts: LedgerParts) {
     this.#parts = parts
@@ -53,8 +48,7 @@ export class UsageLedger {
 
   close(day: DayUsage): void {
     day.open -= 1
-    // Later, when nobody has a day in their hands that they have not opened yet.
-    if (this.#days.size > mostIdle) this.#sweep ??= setImmediate(() => this.#forgetIdle())
+    this.#forgetIfIdle(day)
   }
 
   /** The days that are kept, the earliest first, and the models of each by their names; those without use are left out. */
@@ -71,7 +65,7 @@ export class UsageLedger {
   /** Removes everything of a user. */
   erase(userUuid: string): Promise<void> {
     const isTheirs = (key: string) => key.endsWith(`/${userUuid}`)
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       for (const key of this.#days.keys()) if (isTheirs(key)) this.#days.delete(key)
       const keys: string[] = []
       for await (const [key] of this.#parts.state.entries()) if (isTheirs(key)) keys.push(key)
@@ -83,7 +77,7 @@ export class UsageLedger {
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       for (const day of this.#days.values()) if (day.changed) await this.#store(day)
     })
   }
@@ -109,6 +103,7 @@ export class UsageLedger {
     day.changed = false
     try {
       await state.set(day.key, day.rows, untilDaysAfter(Date.now(), keepDays))
+      this.#forgetIfIdle(day)
     } catch (error) {
       day.changed = true
       throw error
@@ -124,18 +119,9 @@ export class UsageLedger {
     }, writeBehindMs)
   }
 
-  #forgetIdle(): void {
-    this.#sweep = undefined
-    for (const [key, day] of this.#days) {
-      if (day.open === 0 && !day.changed) this.#days.delete(key)
-    }
-  }
-
-  /** One piece of work on the state at a time. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work, work)
-    this.#last = turn.catch(() => {})
-    return turn
+  /** A day stays in memory while chats are open or something is not stored. */
+  #forgetIfIdle(day: DayUsage): void {
+    if (day.open === 0 && !day.changed && this.#days.get(day.key) === day) this.#days.delete(day.key)
   }
 }
 

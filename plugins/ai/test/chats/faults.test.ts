@@ -146,37 +146,6 @@ t.test('whatever it does after its first piece ends the reply with an error even
   }
 })
 
-t.test('what a provider yields is looked at once', async (t) => {
-  const acme = scripted(function* () {
-    let looks = 0
-    yield {
-      type: 'text',
-      get text() {
-        looks += 1
-        return looks === 1 ? 'once' : { not: 'a text' }
-      },
-    }
-    yield stop
-  })
-  const node = await createAiNode({ providers: { acme } })
-  t.teardown(() => node.stop())
-  const ada = await node.signIn()
-  t.match(await (await chat(ada)).json(), { message: { content: 'once' } })
-  t.match(readEvents(await (await chat(ada, { stream: true })).text()), { text: 'once', error: null })
-})
-
-t.test('a provider that throws when it is asked what it can do can do nothing beyond text', async (t) => {
-  const acme = scripted(() => [text('all the same'), stop])
-  Object.defineProperty(acme, 'supports', {
-    get() {
-      throw new Error('fault')
-    },
-  })
-  const node = await createAiNode({ providers: { acme } })
-  t.teardown(() => node.stop())
-  t.match(await (await chat(await node.signIn())).json(), { message: { content: 'all the same' } })
-})
-
 t.test('a provider speaks for itself only', async (t) => {
   const saying = (error: NodekeepError) =>
     scripted(() => {

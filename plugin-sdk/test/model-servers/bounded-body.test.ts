@@ -2,8 +2,42 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import { errorText } from '@nodekeep/plugin-sdk'
+import { errorText, readWithin } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
+
+test('a body that is short enough comes whole', async (t) => {
+  const pieces = [Buffer.from('añ'), Buffer.alloc(0), Buffer.from('ejo')]
+  t.equal(String(await readWithin(pieces, 6)), 'añejo')
+  t.equal((await readWithin([], 0)).length, 0)
+  const { body } = new Response('from a server')
+  t.equal(String(await readWithin(body ?? [], 100)), 'from a server')
+})
+
+test('a body that is too long is refused, and its rest canceled', async (t) => {
+  let sent = 0
+  let canceled = false
+  async function* endless() {
+    try {
+      for (;;) {
+        sent += 10
+        yield new Uint8Array(10)
+      }
+    } finally {
+      canceled = true
+    }
+  }
+  await t.rejects(readWithin(endless(), 25), { message: 'The answer is longer than 25 bytes.' })
+  t.equal(sent, 30)
+  t.ok(canceled)
+})
+
+test('a body that breaks off fails as it does', async (t) => {
+  async function* broken() {
+    yield Buffer.from('so far')
+    throw new Error('The connection broke.')
+  }
+  await t.rejects(readWithin(broken(), 100), { message: 'The connection broke.' })
+})
 
 /** What a `fetch` gets from a server that answers in this way. */
 async function answered(t: Test, answer: (response: ServerResponse) => void): Promise<Response> {
@@ -17,13 +51,13 @@ async function answered(t: Test, answer: (response: ServerResponse) => void): Pr
   return fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-test('what a server says comes whole', async (t) => {
+test('the text of an error comes whole', async (t) => {
   const { body } = await answered(t, (response) => response.writeHead(400).end('añejo'))
   t.equal(await errorText(body), 'añejo')
   t.equal(await errorText(null), '')
 })
 
-test('of a body that never ends, what has come is the text, and the server is told', async (t) => {
+test('reading an error that never ends stops in time, and closes the connection', async (t) => {
   const gone = Promise.withResolvers<void>()
   const { body } = await answered(t, (response) => {
     response.once('close', gone.resolve)
@@ -33,7 +67,7 @@ test('of a body that never ends, what has come is the text, and the server is to
   await gone.promise
 })
 
-test('a long body is read up to its limit', async (t) => {
+test('a long error is read up to its limit', async (t) => {
   const gone = Promise.withResolvers<void>()
   const { body } = await answered(t, (response) => {
     response.once('close', gone.resolve)
@@ -47,7 +81,7 @@ test('a long body is read up to its limit', async (t) => {
   await gone.promise
 })
 
-test('of a body that breaks off, what has come is the text', async (t) => {
+test('the text of an error that breaks off is what came before', async (t) => {
   async function* broken() {
     yield Buffer.from('so far')
     throw new Error('The connection broke.')

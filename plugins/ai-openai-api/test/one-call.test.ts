@@ -1,6 +1,6 @@
 import type { ChatDelta } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { clientOf, createApiNode, finish, replying, text, usage } from '../fixtures/openai-api-node.ts'
+import { clientOf, createApiNode, finish, replying, text, usage } from './fixtures/openai-api-node.ts'
 
 const ask = {
   model: 'acme/large',

@@ -1,7 +1,7 @@
 import type { TestUser } from '@nodekeep/kernel/testing'
 import { type AiProvider, NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
-import { chat, createAiNode } from '../fixtures/ai-node.ts'
+import { chat, createAiNode } from './fixtures/ai-node.ts'
 
 /** A provider whose list is what a test says, which counts how often it is asked. */
 function listing(models: (signal: AbortSignal, turn: number) => unknown) {
@@ -63,7 +63,7 @@ t.test('every provider is there, with none where it tells none', async (t) => {
     node.plugins().find(({ id }) => id === 'ai'),
     { state: 'active' },
   )
-  const complaints = lines.filter((line) => line.includes('does not tell its models'))
+  const complaints = lines.filter((line) => line.includes('does not list its models'))
   t.equal(complaints.length, 6, 'the log says of each what is wrong')
 })
 

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { type ChatDelta, leavable } from '@nodekeep/plugin-sdk'
+import { type ChatDelta, cancellableReply } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
 const text: ChatDelta = { type: 'text', text: 'Hello' }
@@ -17,20 +17,20 @@ function stalling(seen: AbortSignal[]) {
 
 test('leaving a reply ends its call at once, also while a piece is awaited', async (t) => {
   const seen: AbortSignal[] = []
-  const deltas = leavable(new AbortController().signal, stalling(seen))[Symbol.asyncIterator]()
+  const deltas = cancellableReply(new AbortController().signal, stalling(seen))[Symbol.asyncIterator]()
   t.strictSame(await deltas.next(), { done: false, value: text })
   const awaited = deltas.next()
   awaited.catch(() => {})
   t.notOk(seen[0]?.aborted)
   const left = deltas.return?.()
   t.ok(seen[0]?.aborted)
-  await t.rejects(awaited, { message: /Nobody wants/ })
+  await t.rejects(awaited, { message: /reader left/ })
   t.match(await left, { done: true })
 })
 
 test('a loop that is left between two pieces ends the call, too', async (t) => {
   const seen: AbortSignal[] = []
-  for await (const delta of leavable(new AbortController().signal, stalling(seen))) {
+  for await (const delta of cancellableReply(new AbortController().signal, stalling(seen))) {
     t.equal(delta, text)
     break
   }
@@ -40,7 +40,7 @@ test('a loop that is left between two pieces ends the call, too', async (t) => {
 test('the signal of the chat ends the call with its reason', async (t) => {
   const seen: AbortSignal[] = []
   const chat = new AbortController()
-  const deltas = leavable(chat.signal, stalling(seen))[Symbol.asyncIterator]()
+  const deltas = cancellableReply(chat.signal, stalling(seen))[Symbol.asyncIterator]()
   await deltas.next()
   const awaited = deltas.next()
   const reason = new Error('The client left.')
@@ -51,7 +51,7 @@ test('the signal of the chat ends the call with its reason', async (t) => {
 
 test('each loop makes a call of its own', async (t) => {
   const seen: AbortSignal[] = []
-  const reply = leavable(new AbortController().signal, stalling(seen))
+  const reply = cancellableReply(new AbortController().signal, stalling(seen))
   for await (const _delta of reply) break
   for await (const _delta of reply) break
   t.equal(seen.length, 2)
@@ -66,10 +66,22 @@ test('a signal that serves many chats remembers none that is over', async (t) =>
     yield text
     throw new Error('The model gave up.')
   }
-  for await (const _delta of leavable(signal, whole));
-  for await (const _delta of leavable(signal, stalling([]))) break
+  for await (const _delta of cancellableReply(signal, whole));
+  for await (const _delta of cancellableReply(signal, stalling([]))) break
   await t.rejects(async () => {
-    for await (const _delta of leavable(signal, failing));
+    for await (const _delta of cancellableReply(signal, failing));
   })
   t.equal(getEventListeners(signal, 'abort').length, 0)
+})
+
+test('a call that fails because its reader left is no failure for the reader', async (t) => {
+  async function* untidy(signal: AbortSignal): AsyncGenerator<ChatDelta> {
+    try {
+      yield text
+    } finally {
+      signal.throwIfAborted()
+    }
+  }
+  for await (const _delta of cancellableReply(new AbortController().signal, untidy)) break
+  t.pass('the loop was left without an error')
 })

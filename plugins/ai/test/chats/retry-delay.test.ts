@@ -1,6 +1,6 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
-import { delayBefore } from '../../src/chats/backoff.ts'
+import { delayBefore } from '../../src/chats/attempts.ts'
 
 const policy = { max: 9, firstDelayMs: 100, longestDelayMs: 1000 }
 const failure = (retryAfter?: string) =>

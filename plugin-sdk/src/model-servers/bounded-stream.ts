@@ -1,0 +1,103 @@
+type ByteStream = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+
+/**
+ * Passes a stream of server-sent events on (WHATWG HTML, section 9.2), while no event is longer than allowed. Parsers
+ * of such streams, also those of the SDKs of model servers, gather an event of any length in memory.
+ *
+ * Each chunk of the result has whole events only, so a parser never gathers an event piece by piece. Events without
+ * data, such as comments, mean nothing to a reader and are left out where they come alone; many of them in a row count
+ * as one event. An event that breaks off at the end of the stream is passed on as it is.
+ *
+ * @throws Error when an event is longer, and any error of the stream itself
+ * @example for await (const chunk of limitEvents(response.body ?? [], 1024 * 1024)) parser.push(chunk)
+ */
+export async function* limitEvents(body: ByteStream, maxBytes: number): AsyncGenerator<Buffer> {
+  const limit = { maxBytes, unit: 'An event' }
+  let withoutData = 0
+  for await (const events of wholeUnits(body, limit, lastEventEnd)) {
+    if (hasData(events)) {
+      withoutData = 0
+      yield events
+    } else {
+      withoutData += events.length
+      if (withoutData > maxBytes) throw tooLong(limit)
+    }
+  }
+}
+
+/**
+ * Splits a stream of lines, such as JSON Lines, while no line is longer than allowed. Blanks around a line are removed,
+ * and empty lines are left out.
+ *
+ * @throws Error when a line is longer, and any error of the stream itself
+ * @example for await (const line of limitLines(response.body ?? [], 1024 * 1024)) read(JSON.parse(line))
+ */
+export async function* limitLines(body: ByteStream, maxBytes: number): AsyncGenerator<string> {
+  for await (const lines of wholeUnits(body, { maxBytes, unit: 'A line' }, lastLineEnd)) {
+    for (const line of lines.toString().split('\n')) {
+      const text = line.trim()
+      if (text !== '') yield text
+    }
+  }
+}
+
+interface UnitLimit {
+  readonly maxBytes: number
+  readonly unit: string
+}
+
+/** Cuts a stream into chunks that end where a unit ends. Only the last chunk may end elsewhere. */
+async function* wholeUnits(
+  body: ByteStream,
+  limit: UnitLimit,
+  lastEnd: (bytes: Buffer) => number,
+): AsyncGenerator<Buffer> {
+  let begun: Buffer[] = []
+  let size = 0
+  for await (const bytes of body) {
+    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const end = begun.length === 0 ? lastEnd(chunk) : endAcross(begun, chunk, lastEnd)
+    if (end > 0) {
+      const last = chunk.subarray(0, end)
+      yield begun.length === 0 ? last : Buffer.concat([...begun, last])
+      begun = []
+      size = 0
+    }
+    const rest = end > 0 ? chunk.subarray(end) : chunk
+    if (rest.length > 0) begun.push(rest)
+    size += rest.length
+    if (size > limit.maxBytes) throw tooLong(limit)
+  }
+  if (size > 0) yield Buffer.concat(begun)
+}
+
+/** The end of an event may lie across two chunks, so the last two bytes before the chunk count, too. */
+function endAcross(begun: readonly Buffer[], chunk: Buffer, lastEnd: (bytes: Buffer) => number): number {
+  const tail = Buffer.concat(begun.slice(-2)).subarray(-2)
+  return lastEnd(Buffer.concat([tail, chunk])) - tail.length
+}
+
+const emptyLine = Buffer.from('\n\n')
+const emptyLineWithReturn = Buffer.from('\n\r\n')
+const dataField = Buffer.from('data:')
+const dataLine = Buffer.from('\ndata:')
+
+/** Returns the index after the last empty line, or 0 if there is none. */
+function lastEventEnd(bytes: Buffer): number {
+  const plain = bytes.lastIndexOf(emptyLine)
+  const withReturn = bytes.lastIndexOf(emptyLineWithReturn)
+  return Math.max(plain < 0 ? 0 : plain + 2, withReturn < 0 ? 0 : withReturn + 3)
+}
+
+/** Returns the index after the last line feed, or 0 if there is none. */
+function lastLineEnd(bytes: Buffer): number {
+  return bytes.lastIndexOf(10) + 1
+}
+
+function hasData(events: Buffer): boolean {
+  return events.includes(dataLine) || events.subarray(0, dataField.length).equals(dataField)
+}
+
+function tooLong({ maxBytes, unit }: UnitLimit): Error {
+  return new Error(`${unit} of the answer is longer than ${maxBytes} bytes.`)
+}

@@ -1,0 +1,35 @@
+import type { ChatDelta } from '../contracts/ai.ts'
+
+/**
+ * Makes the reply of an AI provider from a generator. Leaving the loop over the reply ends the call at once, as the
+ * contract requires. A plain generator would first wait for the piece it was asked for, which may never come.
+ *
+ * @param signal the signal of the chat
+ * @param read makes the call. Its signal aborts when the chat's signal does, with the same reason, and when the loop is
+ * left; the generator must then end the call.
+ *
+ * @example
+ * chat(request, signal) {
+ *   return cancellableReply(signal, (signal) => this.#reply(request, signal))
+ * }
+ */
+export function cancellableReply(
+  signal: AbortSignal,
+  read: (signal: AbortSignal) => AsyncGenerator<ChatDelta>,
+): AsyncIterable<ChatDelta> {
+  return {
+    [Symbol.asyncIterator]() {
+      const left = new AbortController()
+      const deltas = read(AbortSignal.any([signal, left.signal]))
+      return {
+        next: () => deltas.next(),
+        async return() {
+          left.abort(new Error('The reader left the reply.'))
+          // The call fails now because it was aborted, which is no concern of the reader.
+          await deltas.return(undefined).catch(() => {})
+          return { done: true, value: undefined }
+        },
+      }
+    },
+  }
+}

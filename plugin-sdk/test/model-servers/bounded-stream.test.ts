@@ -1,0 +1,95 @@
+import { limitEvents, limitLines } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+
+/** A text in chunks of this many bytes. */
+function* inChunks(text: string, size: number): Iterable<Uint8Array> {
+  const bytes = Buffer.from(text)
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
+}
+
+async function events(text: string, size: number): Promise<string[]> {
+  const chunks: string[] = []
+  for await (const chunk of limitEvents(inChunks(text, size), 1000))
+    chunks.push(Buffer.from(chunk).toString())
+  return chunks
+}
+
+async function lines(text: string, size: number): Promise<string[]> {
+  return Array.fromAsync(limitLines(inChunks(text, size), 1000))
+}
+
+test('chunks end where an event ends, however the bytes come', async (t) => {
+  for (const end of ['\n\n', '\r\n\r\n', '\n\r\n']) {
+    const all = ['data: añ€😀', 'event: x\ndata: b', 'data: a\ndata: b'].map((event) => event + end)
+    const text = `${all.join('')}data: cut`
+    for (let size = 1; size <= Buffer.byteLength(text); size += 1) {
+      const chunks = await events(text, size)
+      t.equal(chunks.join(''), text, `${JSON.stringify(end)} in chunks of ${size}`)
+      t.equal(chunks.at(-1), 'data: cut')
+      t.ok(chunks.slice(0, -1).every((chunk) => /\n\r?\n$/.test(chunk)))
+    }
+    t.equal((await events(text, 1000)).length, 2, 'events that came together are passed on together')
+  }
+})
+
+test('a line of blanks, or with a return in it, ends no event', async (t) => {
+  const text = 'data: a\n \ndata: b\rc\n\r'
+  t.strictSame(await events(text, 3), [text])
+})
+
+test('events without data are left out, and many of them are one that is too long', async (t) => {
+  for (const other of [': ping\n\n', 'event: ping\n\n', 'dat: 1\r\n\r\n', 'xdata: 1\n\n']) {
+    const chunks = [other, other, 'data: a\n\n', other].map((event) => Buffer.from(event))
+    const passed = await Array.fromAsync(limitEvents(chunks, 1000))
+    t.equal(Buffer.concat(passed).toString(), 'data: a\n\n', other)
+    for (let size = 1; size <= 40; size += 1) {
+      const text = (await events(`${other.repeat(3)}data: a\n\n${other}`, size)).join('')
+      t.ok(text.includes('data: a\n\n'), JSON.stringify([other, size]))
+    }
+    await t.rejects(events(other.repeat(200), 64), { message: /longer than 1000 bytes/ }, other)
+    await t.resolves(events(`${other}data: a\n\n`.repeat(200), 64), other)
+  }
+})
+
+test('an event is as long as allowed', async (t) => {
+  const message = 'An event of the answer is longer than 1000 bytes.'
+  await t.rejects(events('x'.repeat(1001), 10), { message })
+  await t.rejects(events('data: x\n'.repeat(1000), 10), { message })
+  await t.resolves(events(`data: ${'x'.repeat(992)}\n\n`.repeat(20), 10))
+})
+
+test('a stream is read no further than it is asked for, and a stream that is left is canceled', async (t) => {
+  let sent = 0
+  let canceled = false
+  async function* endless() {
+    try {
+      for (;;) {
+        sent += 1
+        yield Buffer.from('data: x\n\n')
+      }
+    } finally {
+      canceled = true
+    }
+  }
+  for await (const _chunk of limitEvents(endless(), 1000)) break
+  t.equal(sent, 1)
+  t.ok(canceled)
+})
+
+test('lines come without their ends, however the bytes come', async (t) => {
+  const text = '{"a":"añ€😀"}\r\n\n  \n{"b":1}\n{"c":2}'
+  for (let size = 1; size <= Buffer.byteLength(text); size += 1) {
+    t.strictSame(await lines(text, size), ['{"a":"añ€😀"}', '{"b":1}', '{"c":2}'], `in chunks of ${size}`)
+  }
+  await t.rejects(lines('x'.repeat(1001), 10), { message: 'A line of the answer is longer than 1000 bytes.' })
+  await t.resolves(lines(`${'x'.repeat(1000)}\n`.repeat(3), 10))
+})
+
+test('a stream that breaks off fails as it does', async (t) => {
+  async function* broken() {
+    yield Buffer.from('data: so far\n\n')
+    throw new Error('The connection broke.')
+  }
+  await t.rejects(Array.fromAsync(limitEvents(broken(), 100)), { message: 'The connection broke.' })
+  await t.rejects(Array.fromAsync(limitLines(broken(), 100)), { message: 'The connection broke.' })
+})

@@ -1,0 +1,63 @@
+/** How long a provider may take to end after its `finish`, in milliseconds. */
+const maxEndMs = 1000
+
+/**
+ * The iterator of a provider. Each wait for a piece is limited and can be interrupted, whatever the provider does: it may
+ * ignore its signal, never answer, or throw anything.
+ */
+export class ProviderStream<T> {
+  readonly #open: (signal: AbortSignal) => AsyncIterable<T>
+  readonly #abort = new AbortController()
+  #iterator: AsyncIterator<T> | undefined
+  #interrupt: ((reason: unknown) => void) | undefined
+
+  /** @param open asks the provider; called with the first `next` */
+  constructor(open: (signal: AbortSignal) => AsyncIterable<T>) {
+    this.#open = open
+  }
+
+  /**
+   * Waits for the next piece.
+   *
+   * @param late makes the error for a provider that took longer than `maxMs`
+   * @throws what the provider throws, the reason of `close`, or the error of `late`
+   */
+  async next(maxMs: number, late: () => Error): Promise<IteratorResult<T>> {
+    this.#abort.signal.throwIfAborted()
+    const { promise: interrupted, reject } = Promise.withResolvers<never>()
+    this.#interrupt = reject
+    const timer = setTimeout(() => reject(late()), maxMs)
+    try {
+      return await Promise.race([this.#pull(), interrupted])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Ends the stream at once, without waiting for the provider. A pending `next` throws the reason. */
+  close(reason: unknown): void {
+    this.#interrupt?.(reason)
+    this.#abort.abort(reason)
+    const leave = async () => this.#iterator?.return?.()
+    leave().catch(() => {})
+  }
+
+  /** Lets the provider end by itself after its last piece, so that it can keep its connection. */
+  finish(): void {
+    const notEnded = new Error('The provider did not end after its last piece.')
+    this.next(maxEndMs, () => notEnded).then(
+      ({ done }) => {
+        if (done !== true) this.close(notEnded)
+      },
+      (error) => {
+        if (error === notEnded) this.close(notEnded)
+      },
+    )
+  }
+
+  async #pull(): Promise<IteratorResult<T>> {
+    // A provider may have declared `chat` as an async function.
+    this.#iterator ??= (await this.#open(this.#abort.signal))[Symbol.asyncIterator]()
+    return this.#iterator.next()
+  }
+}

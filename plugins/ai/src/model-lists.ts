@@ -1,0 +1,153 @@
+import { type AiProvider, type Log, type RegistryReader, withTimeLimit } from '@nodekeep/plugin-sdk'
+
+export interface ModelListOptions {
+  /** How long an answer waits for the first list, in milliseconds. */
+  readonly waitMs: number
+  /** How long a provider may take, in milliseconds. */
+  readonly timeoutMs: number
+  /** How long a list is not renewed, in milliseconds. */
+  readonly keepMs: number
+}
+
+/** Limits of a list. Longer names are not names of models, and no provider has more models. */
+const maxNameLength = 512
+const maxModels = 10_000
+
+/** The models of all providers that are loaded now. */
+export class ModelLists {
+  readonly #providers: RegistryReader<AiProvider>
+  readonly #options: ModelListOptions
+  readonly #log: Log
+  readonly #lists = new Map<string, ModelList>()
+
+  constructor(providers: RegistryReader<AiProvider>, options: ModelListOptions, log: Log) {
+    this.#providers = providers
+    this.#options = options
+    this.#log = log
+  }
+
+  /** Returns the models of every provider, by its name. */
+  async all(): Promise<Readonly<Record<string, readonly string[]>>> {
+    const names = this.#providers.names()
+    return Object.fromEntries(
+      await Promise.all(names.map(async (name) => [name, (await this.#list(name)?.get()) ?? []] as const)),
+    )
+  }
+
+  /** Returns the models of a provider that has just answered. If its last list failed, it is asked again now. */
+  async ofAnswering(name: string): Promise<readonly string[]> {
+    const list = this.#list(name)
+    list?.forgetFailure()
+    return (await list?.get()) ?? []
+  }
+
+  /** Forgets the lists of providers that were unloaded. */
+  forgetUnloaded(): void {
+    for (const [name, list] of this.#lists) {
+      if (list.provider === this.#providers.get(name)) continue
+      list.close()
+      this.#lists.delete(name)
+    }
+  }
+
+  /** Cancels everything that is under way. */
+  close(): void {
+    for (const list of this.#lists.values()) list.close()
+    this.#lists.clear()
+  }
+
+  #list(name: string): ModelList | null {
+    const provider = this.#providers.get(name)
+    if (provider === undefined) return null
+    const known = this.#lists.get(name)
+    if (known?.provider === provider) return known
+    known?.close()
+    const list = new ModelList(name, provider, this.#options, this.#log)
+    this.#lists.set(name, list)
+    return list
+  }
+}
+
+/**
+ * The models of one provider. Only the first list is waited for, and only briefly. Later there always is a list, and an
+ * old one is renewed in the background. The list of a provider that fails is empty until it is asked again.
+ */
+class ModelList {
+  readonly provider: AiProvider
+  readonly #name: string
+  readonly #options: ModelListOptions
+  readonly #log: Log
+  readonly #abort = new AbortController()
+  #models: readonly string[] = []
+  #asking: { readonly since: number; readonly done: Promise<void> } | null = null
+  #askedAt = Number.NEGATIVE_INFINITY
+  #known = false
+  #failed = false
+
+  constructor(name: string, provider: AiProvider, options: ModelListOptions, log: Log) {
+    this.#name = name
+    this.provider = provider
+    this.#options = options
+    this.#log = log
+  }
+
+  async get(): Promise<readonly string[]> {
+    const { keepMs, waitMs } = this.#options
+    if (this.#asking === null && performance.now() - this.#askedAt >= keepMs) {
+      this.#asking = { since: performance.now(), done: this.#ask() }
+    }
+    if (!this.#known && this.#asking !== null) {
+      const { since, done } = this.#asking
+      const restMs = since + waitMs - performance.now()
+      if (restMs > 0) await withTimeLimit(done, restMs, 'The first list is late.').catch(() => {})
+    }
+    return this.#models
+  }
+
+  /** If the last list failed, the next `get` asks again, and waits as for the first list. */
+  forgetFailure(): void {
+    if (!this.#failed) return
+    this.#known = false
+    this.#askedAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** Cancels what is under way. */
+  close(): void {
+    this.#abort.abort(new Error('The provider was unloaded.'))
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      this.#models = namesIn(await this.#answer())
+      if (this.#failed) this.#log.info({ provider: this.#name }, 'An AI provider lists its models again.')
+      this.#failed = false
+    } catch (error) {
+      this.#models = []
+      if (!this.#failed && !this.#abort.signal.aborted) {
+        this.#log.warn({ provider: this.#name, err: error }, 'An AI provider does not list its models.')
+      }
+      this.#failed = true
+    }
+    this.#askedAt = performance.now()
+    this.#known = true
+    this.#asking = null
+  }
+
+  /** Asks the provider, which may ignore its signal. */
+  #answer(): Promise<unknown> {
+    const { timeoutMs } = this.#options
+    const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)])
+    const call = async () => this.provider.models(signal)
+    return withTimeLimit(call(), timeoutMs, `It took longer than ${timeoutMs} ms.`, this.#abort.signal)
+  }
+}
+
+function namesIn(answer: unknown): readonly string[] {
+  if (!Array.isArray(answer)) throw new TypeError('Its list of models is no array.')
+  const names = new Set<string>()
+  for (const name of answer.slice(0, maxModels)) {
+    if (typeof name !== 'string') throw new TypeError('Its list of models has entries that are no names.')
+    if (name !== '' && name.length <= maxNameLength) names.add(name)
+  }
+  return [...names]
+}
