@@ -92,10 +92,17 @@ export function tokenKey(token: { readonly id: string; readonly major: number })
   return `${token.id}@${token.major}`
 }
 
-/** @throws TypeError when an id is not made of lower case words joined by dashes */
+/** Tells whether a text can be the id of a plugin, a service or a registry: lower case words joined by dashes. */
+export function isId(text: string): boolean {
+  return /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(text)
+}
+
+/** @throws TypeError when the value is not an id */
 export function checkedId(id: string): string {
-  if (typeof id !== 'string' || !/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id)) {
-    throw new TypeError(`"${id}" is no id: use lower case words joined by dashes, such as "acme-geocoder".`)
+  if (typeof id !== 'string' || !isId(id)) {
+    throw new TypeError(
+      `"${id}" is not an id: use lower case words joined by dashes, such as "acme-geocoder".`,
+    )
   }
   return id
 }

@@ -1,5 +1,5 @@
 import { isNodekeepError } from '@nodekeep/plugin-sdk'
-import { ConfigurationError } from '../configuration/index.ts'
+import { ConfigurationError } from '../configuration/error.ts'
 import { stackOf, withCauses } from '../errors/thrown.ts'
 import { BootFailure } from '../plugins/boot-failure.ts'
 

@@ -1,22 +1,22 @@
 import type { TObject } from 'typebox'
-import { type Configuration, ConfigurationError } from '../configuration/index.ts'
-import { loadPlugins, movedSections, sectionName } from '../plugins/load-plugins.ts'
-import type { PluginRecord } from '../plugins/plugin-record.ts'
+import type { Configuration } from '../configuration/configuration.ts'
+import { ConfigurationError } from '../configuration/error.ts'
+import { loadPlugins } from '../plugins/load-plugins.ts'
+import { PluginRecords } from '../plugins/plugin-record.ts'
 import { readSwitchedOff } from '../plugins/plugin-switch.ts'
-import { checkServiceChoices } from '../plugins/service-choices.ts'
-import { ServiceWiring } from '../plugins/service-wiring.ts'
+import { checkServiceChoices, ServiceWiring } from '../plugins/service-wiring.ts'
 import { kernelServices } from '../services/kernel-services.ts'
 import { withStoredState } from '../state/stored-state.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
-/** A configuration with its plugins imported, but nothing started: it may be inspected beside a running node. */
+/** A configuration whose plugins are imported but not started. It can be inspected beside a running node. */
 export interface Inspection {
   readonly configuration: Configuration
-  readonly records: readonly PluginRecord[]
+  readonly records: PluginRecords
   /** The configuration section of each loaded plugin. */
   readonly schemas: ReadonlyMap<string, TObject>
-  /** Plugins that were switched off at run time. */
+  /** Ids of the plugins that were switched off at run time. */
   readonly switchedOff: ReadonlySet<string>
 }
 
@@ -29,30 +29,30 @@ export async function inspect(options: ConfigurationOptions): Promise<Inspection
     readSwitchedOff,
     new Set<string>(),
   )
-  const records = await loadPlugins({ configuration, inline: {}, switchedOff, onFault: () => {} })
+  const loaded = await loadPlugins({ configuration, inlinePlugins: {}, switchedOff, onFault: () => {} })
+  const records = new PluginRecords(loaded)
   const schemas = new Map<string, TObject>()
   for (const record of records) {
-    if (record.plugin?.config != null) schemas.set(sectionName(record), record.plugin.config)
+    if (record.plugin?.config != null) schemas.set(record.claim.section, record.plugin.config)
   }
   findBlocked(configuration, records)
   return { configuration, records, schemas, switchedOff }
 }
 
-/** Has the records say who could not be set up, as a start would find it. */
-function findBlocked({ kernel }: Configuration, records: readonly PluginRecord[]): void {
-  const wiring = new ServiceWiring(() => records, kernelServices, kernel.services)
-  // A start switches them on again.
+/** Marks the plugins that a start would find blocked. */
+function findBlocked({ kernel }: Configuration, records: PluginRecords): void {
+  const wiring = new ServiceWiring(records, kernelServices, kernel.services)
+  // A start switches these on again.
   for (const record of wiring.indispensable()) {
-    if (record.state === 'disabled' && record.wish.enabled) record.stopped()
+    if (record.state === 'disabled' && record.entry.enabled) record.stopped()
   }
-  for (const [id, reason] of wiring.order().blocked)
-    records.find((record) => record.id === id)?.blocked(reason)
+  for (const [id, reason] of wiring.order().blocked) records.get(id)?.blocked(reason)
 }
 
 /**
- * Looks for everything that would keep the node from starting, without starting it.
+ * Finds everything that would prevent a start, without starting the node.
  *
- * @throws ConfigurationError with all of it
+ * @throws ConfigurationError with one line for each
  */
 export function checkAll({ configuration, records }: Inspection): void {
   const problems: string[] = []
@@ -66,11 +66,11 @@ export function checkAll({ configuration, records }: Inspection): void {
   }
   for (const record of records) {
     if (record.plugin !== null)
-      attempt(() => configuration.section(sectionName(record), record.plugin?.config ?? null))
-    const isMissing = record.state === 'failed' || (record.state === 'blocked' && record.wish.required)
-    if (isMissing) problems.push(`"${record.id}" (${record.wish.where}): ${record.reason}`)
+      attempt(() => configuration.section(record.claim.section, record.plugin?.config ?? null))
+    const isMissing = record.state === 'failed' || (record.state === 'blocked' && record.entry.required)
+    if (isMissing) problems.push(`"${record.id}" (${record.entry.where}): ${record.reason}`)
   }
-  attempt(() => checkServiceChoices(configuration.serviceChoices, records, kernelServices))
-  attempt(() => configuration.refuseUnknownSections(records.map(sectionName), movedSections(records)))
+  attempt(() => checkServiceChoices(configuration.serviceChoices, records.all, kernelServices))
+  attempt(() => configuration.refuseUnknownSections(records.all.map(({ claim }) => claim)))
   if (problems.length > 0) throw new ConfigurationError(problems)
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { suggest } from '../configuration/suggestion.ts'
 import { kernelVersion } from '../kernel-version.ts'
+import { suggest } from '../validation/suggestion.ts'
 import { configCommand } from './commands/config.ts'
 import { pluginsCommand } from './commands/plugins.ts'
 import { sessionCommand } from './commands/session.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Configuration, loadConfiguration } from '../configuration/index.ts'
+import { type Configuration, loadConfiguration } from '../configuration/configuration.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 
 /** Reads the configuration that the options and the environment name. */

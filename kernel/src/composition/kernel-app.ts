@@ -9,13 +9,13 @@ import { pluginRoutes } from '../system/plugin-routes.ts'
 import type { KernelCradle } from './cradle.ts'
 import { identityRoutes } from './identity-routes.ts'
 
-/** The kernel's own routes, and the answer to whatever no route is there for. */
+/** The kernel's own routes, and the answer to requests that match no route. */
 export interface KernelApp {
   readonly handle: RequestHandler
   close(): Promise<void>
 }
 
-/** Makes the kernel's own Fastify instance and mounts it, before any plugin's. */
+/** Creates the kernel's own Fastify instance and mounts it, before any plugin's. */
 export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> {
   const { log, createApp, routeTable, health } = cradle
   const { instance, routes } = await createApp(log)

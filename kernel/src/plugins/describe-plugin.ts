@@ -35,7 +35,7 @@ export const pluginDescription = Type.Object({
 export type PluginDescription = Static<typeof pluginDescription>
 
 export function describePlugin(record: PluginRecord, table: RouteTable): PluginDescription {
-  const { manifest, plugin, wish } = record
+  const { manifest, plugin, entry } = record
   const keys = (tokens: Readonly<Record<string, { id: string; major: number }>> = {}) =>
     Object.values(tokens).map(tokenKey)
   return {
@@ -47,8 +47,8 @@ export function describePlugin(record: PluginRecord, table: RouteTable): PluginD
     state: record.state,
     phase: record.phase,
     reason: record.reason,
-    required: wish.required,
-    configuredAt: wish.where,
+    required: entry.required,
+    configuredAt: entry.where,
     requires: keys(plugin?.requires),
     optional: keys(plugin?.optional),
     provides: keys(plugin?.provides),

@@ -1,14 +1,14 @@
 import { type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { RouteTable } from '../http/route-table.ts'
 import { describePlugin, pluginDescription } from '../plugins/describe-plugin.ts'
-import type { PluginHost } from '../plugins/plugin-host.ts'
+import type { PluginRecords } from '../plugins/plugin-record.ts'
 import type { PluginSwitch } from '../plugins/plugin-switch.ts'
 
 const tags = ['system']
 const params = Type.Object({ id: Type.String({ description: 'The id of the plugin in the configuration.' }) })
 
 export interface PluginAdministration {
-  readonly pluginHost: PluginHost
+  readonly records: PluginRecords
   readonly pluginSwitch: PluginSwitch
   readonly routeTable: RouteTable
 }
@@ -16,7 +16,7 @@ export interface PluginAdministration {
 /** `GET /api/system/plugins` and the switches of single plugins, for the owner. */
 export function pluginRoutes(
   app: RoutesApp,
-  { pluginHost, pluginSwitch, routeTable }: PluginAdministration,
+  { records, pluginSwitch, routeTable }: PluginAdministration,
 ): void {
   app.get(
     '/api/system/plugins',
@@ -28,7 +28,7 @@ export function pluginRoutes(
         response: { 200: Type.Object({ plugins: Type.Array(pluginDescription) }) },
       },
     },
-    async () => ({ plugins: pluginHost.records.map((record) => describePlugin(record, routeTable)) }),
+    async () => ({ plugins: records.all.map((record) => describePlugin(record, routeTable)) }),
   )
   for (const action of ['enable', 'disable'] as const) {
     app.post(

@@ -69,7 +69,7 @@ test('config check finds what only the loaded plugins can tell', async (t) => {
   await addPlugin(folder.path)
   const { code, stdout, stderr } = await folder.run('config', 'check')
   t.match({ code, stdout }, { code: 1, stdout: '' })
-  t.match(stderr, /services\.greeting \(nodekeep\.json:1\) is no service that a plugin provides\./)
+  t.match(stderr, /services\.greeting \(nodekeep\.json:1\) is not a service that a plugin provides\./)
   t.match(stderr, /greter \(nodekeep\.json:1\) is not a known section\./)
 })
 

@@ -1,6 +1,6 @@
 import { Secret, Type } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { checkSectionClaims } from '../../src/configuration/index.ts'
+import { checkSectionClaims } from '../../src/configuration/sections.ts'
 import { load, problemsOf } from './sources.ts'
 
 const schema = Type.Object({
@@ -197,11 +197,14 @@ test('plugins are named by id, with true, false or an object', async (t) => {
 test('sections that belong to nothing are refused', async (t) => {
   const inline = { plugins: { ai: false, files: true }, ai: {}, storage: {}, storag: {}, sevrer: {} }
   const configuration = await load(t.testdir(), { inline, flags: { logs: { level: 'info' } } })
-  t.match(await problemsOf(() => configuration.refuseUnknownSections(['storage'])), [
-    /^storag \(the given configuration\) is not a known section\. Did you mean "storage"\?/,
-    /^sevrer .* Did you mean "server"/,
-    /^logs .* Did you mean "log"/,
-  ])
+  t.match(
+    await problemsOf(() => configuration.refuseUnknownSections([{ plugin: 'storage', section: 'storage' }])),
+    [
+      /^storag \(the given configuration\) is not a known section\. Did you mean "storage"\?/,
+      /^sevrer .* Did you mean "server"/,
+      /^logs .* Did you mean "log"/,
+    ],
+  )
 })
 
 test('two claims on a section, or one on a section of the kernel, are refused', async (t) => {

@@ -98,7 +98,7 @@ test('those that require it are blocked with it and come back; those that only u
   t.match(state('needy'), { state: 'blocked', reason: /needs the service "test-greeting@1"/ })
   t.match(
     state('needy')?.reason,
-    /"greeter" would, but it was switched off at run time: POST .*greeter\/enable/,
+    /"greeter" provides it, but was switched off at run time: POST .*greeter\/enable/,
   )
   t.equal((await ask('/needy')).status, 404)
   t.equal(await (await ask('/flexible')).text(), 'nothing to say')
@@ -113,7 +113,7 @@ test('what the node needs stays on', async (t) => {
   t.equal(direct.status, 409)
   t.match(await direct.json(), {
     code: 'CONFLICT',
-    message: /"needy" is required\. Say "required": false at/,
+    message: /"needy" is required\. Set "required": false at/,
   })
   const indirect = await turn('greeter', 'disable')
   t.equal(indirect.status, 409)

@@ -7,7 +7,7 @@ import { printLines } from '../print-lines.ts'
 /** `nodekeep plugins list` */
 export async function listPlugins(options: PluginListOptions): Promise<void> {
   const { records } = await inspect(options)
-  const plugins = records.map((record) => describePlugin(record, new RouteTable()))
+  const plugins = records.all.map((record) => describePlugin(record, new RouteTable()))
   if (options.json === true) printLines(JSON.stringify(plugins, null, 2).split('\n'))
   else if (plugins.length === 0) printLines(['The configuration names no plugins.'])
   else printLines(plugins.map(describe).join('\n\n').split('\n'))

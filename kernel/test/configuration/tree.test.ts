@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { merge, mergeAll } from '../../src/configuration/merge.ts'
-import { plainValue, treeOf, visit } from '../../src/configuration/tree.ts'
+import { merge, mergeAll, plainValue, treeOf, visit } from '../../src/configuration/tree.ts'
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 

@@ -1,7 +1,7 @@
 import { secretKeyword } from '@nodekeep/plugin-sdk'
 import type { TSchema } from 'typebox'
 
-/** A JSON Schema as far as the configuration looks into it. TypeBox schemas are of this form. */
+/** The keywords of a JSON Schema that the kernel reads itself. TypeBox schemas have this form. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown
   readonly type?: string | readonly string[]
@@ -19,18 +19,18 @@ export interface JsonSchema {
   readonly description?: string
 }
 
-/** A TypeBox schema as the JSON Schema that it is. */
+/** Returns a TypeBox schema as the JSON Schema that it is. */
 export function jsonSchema(schema: TSchema): JsonSchema {
   return schema as JsonSchema
 }
 
-/** The alternatives and parts of a schema, the schema itself first. */
+/** Returns the schema itself, then its alternatives and parts at any depth. */
 export function subschemas(schema: JsonSchema): JsonSchema[] {
   const nested = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]
   return [schema, ...nested.flatMap(subschemas)]
 }
 
-/** The schema of a key or an index, or `undefined` when the schema says nothing about it. */
+/** Returns the schema of a key or an index, or `undefined` when the schema does not describe it. */
 export function childSchema(schema: JsonSchema | undefined, key: string | number): JsonSchema | undefined {
   if (schema === undefined) return undefined
   for (const branch of subschemas(schema)) {
@@ -52,12 +52,12 @@ function propertySchema(schema: JsonSchema, key: string): JsonSchema | undefined
   return typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined
 }
 
-/** The names of a schema's declared keys. */
+/** Returns the names of the keys that a schema declares. */
 export function declaredKeys(schema: JsonSchema | undefined): string[] {
   return schema ? subschemas(schema).flatMap((branch) => Object.keys(branch.properties ?? {})) : []
 }
 
-/** The JSON types that a schema takes; none when it doesn't say. */
+/** Returns the JSON types that a schema accepts. The set is empty when the schema names none. */
 export function typesOf(schema: JsonSchema | undefined): Set<string> {
   const found = new Set<string>()
   for (const { type, const: constant, enum: values } of schema ? subschemas(schema) : []) {
@@ -68,13 +68,13 @@ export function typesOf(schema: JsonSchema | undefined): Set<string> {
   return found
 }
 
-/** The JSON type of a value: `null`, `array`, `object`, `string`, `number`, `boolean`. */
+/** Returns the JSON type of a value: `null`, `array`, `object`, `string`, `number` or `boolean`. */
 export function typeName(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-/** Tells whether a schema marks a value as secret. What stands behind a reference is taken for secret. */
+/** Tells whether a schema marks its value as secret. A `$ref` is not followed, so it counts as secret. */
 export function isSecret(schema: JsonSchema | undefined): boolean {
   return (
     schema !== undefined && subschemas(schema).some((one) => one[secretKeyword] === true || '$ref' in one)

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net'
 import { parseWallet } from '@nodekeep/plugin-sdk'
 
-/** A format of strings that kernel and plugins may name in a schema. */
+/** A string format that configuration schemas and route schemas may name. */
 export interface Format {
-  /** What the value must be, as the end of a sentence. */
+  /** Completes the sentence "The value must be …", without a full stop. */
   readonly meaning: string
   validate(text: string): boolean
 }
 
-/** The formats that we add to those of JSON Schema. */
+/** The formats that Nodekeep adds to those of JSON Schema, and `hostname`, which here accepts IP addresses too. */
 export const formats: Readonly<Record<string, Format>> = {
   'http-origin': {
     meaning: 'an http or https address without path, such as "https://node.example.org"',
@@ -32,9 +32,9 @@ export const formats: Readonly<Record<string, Format>> = {
       return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
     },
   },
-  // What an HTTP header can carry. Whoever reads it cuts off blanks around it.
+  // An HTTP header can carry these characters. Readers trim the whitespace around a key.
   'api-key': {
-    meaning: 'a key without blanks, line breaks or letters such as "ä" inside. Copy it again',
+    meaning: 'a key without spaces, line breaks or non-ASCII letters such as "ä" inside. Copy it again',
     validate: (text) => /^\s*[\x21-\x7e]*\s*$/.test(text),
   },
   'wallet-address': {

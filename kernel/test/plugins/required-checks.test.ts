@@ -24,7 +24,7 @@ test('a required health check that nothing makes is told in the log, once', asyn
   t.equal(told.length, 1)
   t.match(told[0], {
     level: 'error',
-    msg: '"health.required" names the check "databse", which nothing here makes, so /health answers 503. Did you mean "database"?',
+    msg: '"health.required" names the check "databse", which does not exist, so /health answers 503. Did you mean "database"?',
     known: ['database', 'disk'],
   })
 })
