@@ -78,12 +78,12 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed('configuration', 'broken-config-schema', /cannot be checked, since its plugin's schema is wrong/),
   blocked(
     'misses-provider',
-    /needs the service "test-nowhere@1", which no enabled plugin provides\. Install/,
+    /needs the service "test-nowhere@1", which is not available\. Install/,
   ),
   blocked('chicken', /require each other: "egg" → "chicken" → "egg"\. Disable one/, { beside: ['egg'] }),
   blocked(
     'needs-broken',
-    /needs the service "test-greeter@1".*"throws-in-start" would, but it is failed: onStart broke/,
+    /needs the service "test-greeter@1".*"throws-in-start" provides it, but its state is failed: onStart broke/,
     {
       beside: ['throws-in-start'],
     },

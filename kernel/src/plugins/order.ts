@@ -82,7 +82,7 @@ function whyBlocked(
     const provider = graph.provider(key)
     if (provider === undefined) {
       if (available.has(key)) continue
-      return `It needs the service "${key}", which no enabled plugin provides. ${explain(key)}`
+      return `It needs the service "${key}", which is not available. ${explain(key)}`
     }
     if (blocked.has(provider.id))
       return `It needs the service "${key}" of "${provider.id}", which is blocked too.`
@@ -119,7 +119,7 @@ class ServiceGraph {
       if (others.length === 0) continue
       const names = others.map(({ id }) => `"${id}"`).join(', ')
       const choice = `"services": { "${key.split('@', 1)[0]}": "${plugin.id}" }`
-      return `It provides the service "${key}", and so does ${names}. Choose one plugin with ${choice}.`
+      return `It provides the service "${key}", and so does ${names}. Choose one with ${choice}.`
     }
     return undefined
   }

@@ -105,7 +105,7 @@ export class ServiceWiring {
     }
     const chosen = able.find(({ id }) => id === choice) ?? owner
     if (chosen.state === 'disabled') return howToEnable(chosen)
-    return `"${chosen.id}" provides it, but is ${chosen.state}${chosen.reason === null ? '.' : `: ${chosen.reason}`}`
+    return `"${chosen.id}" provides it, but its state is ${chosen.state}${chosen.reason === null ? '.' : `: ${chosen.reason}`}`
   }
 
   #howToInstall(): string {

@@ -96,8 +96,7 @@ test('config check and plugins list find what services would keep from starting'
   await addServicePlugin(folder.path, 'guest', 'requires: { greeting }')
   await addServicePlugin(folder.path, 'host', 'provides: { greeting }')
   await addServicePlugin(folder.path, 'rival', 'provides: { greeting }')
-  const needs =
-    '"guest" (nodekeep.json:1): It needs the service "greeting@1", which no enabled plugin provides.'
+  const needs = '"guest" (nodekeep.json:1): It needs the service "greeting@1", which is not available.'
   t.match(await folder.run('config', 'check'), { code: 1, stdout: '', stderr: needs })
   t.match(await folder.run('plugins', 'list'), { code: 0, stdout: /^guest {2}blocked: It needs the service/ })
 
