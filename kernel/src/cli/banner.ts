@@ -3,7 +3,7 @@ import { kernelVersion } from '../kernel-version.ts'
 import type { RunningNode } from '../node.ts'
 import type { PluginDescription } from '../plugins/describe-plugin.ts'
 
-/** What a person reads when the node is up: where it is, what it runs, what to do next. */
+/** Writes the message about a node that is up: its address, its plugins, and the next steps. */
 export function banner(node: RunningNode): string {
   const plugins = node.plugins().map(describe)
   const lines = [
@@ -32,14 +32,14 @@ function next(node: RunningNode): string[] {
   if (code === null) return [`curl ${node.url.origin}/health`, stop]
   if (!node.plugins().some(isLoginProvider)) {
     return [
-      'This node has no owner yet, and no login provider is loaded that one could sign in with. Load one,',
-      'as with "plugins": { "login-siwe": true }, and start again. For curl on this machine:',
+      'This node has no owner yet, and no login provider is loaded. Load one, for example with',
+      '"plugins": { "login-siwe": true }, and restart the node. For curl on this machine:',
       `${program()} session create --wallet <your wallet address>`,
       stop,
     ]
   }
   return [
-    'This node has no owner yet. The first who signs in with this claim code becomes the owner:',
+    'This node has no owner yet. The first user who signs in with this claim code becomes the owner:',
     '',
     `    ${code}`,
     '',
@@ -53,7 +53,7 @@ function isLoginProvider({ state, contributes }: PluginDescription): boolean {
   return ['active', 'degraded'].includes(state) && contributes.includes(tokenKey(LoginProviders))
 }
 
-/** How the command line is called here: a checkout has no `nodekeep` on the path. */
+/** Returns the command that runs the command line: a checkout has no `nodekeep` on the path. */
 function program(): string {
   return process.env.npm_lifecycle_event === 'start' ? 'npm start --' : 'nodekeep'
 }

@@ -11,7 +11,7 @@ export interface ConfigurationOptions {
   readonly verbose?: boolean
 }
 
-/** Adds `--config`, `--data` and `--verbose` to a command. */
+/** Adds `--config`, `--data` and `--verbose`. */
 export function withConfigurationOptions(command: Command): Command {
   return command
     .addOption(
@@ -20,19 +20,19 @@ export function withConfigurationOptions(command: Command): Command {
         'configuration file (default: ./nodekeep.json, else the default bundle)',
       ).env('NODEKEEP_CONFIG'),
     )
-    .addOption(new Option('-d, --data <folder>', 'folder of everything the node stores').env('NODEKEEP_DATA'))
+    .addOption(new Option('-d, --data <folder>', 'folder for all data of the node').env('NODEKEEP_DATA'))
     .option('--verbose', 'show stack traces of errors')
 }
 
-/** Adds what says how to listen and to log. */
+/** Adds `--port`, `--host` and `--log-level`. */
 export function withListenOptions(command: Command): Command {
   return command
-    .option('-p, --port <number>', 'TCP port to listen on, 0 for a free one (environment: PORT)', parsePort)
-    .option('--host <address>', 'address to listen on; "0.0.0.0" takes connections from other machines')
-    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(logLevels))
+    .option('-p, --port <number>', 'TCP port to listen on, 0 for a free port (environment: PORT)', parsePort)
+    .option('--host <address>', 'address to listen on; "0.0.0.0" accepts connections from other machines')
+    .addOption(new Option('--log-level <level>', 'lowest severity that is logged').choices(logLevels))
 }
 
-/** Reads a number of days. */
+/** Parses a number of days. */
 export function parseDays(text: string): number {
   const days = Number(text)
   if (/^\d+$/.test(text) && days >= 1 && days <= 3650) return days

@@ -17,7 +17,7 @@ import { readConfiguration } from './read-configuration.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Users and sessions of a node, for a person who may write its data folder. */
+/** Users and sessions of a node, for a person who has write access to its data folder. */
 export interface IdentityAccess {
   readonly accounts: UserAccounts
   readonly sessions: SessionStore
@@ -27,19 +27,19 @@ export interface IdentityAccess {
   readonly expiryDays: number
   /** `auth.owner` as it is written. */
   readonly configuredOwner: string | undefined
-  /** The owner, whom `auth.owner` may just have made; `null` when the node is unclaimed. */
+  /** Returns the owner, after `auth.owner` was applied; `null` when the node is unclaimed. */
   owner(): Promise<UserAccount | null>
-  /** Finds by username, uuid or wallet; the owner when nothing is given. */
+  /** Finds a user by username, uuid or wallet. Without a name it returns the owner. */
   find(name: string | undefined): Promise<UserAccount>
-  /** @throws NodekeepError CONFLICT when a token of the user would open nothing */
+  /** @throws NodekeepError CONFLICT when the node would refuse a token of the user */
   refuseLockedOut(user: UserAccount): void
 }
 
 /**
- * Opens users and sessions beside a node that may be running: it takes no lock, since single statements don't
- * disturb. A running node notices within some seconds.
+ * Opens users and sessions, also beside a running node: single statements need no lock on the data folder. A running node
+ * notices changes within 5 seconds.
  *
- * @throws NodekeepError NOT_FOUND where there is no data: a folder that was mistyped must not come to be
+ * @throws NodekeepError NOT_FOUND when the folder has no data, so that a mistyped folder is not created
  */
 export async function withIdentity<T>(
   options: ConfigurationOptions,
@@ -49,7 +49,7 @@ export async function withIdentity<T>(
   if (!holdsState(kernel.data)) {
     throw new NodekeepError(
       'NOT_FOUND',
-      `There is no node's data in ${kernel.data}. Start the node once, or name its folder with --data.`,
+      `${kernel.data} contains no data of a node. Start the node once, or name its folder with --data.`,
     )
   }
   const database = await openStateDatabase(kernel.data)
@@ -101,8 +101,8 @@ function existing(owner: UserAccount | null): UserAccount {
 
 function refuseLockedOut(user: UserAccount, admission: Admission): void {
   if (user.disabledAt !== null) {
-    const mend = `"nodekeep user enable ${user.username}" lets them in again.`
-    throw new NodekeepError('CONFLICT', `The user ${user.username} is disabled. ${mend}`)
+    const remedy = `"nodekeep user enable ${user.username}" admits the user again.`
+    throw new NodekeepError('CONFLICT', `The user ${user.username} is disabled. ${remedy}`)
   }
   if (admission.admits(user)) return
   throw new NodekeepError(
@@ -115,5 +115,5 @@ async function findUser(accounts: UserAccounts, name: string): Promise<UserAccou
   const user =
     (await accounts.findByUsername(name)) ?? (await accounts.get(name)) ?? (await accounts.findByWallet(name))
   if (user !== null) return user
-  throw new NodekeepError('NOT_FOUND', `There is no user "${name}". "nodekeep user list" shows them.`)
+  throw new NodekeepError('NOT_FOUND', `There is no user "${name}". "nodekeep user list" shows all users.`)
 }

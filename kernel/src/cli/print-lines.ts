@@ -1,7 +1,7 @@
-/** Control characters, which a terminal obeys, and those that change the direction of writing. */
+/** Control characters, which a terminal executes, and characters that change the direction of text. */
 const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
-/** Writes lines to standard output. What a terminal would obey is shown as JSON escapes it, and JSON stays JSON. */
+/** Writes lines to standard output. Control characters are escaped as in JSON, so JSON stays valid. */
 export function printLines(lines: readonly string[]): void {
   process.stdout.write(lines.map((line) => `${line.replace(unprintable, escaped)}\n`).join(''))
 }

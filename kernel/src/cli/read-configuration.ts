@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Configuration, loadConfiguration } from '../configuration/configuration.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 
-/** Reads the configuration that the options and the environment name. */
+/** Reads the configuration that the options and the environment select. */
 export function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
   const workingDirectory = process.cwd()
   return loadConfiguration({
@@ -25,7 +25,7 @@ export function readConfiguration(options: ConfigurationOptions): Promise<Config
   })
 }
 
-/** The presets lie in the package when it is installed, and beside it in a checkout. */
+/** The presets are in the installed package, or beside it in a checkout. */
 const presets = ['../../config/default.json', '../../../config/default.json']
 
 function defaultFile(workingDirectory: string): string | null {

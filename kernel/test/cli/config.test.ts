@@ -50,7 +50,7 @@ test('config check says that all is in order, or all that is not', async (t) => 
   await addPlugin(folder.path)
   t.match(await folder.run('config', 'check'), {
     code: 0,
-    stdout: /is in order: 1 of 1 plugins enabled/,
+    stdout: /is valid: 1 of 1 plugins enabled/,
     stderr: '',
   })
 
@@ -111,13 +111,13 @@ test('config check and plugins list find what services would keep from starting'
   await folder.configure({ plugins: from('guest', 'host', 'rival'), services: { greeting: 'host' } })
   t.match(await folder.run('config', 'check'), {
     code: 0,
-    stdout: /is in order: 3 of 3 plugins enabled\.\n$/,
+    stdout: /is valid: 3 of 3 plugins enabled\.\n$/,
   })
   await folder.configure({ plugins: { guest: { from: './guest', required: false } } })
   const optional = await folder.run('config', 'check')
   t.match(optional, {
     code: 0,
-    stdout: /is in order[\s\S]*"guest" .* is blocked, and the node starts without it: /,
+    stdout: /is valid[\s\S]*"guest" .* is blocked, and the node starts without it: /,
   })
 })
 

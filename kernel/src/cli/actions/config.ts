@@ -18,7 +18,7 @@ export async function check(options: ConfigurationOptions): Promise<void> {
   const { configuration, records } = inspection
   const enabled = records.all.filter(({ state }) => state !== 'disabled').length
   const file = configuration.file ?? 'The configuration'
-  process.stdout.write(`${file} is in order: ${enabled} of ${records.all.length} plugins enabled.\n`)
+  process.stdout.write(`${file} is valid: ${enabled} of ${records.all.length} plugins enabled.\n`)
   for (const { id, state, reason, entry } of records) {
     if (state !== 'blocked') continue
     process.stdout.write(`"${id}" (${entry.where}) is blocked, and the node starts without it: ${reason}\n`)

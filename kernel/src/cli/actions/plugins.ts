@@ -1,8 +1,13 @@
 import { RouteTable } from '../../http/route-table.ts'
 import { describePlugin, type PluginDescription } from '../../plugins/describe-plugin.ts'
-import type { PluginListOptions } from '../commands/plugins.ts'
+import type { ConfigurationOptions } from '../configuration-options.ts'
 import { inspect } from '../inspect.ts'
 import { printLines } from '../print-lines.ts'
+
+/** The options of `nodekeep plugins list`. */
+export interface PluginListOptions extends ConfigurationOptions {
+  readonly json?: boolean
+}
 
 /** `nodekeep plugins list` */
 export async function listPlugins(options: PluginListOptions): Promise<void> {
@@ -15,9 +20,9 @@ export async function listPlugins(options: PluginListOptions): Promise<void> {
 
 function describe(plugin: PluginDescription): string {
   const { id, state, reason, description, version, required, configuredAt } = plugin
-  const standing = state === 'stopped' ? 'ready to start' : state
+  const status = state === 'stopped' ? 'ready to start' : state
   const lines = [
-    `${id}  ${standing}${reason === null ? '' : `: ${reason}`}`,
+    `${id}  ${status}${reason === null ? '' : `: ${reason}`}`,
     description,
     plugin.package === null ? '' : `package      ${plugin.package} ${version}, SDK ${plugin.sdk}`,
     `configured   ${configuredAt}, ${required ? 'required' : 'optional'}`,

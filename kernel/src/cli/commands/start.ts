@@ -4,14 +4,12 @@ import {
   withConfigurationOptions,
   withListenOptions,
 } from '../configuration-options.ts'
-import { holdYoungGeneration } from '../young-generation.ts'
 
 /** `nodekeep start` */
 export function startCommand(): Command {
   const command = new Command('start').description('start the node (this is the default)')
   return withListenOptions(withConfigurationOptions(command)).action(
     async (options: ConfigurationOptions) => {
-      holdYoungGeneration()
       const { start } = await import('../actions/start.ts')
       await start(options)
     },
