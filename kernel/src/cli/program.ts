@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { kernelVersion } from '../kernel-version.ts'
+import { kernelVersion } from '../system/kernel-version.ts'
 import { suggest } from '../validation/suggestion.ts'
 import { configCommand } from './commands/config.ts'
 import { pluginsCommand } from './commands/plugins.ts'
@@ -19,7 +19,7 @@ export async function run(args: readonly string[]): Promise<void> {
     refuseUnknown(program, args)
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    const { fail } = await import('./fail.ts')
+    const { fail } = await import('./common/fail.ts')
     fail(error, args.includes('--verbose'))
   }
 }

@@ -3,9 +3,9 @@ import { healthRoutes } from '../health/health-routes.ts'
 import { compileLate } from '../http/late-compilation.ts'
 import { answerNotFound } from '../http/not-found.ts'
 import { kernelOwner, type RequestHandler } from '../http/route-table.ts'
-import { kernelVersion } from '../kernel-version.ts'
-import { openApiRoute } from '../system/openapi-route.ts'
-import { pluginRoutes } from '../system/plugin-routes.ts'
+import { kernelVersion } from '../system/kernel-version.ts'
+import { openApiRoute } from '../system/openapi.ts'
+import { pluginAdministrationRoutes } from '../system/plugin-administration-routes.ts'
 import type { KernelCradle } from './cradle.ts'
 import { identityRoutes } from './identity-routes.ts'
 
@@ -24,7 +24,7 @@ export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> 
   const app = instance as unknown as RoutesApp
   identityRoutes(app, cradle)
   healthRoutes(app, health)
-  pluginRoutes(app, cradle)
+  pluginAdministrationRoutes(app, cradle)
   openApiRoute(app, routeTable, kernelVersion)
   await instance.ready()
 

@@ -1,7 +1,7 @@
 import { editorSchema } from '../../configuration/editor-schema.ts'
 import { formatPrinted } from '../../configuration/printing.ts'
-import type { ConfigurationOptions } from '../configuration-options.ts'
-import { checkAll, inspect } from '../inspect.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { checkAll, inspect } from '../common/inspect.ts'
 
 /** `nodekeep config print` */
 export async function print(options: ConfigurationOptions): Promise<void> {

@@ -1,8 +1,8 @@
 import { RouteTable } from '../../http/route-table.ts'
 import { describePlugin, type PluginDescription } from '../../plugins/describe-plugin.ts'
-import type { ConfigurationOptions } from '../configuration-options.ts'
-import { inspect } from '../inspect.ts'
-import { printLines } from '../print-lines.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { inspect } from '../common/inspect.ts'
+import { printLines } from '../common/print-lines.ts'
 
 /** The options of `nodekeep plugins list`. */
 export interface PluginListOptions extends ConfigurationOptions {

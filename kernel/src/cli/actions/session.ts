@@ -1,7 +1,7 @@
 import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../identity/user-table.ts'
-import type { ConfigurationOptions } from '../configuration-options.ts'
-import { type IdentityAccess, withIdentity } from '../identity-access.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
 
 /** The options of `nodekeep session create`. */
 export interface SessionOptions extends ConfigurationOptions {

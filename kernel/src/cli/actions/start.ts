@@ -1,10 +1,10 @@
 import { createLogger } from '../../log/logger.ts'
 import { createSecrets } from '../../log/secrets.ts'
 import { type RunningNode, startNode } from '../../node.ts'
-import { banner } from '../banner.ts'
-import type { ConfigurationOptions } from '../configuration-options.ts'
-import { fail } from '../fail.ts'
-import { readConfiguration } from '../read-configuration.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { fail } from '../common/fail.ts'
+import { readConfiguration } from '../common/read-configuration.ts'
+import { banner } from './banner.ts'
 
 /** Starts the node and runs it until a signal stops it. */
 export async function start(options: ConfigurationOptions): Promise<void> {

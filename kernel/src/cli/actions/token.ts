@@ -1,7 +1,7 @@
 import { issueApiToken } from '../../identity/issue-session.ts'
-import type { ConfigurationOptions } from '../configuration-options.ts'
-import { withIdentity } from '../identity-access.ts'
-import { printLines } from '../print-lines.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { withIdentity } from '../common/identity-access.ts'
+import { printLines } from '../common/print-lines.ts'
 
 /** The options of `nodekeep token …`. */
 export interface TokenOptions extends ConfigurationOptions {

@@ -1,8 +1,8 @@
 import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../identity/user-table.ts'
-import type { ConfigurationOptions } from '../configuration-options.ts'
-import { type IdentityAccess, withIdentity } from '../identity-access.ts'
-import { printLines } from '../print-lines.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
+import { printLines } from '../common/print-lines.ts'
 
 /** The changes of users that are commands. */
 export type UserChange = 'rename' | 'disable' | 'enable' | 'delete'

@@ -3,7 +3,7 @@ import {
   type ConfigurationOptions,
   withConfigurationOptions,
   withListenOptions,
-} from '../configuration-options.ts'
+} from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/config.ts')
 

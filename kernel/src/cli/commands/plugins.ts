@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { PluginListOptions } from '../actions/plugins.ts'
-import { withConfigurationOptions } from '../configuration-options.ts'
+import { withConfigurationOptions } from '../common/configuration-options.ts'
 
 /** `nodekeep plugins list` */
 export function pluginsCommand(): Command {

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import type { SessionOptions } from '../actions/session.ts'
-import { parseDays, withConfigurationOptions } from '../configuration-options.ts'
+import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
 
 /** `nodekeep session create` */
 export function sessionCommand(): Command {

@@ -3,7 +3,7 @@ import {
   type ConfigurationOptions,
   withConfigurationOptions,
   withListenOptions,
-} from '../configuration-options.ts'
+} from '../common/configuration-options.ts'
 
 /** `nodekeep start` */
 export function startCommand(): Command {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { isTokenName, tokenNameRule } from '../../identity/token-name.ts'
 import type { CreateTokenOptions, TokenOptions } from '../actions/token.ts'
-import { parseDays, withConfigurationOptions } from '../configuration-options.ts'
+import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/token.ts')
 

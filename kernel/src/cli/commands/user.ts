@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { UserChange, UserListOptions, WalletOptions } from '../actions/user.ts'
-import { type ConfigurationOptions, withConfigurationOptions } from '../configuration-options.ts'
+import { type ConfigurationOptions, withConfigurationOptions } from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/user.ts')
 

@@ -1,18 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
-import { errorStatus, type Log, Type } from '@nodekeep/plugin-sdk'
-import type { MountedRoute } from '../http/route-table.ts'
+import { errorStatus, type Log, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import type { MountedRoute, RouteTable } from '../http/route-table.ts'
 import { describeRoutes, type RouteDescription, securitySchemes, sharedSchemasOf } from './describe-routes.ts'
 
-/** The methods that OpenAPI 3.1 can describe, but for HEAD, which every GET route has. */
+/** The methods that OpenAPI 3.1 can describe, without HEAD, which every GET route has. */
 const describable = new Set(['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])
 
-/** Plugins cannot take this name: those of their schemas begin with their id and a dot. */
+/** The names of plugins' schemas begin with the plugin's id and a dot, so none equals this name. */
 const errorName = 'Error'
 
 const errorSchema = Type.Object({
   error: Type.Literal(true),
-  message: Type.String({ description: 'What went wrong and what to do, for people.' }),
-  code: Type.Enum(Object.keys(errorStatus), { description: 'For programs. It does not change.' }),
+  message: Type.String({ description: 'The problem and the remedy, for people.' }),
+  code: Type.Enum(Object.keys(errorStatus), {
+    description: 'The kind of error, for programs. Codes do not change.',
+  }),
 })
 
 const errorResponse = {
@@ -22,14 +24,43 @@ const errorResponse = {
 
 const nothing: RouteDescription = { paths: {}, components: { schemas: {} } }
 
+/** `GET /openapi.json`: all current routes. The document is created at the first request and after plugins changed. */
+export function openApiRoute(app: RoutesApp, table: RouteTable, version: string): void {
+  let latest: { readonly tableVersion: number; readonly document: Promise<object> } | null = null
+  app.get(
+    '/openapi.json',
+    {
+      schema: {
+        summary: 'This description of the interface',
+        tags: ['system'],
+        response: { 200: Type.Object({}, { additionalProperties: true }) },
+      },
+    },
+    async (_request, reply) => {
+      if (latest?.tableVersion !== table.version) {
+        const document = createDocument(table.routesByOwner, version, app.log)
+        const created = { tableVersion: table.version, document }
+        latest = created
+        document.catch(() => {
+          if (latest === created) latest = null
+        })
+      }
+      return reply
+        .type('application/json; charset=utf-8')
+        .serializer(JSON.stringify)
+        .send(await latest.document)
+    },
+  )
+}
+
 /**
- * Writes an OpenAPI 3.1 document of routes. Whoever names a schema by an `$id` names it for themselves: in the document
- * it is called `<owner>.<id>`.
+ * Creates an OpenAPI 3.1 document of routes. An `$id` of a schema is valid within its owner only: in the document the
+ * schema is called `<owner>.<id>`.
  *
  * @param routesByOwner the routes of each plugin and of the kernel
- * @param log hears of routes that cannot be described and are left out
+ * @param log takes a warning for each route that cannot be described and is left out
  */
-export async function createOpenApiDocument(
+async function createDocument(
   routesByOwner: ReadonlyMap<string, readonly MountedRoute[]>,
   version: string,
   log: Pick<Log, 'warn'>,
@@ -37,9 +68,9 @@ export async function createOpenApiDocument(
   const paths: Record<string, Record<string, unknown>> = {}
   const schemas: Record<string, unknown> = { [errorName]: errorSchema }
   for (const [owner, routes] of routesByOwner) {
-    const there = routes.filter(({ method, websocket }) => describable.has(method) && !websocket)
-    for (const group of groupsOf(there)) {
-      const { paths: found, components } = await describeSound(
+    const described = routes.filter(({ method, websocket }) => describable.has(method) && !websocket)
+    for (const group of groupsOf(described)) {
+      const { paths: found, components } = await describeAll(
         owner,
         group,
         () => namesFor(owner, schemas),
@@ -65,7 +96,7 @@ export async function createOpenApiDocument(
   }
 }
 
-/** Routes that can be described together: by one `$id` they all mean the same schema. */
+/** Groups routes that can be described together: within a group, an `$id` always means the same schema. */
 function groupsOf(routes: readonly MountedRoute[]): MountedRoute[][] {
   const groups: MountedRoute[][] = []
   for (const route of routes) {
@@ -81,8 +112,8 @@ function groupsOf(routes: readonly MountedRoute[]): MountedRoute[][] {
   return groups
 }
 
-/** Describes routes together, without those that cannot be described alone. */
-async function describeSound(
+/** Describes routes together. Routes that cannot be described even alone are left out. */
+async function describeAll(
   owner: string,
   routes: readonly MountedRoute[],
   newNames: () => (id: string) => string,
@@ -100,15 +131,15 @@ async function describeSound(
         log.warn({ plugin: owner, route: `${route.method} ${route.path}`, err: fault }, leftOut)
       }
     }
-    if (sound.length < routes.length) return describeSound(owner, sound, newNames, log)
+    if (sound.length < routes.length) return describeAll(owner, sound, newNames, log)
     log.warn({ plugin: owner, err }, leftOut)
     return nothing
   }
 }
 
-const leftOut = 'GET /openapi.json leaves out what has a schema that cannot be described.'
+const leftOut = 'GET /openapi.json leaves out routes whose schema cannot be described.'
 
-/** Makes names for the schemas of one owner, none twice: OpenAPI allows letters, digits and `._-` in them. */
+/** Creates unique names for the schemas of one owner. OpenAPI allows letters, digits and `._-` in them. */
 function namesFor(owner: string, taken: Readonly<Record<string, unknown>>): (id: string) => string {
   const given = new Set(Object.keys(taken))
   return (id) => {

@@ -13,8 +13,8 @@ export interface PluginAdministration {
   readonly routeTable: RouteTable
 }
 
-/** `GET /api/system/plugins` and the switches of single plugins, for the owner. */
-export function pluginRoutes(
+/** `GET /api/system/plugins`, and the routes that enable or disable a plugin, for the owner. */
+export function pluginAdministrationRoutes(
   app: RoutesApp,
   { records, pluginSwitch, routeTable }: PluginAdministration,
 ): void {
@@ -23,7 +23,7 @@ export function pluginRoutes(
     {
       config: { access: 'owner' },
       schema: {
-        summary: 'Every plugin with its state, and what it declares',
+        summary: 'Every plugin with its state and its declarations',
         tags,
         response: { 200: Type.Object({ plugins: Type.Array(pluginDescription) }) },
       },

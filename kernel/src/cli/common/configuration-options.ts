@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { logLevels } from '../log/levels.ts'
+import { logLevels } from '../../log/levels.ts'
 
 /** The options of every command that reads the configuration. */
 export interface ConfigurationOptions {

@@ -1,7 +1,7 @@
 import { LoginProviders, tokenKey } from '@nodekeep/plugin-sdk'
-import { kernelVersion } from '../kernel-version.ts'
-import type { RunningNode } from '../node.ts'
-import type { PluginDescription } from '../plugins/describe-plugin.ts'
+import type { RunningNode } from '../../node.ts'
+import type { PluginDescription } from '../../plugins/describe-plugin.ts'
+import { kernelVersion } from '../../system/kernel-version.ts'
 
 /** Writes the message about a node that is up: its address, its plugins, and the next steps. */
 export function banner(node: RunningNode): string {

@@ -1,7 +1,7 @@
 import { isNodekeepError } from '@nodekeep/plugin-sdk'
-import { ConfigurationError } from '../configuration/error.ts'
-import { stackOf, withCauses } from '../errors/thrown.ts'
-import { BootFailure } from '../plugins/boot-failure.ts'
+import { ConfigurationError } from '../../configuration/error.ts'
+import { stackOf, withCauses } from '../../errors/thrown.ts'
+import { BootFailure } from '../../plugins/boot-failure.ts'
 
 /** Prints an error for a person, and makes the process end with code 1. */
 export function fail(error: unknown, verbose: boolean): void {
