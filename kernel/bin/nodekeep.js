@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { chmodSync, mkdirSync } from 'node:fs'
-// By name it would end an older Node, which lacks the function, before it can be told so.
+// A named import would fail in an older Node before the message about its version is printed.
 import * as module from 'node:module'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
@@ -12,18 +12,18 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
   process.exit(1)
 }
 
-// Compiled code of the libraries is kept between starts, which saves a good part of each. Node's own choice would be
-// the system's temporary folder, where others could put code of theirs.
+// Node caches compiled code in a private folder, which makes later starts faster. Its default is the system's temporary
+// folder, where other users could place their own code.
 const cache = privateFolder()
 if (cache !== null) {
   module.enableCompileCache(cache)
-  // So do the threads of plugins, each of which would compile (and from sources first read TypeScript) by itself.
+  // Threads and processes of plugins use the same cache. Otherwise each would compile everything again.
   process.env.NODE_COMPILE_CACHE ??= cache
 }
 const { run } = await import('#command-line')
 await run(process.argv.slice(2))
 
-/** A folder that nobody else can write to, whatever the umask; `null` for a user without a home. */
+/** Returns a folder that only this user can write to, whatever the umask; `null` for a user without a home folder. */
 function privateFolder() {
   const { XDG_CACHE_HOME: given = '' } = process.env
   try {

@@ -1,9 +1,6 @@
-export {
-  Configuration,
-  ConfigurationError,
-  type ConfigurationSources,
-  loadConfiguration,
-} from './configuration/index.ts'
+export { Configuration, loadConfiguration } from './configuration/configuration.ts'
+export { ConfigurationError } from './configuration/error.ts'
+export type { ConfigurationSources } from './configuration/layers.ts'
 export type { LogFormat, LogLevel } from './log/levels.ts'
 export { createLogger, type LoggerOptions } from './log/logger.ts'
 export { createSecrets, type Secrets } from './log/secrets.ts'

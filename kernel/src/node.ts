@@ -1,10 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import { type Plugin, type SessionStore, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import type { Logger } from 'pino'
-import { bringUpPlugins } from './composition/bring-up-plugins.ts'
 import { composeKernel } from './composition/compose.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
-import type { Configuration } from './configuration/index.ts'
+import type { Configuration } from './configuration/configuration.ts'
 import { watchFaults } from './faults/fault-context.ts'
 import { guardRegistry } from './faults/guarded-registry.ts'
 import { HttpServer } from './http/http-server.ts'
@@ -14,63 +13,61 @@ import { Ownership } from './identity/ownership.ts'
 import { UserAccounts } from './identity/user-accounts.ts'
 import type { Secrets } from './log/secrets.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
+import { startPlugins } from './plugins/start-plugins.ts'
 import { openStateDatabase } from './state/database.ts'
 import { lockDataFolder } from './state/lock.ts'
 
-/** What a node is started with. */
+/** The inputs of a start. */
 export interface NodeOptions {
   readonly configuration: Configuration
   readonly log: Logger
-  /** What the logger keeps out of its lines. Secrets of the configuration are added to it. */
+  /** The secrets that the logger removes from its lines. Secrets of the configuration are added to them. */
   readonly secrets: Secrets
-  /** Plugins that are at hand and need no package, by id. */
+  /** Plugins that need no package, by id. */
   readonly plugins?: Readonly<Record<string, Plugin>>
-  /** Ends a start that is under way, which then rejects with the signal's reason. */
+  /** Aborts a start in progress, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
-/** A node that listens. */
+/** A node that is listening. */
 export interface RunningNode {
-  /** Where the node can be reached from this machine. */
+  /** The address of the node on this machine. */
   readonly url: URL
   readonly dataFolder: string
   readonly accounts: UserAccounts
-  /** The code with which the first sign-in claims the node; `null` when it has an owner. */
+  /** The code for the first sign-in, which claims the node; `null` when the node has an owner. */
   claimCode(): string | null
   readonly sessions: SessionStore
-  /** Makes a session of a user who needs no proof. */
+  /** Creates a session for a user without a sign-in. */
   issueSession(wish: SessionWish): Promise<IssuedToken>
   plugins(): PluginDescription[]
-  /** Lets requests finish, stops every plugin, and gives the data folder free. Calling it again waits for the same. */
+  /** Lets requests finish, stops every plugin, and unlocks the data folder. A second call waits for the first. */
   stop(): Promise<void>
 }
 
-type Step = () => unknown
-
 /**
  * Starts a node: from the lock on its data folder to the listening port.
- * When it rejects, nothing of the node is left.
+ * When it rejects, everything that was started has been stopped.
  *
  * @throws ConfigurationError, BootFailure, or an Error with one line that says what to do
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
-  // What has to be undone, in the order in which it was done.
-  const undo: Step[] = []
+  const started = new AsyncDisposableStack()
   try {
-    return await boot(options, undo)
+    return await boot(options, started)
   } catch (error) {
-    await unwind(undo, options.log)
+    await undo(started, options.log)
     throw options.signal?.aborted === true ? options.signal.reason : error
   }
 }
 
-async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
+async function boot(options: NodeOptions, started: AsyncDisposableStack): Promise<RunningNode> {
   const { configuration, log, secrets, plugins = {} } = options
   const { data, server } = configuration.kernel
   const lock = lockDataFolder(data)
-  undo.push(() => lock.release())
+  started.defer(() => lock.release())
   const database = await openStateDatabase(data)
-  undo.push(() => database.close())
+  started.defer(() => database.close())
   const accounts = new UserAccounts(database)
   const ownership = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
   if (ownership.change !== null) log.warn(ownership.change)
@@ -85,14 +82,14 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
     ownership,
     inlinePlugins: plugins,
   })
-  undo.push(watchFaults((thrown) => cradle.records.list.find((record) => record.isOriginOf(thrown))))
-  undo.push(() => cradle.stateStores.close())
-  undo.push(() => cradle.leases.close())
+  started.defer(watchFaults((thrown) => cradle.records.all.find((record) => record.isOriginOf(thrown))))
+  started.defer(() => cradle.stateStores.close())
+  started.defer(() => cradle.leases.close())
   const kernelApp = await createKernelApp(cradle)
-  undo.push(() => kernelApp.close())
+  started.defer(() => kernelApp.close())
 
-  undo.push(() => cradle.pluginHost.stopAll())
-  await withSignal(options.signal, () => cradle.pluginHost.announceStop(), bringUpPlugins(cradle))
+  started.defer(() => cradle.pluginHost.stopAll())
+  await withSignal(options.signal, () => cradle.pluginHost.announceStop(), startPlugins(cradle))
 
   const httpServer = new HttpServer({
     table: cradle.routeTable,
@@ -103,20 +100,20 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
     stallTimeoutMs: server.stallTimeoutSeconds * 1000,
     maxConnections: server.maxConnections,
   })
-  undo.push(() => {
+  started.defer(() => {
     cradle.pluginHost.announceStop()
     return httpServer.close(server.drainSeconds * 1000)
   })
-  undo.push(cradle.sessionWatch.start())
+  started.defer(cradle.sessionWatch.start())
   const address = await listen(httpServer, server.host, server.port)
-  undo.push(
+  started.defer(
     startHousekeeping({
       database,
       log,
       sessions: cradle.sessions,
       holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
       absentPlugins: () =>
-        cradle.records.list.filter(({ wish, isUp }) => wish.enabled && !isUp).map(({ id }) => id),
+        cradle.records.all.filter(({ entry, isUp }) => entry.enabled && !isUp).map(({ id }) => id),
     }),
   )
 
@@ -128,21 +125,25 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
     claimCode: () => ownership.claimCode,
     sessions: cradle.sessions,
     issueSession: (wish) => database.transaction((sql) => issueSession(sql, wish)),
-    plugins: () => cradle.pluginHost.records.map((record) => describePlugin(record, cradle.routeTable)),
+    plugins: () => cradle.records.all.map((record) => describePlugin(record, cradle.routeTable)),
     stop() {
-      stopping ??= unwind(undo, log)
+      stopping ??= undo(started, log)
       return stopping
     },
   }
 }
 
-/** Waits for work that `giveUp` cuts short when the signal is aborted meanwhile. */
-async function withSignal(signal: AbortSignal | undefined, giveUp: Step, work: Promise<void>): Promise<void> {
-  signal?.addEventListener('abort', giveUp)
+/** Waits for work. If the signal is aborted meanwhile, `abort` ends the work early. */
+async function withSignal(
+  signal: AbortSignal | undefined,
+  abort: () => void,
+  work: Promise<void>,
+): Promise<void> {
+  signal?.addEventListener('abort', abort)
   try {
     await work
   } finally {
-    signal?.removeEventListener('abort', giveUp)
+    signal?.removeEventListener('abort', abort)
   }
   signal?.throwIfAborted()
 }
@@ -158,30 +159,33 @@ async function listen(server: HttpServer, host: string, port: number): Promise<A
 function listenProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use. Stop the program that has it, or choose another one with --port.`
+      return `Port ${port} of ${host} is in use. Stop the program that uses it, or choose another port with --port.`
     case 'EACCES':
-      return `The node may not listen on port ${port}. Choose one above 1023 with --port.`
+      return `This user may not listen on port ${port}. Choose a port above 1023 with --port.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `This machine has no address "${host}". Choose another one with --host.`
+      return `This machine has no address "${host}". Choose another address with --host.`
     default:
       return `The node cannot listen on ${host}, port ${port}: ${message}`
   }
 }
 
-/** An address to write into a browser: that of a wildcard is this machine's own. */
+/** Returns a URL for a browser on this machine. For a wildcard address it names `localhost`. */
 function urlOf({ address, family, port }: AddressInfo): URL {
   const host = address === '0.0.0.0' || address === '::' ? 'localhost' : address
   return new URL(`http://${family === 'IPv6' && host !== 'localhost' ? `[${host}]` : host}:${port}`)
 }
 
-/** Undoes in reverse. A step that fails is logged and keeps none of the others from being taken. */
-async function unwind(undo: Step[], log: Logger): Promise<void> {
-  for (let step = undo.pop(); step !== undefined; step = undo.pop()) {
-    try {
-      await step()
-    } catch (error) {
-      log.error({ err: error }, 'A step of stopping the node failed.')
-    }
+/** Undoes the steps of a start in reverse order. A step that fails is logged, and the others run all the same. */
+async function undo(started: AsyncDisposableStack, log: Logger): Promise<void> {
+  try {
+    await started.disposeAsync()
+  } catch (error) {
+    for (const err of failuresIn(error)) log.error({ err }, 'A step of stopping the node failed.')
   }
+}
+
+/** A stack reports several failures as one chain, with the latest failure outermost. */
+function failuresIn(error: unknown): unknown[] {
+  return error instanceof SuppressedError ? [...failuresIn(error.suppressed), error.error] : [error]
 }

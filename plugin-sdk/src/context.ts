@@ -7,36 +7,36 @@ import type { Migrate, StateStore } from './state.ts'
 /** A structured logger: `log.info({ note: 7 }, 'note stored')`. Each line names the plugin. */
 export type Log = FastifyBaseLogger
 
-/** What every plugin gets, whatever it declared. */
+/** The fields of the setup context that every plugin gets. */
 export interface BaseContext<Config> {
-  /** The id under which configuration loads this instance; several instances of one plugin have different ones. */
+  /** The id under which the configuration loads this instance. Several instances of one plugin have different ids. */
   readonly id: string
   /** The plugin's section of the configuration: validated, with defaults applied. */
   readonly config: Config
   readonly log: Log
-  /** A folder of the plugin's own. It exists. */
+  /** The plugin's own folder. It exists. */
   readonly dataDir: string
   /**
-   * The data folder of the whole node. Only for what people are meant to find there under a name of its own, such as
-   * their files; everything else belongs into `dataDir`.
+   * The data folder of the whole node. Use it only for data that people should find there, such as their files. Store
+   * everything else in `dataDir`.
    */
   readonly nodeDataDir: string
   readonly state: StateStore
   readonly events: EventBus
-  /** Aborted when the plugin is to stop, also while it is still setting up. */
+  /** Aborted when the plugin must stop, also during its setup. */
   readonly signal: AbortSignal
   readonly routes: Routes
   readonly migrations: Migrate
   /** Runs after every plugin is set up and before the node listens. A failure counts as the plugin's. */
   onStart(hook: () => void | Promise<void>): void
   /**
-   * Runs when the plugin stops, last registered first, each within `loader.stopTimeoutMs`; at once when the plugin
-   * has stopped already, as after a setup that took too long.
+   * Runs when the plugin stops. The last registered hook runs first, and each has `loader.stopTimeoutMs`. When the plugin
+   * has stopped already, as after a setup that took too long, the hook runs at once.
    */
   onStop(hook: () => void | Promise<void>): void
 }
 
-/** What `setup` gets: the base, and under its own names what the plugin declared. */
+/** The argument of `setup`: the base, and the plugin's declarations under the names that it chose. */
 export type SetupContext<
   Config,
   Requires extends RequirementMap,

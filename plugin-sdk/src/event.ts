@@ -2,26 +2,26 @@ import type { Disposer } from './service.ts'
 
 declare const payload: unique symbol
 
-/** The identity of an event: a name, and the type of what it carries. */
+/** The identity of an event: a name, and the type of its payload. */
 export interface EventType<T> {
   readonly name: string
   readonly [payload]?: T
 }
 
-/** Names an event, for example `file.changed`. Two event types with the same name are the same event. */
+/** Defines an event, for example `file.changed`. Two event types with the same name are the same event. */
 export function defineEvent<T>(name: string): EventType<T> {
   return Object.freeze({ name })
 }
 
 /**
- * Announcements between plugins inside one process.
+ * Events between plugins inside one process.
  *
- * Delivery is at most once and in the order of emission; nothing is kept for those who listen later or after a
- * restart. Who must not miss a change reads a journal (`ChangeLog`) and takes the event as "look now".
+ * Events are delivered at most once and in the order of emission. They are not stored for later listeners. A plugin that
+ * must not miss a change reads a journal (`ChangeLog`) and uses the event only as a hint to read it now.
  */
 export interface EventBus {
-  /** Hands the payload to every listener, after the current call stack. A listener that throws harms nobody. */
+  /** Calls every listener with the payload, after the current call stack. A listener that throws does not affect others. */
   emit<T>(event: EventType<T>, payload: T): void
-  /** Listens until the disposer is called or the plugin stops. */
+  /** Calls the listener for each event, until the disposer is called or the plugin stops. */
   on<T>(event: EventType<T>, listener: (payload: T) => void | Promise<void>): Disposer
 }

@@ -43,6 +43,7 @@ export {
   type Disposer,
   defineRegistry,
   defineService,
+  isId,
   type Provided,
   type Registry,
   type RegistryMap,

@@ -8,15 +8,15 @@ import {
   type ServiceMap,
 } from './service.ts'
 
-/** The default of a map of declarations. Not `{}`: with that, undeclared names would pass unseen. */
+/** The default of a map of declarations. With `{}`, undeclared names would not be type errors. */
 type None = Record<never, never>
 
-/** What `setup` owes: nothing, or one implementation for each provided service. */
+/** The result of `setup`: nothing, or one implementation for each provided service. */
 export type SetupResult<Provides extends ServiceMap> = keyof Provides extends never
   ? void
   : { readonly [K in keyof Provides]: Provided<Provides[K]> }
 
-/** What an author writes. */
+/** The argument of `definePlugin`. */
 export interface PluginDefinition<
   Config extends TSchema,
   Requires extends RequirementMap,
@@ -30,17 +30,17 @@ export interface PluginDefinition<
   readonly description?: string
   /** The schema of the plugin's configuration section: an object, where unknown keys are errors. */
   readonly config?: Config
-  /** Services and registries to read. The plugin is only set up when every service has a provider. */
+  /** Services and registries to read. The plugin is set up only when every service has a provider. */
   readonly requires?: Requires
-  /** The same, but a service without provider is `undefined`. */
+  /** Like `requires`, but a service without a provider is `undefined`. */
   readonly optional?: Optional
   /** Registries to add to. */
   readonly contributes?: Contributes
-  /** Services to give. `setup` returns them under these names. */
+  /** Services to provide. `setup` returns them under these names. */
   readonly provides?: Provides
   /**
-   * Makes the plugin work. Routes, entries and services become visible together once it has resolved.
-   * It has `loader.setupTimeoutMs` for that.
+   * Sets the plugin up. Its routes, entries and services become visible together when `setup` has resolved, for which it
+   * has `loader.setupTimeoutMs`.
    */
   setup(
     context: SetupContext<Static<Config>, Requires, Optional, Contributes>,
@@ -49,7 +49,7 @@ export interface PluginDefinition<
 
 const brand: unique symbol = Symbol.for('nodekeep.plugin@1')
 
-/** A plugin as the kernel takes it: what an author wrote, with the types rubbed off. */
+/** A plugin as the kernel takes it: the definition without its types. */
 export interface Plugin {
   readonly [brand]: true
   readonly id: string
@@ -75,7 +75,7 @@ export interface Plugin {
  *     })
  *   },
  * })
- * @throws TypeError when the id is none
+ * @throws TypeError when the id is not lower case words joined by dashes
  */
 export function definePlugin<
   Config extends TObject = TObject<None>,
@@ -97,7 +97,7 @@ export function definePlugin<
   })
 }
 
-/** Tells whether a value was made by `definePlugin`, of this copy of the SDK or of another one. */
+/** Tells whether a value was created by `definePlugin`, of this copy of the SDK or of another one. */
 export function isPlugin(value: unknown): value is Plugin {
   return typeof value === 'object' && value !== null && (value as { [brand]?: unknown })[brand] === true
 }

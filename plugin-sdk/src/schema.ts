@@ -6,9 +6,9 @@ export { type Static, Type } from 'typebox'
 export const secretKeyword = 'x-nodekeep-secret'
 
 /**
- * A configuration value that must not be seen: printed as `[secret]`, removed from every log line.
+ * A secret configuration value: it is printed as `[secret]` and removed from every log line.
  *
- * In a configuration file it should stand as `"${NAME}"`, which takes the value from the environment.
+ * In a configuration file, write it as `"${NAME}"`, which takes the value from the environment.
  */
 export function Secret(options: TStringOptions = {}): TString {
   return Type.String({ ...options, writeOnly: true, [secretKeyword]: true })

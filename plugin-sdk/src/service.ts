@@ -1,10 +1,11 @@
-/** Carries a type without a value, so that a token can be matched against what it stands for. */
+/** Carries a type without a value, so that TypeScript knows the type behind a token. */
 declare const carried: unique symbol
 
 /**
- * The identity of a service: one implementation at a time, chosen by configuration where there are several.
+ * The identity of a service. A service has one implementation at a time, which the configuration chooses if several
+ * plugins provide it.
  *
- * Two tokens are the same service when `id` and `major` agree, so that two copies of a package still meet.
+ * Two tokens are the same service when `id` and `major` are equal, so two copies of a package share it.
  */
 export interface Service<T> {
   readonly kind: 'service'
@@ -13,7 +14,7 @@ export interface Service<T> {
   readonly [carried]?: T
 }
 
-/** The identity of a registry: many named entries, added by any number of plugins. */
+/** The identity of a registry. Any number of plugins add named entries to it. */
 export interface Registry<T> {
   readonly kind: 'registry'
   readonly id: string
@@ -21,81 +22,88 @@ export interface Registry<T> {
   readonly [carried]?: T
 }
 
-/** Takes something back. Calling it again does nothing. */
+/** Undoes something. A second call does nothing. */
 export type Disposer = () => void
 
 /**
- * The reading side of a registry: a live view, complete from `onStart` on.
+ * The reading side of a registry: a live view, which is complete from `onStart` on.
  *
- * Entries of a plugin appear when it becomes active and go when it stops. Look entries up when you need them
- * rather than keeping them.
+ * The entries of a plugin appear when it becomes active and disappear when it stops. Look entries up when you need them;
+ * do not store them.
  */
 export interface RegistryReader<T> extends Iterable<readonly [name: string, entry: T]> {
   get(name: string): T | undefined
   has(name: string): boolean
   /** The names of all entries, in the order in which they were added. */
   names(): string[]
-  /** Calls the listener after entries came or went. The kernel takes it back when your plugin stops. */
+  /** Calls the listener after entries were added or removed. The kernel removes the listener when your plugin stops. */
   onChange(listener: () => void): Disposer
 }
 
 /** The writing side of a registry. */
 export interface RegistryWriter<T> {
   /**
-   * Adds an entry under a name that is free. It becomes visible when your plugin is active, and the kernel
-   * takes it back when your plugin stops.
+   * Adds an entry under a free name. The entry becomes visible when your plugin is active, and the kernel removes it when
+   * your plugin stops.
    *
-   * @param name 1 to 256 characters without "/", since it may stand in an address
-   * @throws NodekeepError CONFLICT when the name is taken; the message says by which plugin. TypeError for what is no name
-   * or no entry.
+   * @param name 1 to 256 characters without "/", since it may be part of a URL
+   * @throws NodekeepError CONFLICT when the name is taken; the message names the plugin that has it. TypeError when the
+   * name or the entry is not valid.
    */
   add(name: string, entry: T): Disposer
 }
 
-/** What a plugin may name in `requires` and `optional`. */
+/** A token that a plugin may name in `requires` and `optional`. */
 export type Requirement = Service<unknown> | Registry<unknown>
 
-/** Names of a plugin's own choice, each for a token. */
+/** Tokens under names that the plugin chooses. */
 export type RequirementMap = Readonly<Record<string, Requirement>>
-/** Services under names of a plugin's own choice: what it may name in `provides`. */
+/** Services under names that the plugin chooses, for `provides`. */
 export type ServiceMap = Readonly<Record<string, Service<unknown>>>
-/** Registries under names of a plugin's own choice: what it may name in `contributes`. */
+/** Registries under names that the plugin chooses, for `contributes`. */
 export type RegistryMap = Readonly<Record<string, Registry<unknown>>>
 
-/** What a requirement gives: the service itself, or the reading side of the registry. */
+/** The value behind a requirement: the service itself, or the reading side of the registry. */
 export type Required<R> =
   R extends Registry<infer T> ? RegistryReader<T> : R extends Service<infer T> ? T : never
 
-/** What a contribution gives: the writing side of the registry. */
+/** The value behind a contribution: the writing side of the registry. */
 export type Contributed<R> = R extends Registry<infer T> ? RegistryWriter<T> : never
 
-/** What a plugin owes for a service that it provides. */
+/** The implementation that a plugin returns for a service. */
 export type Provided<R> = R extends Service<infer T> ? T : never
 
 /**
- * Names a service.
+ * Defines a service.
  *
  * @param id lower case words joined by dashes, for example `acme-geocoder`
- * @param major raised with every change that breaks those who use the service; another major is another service
+ * @param major incremented with every breaking change; another major is another service
  */
 export function defineService<T>(id: string, major: number): Service<T> {
   return Object.freeze({ kind: 'service', id: checkedId(id), major })
 }
 
-/** Names a registry. The parameters are those of {@link defineService}. */
+/** Defines a registry. The parameters are those of {@link defineService}. */
 export function defineRegistry<T>(id: string, major: number): Registry<T> {
   return Object.freeze({ kind: 'registry', id: checkedId(id), major })
 }
 
-/** The string under which a token is known everywhere: `id@major`. */
+/** Returns the key of a token: `id@major`. */
 export function tokenKey(token: { readonly id: string; readonly major: number }): string {
   return `${token.id}@${token.major}`
 }
 
-/** @throws TypeError when an id is not made of lower case words joined by dashes */
+/** Tells whether a text can be the id of a plugin, a service or a registry: lower case words joined by dashes. */
+export function isId(text: string): boolean {
+  return /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(text)
+}
+
+/** @throws TypeError when the value is not an id */
 export function checkedId(id: string): string {
-  if (typeof id !== 'string' || !/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id)) {
-    throw new TypeError(`"${id}" is no id: use lower case words joined by dashes, such as "acme-geocoder".`)
+  if (typeof id !== 'string' || !isId(id)) {
+    throw new TypeError(
+      `"${id}" is not an id: use lower case words joined by dashes, such as "acme-geocoder".`,
+    )
   }
   return id
 }

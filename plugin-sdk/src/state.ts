@@ -1,44 +1,44 @@
 /**
- * A plugin's own key-value store: durable, shared with no other plugin. Values are what JSON can hold.
+ * A plugin's own key-value store. It is durable, and no other plugin can access it. Values are JSON values.
  *
- * Single calls are atomic; two calls are not. What needs transactions or ranges has a contract of its own.
+ * A single call is atomic; two calls are not. There are no transactions and no ranges.
  */
 export interface StateStore {
-  /** The value, or `undefined` when there is none or its time is over. */
+  /** Returns the value, or `undefined` when there is none or it has expired. */
   get<T>(key: string): Promise<T | undefined>
   /**
-   * Stores a value; resolved means durable.
+   * Stores a value. When the promise resolves, the value is durable.
    *
-   * @param ttlMs milliseconds after which the value is gone; without it, it stays
+   * @param ttlMs milliseconds after which the value expires; without it, the value never expires
    */
   set(key: string, value: unknown, ttlMs?: number): Promise<void>
-  /** Tells whether there was a value. */
+  /** Removes a value. Resolves with whether there was one. */
   delete(key: string): Promise<boolean>
   has(key: string): Promise<boolean>
-  /** All entries, in no particular order. Entries written meanwhile may or may not come. */
+  /** Returns all entries, in no particular order. Entries that are written meanwhile may be missing. */
   entries<T>(): AsyncIterable<readonly [key: string, value: T]>
-  /** Removes everything that the plugin stored. */
+  /** Removes all values of the plugin. */
   clear(): Promise<void>
 }
 
-/** One step in the life of a plugin's state. */
+/** One change of the form of a plugin's state. */
 export interface Migration {
-  /** Unique within the plugin and never changed after release, such as `2-notes-by-date`. */
+  /** Unique within the plugin, such as `2-notes-by-date`. It must not change after a release. */
   readonly id: string
   /**
-   * Changes the state. It runs once, inside a transaction: when it throws, nothing of it stays. Meanwhile the whole node
-   * can read its state but not change it, so do nothing in it that takes long, such as asking other servers.
+   * Changes the state. It runs once, inside a transaction: if it throws, all its changes are undone. Meanwhile the whole
+   * node can read its state but not change it, so avoid slow work, such as requests to other servers.
    *
-   * @param state the plugin's store; the one from the setup context shows the state before this migration, and to change
-   * something by it would wait for this migration, until its time limit
+   * @param state the plugin's store within the transaction; the store of the setup context shows the state before this
+   * migration, and a change through that store would wait for this migration, until its time limit
    */
   up(state: StateStore): Promise<void>
 }
 
 /**
- * Runs those of the migrations that have not run yet, in order, and records each. Call it first in `setup`.
+ * Runs the migrations that have not run yet, in order, and records each. Call it first in `setup`.
  *
- * Rejects when the recorded ones are not the beginning of the list: the state was written by a newer version
- * of the plugin, or a released migration was renamed or moved.
+ * Rejects when the recorded migrations are not the beginning of the list: a newer version of the plugin wrote the state,
+ * or a released migration was renamed or moved.
  */
 export type Migrate = (migrations: readonly Migration[]) => Promise<void>

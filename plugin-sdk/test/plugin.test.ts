@@ -65,6 +65,6 @@ test('plugins of another copy of the SDK are recognized, and nothing else', asyn
 
 test('an id that no configuration could name is refused', async (t) => {
   for (const id of ['', 'Notes', 'my notes', 'notes_2', '-notes', undefined as never]) {
-    t.throws(() => definePlugin({ id, setup() {} }), /is no id: use lower case words joined by dashes/)
+    t.throws(() => definePlugin({ id, setup() {} }), /is not an id: use lower case words joined by dashes/)
   }
 })

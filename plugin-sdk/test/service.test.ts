@@ -33,7 +33,7 @@ test('an id is made of lower case words joined by dashes', async (t) => {
     'ä',
     ' a',
   ]) {
-    t.throws(() => defineService(id, 1), { name: 'TypeError', message: `"${id}" is no id` })
+    t.throws(() => defineService(id, 1), { name: 'TypeError', message: `"${id}" is not an id` })
     t.throws(() => defineRegistry(id, 1), TypeError)
   }
 })

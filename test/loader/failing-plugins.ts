@@ -36,10 +36,10 @@ const blocked = (folder: string, reason: RegExp, more: Partial<FailingPlugin> = 
 export const failingPlugins: readonly FailingPlugin[] = [
   failed('locate', 'not-there', /no package\.json in .*not-there\. "from" must name the folder/),
   failed('manifest', 'broken/manifest', /package\.json cannot be read/, { id: 'broken-manifest' }),
-  failed('manifest', 'no-manifest-field', /has no "nodekeep" field, so it is no Nodekeep plugin/),
+  failed('manifest', 'no-manifest-field', /has no "nodekeep" field, so it is not a Nodekeep plugin/),
   failed('manifest', 'no-id', /"nodekeep\.id" must be a text that is not empty/),
   failed('sdk', 'wrong-sdk', /works with SDK \^7\.1\.0, and this node has SDK 0\.1\.0\. Install/),
-  failed('sdk', 'bad-sdk-range', /"newest please", which is no version range/),
+  failed('sdk', 'bad-sdk-range', /"newest please", which is not a version range/),
   failed(
     'import',
     'lacks-entry',
@@ -65,12 +65,12 @@ export const failingPlugins: readonly FailingPlugin[] = [
     /needs "nodekeep-no-such-library", which is not installed/,
   ),
   failed('dependency', 'lacks-own-file', /needs its file .*gone\.js, which does not exist/),
-  failed('shape', 'exports-nothing', /is not a plugin\. Export what definePlugin returns, as default/),
-  failed('shape', 'exports-a-function', /is not a plugin\. Export what definePlugin returns/),
-  failed('shape', 'forged-brand', /is not a plugin\. Export what definePlugin returns/),
+  failed('shape', 'exports-nothing', /is not a plugin\. Export the result of definePlugin, as default/),
+  failed('shape', 'exports-a-function', /is not a plugin\. Export the result of definePlugin/),
+  failed('shape', 'forged-brand', /is not a plugin\. Export the result of definePlugin/),
   failed('shape', 'other-id', /"other-id" in its manifest and "another-id" in definePlugin/),
   failed('shape', 'bad-tokens', /names "files" in "requires" without a service or registry/),
-  failed('shape', 'provides-registry', /provides "checks", but health-checks@1 is no service/),
+  failed('shape', 'provides-registry', /provides "checks", but health-checks@1 is not a service/),
   failed('shape', 'takes-context-name', /declares the name "log" twice, or one that every setup context has/),
   failed('configuration', 'bad-configuration', /bad-configuration\.size .*must be a whole number/, {
     section: { size: 'large' },
@@ -78,12 +78,12 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed('configuration', 'broken-config-schema', /cannot be checked, since its plugin's schema is wrong/),
   blocked(
     'misses-provider',
-    /needs the service "test-nowhere@1", which no enabled plugin provides\. Install/,
+    /needs the service "test-nowhere@1", which is not available\. Install/,
   ),
-  blocked('chicken', /wait for each other: "egg" → "chicken" → "egg"\. Disable one/, { beside: ['egg'] }),
+  blocked('chicken', /require each other: "egg" → "chicken" → "egg"\. Disable one/, { beside: ['egg'] }),
   blocked(
     'needs-broken',
-    /needs the service "test-greeter@1".*"throws-in-start" would, but it is failed: onStart broke/,
+    /needs the service "test-greeter@1".*"throws-in-start" provides it, but its state is failed: onStart broke/,
     {
       beside: ['throws-in-start'],
     },

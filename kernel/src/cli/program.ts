@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { suggest } from '../configuration/suggestion.ts'
-import { kernelVersion } from '../kernel-version.ts'
+import { kernelVersion } from '../system/kernel-version.ts'
+import { suggest } from '../validation/suggestion.ts'
 import { configCommand } from './commands/config.ts'
 import { pluginsCommand } from './commands/plugins.ts'
 import { sessionCommand } from './commands/session.ts'
@@ -9,9 +9,9 @@ import { tokenCommand } from './commands/token.ts'
 import { userCommand } from './commands/user.ts'
 
 /**
- * Runs the command line. What a command does is loaded when it is called: most of a start goes into loading.
+ * Runs the command line. The action of a command is loaded when it is called, since loading takes most of the time.
  *
- * @param args without the names of the runtime and the script; `start` is meant when no command is given
+ * @param args without the names of the runtime and the script; without a command, `start` runs
  */
 export async function run(args: readonly string[]): Promise<void> {
   const program = createProgram()
@@ -19,14 +19,14 @@ export async function run(args: readonly string[]): Promise<void> {
     refuseUnknown(program, args)
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    const { fail } = await import('./fail.ts')
+    const { fail } = await import('./common/fail.ts')
     fail(error, args.includes('--verbose'))
   }
 }
 
 function createProgram(): Command {
   const program = new Command('nodekeep')
-    .description('A personal cloud node. Without a command it starts.')
+    .description('A personal cloud node. Without a command, the node starts.')
     .version(kernelVersion, '-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
   program.addCommand(startCommand(), { isDefault: true })
@@ -35,25 +35,25 @@ function createProgram(): Command {
   program.addCommand(sessionCommand())
   program.addCommand(userCommand())
   program.addCommand(tokenCommand())
-  agree(program)
+  unify(program)
   program.addHelpText(
     'after',
     `
 Examples:
   nodekeep                          start with ./nodekeep.json, or with the default bundle
   nodekeep start --port 8080        start on another port
-  nodekeep config check             look whether the configuration is in order
-  nodekeep plugins list             what is loaded, and from where
-  nodekeep session create           a session token for curl on this machine
+  nodekeep config check             check the configuration
+  nodekeep plugins list             list the plugins and their packages
+  nodekeep session create           create a session token for curl on this machine
 
-"nodekeep <command> --help" tells what a command takes. Environment variables stand for every key of
+"nodekeep <command> --help" lists the options of a command. Environment variables can set every key of
 the configuration: PORT, NODEKEEP_CONFIG, NODEKEEP_DATA, NODEKEEP_SERVER__HOST and so on.`,
   )
   return program
 }
 
-/** Lets all commands speak alike: what is wrong in one line, and nothing twice. */
-function agree(command: Command): void {
+/** Gives all commands the same form of help and of errors, one line each. */
+function unify(command: Command): void {
   command
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
@@ -67,10 +67,10 @@ function agree(command: Command): void {
             .replaceAll(/\s*\n\s*/g, ' ')}\n`,
         ),
     })
-  for (const subcommand of command.commands) agree(subcommand)
+  for (const subcommand of command.commands) unify(subcommand)
 }
 
-/** Without this, a command with a slip of the pen would be taken for an argument of `start`. */
+/** Otherwise a misspelled command would count as an argument of `start`. */
 function refuseUnknown({ commands }: Command, [first = '']: readonly string[]): void {
   const names = commands.map((command) => command.name())
   if (first === '' || first.startsWith('-') || names.includes(first)) return

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import {
   Address,
   type HealthCheck,
@@ -22,7 +23,9 @@ import { createSessionTable } from '../identity/session-table.ts'
 import { SessionWatch } from '../identity/session-watch.ts'
 import { SignIn } from '../identity/sign-in.ts'
 import { UserAdministration } from '../identity/user-administration.ts'
+import { Activation } from '../plugins/activation.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
+import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { createEventBus } from '../services/event-bus.ts'
@@ -32,12 +35,13 @@ import { ServiceDirectory } from '../services/service-directory.ts'
 import { databaseHealth } from '../state/health.ts'
 import { createLeases } from '../state/leases.ts'
 import { createStateStores } from '../state/state-stores.ts'
-import type { KernelCradle, KernelValues } from './cradle.ts'
-import { createPluginActivation } from './plugin-activation.ts'
+import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Composes the kernel of one node. There is no other place that knows how its parts fit together. */
+/**
+ * Composes the kernel of one node. Each part is made at its first use. No other file knows how the parts fit together.
+ */
 export function composeKernel(values: KernelValues): AwilixContainer<KernelCradle> {
   const container = createContainer<KernelCradle>({ strict: true, injectionMode: InjectionMode.PROXY })
   const single = <T>(make: (cradle: KernelCradle) => T) => asFunction(make).singleton()
@@ -49,7 +53,6 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     accounts: asValue(values.accounts),
     ownership: asValue(values.ownership),
     inlinePlugins: asValue(values.inlinePlugins),
-    records: asValue({ list: [] }),
 
     stateStores: single(({ database, log }) => createStateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
@@ -77,27 +80,39 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     createApp: single(createAppFactory),
     health: single(createHealth),
 
+    records: single(() => new PluginRecords()),
     wiring: single(
       ({ records, configuration }) =>
-        new ServiceWiring(() => records.list, kernelServices, configuration.kernel.services),
+        new ServiceWiring(records, kernelServices, configuration.kernel.services),
     ),
     pluginHost: single(
       ({ records, wiring, services, log }) =>
         new PluginHost({
-          records: () => records.list,
+          records,
           wiring,
           services,
           log,
           createActivation: (record, plugin, offers) =>
-            createPluginActivation(container, record, plugin, offers),
+            new Activation(pluginScope(container, record.id).cradle, record, plugin, offers),
         }),
     ),
     pluginSwitch: single(
-      ({ pluginHost, registries, stateStores, log }) =>
-        new PluginSwitch(pluginHost, registries, stateStores.for('@kernel'), log),
+      ({ records, pluginHost, registries, stateStores, log }) =>
+        new PluginSwitch(records, pluginHost, registries, stateStores.for('@kernel'), log),
     ),
   })
   return container
+}
+
+/** Adds the logger and the data folder of one plugin. */
+function pluginScope(container: AwilixContainer<KernelCradle>, id: string): AwilixContainer<PluginCradle> {
+  const scope = container.createScope<PluginCradle>()
+  const { log, configuration } = container.cradle
+  scope.register({
+    pluginLog: asValue(log.child({ plugin: id })),
+    pluginDataDir: asValue(join(configuration.kernel.data, 'plugins', id)),
+  })
+  return scope
 }
 
 function createRegistries({ database }: KernelCradle): Registries {
@@ -124,12 +139,12 @@ function createAdministration(cradle: KernelCradle): UserAdministration {
 
 function createAccess({ authenticator, sessionWatch, configuration }: KernelCradle): AccessCheck {
   const { cors, publicUrl } = configuration.kernel.server
-  // A proxy in front of the node may hand on another Host than the one in the browser's address bar.
+  // A proxy may forward another Host header than the browser sent, so the public URL counts as the node's own origin.
   const own = publicUrl === undefined ? [] : [publicUrl]
   return createAccessCheck(authenticator, sessionWatch, new Set(originsOf([...cors.origins, ...own])))
 }
 
-/** Origins as browsers write them: configuration may have a slash at the end, upper case, or the port 443. */
+/** Writes origins as browsers do: configuration may have a trailing slash, upper case, or the port 443. */
 function originsOf(urls: readonly string[]): string[] {
   return urls.map((url) => new URL(url).origin)
 }
@@ -175,6 +190,6 @@ function createHealth({ configuration, registries, records }: KernelCradle): Hea
     checks: guardRegistry<HealthCheck>(registries.entries(tokenKey(HealthChecks))),
     required,
     timeoutMs,
-    pluginsImpaired: () => records.list.some(({ state }) => state !== 'active' && state !== 'disabled'),
+    pluginsImpaired: () => records.impaired.length > 0,
   })
 }

@@ -1,5 +1,5 @@
 import type { Log, NodeAddress, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
-import type { Configuration } from '../configuration/index.ts'
+import type { Configuration } from '../configuration/configuration.ts'
 import type { Health } from '../health/health-report.ts'
 import type { App } from '../http/create-app.ts'
 import type { RouteTable } from '../http/route-table.ts'
@@ -13,7 +13,7 @@ import type { UserAccounts } from '../identity/user-accounts.ts'
 import type { UserAdministration } from '../identity/user-administration.ts'
 import type { Secrets } from '../log/secrets.ts'
 import type { PluginHost } from '../plugins/plugin-host.ts'
-import type { PluginRecord } from '../plugins/plugin-record.ts'
+import type { PluginRecords } from '../plugins/plugin-record.ts'
 import type { PluginSwitch } from '../plugins/plugin-switch.ts'
 import type { ServiceWiring } from '../plugins/service-wiring.ts'
 import type { KernelEventBus } from '../services/event-bus.ts'
@@ -23,7 +23,7 @@ import type { StateDatabase } from '../state/database.ts'
 import type { KernelLeases } from '../state/leases.ts'
 import type { StateStores } from '../state/state-stores.ts'
 
-/** What has to be there before the kernel can be composed. */
+/** The values that the kernel is composed from. */
 export interface KernelValues {
   readonly configuration: Configuration
   readonly log: Log
@@ -31,7 +31,7 @@ export interface KernelValues {
   readonly database: StateDatabase
   readonly accounts: UserAccounts
   readonly ownership: Ownership
-  /** Plugins that are at hand and need no package, by id. */
+  /** Plugins that an embedding program passed and that need no package, by id. */
   readonly inlinePlugins: Readonly<Record<string, Plugin>>
 }
 
@@ -52,19 +52,17 @@ export interface KernelCradle extends KernelValues {
   readonly signIn: SignIn
   readonly nodeAddress: NodeAddress
   readonly checkAccess: AccessCheck
-  /** Makes a Fastify instance that logs as the given logger. */
+  /** Creates a Fastify instance that uses the given logger. */
   readonly createApp: (log: Log, onAdmitted?: OnAdmitted) => Promise<App>
   readonly health: Health
-  /** The plugins, once they are loaded. */
-  readonly records: { list: readonly PluginRecord[] }
+  readonly records: PluginRecords
   readonly wiring: ServiceWiring
   readonly pluginHost: PluginHost
   readonly pluginSwitch: PluginSwitch
 }
 
-/** What one plugin's own scope adds. */
+/** The kernel's parts, and those of one plugin. */
 export interface PluginCradle extends KernelCradle {
-  readonly pluginId: string
   readonly pluginLog: Log
   readonly pluginDataDir: string
 }

@@ -2,19 +2,19 @@ import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import { healthRoutes } from '../health/health-routes.ts'
 import { answerNotFound } from '../http/not-found.ts'
 import { kernelOwner, type RequestHandler } from '../http/route-table.ts'
-import { kernelVersion } from '../kernel-version.ts'
-import { openApiRoute } from '../system/openapi-route.ts'
-import { pluginRoutes } from '../system/plugin-routes.ts'
+import { kernelVersion } from '../system/kernel-version.ts'
+import { openApiRoute } from '../system/openapi.ts'
+import { pluginAdministrationRoutes } from '../system/plugin-administration-routes.ts'
 import type { KernelCradle } from './cradle.ts'
 import { identityRoutes } from './identity-routes.ts'
 
-/** The kernel's own routes, and the answer to whatever no route is there for. */
+/** The kernel's own routes, and the answer to requests that match no route. */
 export interface KernelApp {
   readonly handle: RequestHandler
   close(): Promise<void>
 }
 
-/** Makes the kernel's own Fastify instance and mounts it, before any plugin's. */
+/** Creates the kernel's own Fastify instance and mounts it, before any plugin's. */
 export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> {
   const { log, createApp, routeTable, health } = cradle
   const { instance, routes } = await createApp(log)
@@ -22,7 +22,7 @@ export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> 
   const app = instance as unknown as RoutesApp
   identityRoutes(app, cradle)
   healthRoutes(app, health)
-  pluginRoutes(app, cradle)
+  pluginAdministrationRoutes(app, cradle)
   openApiRoute(app, routeTable, kernelVersion)
   await instance.ready()
 

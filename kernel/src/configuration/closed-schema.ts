@@ -1,10 +1,10 @@
-import type { JsonSchema } from './schema-walk.ts'
+import type { JsonSchema } from '../validation/json-schema.ts'
 
 /**
- * A schema as the configuration validates it: an object that declares its keys and says nothing about others
- * takes no others, and a required object that its own defaults can fill need not be written.
+ * Returns a schema in the strict form that the configuration validates. An object that declares its keys accepts no
+ * other keys, unless its schema allows them. A required object may be left out when its defaults can fill it.
  *
- * Parts of an `allOf` stay open, since each of them describes a part of the same object only.
+ * Parts of an `allOf` stay open, since each of them describes only a part of the same object.
  */
 export function closeSchema(schema: JsonSchema, part = false): JsonSchema {
   const closed: Record<string, unknown> = { ...schema }

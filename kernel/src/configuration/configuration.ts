@@ -1,37 +1,36 @@
 import { dirname, resolve } from 'node:path'
 import type { TObject } from 'typebox'
+import type { SchemaError } from '../validation/ajv.ts'
+import { type JsonSchema, jsonSchema } from '../validation/json-schema.ts'
 import { readVariables, variablesOf } from './environment.ts'
 import { ConfigurationError, refuse } from './error.ts'
 import { interpolate } from './interpolation.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
-import { type KernelSections, readKernelSections } from './kernel-sections.ts'
-import { forbiddenKeys, readLayers, type WrittenLayers } from './layers.ts'
-import { merge, mergeAll } from './merge.ts'
-import { type PluginEntry, pluginEntries } from './plugin-entries.ts'
-import { type PrintedConfiguration, printSections } from './printing.ts'
+import { type KernelSections, readKernelSections, type ServiceChoice } from './kernel-sections.ts'
+import { type ConfigurationSources, forbiddenKeys, readLayers, type WrittenLayers } from './layers.ts'
+import type { PluginEntry } from './plugin-entries.ts'
+import { type PrintedConfiguration, printSections, secretsIn } from './printing.ts'
 import { describeErrors } from './problems.ts'
-import { secretsIn } from './redaction.ts'
-import { type JsonSchema, jsonSchema } from './schema-walk.ts'
-import { type ServiceChoice, serviceChoices } from './service-choices.ts'
-import type { ConfigurationSources } from './sources.ts'
-import { childOf, plainValue, sectionOf, type Tree } from './tree.ts'
-import { unknownSections } from './unknown-sections.ts'
-import { loadValidator, type SchemaError, type Validator } from './validator.ts'
+import { refuseUnknownSections, type SectionClaim } from './sections.ts'
+import { childOf, merge, mergeAll, plainValue, sectionOf, type Tree } from './tree.ts'
+import { validate } from './validate.ts'
 
 /** The schema of a section that has no keys. */
 const noKeys: JsonSchema = { type: 'object', properties: {} }
 
 /**
- * Reads a configuration and validates the kernel's part of it. Sections of plugins are validated when they are
- * asked for, since only then their schemas are known.
+ * Reads a configuration and validates the kernel's part of it. The sections of plugins are validated by
+ * `Configuration.section`, once the plugins, and with them the schemas, are loaded.
  *
- * @throws ConfigurationError with everything that is wrong
+ * @throws ConfigurationError with all problems
  */
 export async function loadConfiguration(sources: ConfigurationSources): Promise<Configuration> {
-  const validator = await loadValidator()
+  const { file, inline, environment, workingDirectory } = sources
+  const path = file === null || inline !== undefined ? null : resolve(workingDirectory, file)
+  const folder = path === null ? workingDirectory : dirname(path)
   const layers = await readLayers(sources)
-  const own = readKernelSections(layers, sources.environment, sources.workingDirectory, validator)
-  return new Configuration(sources, layers, own, validator)
+  const own = readKernelSections(layers, environment, workingDirectory, folder)
+  return new Configuration(path, folder, sources, layers, own)
 }
 
 /** The configuration of one node. */
@@ -40,43 +39,47 @@ export class Configuration {
   readonly file: string | null
   /** The folder of the configuration file, or the working directory. */
   readonly folder: string
-  /** The kernel's own sections, complete. `data` is an absolute path. */
-  readonly kernel: KernelConfiguration
-  /** The plugins that are named, also those that are switched off. */
-  readonly plugins: readonly PluginEntry[]
-  /** Which plugin is to provide a service; whether it can, only who has loaded the plugins knows. */
-  readonly serviceChoices: readonly ServiceChoice[]
 
   readonly #sources: ConfigurationSources
   readonly #layers: WrittenLayers
   readonly #own: KernelSections
-  readonly #validator: Validator
   readonly #schemas = new Map<string, JsonSchema>()
   readonly #secrets = new Set<string>()
 
   constructor(
+    file: string | null,
+    folder: string,
     sources: ConfigurationSources,
     layers: WrittenLayers,
     own: KernelSections,
-    validator: Validator,
   ) {
-    const { file, inline, workingDirectory } = sources
-    this.file = file === null || inline !== undefined ? null : resolve(workingDirectory, file)
-    this.folder = this.file === null ? workingDirectory : dirname(this.file)
-    this.kernel = own.kernel
-    this.plugins = pluginEntries(own.plugins, sectionOf(own.tree, 'plugins'), this.folder)
-    this.serviceChoices = serviceChoices(own.kernel.services, sectionOf(own.tree, 'services'))
+    this.file = file
+    this.folder = folder
     this.#sources = sources
     this.#layers = layers
     this.#own = own
-    this.#validator = validator
+  }
+
+  /** The kernel's own sections, with defaults. `data` is an absolute path. */
+  get kernel(): KernelConfiguration {
+    return this.#own.kernel
+  }
+
+  /** The plugins that are named, also those that are switched off. */
+  get plugins(): readonly PluginEntry[] {
+    return this.#own.plugins
+  }
+
+  /** The plugins that are chosen as providers of services. Whether they provide them is not checked here. */
+  get serviceChoices(): readonly ServiceChoice[] {
+    return this.#own.serviceChoices
   }
 
   /**
-   * A plugin's section: merged from all layers, complete, validated. Each call returns a copy.
+   * Returns a plugin's section: merged from all layers, with defaults, validated. Each call returns a copy.
    *
-   * @param schema a TypeBox object; `null` for a plugin without configuration, where every key is an error
-   * @throws ConfigurationError with everything that is wrong with the section
+   * @param schema a TypeBox object; `null` for a plugin without configuration, for which every key is an error
+   * @throws ConfigurationError with all problems of the section
    */
   section(name: string, schema: TObject | null): unknown {
     const rules = schema === null ? noKeys : jsonSchema(schema)
@@ -85,7 +88,7 @@ export class Configuration {
     const failed = new Map<string, string>()
     const resolved = interpolate(tree, rules, this.#sources.environment, failed, [name])
     const value = plainValue(resolved)
-    const errors = this.#validate(name, rules, value)
+    const errors = validateSection(name, rules, value)
     for (const secret of secretsIn(value, rules)) this.#secrets.add(secret)
     refuse([
       ...problems,
@@ -96,21 +99,19 @@ export class Configuration {
   }
 
   /**
-   * Refuses sections and variables that belong to nothing. Call it when every section was asked for.
+   * Refuses sections and variables that belong to nothing. Call it after `section` was called for every plugin.
    *
-   * @param known sections of plugins; the ids of all named plugins are known without
-   * @param moved plugins whose section is not called like them: their ids, each with its section
+   * @param claims the sections of the plugins that were found; a named plugin without a claim has a section of its id
    * @throws ConfigurationError with one line for each
    */
-  refuseUnknownSections(known: Iterable<string>, moved: ReadonlyMap<string, string> = new Map()): void {
-    const ids = this.plugins.map(({ id }) => id).filter((id) => !moved.has(id))
-    const sections = [...known, ...this.#schemas.keys(), ...ids]
+  refuseUnknownSections(claims: readonly SectionClaim[]): void {
     const tree = merge(this.#layers.files, this.#layers.flags)
-    refuse(unknownSections(tree, this.#sources.environment, sections, this.#schemas, moved))
+    const ids = this.plugins.map(({ id }) => id)
+    refuseUnknownSections(tree, this.#sources.environment, ids, claims, this.#schemas)
   }
 
   /**
-   * The configuration as it may be shown, with the origin of each value. It works for an invalid section too.
+   * Returns the configuration in a form that may be shown, with the origin of each value. Sections may be invalid.
    *
    * @param schemas the schemas of the plugins' sections; texts of other sections are hidden
    */
@@ -127,23 +128,12 @@ export class Configuration {
       const schema = given && jsonSchema(given)
       sections.set(name, { tree: this.#merged(name, schema ?? noKeys).tree, schema })
     }
-    return printSections(sections, this.kernel.data, this.#validator)
+    return printSections(sections, this.kernel.data)
   }
 
-  /** Every secret of the sections that were asked for, for the log to remove. */
+  /** Returns every secret of the sections that `section` was called for, so that the log can remove it. */
   secretValues(): string[] {
     return [...this.#secrets]
-  }
-
-  #validate(name: string, rules: JsonSchema, value: unknown): readonly SchemaError[] {
-    try {
-      return this.#validator.validate(rules, value)
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new ConfigurationError([
-        `The section "${name}" cannot be checked, since its plugin's schema is wrong: ${reason}`,
-      ])
-    }
   }
 
   #merged(name: string, schema: JsonSchema): { tree: Tree; problems: readonly string[] } {
@@ -151,5 +141,16 @@ export class Configuration {
     const { layers, problems } = readVariables(variablesOf(name, this.#sources.environment), schema, [name])
     const all = [childOf(files, name), ...layers, childOf(flags, name)]
     return { tree: mergeAll(all.filter((layer) => layer !== undefined)), problems }
+  }
+}
+
+function validateSection(name: string, rules: JsonSchema, value: unknown): readonly SchemaError[] {
+  try {
+    return validate(rules, value)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigurationError([
+      `The section "${name}" cannot be checked, since its plugin's schema is wrong: ${reason}`,
+    ])
   }
 }

@@ -1,15 +1,14 @@
 import type { TObject } from 'typebox'
+import { type JsonSchema, jsonSchema, subschemas, typesOf } from '../validation/json-schema.ts'
 import { closeSchema } from './closed-schema.ts'
 import { kernelSchema, pluginSchema } from './kernel-schema.ts'
-import { type JsonSchema, jsonSchema, subschemas, typesOf } from './schema-walk.ts'
 
 const preset: JsonSchema = { type: 'string', description: 'Path of another file, relative to this one.' }
 
 /**
- * One JSON Schema (draft-07, which editors know best) of a configuration file.
+ * Creates one JSON Schema of a configuration file (draft-07, which editors support best).
  *
- * Nothing is required in it, since what a file leaves out may come from another layer, and `"${NAME}"` may stand
- * for any value.
+ * The schema requires no key, since another layer may set what a file leaves out. Every value may also be `"${NAME}"`.
  *
  * @param sections the schemas of the plugins' sections; `null` for a plugin without configuration
  */
@@ -29,7 +28,7 @@ export function editorSchema(sections: ReadonlyMap<string, TObject | null>): Jso
     properties: {
       $schema: { type: 'string' },
       extends: {
-        description: 'Presets that this file is laid over, the later ones winning.',
+        description: 'Presets below this file. Later presets win over earlier ones, this file wins over all.',
         anyOf: [preset, { type: 'array', items: preset }],
       },
       ...Object.fromEntries(
@@ -70,7 +69,7 @@ function partial(schema: JsonSchema): JsonSchema {
 
 const textRules = ['const', 'enum', 'pattern', 'format', 'minLength', 'maxLength']
 
-/** Whether a schema takes every text, and so also a reference to a variable. */
+/** Tells whether a schema accepts every text, and so also a reference to a variable. */
 function takesAnyText(schema: JsonSchema): boolean {
   return subschemas(schema).some(
     (branch) =>

@@ -1,18 +1,17 @@
+import { childSchema, type JsonSchema, subschemas, typeName, typesOf } from '../validation/json-schema.ts'
+import { suggest } from '../validation/suggestion.ts'
 import type { Origin } from './origin.ts'
-import { childSchema, type JsonSchema, subschemas } from './schema-walk.ts'
-import { suggest } from './suggestion.ts'
-import { parseText } from './text-value.ts'
 import { type Tree, treeAt, treeOf } from './tree.ts'
 
-/** The process's environment, or what stands for it. */
+/** The environment of the process, or an object that replaces it. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 const prefix = 'NODEKEEP_'
 
-/** Variables that name the configuration itself and set no key. */
+/** Variables that select the configuration itself and set no key. */
 const taken: ReadonlySet<string> = new Set(['NODEKEEP_CONFIG'])
 
-/** A key or section as a part of a variable's name: `maxFileSize` is `MAX_FILE_SIZE`, `ai-openai` `AI_OPENAI`. */
+/** Writes a key or a section as part of a variable name: `maxFileSize` is `MAX_FILE_SIZE`, `ai-openai` is `AI_OPENAI`. */
 export function variableWord(key: string): string {
   return key
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -21,28 +20,28 @@ export function variableWord(key: string): string {
     .toUpperCase()
 }
 
-/** The variable of a key, such as `NODEKEEP_STORAGE__MAX_FILE_SIZE`. */
+/** Returns the variable of a key, such as `NODEKEEP_STORAGE__MAX_FILE_SIZE`. */
 export function variableName(keys: readonly string[]): string {
   return prefix + keys.map(variableWord).join('__')
 }
 
-/** A variable that stands for a key: its name is the prefix and the parts, joined by `__`. */
+/** A variable that sets a key. Its name is the prefix and the parts, joined by `__`. */
 export interface Variable {
   readonly name: string
   readonly text: string
   readonly parts: readonly string[]
 }
 
-/** What the environment sets, later layers winning. */
+/** The values that the environment sets. Later layers win. */
 export interface EnvironmentLayers {
   readonly layers: readonly Tree[]
   readonly problems: readonly string[]
 }
 
 /**
- * Reads variables into layers, general ones (a whole object as JSON) before particular ones.
+ * Reads variables into layers. A variable for a whole object (as JSON) comes before those for its keys.
  *
- * @param above the keys that the schema describes the content of; the layers start below them
+ * @param above the keys whose content the schema describes; the layers start below them
  */
 export function readVariables(
   variables: readonly Variable[],
@@ -60,18 +59,40 @@ export function readVariables(
   return { layers: found.map(({ keys, tree }) => treeAt(keys, tree)), problems }
 }
 
-/** The tree of one variable's text. */
+/** Converts the text of one variable to a tree. */
 export function textTree(text: string, schema: JsonSchema | undefined, variable: string): Tree {
   const origin: Origin = { kind: 'environment', variable }
   return treeOf(parseText(text, schema), () => origin)
 }
 
-/** The variables of a section that are set. */
+/**
+ * Reads a text from the environment or the command line as the type that the schema wants. A text that does not fit
+ * the type stays text, and validation reports it.
+ */
+export function parseText(text: string, schema: JsonSchema | undefined): unknown {
+  const types = typesOf(schema)
+  if (types.size === 1 && types.has('string')) return text
+  const value = parseJson(text.trim())
+  if (value === undefined) return text
+  const name = typeName(value)
+  const fits = types.size === 0 || types.has(name) || (name === 'number' && types.has('integer'))
+  return fits || !types.has('string') ? value : text
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the variables that are set for a section. */
 export function variablesOf(section: string, environment: Environment): Variable[] {
   return allVariables(environment).filter(({ parts }) => parts[0] === variableWord(section))
 }
 
-/** All variables that stand for a key, in the order of their names. One that is empty counts as not set. */
+/** Returns all variables that set a key, sorted by name. An empty variable counts as not set. */
 export function allVariables(environment: Environment): Variable[] {
   return Object.entries(environment)
     .filter(([name]) => name.startsWith(prefix) && !taken.has(name))
@@ -79,7 +100,7 @@ export function allVariables(environment: Environment): Variable[] {
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** The keys that parts of a variable's name stand for in a schema. */
+/** Finds the keys of a schema that the parts of a variable name mean. */
 export function matchKeys(
   schema: JsonSchema,
   parts: readonly string[],
@@ -97,7 +118,7 @@ export function matchKeys(
   return { keys, schema: current }
 }
 
-/** Every variable that a schema has below some keys. */
+/** Returns the name of every variable for the keys of a schema. */
 export function variablesOfSchema(keys: readonly string[], schema: JsonSchema): string[] {
   return subschemas(schema).flatMap(({ properties = {} }) =>
     Object.entries(properties).flatMap(([key, child]) => [
@@ -107,7 +128,7 @@ export function variablesOfSchema(keys: readonly string[], schema: JsonSchema): 
   )
 }
 
-/** The problem with a variable that matches no key. */
+/** Returns the message about a variable that matches no key. */
 export function unknownVariable(variable: string, known: readonly string[]): string {
   return `The variable ${variable} matches no configuration key. ${suggest(variable, known)}`
 }

@@ -1,4 +1,4 @@
-/** A configuration that cannot be used. The message holds one line for each problem and names no secret. */
+/** A configuration that cannot be used. The message has one line for each problem and contains no secret. */
 export class ConfigurationError extends Error {
   readonly problems: readonly string[]
 
@@ -9,7 +9,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Throws when there are problems. */
+/** Throws a ConfigurationError when there are problems. */
 export function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw new ConfigurationError([...new Set(problems)])
 }

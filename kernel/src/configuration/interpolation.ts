@@ -1,18 +1,16 @@
-import type { Environment } from './environment.ts'
-import { formatKey } from './key.ts'
+import { childSchema, type JsonSchema } from '../validation/json-schema.ts'
+import { type Environment, parseText } from './environment.ts'
 import { describeOrigin, type Origin } from './origin.ts'
-import { childSchema, type JsonSchema } from './schema-walk.ts'
-import { parseText } from './text-value.ts'
-import type { Path, Tree } from './tree.ts'
+import { formatKey, type Path, type Tree } from './tree.ts'
 
-/** `$${` stands for a plain `${`; `${NAME}` and `${NAME:-fallback}` take from the environment. */
+/** `$${` is a literal `${`. `${NAME}` and `${NAME:-fallback}` insert a variable of the environment. */
 const reference = /\$\$\{|\$\{([^}:]*)(?::-([^}]*))?\}|\$\{/g
 
 /**
- * Puts values of the environment where a file's texts name them, and reads these texts, and those of flags, as
- * the schema's types.
+ * Replaces references to environment variables in the texts of files, then reads these texts, and those of flags, as
+ * the types that the schema wants.
  *
- * @param problems takes one line for each key that fails, by the key
+ * @param problems collects one line for each key that fails, by the key
  */
 export function interpolate(
   tree: Tree,

@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { ConfigurationError } from './error.ts'
-import { formatKey } from './key.ts'
 import { fileLabel, type Origin } from './origin.ts'
-import type { Branch, Path, Tree } from './tree.ts'
+import { type Branch, formatKey, type Path, type Tree } from './tree.ts'
 
-/** A configuration file as read, before its presets are merged in. */
+/** One configuration file, without its presets. */
 export interface JsonFile {
   readonly file: string
   readonly label: string
@@ -21,7 +20,7 @@ const reasons: Readonly<Record<string, string>> = {
 /**
  * Reads a JSON file with comments and trailing commas.
  *
- * @param namedBy who asked for the file, for the error message
+ * @param namedBy the place that names the file, for the error message
  * @throws ConfigurationError when the file is missing, unreadable, malformed, or names a key twice
  */
 export async function readJsonFile(

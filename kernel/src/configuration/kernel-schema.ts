@@ -1,4 +1,5 @@
 import { type Static, Type } from '@nodekeep/plugin-sdk'
+import { logFormats, logLevels } from '../log/levels.ts'
 
 const seconds = (value: number, description: string) =>
   Type.Number({ default: value, minimum: 0.1, maximum: 86400, description })
@@ -9,6 +10,11 @@ const milliseconds = (value: number, description: string) =>
 const days = (value: number, description: string) =>
   Type.Integer({ default: value, minimum: 1, maximum: 3650, description })
 
+const oneOf = <const T extends string[]>(
+  values: readonly [...T],
+  options: { default: T[number]; description: string },
+) => Type.Enum(values, options)
+
 const wallet = (description: string) => Type.String({ format: 'wallet-address', description })
 
 const server = Type.Object(
@@ -16,7 +22,7 @@ const server = Type.Object(
     host: Type.String({
       default: '127.0.0.1',
       minLength: 1,
-      description: 'Address to listen on. "0.0.0.0" or "::" take connections from other machines.',
+      description: 'Address to listen on. "0.0.0.0" or "::" accept connections from other machines.',
     }),
     port: Type.Integer({
       default: 4200,
@@ -27,23 +33,23 @@ const server = Type.Object(
     publicUrl: Type.Optional(
       Type.String({
         format: 'http-origin',
-        description: 'The address under which clients reach the node, when it is not the one it listens on.',
+        description: 'URL under which clients reach the node, when it differs from the address to listen on.',
       }),
     ),
     hostnames: Type.Array(Type.String({ format: 'hostname' }), {
       default: [],
       description:
-        'Further names under which clients may reach the node, such as "nas.local". Loopback addresses and "host" need not be listed; with "publicUrl" only that counts.',
+        'More host names under which clients may reach the node, such as "nas.local". Loopback addresses and "host" are always accepted. If "publicUrl" is set, only that name is used.',
     }),
     trustedProxies: Type.Array(Type.String({ format: 'network' }), {
       default: [],
-      description: 'Addresses and networks of proxies whose "x-forwarded-*" headers are believed.',
+      description: 'Addresses and networks of proxies whose "x-forwarded-*" headers the node trusts.',
     }),
     cors: Type.Object(
       {
         origins: Type.Array(Type.String({ format: 'http-origin' }), {
           default: [],
-          description: 'Origins of other sites whose pages may call the node. Empty: none may.',
+          description: 'Origins of other sites whose pages may call the node. If empty, no other site may.',
         }),
       },
       { default: {}, description: 'Cross-origin requests.' },
@@ -53,27 +59,27 @@ const server = Type.Object(
       minimum: 1,
       maximum: 1073741824,
       description:
-        'Largest request body that is held in memory, in bytes. Uploads are streamed and have limits of their own.',
+        'Maximum size of a request body that is held in memory, in bytes. Uploads are streamed and have their own limits.',
     }),
     bodyTimeoutSeconds: seconds(
       30,
-      'Longest time for a request body that is held in memory to come in, and longest pause in one that is streamed, in seconds.',
+      'Maximum time to receive a request body that is held in memory, and maximum pause in a streamed body, in seconds.',
     ),
-    headersTimeoutSeconds: seconds(15, 'Longest time for the headers of a request to come in, in seconds.'),
+    headersTimeoutSeconds: seconds(15, 'Maximum time to receive the headers of a request, in seconds.'),
     keepAliveTimeoutSeconds: seconds(
       72,
-      'How long an idle connection stays open, in seconds. Proxies want it longer than their own limit, often 60.',
+      'Time that an idle connection stays open, in seconds. It should exceed the limit of a proxy in front, often 60.',
     ),
     stallTimeoutSeconds: seconds(
       300,
-      'How long a connection may stay without a byte in either direction while a request is answered, in seconds.',
+      'Maximum time without a byte in either direction while a request is being answered, in seconds.',
     ),
     maxConnections: Type.Integer({
       default: 10000,
       minimum: 1,
-      description: 'Most connections at a time. Further ones are closed at once.',
+      description: 'Maximum number of concurrent connections. Further connections are closed at once.',
     }),
-    drainSeconds: seconds(10, 'How long running requests may take to end when the node stops, in seconds.'),
+    drainSeconds: seconds(10, 'Maximum time for running requests to end when the node stops, in seconds.'),
   },
   { default: {}, description: 'How the node listens.' },
 )
@@ -82,12 +88,12 @@ const data = Type.String({
   default: './data',
   minLength: 1,
   description:
-    'Folder of everything the node stores. In a file, a relative path starts at the folder of that file; elsewhere, and for the default, at the working directory.',
+    'Folder for all data of the node. In a file, a relative path starts at the folder of that file; elsewhere, and for the default, at the working directory.',
 })
 
 const session = Type.Object(
   {
-    expiryDays: days(30, 'Days after which a session ends, however much it is used.'),
+    expiryDays: days(30, 'Days after which a session ends, even if it is in use.'),
     idleDays: days(30, 'Days without use after which a session ends.'),
   },
   { default: {}, description: 'How long a sign-in lasts.' },
@@ -97,13 +103,13 @@ const auth = Type.Object(
   {
     owner: Type.Optional(
       wallet(
-        "Wallet address of the owner. Without it, whoever first signs in with the claim code becomes the owner. Another address makes that wallet's user the owner; to keep the account and its files, run `nodekeep user set-wallet OLD NEW --swap` too.",
+        "Wallet address of the owner. If it is not set, the first user who signs in with the claim code becomes the owner. If the address changes, the user of the new wallet becomes the owner; to move the owner's user and files to the new wallet, also run `nodekeep user set-wallet OLD NEW --swap`.",
       ),
     ),
-    admission: Type.Union([Type.Literal('owner'), Type.Literal('allowlist'), Type.Literal('open')], {
+    admission: oneOf(['owner', 'allowlist', 'open'], {
       default: 'owner',
       description:
-        'Who may sign in: the owner only, the owner and the wallets of the allowlist, or everybody.',
+        'Users who may sign in: the owner only, the owner and the wallets of the allowlist, or everybody.',
     }),
     allowlist: Type.Array(wallet('A wallet address.'), {
       default: [],
@@ -112,15 +118,18 @@ const auth = Type.Object(
     signInsPerMinute: Type.Integer({
       default: 20,
       minimum: 1,
-      description: 'How often one client address may try to sign in, each minute.',
+      description: 'Maximum number of sign-in attempts per minute from one client address.',
     }),
-    signInTimeoutMs: milliseconds(15000, 'Longest time that a login provider may take to verify a sign-in.'),
+    signInTimeoutMs: milliseconds(
+      15000,
+      'Maximum time for a login provider to verify a sign-in, in milliseconds.',
+    ),
     deletionGraceDays: Type.Integer({
       default: 7,
       minimum: 0,
       maximum: 3650,
       description:
-        'Days between the deletion of a user and the removal of their data. Until then it can be undone; the removal follows within the hour, also with 0. Users stay while a plugin of the configuration that is switched on is not active; what one that is switched off keeps of them stays.',
+        'Days between the deletion of a user and the removal of their data. The deletion can be undone until then. The removal follows within one hour, also with 0. It waits while an enabled plugin is not active. Data that a disabled plugin stores is not removed.',
     }),
   },
   { default: {}, description: 'Who may sign in.' },
@@ -128,59 +137,52 @@ const auth = Type.Object(
 
 const log = Type.Object(
   {
-    level: Type.Union(
-      [
-        Type.Literal('fatal'),
-        Type.Literal('error'),
-        Type.Literal('warn'),
-        Type.Literal('info'),
-        Type.Literal('debug'),
-        Type.Literal('trace'),
-        Type.Literal('silent'),
-      ],
-      { default: 'info', description: 'Least severity that is logged.' },
-    ),
-    format: Type.Union([Type.Literal('auto'), Type.Literal('json'), Type.Literal('pretty')], {
+    level: oneOf(logLevels, { default: 'info', description: 'Lowest severity that is logged.' }),
+    format: oneOf(logFormats, {
       default: 'auto',
-      description: 'Form of the lines: "pretty" for people, "json" for programs, "auto" by where they go.',
+      description:
+        'Form of the lines: "pretty" for people, "json" for programs, "auto" for "pretty" on a terminal and "json" elsewhere.',
     }),
   },
-  { default: {}, description: 'What is logged, and how.' },
+  { default: {}, description: 'The level and the form of the log.' },
 )
 
 const health = Type.Object(
   {
     required: Type.Array(Type.String({ minLength: 1 }), {
       default: ['database'],
-      description: 'Names of the checks without which the node counts as down: `/health` then answers 503.',
+      description: 'Names of the checks that must pass. If one fails, `/health` answers 503.',
     }),
-    timeoutMs: milliseconds(2000, 'Longest time for one check, in milliseconds.'),
+    timeoutMs: milliseconds(2000, 'Maximum time for one check, in milliseconds.'),
   },
   { default: {}, description: 'The health report.' },
 )
 
 const loader = Type.Object(
   {
-    importTimeoutMs: milliseconds(10000, "Longest time for importing a plugin's module, in milliseconds."),
-    setupTimeoutMs: milliseconds(30000, "Longest time for a plugin's setup, in milliseconds."),
-    startTimeoutMs: milliseconds(30000, "Longest time for a plugin's onStart hooks, in milliseconds."),
-    stopTimeoutMs: milliseconds(10000, "Longest time for each of a plugin's onStop hooks, in milliseconds."),
+    importTimeoutMs: milliseconds(10000, "Maximum time to import a plugin's module, in milliseconds."),
+    setupTimeoutMs: milliseconds(30000, "Maximum time for a plugin's setup, in milliseconds."),
+    startTimeoutMs: milliseconds(
+      30000,
+      "Maximum time for each of a plugin's onStart hooks, in milliseconds.",
+    ),
+    stopTimeoutMs: milliseconds(10000, "Maximum time for each of a plugin's onStop hooks, in milliseconds."),
   },
-  { default: {}, description: 'How long plugins may take.' },
+  { default: {}, description: 'Time limits for plugins.' },
 )
 
-/** One plugin of the map, written out. `true` and `false` stand for `{ "enabled": … }`. */
+/** One plugin of the map in its long form. `true` and `false` are short for `{ "enabled": … }`. */
 export const pluginSchema = Type.Object({
   from: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'Package of the plugin, or the id of a first-party one. Default: the id.',
+      description: 'Package of the plugin, or the id of a first-party plugin. Default: the id.',
     }),
   ),
   required: Type.Boolean({
     default: true,
     description:
-      'Whether the node refuses to start without the plugin. Otherwise it is left out when it fails.',
+      'Whether the node refuses to start without the plugin. If false, a plugin that fails is left out.',
   }),
   enabled: Type.Boolean({ default: true, description: 'Whether the plugin is loaded.' }),
 })
@@ -192,7 +194,7 @@ const plugins = Type.Record(Type.String(), pluginSchema, {
 
 const services = Type.Record(Type.String(), Type.String({ minLength: 1 }), {
   default: {},
-  description: 'Which plugin provides a service where several could: service id to plugin id.',
+  description: 'The provider of each service that several plugins provide: service id to plugin id.',
 })
 
 /** The kernel's own sections, and the map of plugins. */
@@ -208,10 +210,10 @@ export const kernelSchema = Type.Object({
   plugins,
 })
 
-/** The kernel's own configuration, validated and complete. `data` is an absolute path. */
+/** The kernel's own configuration, validated and with defaults. `data` is an absolute path. */
 export type KernelConfiguration = Omit<Static<typeof kernelSchema>, 'plugins'>
 
-/** Names that no plugin may have as its id or its section. */
+/** Names that no plugin may use as its id or its section. */
 export const reservedNames: ReadonlySet<string> = new Set([
   ...Object.keys(kernelSchema.properties),
   'extends',

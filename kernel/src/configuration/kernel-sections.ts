@@ -1,22 +1,44 @@
 import { dirname, resolve } from 'node:path'
 import type { Static } from '@nodekeep/plugin-sdk'
+import { jsonSchema } from '../validation/json-schema.ts'
 import { type Environment, readVariables, textTree, variablesOf } from './environment.ts'
 import { refuse } from './error.ts'
 import { interpolate } from './interpolation.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
 import { forbiddenKeys, type WrittenLayers } from './layers.ts'
-import { mergeAll } from './merge.ts'
-import { checkPlugins, readPluginVariables } from './plugin-entries.ts'
+import { describeOrigin } from './origin.ts'
+import { checkPlugins, type PluginEntry, pluginEntries, readPluginVariables } from './plugin-entries.ts'
 import { describeErrors } from './problems.ts'
-import { jsonSchema } from './schema-walk.ts'
-import { type Branch, childOf, plainValue, sectionOf, type Tree, treeAt } from './tree.ts'
-import type { Validator } from './validator.ts'
+import {
+  type Branch,
+  childOf,
+  formatKey,
+  mergeAll,
+  originAt,
+  plainValue,
+  sectionOf,
+  type Tree,
+  treeAt,
+} from './tree.ts'
+import { validate } from './validate.ts'
 
-/** The kernel's sections and the map of plugins: as written in all layers, and validated. */
+/** The choice of one plugin as the provider of a service. */
+export interface ServiceChoice {
+  /** The service's id, without its major version. */
+  readonly service: string
+  /** The plugin's id. */
+  readonly plugin: string
+  /** The key and its origin, for messages: `services.files (config/default.json:12)`. */
+  readonly where: string
+}
+
+/** The kernel's sections: as written in all layers, and validated. */
 export interface KernelSections {
   readonly tree: Tree
   readonly kernel: KernelConfiguration
-  readonly plugins: Static<typeof kernelSchema>['plugins']
+  /** The plugins that are named, also those that are switched off. */
+  readonly plugins: readonly PluginEntry[]
+  readonly serviceChoices: readonly ServiceChoice[]
 }
 
 const schema = jsonSchema(kernelSchema)
@@ -25,13 +47,14 @@ const names = Object.keys(kernelSchema.properties)
 /**
  * Merges and validates the sections of the kernel.
  *
- * @throws ConfigurationError with everything that is wrong with them
+ * @param folder where packages of plugins are looked up that no file names
+ * @throws ConfigurationError with all problems of these sections
  */
 export function readKernelSections(
   { files, flags }: WrittenLayers,
   environment: Environment,
   workingDirectory: string,
-  validator: Validator,
+  folder: string,
 ): KernelSections {
   const variables = readKernelVariables(environment)
   const tree = mergeAll([pick(files), ...variables.layers, pick(flags)])
@@ -39,15 +62,27 @@ export function readKernelSections(
   const resolved = interpolate(tree, schema, environment, failed)
   checkPlugins(sectionOf(tree, 'plugins'), failed)
   const values = plainValue(resolved) as Static<typeof kernelSchema>
-  const errors = validator.validate(schema, values)
+  const errors = validate(schema, values)
   refuse([...variables.problems, ...forbiddenKeys(tree), ...describeErrors(errors, schema, tree, [], failed)])
   const { plugins, ...kernel } = values
   const origin = childOf(tree, 'data')?.origin
   const base = origin?.kind === 'file' ? dirname(origin.file) : workingDirectory
-  return { tree, kernel: { ...kernel, data: resolve(base, kernel.data) }, plugins }
+  return {
+    tree,
+    kernel: { ...kernel, data: resolve(base, kernel.data) },
+    plugins: pluginEntries(plugins, sectionOf(tree, 'plugins'), folder),
+    serviceChoices: serviceChoices(kernel.services, sectionOf(tree, 'services')),
+  }
 }
 
-/** `PORT` comes first, so that the particular variable wins over the one that many programs share. */
+function serviceChoices(values: Readonly<Record<string, string>>, tree: Tree): ServiceChoice[] {
+  return Object.entries(values).map(([service, plugin]) => {
+    const where = `${formatKey(['services', service])} (${describeOrigin(originAt(tree, [service]))})`
+    return { service, plugin, where }
+  })
+}
+
+/** `PORT`, which many programs share, comes first: `NODEKEEP_SERVER__PORT` wins over it. */
 function readKernelVariables(environment: Environment) {
   const port = environment.PORT
   const shared = port ? [treeAt(['server', 'port'], textTree(port, { type: 'integer' }, 'PORT'))] : []

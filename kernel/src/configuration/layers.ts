@@ -1,14 +1,25 @@
-import { resolve } from 'node:path'
-import { refuse } from './error.ts'
-import { formatKey } from './key.ts'
-import { mergeAll } from './merge.ts'
-import { describeOrigin, flagOrigin } from './origin.ts'
+import { dirname, resolve } from 'node:path'
+import type { Environment } from './environment.ts'
+import { ConfigurationError, refuse } from './error.ts'
+import { type JsonFile, readJsonFile } from './json-file.ts'
+import { describeOrigin, fileLabel, flagOrigin } from './origin.ts'
 import { expandPlugins } from './plugin-entries.ts'
-import { layersOfFile, layersOfObject } from './presets.ts'
-import type { ConfigurationSources } from './sources.ts'
-import { emptyBranch, type Tree, treeOf, visit } from './tree.ts'
+import { type Branch, childOf, emptyBranch, formatKey, mergeAll, type Tree, treeOf, visit } from './tree.ts'
 
-/** What the files (or an object in place of them) and the flags say, merged each. */
+/** Everything that a configuration consists of, besides the defaults of the schemas. */
+export interface ConfigurationSources {
+  /** Path of the configuration file, `null` for none. Relative to the working directory. */
+  readonly file: string | null
+  readonly environment: Environment
+  /** Values of the command line, nested like the configuration: `{ server: { port: 4300 } }`. */
+  readonly flags: Readonly<Record<string, unknown>>
+  /** Absolute path. */
+  readonly workingDirectory: string
+  /** A configuration that replaces the file, for tests and for programs that embed the node. */
+  readonly inline?: Readonly<Record<string, unknown>>
+}
+
+/** The merged files (or the object that replaces them), and the flags. */
 export interface WrittenLayers {
   readonly files: Tree
   readonly flags: Tree
@@ -17,27 +28,73 @@ export interface WrittenLayers {
 /**
  * Reads files and flags.
  *
- * @throws ConfigurationError when a file cannot be read, or a key would reach into the runtime
+ * @throws ConfigurationError when a file cannot be read, presets form a circle, or a key would reach into the runtime
  */
 export async function readLayers(sources: ConfigurationSources): Promise<WrittenLayers> {
-  const files = mergeAll((await fileLayers(sources)).map(expandPlugins))
+  const files = mergeAll((await readFiles(sources)).map(expandPlugins))
   const flags = expandPlugins(treeOf(sources.flags, (path) => flagOrigin(formatKey(path))))
   refuse([...forbiddenKeys(files), ...forbiddenKeys(flags)])
   return { files, flags }
 }
 
-async function fileLayers({ file, inline, workingDirectory }: ConfigurationSources): Promise<Tree[]> {
+/** Reads the layers of the file: its presets in the order of `extends`, each after its own presets, the file last. */
+async function readFiles({ file, inline, workingDirectory }: ConfigurationSources): Promise<Tree[]> {
+  const reader = new LayerReader(workingDirectory)
   if (inline !== undefined) {
     const tree = treeOf(inline, () => ({ kind: 'inline' }))
     const branch = tree.kind === 'branch' ? tree : emptyBranch
-    return layersOfObject(branch, workingDirectory, workingDirectory)
+    await reader.addPresets(branch, workingDirectory, [])
+    return [...reader.layers, branch]
   }
-  return file === null ? [] : layersOfFile(resolve(workingDirectory, file), workingDirectory)
+  if (file !== null) {
+    await reader.addFile(resolve(workingDirectory, file), 'the command line or NODEKEEP_CONFIG', [])
+  }
+  return reader.layers
+}
+
+/** Reads files after their presets. A preset that is reached twice counts once, at its first position. */
+class LayerReader {
+  readonly #workingDirectory: string
+  readonly #byFile = new Map<string, Tree>()
+
+  constructor(workingDirectory: string) {
+    this.#workingDirectory = workingDirectory
+  }
+
+  get layers(): Tree[] {
+    return [...this.#byFile.values()]
+  }
+
+  async addFile(file: string, namedBy: string, above: readonly JsonFile[]): Promise<void> {
+    const start = above.findIndex((one) => one.file === file)
+    if (start !== -1) {
+      const chain = [...above.slice(start).map((one) => one.label), fileLabel(file, this.#workingDirectory)]
+      throw new ConfigurationError([
+        `The presets extend each other in a circle: ${chain.join(' → ')}. Remove one of these "extends".`,
+      ])
+    }
+    if (this.#byFile.has(file)) return
+    const read = await readJsonFile(file, this.#workingDirectory, namedBy)
+    await this.addPresets(read.tree, dirname(file), [...above, read])
+    this.#byFile.set(file, read.tree)
+  }
+
+  async addPresets(tree: Branch, folder: string, above: readonly JsonFile[]): Promise<void> {
+    const named = childOf(tree, 'extends')
+    if (named === undefined) return
+    for (const preset of named.kind === 'list' ? named.items : [named]) {
+      const where = describeOrigin(preset.origin)
+      if (preset.kind !== 'leaf' || typeof preset.value !== 'string' || preset.value === '') {
+        throw new ConfigurationError([`extends (${where}) must be the path of a file, or an array of paths.`])
+      }
+      await this.addFile(resolve(folder, preset.value), where, above)
+    }
+  }
 }
 
 const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** One line for each key that would be dangerous in an object of the runtime. */
+/** Returns one line for each key that would be dangerous in an object of the runtime. */
 export function forbiddenKeys(tree: Tree, above: readonly string[] = []): string[] {
   const problems: string[] = []
   visit(tree, (part, path) => {

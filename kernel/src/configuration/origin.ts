@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 
-/** Where a value comes from. */
+/** The place that sets a value. */
 export type Origin =
   | { readonly kind: 'file'; readonly file: string; readonly line: number; readonly label: string }
   | { readonly kind: 'inline' }
@@ -8,7 +8,7 @@ export type Origin =
   | { readonly kind: 'flag'; readonly flag: string }
   | { readonly kind: 'default' }
 
-/** The origin of what no layer sets. */
+/** The origin of values that no layer sets. */
 export const defaultOrigin: Origin = { kind: 'default' }
 
 /** The command line's own names for the keys that it can set. */
@@ -24,13 +24,13 @@ export function flagOrigin(key: string): Origin {
   return { kind: 'flag', flag: flagNames[key] ?? `the flag for ${key}` }
 }
 
-/** A file as people name it: relative to the working directory when it is below, otherwise absolute. */
+/** Names a file for people: relative to the working directory when the file is below it, otherwise absolute. */
 export function fileLabel(file: string, workingDirectory: string): string {
   const path = relative(workingDirectory, file)
   return path === '' || path.startsWith('..') || isAbsolute(path) ? file : path
 }
 
-/** The origin in words: `config/default.json:12`, `the variable PORT`, `--port`, `default`. */
+/** Writes the origin for people: `config/default.json:12`, `the variable PORT`, `--port`, `default`. */
 export function describeOrigin(origin: Origin): string {
   switch (origin.kind) {
     case 'file':

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
-import type { Static } from '@nodekeep/plugin-sdk'
+import { isId, type Static } from '@nodekeep/plugin-sdk'
+import { jsonSchema } from '../validation/json-schema.ts'
 import {
   type Environment,
   type EnvironmentLayers,
@@ -10,10 +11,8 @@ import {
   variablesOfSchema,
 } from './environment.ts'
 import { pluginSchema, reservedNames } from './kernel-schema.ts'
-import { formatKey } from './key.ts'
 import { describeOrigin } from './origin.ts'
-import { jsonSchema } from './schema-walk.ts'
-import { childOf, emptyBranch, type Tree, treeAt } from './tree.ts'
+import { childOf, emptyBranch, formatKey, type Tree, treeAt } from './tree.ts'
 
 /** A plugin as the configuration names it. */
 export interface PluginEntry {
@@ -23,18 +22,17 @@ export interface PluginEntry {
   readonly from: string | null
   /** Whether the node refuses to start without it. */
   readonly required: boolean
-  /** The folder of the file that names it: where its package is looked up first. */
+  /** The folder of the file that names the plugin. Its package is looked up there first. */
   readonly folder: string
-  /** What names it, for messages: `config/default.json:12`. */
+  /** The origin of the entry, for messages: `config/default.json:12`. */
   readonly where: string
 }
 
 const entrySchema = jsonSchema(pluginSchema)
-const idForm = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 
 /**
- * Writes the short forms of a layer's plugins out, so that `true` and `false` of a later layer switch a plugin
- * without losing what an earlier one says about it.
+ * Expands the short forms of a layer's plugins, so that `true` or `false` in a later layer switches a plugin and keeps
+ * the keys that an earlier layer sets.
  */
 export function expandPlugins(layer: Tree): Tree {
   const plugins = childOf(layer, 'plugins')
@@ -50,7 +48,7 @@ function expand(entry: Tree): Tree {
 }
 
 /**
- * The plugins that the environment names: `NODEKEEP_PLUGINS__AI_OPENAI=false`,
+ * Reads the plugins that the environment names: `NODEKEEP_PLUGINS__AI_OPENAI=false`,
  * `NODEKEEP_PLUGINS__ACME__REQUIRED=false`.
  */
 export function readPluginVariables(environment: Environment): EnvironmentLayers {
@@ -68,7 +66,7 @@ export function readPluginVariables(environment: Environment): EnvironmentLayers
   return { layers: found.map(({ keys, tree }) => expandPlugins(treeAt(keys, tree))), problems }
 }
 
-/** The entries of the merged and validated map of plugins, in its order. */
+/** Returns the entries of the merged and validated map of plugins, in its order. */
 export function pluginEntries(
   values: Readonly<Record<string, Static<typeof pluginSchema>>>,
   tree: Tree,
@@ -89,9 +87,9 @@ export function pluginEntries(
 }
 
 /**
- * Checks what the schema cannot say of the merged map of plugins.
+ * Checks the rules for the merged map of plugins that a schema cannot express.
  *
- * @param problems takes one line for each entry that is wrong, by its key
+ * @param problems collects one line for each wrong entry, by its key
  */
 export function checkPlugins(tree: Tree, problems: Map<string, string>): void {
   if (tree.kind !== 'branch') return
@@ -103,7 +101,7 @@ export function checkPlugins(tree: Tree, problems: Map<string, string>): void {
 }
 
 function complaint(id: string, entry: Tree): string | null {
-  if (!idForm.test(id)) return 'is no plugin id: write lower case words joined by dashes.'
+  if (!isId(id)) return 'is not a plugin id: write lower case words joined by dashes.'
   if (reservedNames.has(id)) {
     return 'has the name of a section of the kernel. Give the plugin another id and name it in "from".'
   }

@@ -1,43 +1,76 @@
-import { formatKey } from './key.ts'
+import { secretMark } from '../log/secrets.ts'
+import { childSchema, isSecret, type JsonSchema } from '../validation/json-schema.ts'
 import { describeOrigin } from './origin.ts'
-import { redact } from './redaction.ts'
-import type { JsonSchema } from './schema-walk.ts'
-import { childOf, type Path, plainValue, type Tree } from './tree.ts'
-import type { Validator } from './validator.ts'
+import { childOf, formatKey, type Path, plainValue, type Tree } from './tree.ts'
+import { validate } from './validate.ts'
 
 /** A configuration that may be shown. */
 export interface PrintedConfiguration {
-  /** The values by section, defaults included. Secrets are `[secret]`; `${NAME}` stays as written. */
+  /** The values by section, with defaults. Secrets are `[secret]`; `${NAME}` stays as written. */
   readonly values: Readonly<Record<string, unknown>>
-  /** Where each value comes from, by its key in words: `server.port` → `config/default.json:12`. */
+  /** The origin of each value, by its key in words: `server.port` → `config/default.json:12`. */
   readonly origins: ReadonlyMap<string, string>
 }
 
-/** A section as merged; without a schema it is of a plugin that isn't loaded. */
+/** A merged section. It has no schema when it belongs to a plugin that is not loaded. */
 export interface PrintableSection {
   readonly tree: Tree
   readonly schema: JsonSchema | undefined
 }
 
-/** Makes sections fit to be shown. */
+/**
+ * Prepares sections for printing: fills in defaults and hides secrets.
+ *
+ * @param data the absolute path that is printed for the section `data`
+ */
 export function printSections(
   sections: ReadonlyMap<string, PrintableSection>,
   data: string,
-  validator: Validator,
 ): PrintedConfiguration {
   const values: Record<string, unknown> = {}
   const origins = new Map<string, string>()
   for (const [name, { tree, schema }] of sections) {
     const value = name === 'data' ? data : plainValue(tree)
-    if (schema && name !== 'data') validator.validate(schema, value)
+    if (schema && name !== 'data') validate(schema, value)
     values[name] = redact(value, schema)
     addOrigins(origins, values[name], tree, [name])
   }
   return { values, origins }
 }
 
+/**
+ * Hides secrets, and every text that no schema describes, since it may be a secret. Only a plain `${NAME}` is shown as
+ * written.
+ */
+function redact(value: unknown, schema: JsonSchema | undefined): unknown {
+  if (isSecret(schema)) return secretMark
+  if (Array.isArray(value)) return value.map((item, index) => redact(item, childSchema(schema, index)))
+  if (isObject(value)) {
+    const entries = Object.entries(value)
+    return Object.fromEntries(entries.map(([key, child]) => [key, redact(child, childSchema(schema, key))]))
+  }
+  if (typeof value !== 'string' || schema !== undefined) return value
+  return /^\$\{\w+\}$/.test(value) ? value : secretMark
+}
+
+/** Returns the texts of a value that a schema marks as secret. */
+export function secretsIn(value: unknown, schema: JsonSchema | undefined, above = false): string[] {
+  const secret = above || isSecret(schema)
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => secretsIn(item, childSchema(schema, index), secret))
+  }
+  if (isObject(value)) {
+    return Object.entries(value).flatMap(([key, child]) => secretsIn(child, childSchema(schema, key), secret))
+  }
+  return secret && value !== null && value !== undefined && value !== '' ? [String(value)] : []
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
 function addOrigins(origins: Map<string, string>, value: unknown, tree: Tree | undefined, path: Path): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+  if (isObject(value) && !Array.isArray(value)) {
     for (const [key, child] of Object.entries(value)) {
       addOrigins(origins, child, tree && childOf(tree, key), [...path, key])
     }
@@ -46,7 +79,7 @@ function addOrigins(origins: Map<string, string>, value: unknown, tree: Tree | u
   }
 }
 
-/** The printed configuration as text: JSON with the origin of each value behind it. */
+/** Writes the printed configuration as JSON, with the origin of each value as a comment behind it. */
 export function formatPrinted({ values, origins }: PrintedConfiguration): string {
   return formatValue(values, [], origins, '')
 }
@@ -57,7 +90,7 @@ function formatValue(
   origins: ReadonlyMap<string, string>,
   indent: string,
 ): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
+  if (!isObject(value) || Array.isArray(value)) return JSON.stringify(value)
   const entries = Object.entries(value)
   if (entries.length === 0) return '{}'
   const lines = entries.map(([key, child], index) => {

@@ -1,9 +1,9 @@
 import { defaultOrigin, type Origin } from './origin.ts'
 
-/** Configuration before validation: JSON whose every part knows where it comes from. */
+/** Configuration before validation: JSON in which every part knows its origin. */
 export type Tree = Branch | List | Leaf
 
-/** An object. Its keys live in a map, where `__proto__` is a key like any other. */
+/** An object. Its keys are in a map, where `__proto__` is a key like any other. */
 export interface Branch {
   readonly kind: 'branch'
   readonly entries: ReadonlyMap<string, Tree>
@@ -17,7 +17,7 @@ export interface List {
   readonly origin: Origin
 }
 
-/** A string, number, boolean, null, or whatever else an embedding program put there. */
+/** A string, number, boolean, null, or any other value that an embedding program passed. */
 export interface Leaf {
   readonly kind: 'leaf'
   readonly value: unknown
@@ -30,7 +30,20 @@ export type Path = readonly (string | number)[]
 /** An object without keys. */
 export const emptyBranch: Branch = { kind: 'branch', entries: new Map(), origin: defaultOrigin }
 
-/** The tree of a plain value. Keys that are `undefined` are left out. */
+const plainKey = /^[A-Za-z_$][\w$-]*$/
+
+/** Writes a path for people: `storage.maxFileSize`, `storage.mounts["/"]`, `server.trustedProxies[0]`. */
+export function formatKey(path: Path): string {
+  return path
+    .map((key, depth) => {
+      if (typeof key === 'number') return `[${key}]`
+      if (!plainKey.test(key)) return `[${JSON.stringify(key)}]`
+      return depth === 0 ? key : `.${key}`
+    })
+    .join('')
+}
+
+/** Converts a plain value to a tree. Keys whose value is `undefined` are left out. */
 export function treeOf(value: unknown, origin: (path: Path) => Origin, path: Path = []): Tree {
   if (Array.isArray(value)) {
     const items = value.map((item, index) => treeOf(item, origin, [...path, index]))
@@ -44,7 +57,7 @@ export function treeOf(value: unknown, origin: (path: Path) => Origin, path: Pat
   return { kind: 'leaf', value, origin: origin(path) }
 }
 
-/** The plain value of a tree: a copy, so that a change to it changes nothing here. */
+/** Converts a tree to a plain value. The value is a copy: changing it does not change the tree. */
 export function plainValue(tree: Tree): unknown {
   switch (tree.kind) {
     case 'branch':
@@ -56,7 +69,25 @@ export function plainValue(tree: Tree): unknown {
   }
 }
 
-/** A tree that holds one value at a path of keys. */
+/** Lays one tree over another: objects merge key by key, everything else is replaced. Neither tree changes. */
+export function merge(lower: Tree, upper: Tree): Tree {
+  if (lower.kind !== 'branch' || upper.kind !== 'branch') return upper
+  const entries = new Map(lower.entries)
+  for (const [key, value] of upper.entries) {
+    const below = entries.get(key)
+    entries.set(key, below === undefined ? value : merge(below, value))
+  }
+  return { kind: 'branch', entries, origin: upper.entries.size > 0 ? upper.origin : lower.origin }
+}
+
+/** Lays trees over each other. Later trees win. */
+export function mergeAll(layers: Iterable<Tree>): Tree {
+  let result: Tree = emptyBranch
+  for (const layer of layers) result = merge(result, layer)
+  return result
+}
+
+/** Creates a tree that holds one value at a path of keys. */
 export function treeAt(keys: readonly string[], tree: Tree): Tree {
   return keys.reduceRight<Tree>(
     (child, key) => ({ kind: 'branch', entries: new Map([[key, child]]), origin: child.origin }),
@@ -64,18 +95,18 @@ export function treeAt(keys: readonly string[], tree: Tree): Tree {
   )
 }
 
-/** What a key or index of a tree holds. */
+/** Returns the value at a key or an index of a tree. */
 export function childOf(tree: Tree, key: string | number): Tree | undefined {
   if (tree.kind === 'branch') return tree.entries.get(String(key))
   return tree.kind === 'list' ? tree.items[Number(key)] : undefined
 }
 
-/** The object under a key, or an empty one when there is none. Anything else under the key is returned as it is. */
+/** Returns the value at a key, or an empty object when the key is missing. */
 export function sectionOf(tree: Tree, key: string): Tree {
   return childOf(tree, key) ?? emptyBranch
 }
 
-/** The origin of the value at a path, or of the closest part above it that exists. */
+/** Returns the origin of the value at a path, or of the nearest parent that exists. */
 export function originAt(tree: Tree, path: Path): Origin {
   let current = tree
   for (const key of path) {

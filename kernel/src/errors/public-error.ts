@@ -1,4 +1,6 @@
 import { type ErrorBody, type ErrorCode, errorStatus, isNodekeepError } from '@nodekeep/plugin-sdk'
+import type { SchemaError } from '../validation/ajv.ts'
+import { describeProblems } from '../validation/schema-problems.ts'
 
 /** An error in the form that leaves the node. */
 export interface PublicError extends ErrorBody {
@@ -15,11 +17,7 @@ interface LibraryError {
   readonly code?: unknown
   readonly expose?: unknown
   readonly message?: unknown
-  readonly validation?: readonly {
-    instancePath?: string
-    message?: string
-    params?: Record<string, unknown>
-  }[]
+  readonly validation?: readonly SchemaError[]
   readonly validationContext?: string
 }
 
@@ -108,13 +106,11 @@ function codeOfFault(thrown: unknown): ErrorCode {
   return (isHttpError ? codeByStatus.get(status) : undefined) ?? 'INTERNAL_ERROR'
 }
 
-function validationMessage({ validation, validationContext }: LibraryError): string {
+function validationMessage({ validation = [], validationContext }: LibraryError): string {
   const part = validationContext === 'querystring' ? 'query' : (validationContext ?? 'request')
-  const problems = (validation ?? []).map(({ instancePath = '', message = 'is not valid', params }) => {
-    const key = instancePath.slice(1).replaceAll('/', '.')
-    const unknown = params?.additionalProperty
-    if (typeof unknown === 'string') return `${key === '' ? part : key} has the unknown field "${unknown}"`
-    return `${key === '' ? `the ${part}` : `"${key}" in the ${part}`} ${message}`
+  const problems = describeProblems(validation).map(({ path, text }) => {
+    const subject = path.length === 0 ? `the ${part}` : `"${path.join('.')}" in the ${part}`
+    return `${subject} ${text}`
   })
-  return `Invalid input: ${problems.join('; ')}.`
+  return `Invalid input: ${problems.join(' ')}`
 }

@@ -13,27 +13,27 @@ export interface HealthReport {
   readonly uptime: number
 }
 
-/** What every check found, by name. */
+/** The result of every check, by name. */
 export interface HealthStatus {
   readonly report: HealthReport
   readonly findings: Readonly<Record<string, HealthFinding>>
-  /** Whether all checks are well that configuration requires. */
+  /** Whether all required checks pass. */
   readonly serving: boolean
 }
 
 export interface HealthOptions {
   readonly checks: GuardedRegistry<HealthCheck>
-  /** Names of checks without which the node cannot serve. */
+  /** Names of the checks that must pass. */
   readonly required: readonly string[]
   readonly timeoutMs: number
-  /** Whether a plugin that should be there isn't, or isn't well. */
+  /** Tells whether a plugin that should be up is not, or is degraded. */
   readonly pluginsImpaired: () => boolean
 }
 
-/** For so long an answer holds: the report is public, and nobody may make the node look all the time. */
-const holdMs = 1000
+/** The report is public, so its result is cached: clients cannot make the node run checks all the time. */
+const cacheMs = 1000
 
-/** Asks all checks and sums up. */
+/** Runs all checks and summarizes their results. */
 export class Health {
   readonly #options: HealthOptions
   readonly #startedAt = performance.now()
@@ -43,29 +43,29 @@ export class Health {
     this.#options = options
   }
 
-  /** What a look of at most a second ago found. While one is under way, everybody waits for the same. */
+  /** Returns a result that is at most one second old. Concurrent calls share one run of the checks. */
   status(): Promise<HealthStatus> {
-    this.#latest ??= this.#look().finally(() => {
+    this.#latest ??= this.#runChecks().finally(() => {
       setTimeout(() => {
         this.#latest = null
-      }, holdMs).unref()
+      }, cacheMs).unref()
     })
     return this.#latest
   }
 
-  async #look(): Promise<HealthStatus> {
+  async #runChecks(): Promise<HealthStatus> {
     const { checks, required, timeoutMs, pluginsImpaired } = this.#options
-    const looked = [...checks].map(
-      async ([name, check]) => [name, await ask(check, checks.contextOf(name), timeoutMs)] as const,
+    const results = [...checks].map(
+      async ([name, check]) => [name, await runCheck(check, checks.contextOf(name), timeoutMs)] as const,
     )
-    const findings: Record<string, HealthFinding> = Object.fromEntries(await Promise.all(looked))
-    // Named, so that the owner sees what it is that the node counts as down for.
+    const findings: Record<string, HealthFinding> = Object.fromEntries(await Promise.all(results))
+    // A required check that does not exist is listed too, so that the owner sees why the node counts as down.
     for (const name of required) findings[name] ??= { ok: false, state: 'disabled' }
-    const well = Object.values(findings).every(({ ok }) => ok)
+    const allPass = Object.values(findings).every(({ ok }) => ok)
     const serving = required.every((name) => findings[name]?.ok === true)
     return {
       report: {
-        status: well && serving && !pluginsImpaired() ? 'ok' : 'degraded',
+        status: allPass && serving && !pluginsImpaired() ? 'ok' : 'degraded',
         database: findings.database?.state ?? 'disabled',
         ipfs: findings.ipfs?.state ?? 'disabled',
         uptime: Math.floor((performance.now() - this.#startedAt) / 1000),
@@ -76,7 +76,11 @@ export class Health {
   }
 }
 
-async function ask(check: HealthCheck, context: FaultContext, timeoutMs: number): Promise<HealthFinding> {
+async function runCheck(
+  check: HealthCheck,
+  context: FaultContext,
+  timeoutMs: number,
+): Promise<HealthFinding> {
   const abort = new AbortController()
   try {
     const work = callWithSignal(context, abort.signal, (signal) => check.check(signal))

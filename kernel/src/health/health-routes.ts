@@ -13,16 +13,16 @@ const findings = Type.Object({
   checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), state: Type.String() })),
 })
 
-/** `GET /health` for everyone, and every single check for the owner at `GET /api/system/health`. */
+/** `GET /health` for everybody, and `GET /api/system/health` with every check for the owner. */
 export function healthRoutes(app: RoutesApp, health: Health): void {
   app.get(
     '/health',
     {
       config: {
         access: 'public',
-        publicReason: 'Load balancers and supervisors ask it. It says nothing of any user.',
+        publicReason: 'Load balancers and supervisors call it. It contains no data of users.',
       },
-      schema: { summary: 'How the node is', tags: ['system'], response: { 200: report, 503: report } },
+      schema: { summary: 'The health of the node', tags: ['system'], response: { 200: report, 503: report } },
     },
     async (_request, reply) => {
       const { report, serving } = await health.status()
@@ -34,7 +34,7 @@ export function healthRoutes(app: RoutesApp, health: Health): void {
     '/api/system/health',
     {
       config: { access: 'owner' },
-      schema: { summary: 'What every health check found', tags: ['system'], response: { 200: findings } },
+      schema: { summary: 'The result of every health check', tags: ['system'], response: { 200: findings } },
     },
     async () => {
       const status = await health.status()

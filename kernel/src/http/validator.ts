@@ -1,13 +1,13 @@
 import { Ajv } from 'ajv'
-import formats from 'ajv-formats'
 import type { FastifySchemaCompiler } from 'fastify'
+import { createAjv } from '../validation/ajv.ts'
 
-/** Schemas that others refer to, by their `$id`: what `addSchema` was given. */
+/** Schemas that others refer to, by their `$id`: those that were given to `addSchema`. */
 export type SharedSchemas = Readonly<Record<string, object>>
 
 /**
- * Compiles request schemas. Bodies are taken literally; parameters, queries and headers are texts by nature, so
- * numbers and booleans are read from them. Unknown fields are left to the schema: nothing is removed silently.
+ * Compiles request schemas. Bodies are taken literally. Parameters, queries and headers are text by nature, so numbers
+ * and booleans are read from them. Nothing is removed silently: the schema decides about unknown fields.
  */
 export function createValidatorCompiler(shared: SharedSchemas = {}): FastifySchemaCompiler<object> {
   let literal: Ajv | undefined
@@ -15,24 +15,15 @@ export function createValidatorCompiler(shared: SharedSchemas = {}): FastifySche
   return ({ schema, httpPart }) => {
     checkSchema(schema)
     if (httpPart === 'body') {
-      literal ??= createAjv(false, shared)
+      literal ??= withShared(createAjv({ coerceTypes: false }), shared)
       return literal.compile(schema)
     }
-    coercing ??= createAjv('array', shared)
+    coercing ??= withShared(createAjv({ coerceTypes: 'array' }), shared)
     return coercing.compile(schema)
   }
 }
 
-function createAjv(coerceTypes: false | 'array', shared: SharedSchemas): Ajv {
-  const ajv = new Ajv({
-    coerceTypes,
-    useDefaults: true,
-    removeAdditional: false,
-    strict: false,
-    // `checkSchema` does it for all instances.
-    validateSchema: false,
-  })
-  formats.default(ajv)
+function withShared(ajv: Ajv, shared: SharedSchemas): Ajv {
   for (const [id, schema] of Object.entries(shared)) {
     checkSchema(schema)
     ajv.addSchema(schema, id)
@@ -43,8 +34,8 @@ function createAjv(coerceTypes: false | 'array', shared: SharedSchemas): Ajv {
 let checker: Ajv | undefined
 
 /**
- * Compiling what schemas themselves have to conform to takes longer than compiling a plugin's schemas, so that is done
- * once in a process.
+ * Checks a schema itself. Compiling the meta-schema takes longer than compiling a plugin's schemas, so one instance
+ * serves the whole process.
  *
  * @throws Error that says what is wrong with the schema
  */

@@ -1,7 +1,8 @@
-/** From everything to nothing. */
+/** Severities of log lines, from everything to nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 /** The least severity that is logged. */
 export type LogLevel = (typeof logLevels)[number]
 
-/** The form of log lines: for people, for programs, or by where they go: text on a terminal, JSON lines elsewhere. */
-export type LogFormat = 'auto' | 'pretty' | 'json'
+/** Forms of log lines: text for people, JSON for programs, or `auto`: text on a terminal, JSON elsewhere. */
+export const logFormats = ['auto', 'pretty', 'json'] as const
+export type LogFormat = (typeof logFormats)[number]

@@ -1,24 +1,25 @@
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
-import { serializeError } from './error-serializer.ts'
+import { createRequire } from 'node:module'
+import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
+import type { prettyFactory } from 'pino-pretty'
+import { messageOf, stackOf, withCauses } from '../errors/thrown.ts'
 import type { LogFormat, LogLevel } from './levels.ts'
-import { createPrettyPrinter } from './pretty.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
 
 /** How to log. */
 export interface LoggerOptions {
-  /** `info` unless it is given. */
+  /** Default: `info`. */
   readonly level?: LogLevel
-  /** `auto` unless it is given; a destination counts as no terminal. */
+  /** Default: `auto`. A destination counts as no terminal. */
   readonly format?: LogFormat
-  /** Where finished lines go; standard output unless it is given. */
+  /** Takes finished lines. Default: standard output. */
   readonly destination?: DestinationStream
-  /** What must not appear. Values may be added while the logger lives. */
+  /** Values that must not appear. More values may be added while the logger is in use. */
   readonly secrets?: Secrets
 }
 
 /**
- * The node's logger. Every line is free of secrets when it leaves, whatever part of it they were in, and is
- * written before the call returns, so that nothing is lost when the process ends.
+ * Creates the node's logger. Secrets are removed from every part of a line, and the line is written before the call
+ * returns, so that no line is lost when the process ends.
  *
  * Errors under the key `err` are written with their causes.
  */
@@ -41,4 +42,31 @@ export function createLogger(options: LoggerOptions = {}): Logger {
     },
     { write: (line) => destination.write(print(secrets.scrub(line))) },
   )
+}
+
+/** Converts JSON lines to text for people. The library is loaded only here, since few starts need it. */
+function createPrettyPrinter(colors: boolean): (line: string) => string {
+  const require = createRequire(import.meta.url)
+  const pretty = require('pino-pretty') as { readonly prettyFactory: typeof prettyFactory }
+  return pretty.prettyFactory({
+    colorize: colors,
+    ignore: 'plugin',
+    messageFormat: '{if plugin}[{plugin}] {end}{msg}',
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+  })
+}
+
+/**
+ * Pino's own serializer marks errors while it walks through them, and so throws for errors that are frozen or whose
+ * properties throw. An error of a plugin must never break the code that reports it.
+ */
+function serializeError(thrown: unknown): unknown {
+  try {
+    return stdSerializers.err(thrown as Error)
+  } catch {
+    const [, ...causes] = withCauses(thrown)
+    const stacks = [stackOf(thrown), ...causes.map((cause) => `caused by: ${stackOf(cause)}`)]
+    return { type: 'Error', message: messageOf(thrown), stack: stacks.join('\n') }
+  }
 }

@@ -1,20 +1,21 @@
-import { scrubShapes, secretMark } from './secret-shapes.ts'
+/** Replaces a secret in everything that is shown. */
+export const secretMark = '[secret]'
 
-/** Shorter values are not looked for: they would blacken ordinary words. */
+/** Shorter values are not replaced: they would also hide ordinary words. */
 export const minSecretLength = 6
 
-/** Knows the secrets of this process and takes them out of text. */
+/** Knows the secrets of this process and removes them from text. */
 export interface Secrets {
   /**
-   * From now on the value is replaced wherever it appears: as it is, within JSON, in JSON within JSON, or in a
-   * URL. Values of fewer than 6 characters are ignored.
+   * Replaces the value from now on wherever it appears: as it is, within JSON, in JSON within JSON, or in a URL. Values
+   * of fewer than 6 characters are ignored.
    */
   add(value: string): void
-  /** The text without added values, tokens of the node, credentials in URLs, and fields that are secret by name. */
+  /** Removes added values, tokens of the node, credentials in URLs, and fields whose name says that they are secret. */
   scrub(text: string): string
 }
 
-/** Starts without any known value; names and forms of secrets are known at once. */
+/** Creates a collection that knows no value yet. It knows the names and forms of secrets at once. */
 export function createSecrets(): Secrets {
   const forms = new Set<string>()
   let pattern: RegExp | undefined
@@ -41,7 +42,7 @@ function withinJson(value: string): string {
   return JSON.stringify(value).slice(1, -1)
 }
 
-/** One expression for all. Longer forms come first, so that a secret within another leaves no rest. */
+/** Compiles one expression for all forms. Longer forms come first, so that a secret within another leaves no rest. */
 function compile(forms: ReadonlySet<string>): RegExp {
   const literals = [...forms].sort((a, b) => b.length - a.length).map(literal)
   return new RegExp(literals.join('|'), 'g')
@@ -49,4 +50,41 @@ function compile(forms: ReadonlySet<string>): RegExp {
 
 function literal(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}
+
+/** Names of headers, properties and query parameters whose values are never logged, in upper or lower case. */
+const names =
+  '(?:(?:proxy-)?authorization|(?:set-)?cookie|(?:(?:session|access|refresh|id|api)_?)?token|claim|' +
+  '(?:x-)?api[_-]?key|password|passphrase|(?:client_?)?secret|private_?key|mnemonic)'
+
+const jsonString = '"(?:[^"\\\\]|\\\\.)*"'
+
+/** All alternatives but the last capture the part of the text that stays. */
+const shapes = [
+  // "name": and a string, a number or a list of strings. In a list of raw headers, a comma separates name and value.
+  `("${names}":|"(?:(?:proxy-)?authorization|(?:set-)?cookie)",)(?:${jsonString}|-?\\d[\\d.e+-]*|\\[(?:${jsonString}|[^"\\]])*\\])`,
+  // The same within a JSON string, as when a message quotes JSON. The end of the value stays in place.
+  `(\\\\"${names}\\\\"\\s{0,8}:\\s{0,8}\\\\")(?:[^"\\\\]|\\\\\\\\(?:\\\\["\\\\]|[^"\\\\]))+`,
+  // ?name=value and &name=value
+  `([?&]${names}=)[^&#\\s"\\\\]+`,
+  // The credentials after "Bearer".
+  '(bearer )[\\w.~+/=-]{6,}',
+  // The user and password of a URL.
+  '(://)[^\\s/@"\\\\]+(?=@)',
+  // Session tokens and API tokens of the node, also cut short.
+  'nk[st]_[\\w-]{16,}',
+]
+
+const shapePattern = new RegExp(shapes.join('|'), 'gi')
+
+/**
+ * Removes values that are secret by their name or their form, at any depth of a JSON line or another text.
+ *
+ * pino's own `redact` copies every logged object, which takes several times as long as the rest of logging, and it
+ * reaches fixed depths only.
+ */
+function scrubShapes(text: string): string {
+  return text.replace(shapePattern, (_, property?: string, ...kept: (string | undefined)[]) =>
+    property ? `${property}"${secretMark}"` : `${kept.slice(0, 4).join('')}${secretMark}`,
+  )
 }

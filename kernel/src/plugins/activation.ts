@@ -1,38 +1,33 @@
-import type { Disposer, Plugin } from '@nodekeep/plugin-sdk'
+import type { Disposer, Log, Plugin } from '@nodekeep/plugin-sdk'
 import { tokenKey, withTimeLimit } from '@nodekeep/plugin-sdk'
-import type { Contributions } from '../services/contributions.ts'
-import type { ServiceDirectory } from '../services/service-directory.ts'
-import { duration } from './duration.ts'
-import { PluginFailure } from './failure.ts'
-import type { PluginRoutes } from './plugin-routes.ts'
+import type { App } from '../http/create-app.ts'
+import type { OnAdmitted } from '../http/shared-hooks.ts'
+import type { RouteTable } from '../http/route-table.ts'
+import { Contributions } from '../services/contributions.ts'
+import { duration, PluginFailure } from './failure.ts'
+import type { PluginRecord } from './plugin-record.ts'
+import { PluginRoutes } from './plugin-routes.ts'
+import { type ContextParts, createSetupContext } from './setup-context.ts'
 
 type Hook = () => void | Promise<void>
 
-export interface ActivationLimits {
-  readonly setupTimeoutMs: number
-  readonly startTimeoutMs: number
-  readonly stopTimeoutMs: number
-  /** How long requests that are being answered may take to end when the plugin stops. */
-  readonly drainMs: number
-}
-
-export interface ActivationParts {
-  readonly id: string
-  readonly plugin: Plugin
-  readonly limits: ActivationLimits
-  readonly services: ServiceDirectory
-  /** The services that this plugin is the chosen provider of, by token key. */
-  readonly offers: ReadonlySet<string>
-  readonly contributions: Contributions
-  readonly routes: PluginRoutes
+/** The parts of the kernel that an activation uses. */
+export interface ActivationParts extends ContextParts {
+  readonly routeTable: RouteTable
+  readonly createApp: (log: Log, onAdmitted?: OnAdmitted) => Promise<App>
 }
 
 /**
- * One life of a plugin, from setup to stop. All that it brings becomes visible in one step, `publish`, and goes in
- * `stop`, whatever happened between.
+ * One life of a plugin, from setup to stop. Its services, entries and routes become visible in one step, `publish`, and
+ * `stop` takes them back, whatever happened in between.
  */
 export class Activation {
   readonly #parts: ActivationParts
+  readonly #record: PluginRecord
+  readonly #plugin: Plugin
+  readonly #offers: ReadonlySet<string>
+  readonly #routes: PluginRoutes
+  readonly #contributions: Contributions
   readonly #abort = new AbortController()
   readonly #startHooks: Hook[] = []
   readonly #stopHooks: Hook[] = []
@@ -40,42 +35,52 @@ export class Activation {
   #provided: ReadonlyMap<string, unknown> = new Map()
   #stopped = false
 
-  constructor(parts: ActivationParts) {
+  /** @param offers the services of which this plugin is the chosen provider, by token key */
+  constructor(parts: ActivationParts, record: PluginRecord, plugin: Plugin, offers: ReadonlySet<string>) {
     this.#parts = parts
+    this.#record = record
+    this.#plugin = plugin
+    this.#offers = offers
+    const { routeTable, createApp, pluginLog, registries } = parts
+    this.#routes = new PluginRoutes(record, routeTable, (onAdmitted) => createApp(pluginLog, onAdmitted))
+    this.#contributions = new Contributions(registries, record.id)
   }
 
-  /** Aborted when the plugin is to stop. */
-  get signal(): AbortSignal {
-    return this.#abort.signal
+  /** @throws PluginFailure in the phase `configuration`, `shape`, `setup` or `routes` */
+  async setUp(): Promise<void> {
+    const { setupTimeoutMs } = this.#parts.configuration.kernel.loader
+    const { signal } = this.#abort
+    const late = `Its setup took longer than ${duration(setupTimeoutMs)} (loader.setupTimeoutMs).`
+    try {
+      const result = await withTimeLimit(this.#callSetup(), setupTimeoutMs, late, signal)
+      this.#provided = providedServices(this.#plugin, result)
+    } catch (error) {
+      throw PluginFailure.from('setup', error)
+    }
+    await this.#routes.load(setupTimeoutMs, signal)
   }
 
-  onStart(hook: Hook): void {
-    this.#startHooks.push(hook)
+  #callSetup(): unknown {
+    const context = createSetupContext(this.#parts, this.#record, this.#plugin, {
+      signal: this.#abort.signal,
+      onStart: (hook) => this.#startHooks.push(hook),
+      onStop: (hook) => this.#onStop(hook),
+      onDispose: (dispose) => this.#onDispose(dispose),
+      contributions: this.#contributions,
+      routes: this.#routes.add,
+    })
+    return this.#plugin.setup(context)
   }
 
-  /** Has a hook run when the plugin stops; at once when it has stopped already, as after a setup that was late. */
-  onStop(hook: Hook): void {
+  /** After the stop, as from a setup that was too late, the hook runs at once. */
+  #onStop(hook: Hook): void {
     if (this.#stopped) queueMicrotask(hook)
     else this.#stopHooks.push(hook)
   }
 
-  /** Has something taken back when the plugin stops; at once when it has stopped already. */
-  onDispose(dispose: Disposer): void {
+  #onDispose(dispose: Disposer): void {
     if (this.#stopped) dispose()
     else this.#disposers.push(dispose)
-  }
-
-  /** @throws PluginFailure in the phase `setup` or `routes` */
-  async setUp(context: unknown): Promise<void> {
-    const { plugin, limits, routes } = this.#parts
-    const late = `Its setup took longer than ${duration(limits.setupTimeoutMs)} (loader.setupTimeoutMs).`
-    try {
-      const result = await withTimeLimit(plugin.setup(context), limits.setupTimeoutMs, late, this.signal)
-      this.#provided = providedServices(plugin, result)
-    } catch (error) {
-      throw PluginFailure.from('setup', error)
-    }
-    await routes.load(limits.setupTimeoutMs, this.signal)
   }
 
   /**
@@ -84,60 +89,62 @@ export class Activation {
    * @throws PluginFailure in the phase `publish` when a name or a route is taken; then nothing is visible
    */
   publish(): void {
-    const { services, offers, contributions, routes } = this.#parts
     try {
-      this.signal.throwIfAborted()
-      routes.mount()
-      contributions.publish()
+      this.#abort.signal.throwIfAborted()
+      this.#routes.mount()
+      this.#contributions.publish()
     } catch (error) {
-      routes.unmount()
+      this.#routes.unmount()
       throw PluginFailure.from('publish', error)
     }
     for (const [key, implementation] of this.#provided) {
-      if (offers.has(key)) services.provide(key, implementation)
+      if (this.#offers.has(key)) this.#parts.services.provide(key, implementation)
     }
   }
 
   /** @throws PluginFailure in the phase `start` */
   async start(): Promise<void> {
-    const { startTimeoutMs } = this.#parts.limits
+    const { startTimeoutMs } = this.#parts.configuration.kernel.loader
     const late = `Its onStart took longer than ${duration(startTimeoutMs)} (loader.startTimeoutMs).`
     try {
-      for (const hook of this.#startHooks) await withTimeLimit(hook(), startTimeoutMs, late, this.signal)
+      for (const hook of this.#startHooks) {
+        await withTimeLimit(hook(), startTimeoutMs, late, this.#abort.signal)
+      }
     } catch (error) {
       throw PluginFailure.from('start', error)
     }
   }
 
-  /** Tells the plugin that its end has come, so that long answers and loops can finish. */
+  /** Tells the plugin that it is about to stop, so that long answers and loops can end. */
   announceStop(): void {
     this.#abort.abort(new Error('The plugin is stopping.'))
-    this.#parts.routes.announceStop()
+    this.#routes.announceStop()
   }
 
   /**
-   * Takes everything back. It always comes to its end.
+   * Takes everything back. It always completes.
    *
-   * @returns what went wrong in the plugin's own hooks
+   * @returns the failures of the plugin's own hooks
    */
   async stop(): Promise<PluginFailure[]> {
-    const { services, contributions, routes, limits } = this.#parts
+    const { services, configuration } = this.#parts
+    const { loader, server } = configuration.kernel
     const failures: PluginFailure[] = []
     const attempt = async (what: string, step: Hook) => {
-      const late = `${what} took longer than ${duration(limits.stopTimeoutMs)} (loader.stopTimeoutMs).`
+      const late = `${what} took longer than ${duration(loader.stopTimeoutMs)} (loader.stopTimeoutMs).`
       try {
-        await withTimeLimit(step(), limits.stopTimeoutMs, late)
+        await withTimeLimit(step(), loader.stopTimeoutMs, late)
       } catch (error) {
         failures.push(PluginFailure.from('stop', error))
       }
     }
     this.announceStop()
-    routes.unmount()
-    await routes.drain(limits.drainMs)
+    this.#routes.unmount()
+    await this.#routes.drain(server.drainSeconds * 1000)
     for (const hook of this.#stopHooks.reverse()) await attempt('Its onStop', hook)
-    await attempt('Closing its routes', () => routes.close())
-    for (const key of this.#provided.keys()) if (this.#parts.offers.has(key)) services.withdraw(key)
-    contributions.withdraw()
+    await attempt('Closing its routes', () => this.#routes.close())
+    for (const key of this.#provided.keys()) if (this.#offers.has(key)) services.withdraw(key)
+    this.#contributions.withdraw()
     this.#stopped = true
     for (const dispose of this.#disposers) dispose()
     return failures

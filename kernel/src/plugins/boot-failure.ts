@@ -1,8 +1,8 @@
 import type { PluginRecord } from './plugin-record.ts'
 
 /**
- * The node did not start, since it may not do so without some plugins. The message lists all of them; the cause
- * is what they threw.
+ * Thrown when the node does not start because required plugins are not up. The message lists all of them; the cause is
+ * what they threw.
  */
 export class BootFailure extends Error {
   readonly plugins: readonly PluginRecord[]
@@ -20,12 +20,12 @@ function causeOf(plugins: readonly PluginRecord[]): unknown {
 }
 
 function describe(plugins: readonly PluginRecord[]): string {
-  const lines = plugins.map(({ id, state, phase, reason, wish }) => {
-    const what = phase === null ? state : `${state} (${phase})`
-    return `  "${id}" (${wish.where}) is ${what}: ${reason ?? 'no reason given'}`
+  const lines = plugins.map(({ id, state, phase, reason, entry }) => {
+    const status = phase === null ? state : `${state} (${phase})`
+    return `  "${id}" (${entry.where}) is ${status}: ${reason ?? 'no reason given'}`
   })
   const [first] = plugins
-  const hint = `  To start without, say "plugins": { "${first?.id}": { "required": false } } or switch it off with false.`
+  const hint = `  To start without it, set "plugins": { "${first?.id}": { "required": false } }, or false to switch it off.`
   const count = plugins.length === 1 ? 'a required plugin is' : `${plugins.length} required plugins are`
   return [`The node cannot start, since ${count} not up:`, ...lines, hint].join('\n')
 }

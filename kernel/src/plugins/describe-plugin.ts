@@ -4,7 +4,7 @@ import type { PluginRecord } from './plugin-record.ts'
 
 const textOrNull = Type.Union([Type.String(), Type.Null()])
 
-/** A plugin as the owner sees it at `GET /api/system/plugins` and in `nodekeep plugins list --json`. */
+/** The schema of a plugin at `GET /api/system/plugins` and in `nodekeep plugins list --json`. */
 export const pluginDescription = Type.Object({
   id: Type.String(),
   description: Type.String(),
@@ -31,11 +31,11 @@ export const pluginDescription = Type.Object({
   ),
 })
 
-/** A plugin as the owner sees it: its state and what it declares. */
+/** A plugin as the owner sees it: its state and its declarations. */
 export type PluginDescription = Static<typeof pluginDescription>
 
 export function describePlugin(record: PluginRecord, table: RouteTable): PluginDescription {
-  const { manifest, plugin, wish } = record
+  const { manifest, plugin, entry } = record
   const keys = (tokens: Readonly<Record<string, { id: string; major: number }>> = {}) =>
     Object.values(tokens).map(tokenKey)
   return {
@@ -47,8 +47,8 @@ export function describePlugin(record: PluginRecord, table: RouteTable): PluginD
     state: record.state,
     phase: record.phase,
     reason: record.reason,
-    required: wish.required,
-    configuredAt: wish.where,
+    required: entry.required,
+    configuredAt: entry.where,
     requires: keys(plugin?.requires),
     optional: keys(plugin?.optional),
     provides: keys(plugin?.provides),

@@ -1,6 +1,6 @@
 import { messageOf } from '../errors/thrown.ts'
 
-/** Where in its life a plugin failed. */
+/** The step in the life of a plugin at which it failed. */
 export type PluginPhase =
   | 'locate'
   | 'manifest'
@@ -17,7 +17,7 @@ export type PluginPhase =
   | 'run'
   | 'stop'
 
-/** Why a plugin is not what it should be: the phase for programs, the message for people, the cause for the log. */
+/** The reason why a plugin failed: the phase for programs, the message for people, the cause for the log. */
 export class PluginFailure extends Error {
   readonly phase: PluginPhase
 
@@ -27,9 +27,14 @@ export class PluginFailure extends Error {
     this.phase = phase
   }
 
-  /** Takes whatever a plugin threw. Failures pass unchanged; other values get the phase and their own message. */
+  /** Wraps anything that a plugin threw, with the phase. A PluginFailure is returned unchanged. */
   static from(phase: PluginPhase, thrown: unknown): PluginFailure {
     if (thrown instanceof PluginFailure) return thrown
     return new PluginFailure(phase, messageOf(thrown), thrown)
   }
+}
+
+/** Writes a duration for people: `30 s`, `250 ms`. */
+export function duration(ms: number): string {
+  return ms >= 1000 ? `${Math.round(ms / 100) / 10} s` : `${ms} ms`
 }

@@ -1,23 +1,32 @@
 import { isAbsolute } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { isPlugin, type Plugin, withTimeLimit } from '@nodekeep/plugin-sdk'
+import { isPlugin, type Plugin, type Requirement, tokenKey, withTimeLimit } from '@nodekeep/plugin-sdk'
 import sdk from '@nodekeep/plugin-sdk/package.json' with { type: 'json' }
 import semver from 'semver'
 import { messageOf } from '../errors/thrown.ts'
-import { duration } from './duration.ts'
-import { PluginFailure } from './failure.ts'
-import type { PluginManifest } from './manifest.ts'
-import { checkPlugin } from './plugin-shape.ts'
+import { duration, PluginFailure } from './failure.ts'
+import type { PluginManifest } from './locate-plugin.ts'
 
 /** The version of the SDK that this kernel implements. */
 export const sdkVersion: string = sdk.version
 
-/** Refuses a plugin that was made for another SDK, before any of its code runs. */
-export function checkSdkRange(manifest: PluginManifest): void {
+/**
+ * Imports a plugin's module and checks its default export. A plugin for another SDK is refused before any of its code
+ * runs.
+ *
+ * @throws PluginFailure in the phase `sdk`, `dependency` (a package that it imports is not installed), `import` (the
+ * module threw or hung) or `shape`
+ */
+export async function importPlugin(manifest: PluginManifest, timeoutMs: number): Promise<Plugin> {
+  checkSdkRange(manifest)
+  return checkPlugin(defaultExport(await importModule(manifest, timeoutMs)), manifest)
+}
+
+function checkSdkRange(manifest: PluginManifest): void {
   if (semver.validRange(manifest.sdk) === null) {
     throw new PluginFailure(
       'sdk',
-      `"nodekeep.sdk" of ${name(manifest)} is "${manifest.sdk}", which is no version range.`,
+      `"nodekeep.sdk" of ${name(manifest)} is "${manifest.sdk}", which is not a version range.`,
     )
   }
   if (!semver.satisfies(sdkVersion, manifest.sdk, { includePrerelease: true })) {
@@ -29,17 +38,6 @@ export function checkSdkRange(manifest: PluginManifest): void {
   }
 }
 
-/**
- * Imports a plugin's module and checks what it exports.
- *
- * @throws PluginFailure in the phase `sdk`, `dependency` (something that it imports is not installed), `import`
- * (the module threw or hung) or `shape`
- */
-export async function importPlugin(manifest: PluginManifest, timeoutMs: number): Promise<Plugin> {
-  checkSdkRange(manifest)
-  return checkPlugin(defaultExport(await importModule(manifest, timeoutMs)), manifest, name(manifest))
-}
-
 async function importModule(manifest: PluginManifest, timeoutMs: number): Promise<Record<string, unknown>> {
   const late = `Importing ${name(manifest)} took longer than ${duration(timeoutMs)} (loader.importTimeoutMs).`
   try {
@@ -49,7 +47,7 @@ async function importModule(manifest: PluginManifest, timeoutMs: number): Promis
   }
 }
 
-/** A CommonJS package that was compiled from an ES module carries its default export one level deeper. */
+/** A CommonJS package that was compiled from an ES module has its default export one level deeper. */
 function defaultExport(module: Record<string, unknown>): unknown {
   const exported = module.default
   if (isPlugin(exported) || typeof exported !== 'object' || exported === null) return exported
@@ -78,7 +76,7 @@ function isNotFound(error: unknown): boolean {
   return code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
 }
 
-/** What the message of Node's module loader says is missing: a package's name, or a path. */
+/** Returns the missing package or path that a message of Node's module loader names. */
 function missingModule(message: string): string | undefined {
   const missing = /^Cannot find (?:package|module) '([^']+)'/.exec(message)?.[1]
   return missing?.startsWith('file:') ? fileURLToPath(missing) : missing
@@ -86,4 +84,67 @@ function missingModule(message: string): string | undefined {
 
 function name(manifest: PluginManifest): string {
   return `${manifest.packageName}@${manifest.version}`
+}
+
+function checkPlugin(exported: unknown, manifest: PluginManifest): Plugin {
+  if (!isPlugin(exported) || !isComplete(exported)) {
+    throw new PluginFailure(
+      'shape',
+      `The default export of ${name(manifest)} is not a plugin. Export the result of definePlugin as default.`,
+    )
+  }
+  if (exported.id !== manifest.id) {
+    throw new PluginFailure(
+      'shape',
+      `${name(manifest)} has the id "${manifest.id}" in its manifest and "${exported.id}" in definePlugin. Make them the same.`,
+    )
+  }
+  checkDeclarations(exported)
+  return exported
+}
+
+/** Tells whether a plugin has all fields that `definePlugin` sets: the brand alone can be forged. */
+function isComplete({ setup, ...lists }: Plugin): boolean {
+  const maps = [lists.requires, lists.optional, lists.contributes, lists.provides]
+  return typeof setup === 'function' && maps.every((map) => typeof map === 'object' && map !== null)
+}
+
+/**
+ * Checks the declarations of a plugin, which a plugin without types may get wrong.
+ *
+ * @throws PluginFailure in the phase `shape`
+ */
+export function checkDeclarations(plugin: Plugin): void {
+  const { requires, optional, contributes, provides } = plugin
+  for (const [list, declared] of Object.entries({ requires, optional, contributes, provides })) {
+    for (const [name, token] of Object.entries(declared)) checkToken(list, name, token)
+  }
+  for (const name of Object.keys(requires)) {
+    if (name in optional) {
+      throw new PluginFailure(
+        'shape',
+        `It declares "${name}" in "requires" and in "optional". Remove one of them.`,
+      )
+    }
+  }
+}
+
+function checkToken(list: string, name: string, token: Partial<Requirement> | undefined): void {
+  if (
+    (token?.kind !== 'service' && token?.kind !== 'registry') ||
+    typeof token.id !== 'string' ||
+    typeof token.major !== 'number'
+  ) {
+    throw new PluginFailure(
+      'shape',
+      `The value of "${name}" in its "${list}" is not a service or registry. Use the result of defineService or defineRegistry.`,
+    )
+  }
+  const key = tokenKey({ id: token.id, major: token.major })
+  if (list === 'contributes' && token.kind !== 'registry') {
+    throw new PluginFailure('shape', `It contributes to "${name}", but ${key} is not a registry.`)
+  }
+  if (list === 'provides' && token.kind !== 'service') {
+    throw new PluginFailure('shape', `It provides "${name}", but ${key} is not a service.`)
+  }
 }

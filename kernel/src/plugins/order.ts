@@ -1,7 +1,7 @@
-/** What ordering has to know of one plugin. Keys are those of services, `id@major`. */
+/** The facts about one plugin that its position depends on. Service keys have the form `id@major`. */
 export interface OrderedPlugin {
   readonly id: string
-  /** Whether it works already: then its services are its own, whoever else would provide them. */
+  /** Whether it is up. Then it is the provider of its services, also if others could provide them. */
   readonly isUp: boolean
   readonly provides: readonly string[]
   readonly requires: readonly string[]
@@ -9,18 +9,18 @@ export interface OrderedPlugin {
 }
 
 export interface Order {
-  /** Ids in the order of setup: who provides before who requires; otherwise as they were given. */
+  /** Ids in the order of setup: providers before dependents; otherwise in the given order. */
   readonly ids: readonly string[]
-  /** Who cannot be set up, and why. */
+  /** The plugins that cannot be set up, each with the reason. */
   readonly blocked: ReadonlyMap<string, string>
 }
 
 /**
- * Orders plugins by their services. Required services decide; optional ones are honored unless that would make
+ * Orders plugins by their services. Required services always count; optional services count unless they would make
  * plugins wait for each other.
  *
- * @param available service keys that are there already
- * @param explain says what configuration would bring a missing service
+ * @param available keys of services that the kernel provides
+ * @param explain returns the advice for a missing service
  */
 export function orderPlugins(
   plugins: readonly OrderedPlugin[],
@@ -29,7 +29,7 @@ export function orderPlugins(
 ): Order {
   const { ids, blocked } = walk(plugins, available, explain)
   if (blocked.size === 0) return { ids, blocked }
-  // Who is blocked must not come between the others by what it would have used.
+  // The optional services of a blocked plugin must not change the order of the others.
   const rest = plugins.filter(({ id }) => !blocked.has(id))
   return { ids: walk(rest, available, explain).ids, blocked }
 }
@@ -49,8 +49,7 @@ function walk(
     if (trail.includes(plugin)) {
       const cycle = [...trail.slice(trail.indexOf(plugin)), plugin]
       const path = cycle.map(({ id }) => `"${id}"`).join(' → ')
-      for (const { id } of cycle)
-        blocked.set(id, `Plugins wait for each other: ${path}. Disable one of them.`)
+      for (const { id } of cycle) blocked.set(id, `Plugins require each other: ${path}. Disable one of them.`)
       return
     }
     const extended = [...trail, plugin]
@@ -83,20 +82,20 @@ function whyBlocked(
     const provider = graph.provider(key)
     if (provider === undefined) {
       if (available.has(key)) continue
-      return `It needs the service "${key}", which no enabled plugin provides. ${explain(key)}`
+      return `It needs the service "${key}", which is not available. ${explain(key)}`
     }
     if (blocked.has(provider.id))
-      return `It needs the service "${key}" of "${provider.id}", which is blocked itself.`
+      return `It needs the service "${key}" of "${provider.id}", which is blocked too.`
   }
   return undefined
 }
 
-/** Who provides what, and who can be reached from whom along required services. */
+/** The providers of all services, and the paths between plugins along required services. */
 class ServiceGraph {
   readonly #plugins: readonly OrderedPlugin[]
   readonly #providers: ReadonlyMap<string, OrderedPlugin>
 
-  /** What is available already has no provider among the plugins, whatever they declare. */
+  /** A service of the kernel has no provider among the plugins, whatever they declare. */
   constructor(plugins: readonly OrderedPlugin[], available: ReadonlySet<string>) {
     this.#plugins = plugins
     this.#providers = new Map(
@@ -111,7 +110,7 @@ class ServiceGraph {
     return this.#providers.get(key)
   }
 
-  /** Why a plugin cannot be the one provider of a service, if somebody else provides it too. */
+  /** Returns the reason why a plugin cannot provide one of its services, if the kernel or another plugin does. */
   whyNotSole(plugin: OrderedPlugin, available: ReadonlySet<string>): string | undefined {
     if (plugin.isUp) return undefined
     for (const key of plugin.provides) {

@@ -4,86 +4,77 @@ import { runInContextOf } from '../faults/fault-context.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { Activation } from './activation.ts'
 import { PluginFailure } from './failure.ts'
-import type { PluginRecord } from './plugin-record.ts'
+import type { PluginRecord, PluginRecords } from './plugin-record.ts'
 import { requiredServices, type ServiceWiring } from './service-wiring.ts'
 
-/** A new life of a plugin, with what makes the context for its setup. */
-export interface NewActivation {
-  readonly activation: Activation
-  readonly createContext: () => unknown
-}
-
 export interface PluginHostParts {
-  readonly records: () => readonly PluginRecord[]
+  readonly records: PluginRecords
   readonly wiring: ServiceWiring
   readonly services: ServiceDirectory
-  readonly createActivation: (
-    record: PluginRecord,
-    plugin: Plugin,
-    offers: ReadonlySet<string>,
-  ) => NewActivation
+  readonly createActivation: (record: PluginRecord, plugin: Plugin, offers: ReadonlySet<string>) => Activation
   readonly log: Log
 }
 
-/** Brings plugins up in the order of their services, and takes them down in reverse. */
+/** Sets up and starts plugins in the order of their services, and stops them in reverse. */
 export class PluginHost {
   readonly #parts: PluginHostParts
-  /** Plugins that are up, in the order in which they came. */
-  readonly #up: PluginRecord[] = []
+  /** From the beginning of a setup to the beginning of the stop, in the order of setup. */
+  readonly #activations = new Map<PluginRecord, Activation>()
   #stopping = false
 
   constructor(parts: PluginHostParts) {
     this.#parts = parts
   }
 
-  get records(): readonly PluginRecord[] {
-    return this.#parts.records()
+  /** The plugins that are up, in the order of setup. */
+  get #up(): PluginRecord[] {
+    return [...this.#activations.keys()].filter(({ isUp }) => isUp)
   }
 
   /**
-   * Sets up and starts every plugin that may and can be, and isn't yet. Failures are kept in the records.
+   * Sets up and starts every plugin that can be up and is not yet. Failures are kept in the records.
    *
-   * @returns those that failed
+   * @returns the plugins that failed
    */
   async bringUp(): Promise<PluginRecord[]> {
-    const { ids, blocked } = this.#parts.wiring.order()
-    const byId = new Map(this.records.map((record) => [record.id, record]))
-    for (const [id, reason] of blocked) byId.get(id)?.blocked(reason)
+    const { records, wiring } = this.#parts
+    const { ids, blocked } = wiring.order()
+    for (const [id, reason] of blocked) records.get(id)?.blocked(reason)
 
     const begun: PluginRecord[] = []
-    for (const record of ids.map((id) => byId.get(id))) {
+    for (const record of ids.map((id) => records.get(id))) {
       if (record === undefined || record.isUp || this.#stopping) continue
       begun.push(record)
       await this.#setUp(record)
     }
     for (const record of begun) if (record.isUp) await this.#start(record)
-    // Errors that a plugin left unhandled surface a turn of the event loop later.
+    // Node reports an unhandled rejection one turn of the event loop later.
     await setImmediate()
     const failed = begun.filter(({ state }) => state === 'failed')
-    // A failed start took its users down too. Those that only could have used it come up without it.
+    // A failed start also stopped the plugins that use it. Those for which it is optional start again without it.
     return begun.some(({ state }) => state === 'stopped') ? [...failed, ...(await this.bringUp())] : failed
   }
 
   /**
-   * Stops a plugin and those that use its services, in reverse order of their coming. Their states say `stopped`
-   * afterwards; who may come up again does so with the next `bringUp`.
+   * Stops a plugin and the plugins that use its services, in reverse order of setup. Their state is `stopped`
+   * afterwards. The next `bringUp` starts those that can do without it.
    */
   async takeDown(record: PluginRecord): Promise<void> {
     for (const affected of this.#parts.wiring.usersOf(record, this.#up).reverse()) await this.#stop(affected)
   }
 
-  /** The plugins that are up and would have to stop with this one. */
+  /** Returns the plugins that are up and would have to stop with this one. */
   requirersOf(record: PluginRecord): PluginRecord[] {
     return this.#parts.wiring.requirersOf(record, this.#up).filter((other) => other !== record)
   }
 
   /**
-   * Brings a plugin up again, and with it those that waited for it or got along without it.
+   * Brings a plugin up again, and with it the plugins that were blocked without it or ran without it.
    *
-   * @returns those that failed
+   * @returns the plugins that failed
    */
   async renew(record: PluginRecord): Promise<PluginRecord[]> {
-    for (const other of this.records) if (other.state === 'blocked') other.stopped()
+    for (const other of this.#parts.records) if (other.state === 'blocked') other.stopped()
     await this.takeDown(record)
     return this.bringUp()
   }
@@ -91,21 +82,20 @@ export class PluginHost {
   /** Tells all plugins that the node is stopping. */
   announceStop(): void {
     this.#stopping = true
-    for (const record of this.records) {
-      const { activation } = record
-      if (activation !== null) runInContextOf(record, () => activation.announceStop())
-    }
+    for (const [record, activation] of this.#activations)
+      runInContextOf(record, () => activation.announceStop())
   }
 
+  /** Stops all plugins, also one that is still being set up. */
   async stopAll(): Promise<void> {
     this.announceStop()
-    for (const record of [...this.#up].reverse()) await this.#stop(record)
-    // Who was still being set up has nothing that others use.
-    for (const record of this.records) if (record.activation !== null) await this.#stop(record)
+    for (const record of this.#up.reverse()) await this.#stop(record)
+    // A plugin that is still being set up provides nothing to others yet.
+    for (const record of [...this.#activations.keys()]) await this.#stop(record)
   }
 
   async #setUp(record: PluginRecord): Promise<void> {
-    const { services, wiring } = this.#parts
+    const { services, wiring, createActivation } = this.#parts
     const { plugin } = record
     if (plugin === null) return
     const missing = requiredServices(plugin).find((key) => services.get(key) === undefined)
@@ -113,16 +103,12 @@ export class PluginHost {
       record.blocked(`It needs the service "${missing}" of ${wiring.providerName(missing)}, which is not up.`)
       return
     }
-    const { activation, createContext } = this.#parts.createActivation(
-      record,
-      plugin,
-      wiring.offersOf(record),
-    )
-    record.begins(activation)
+    const activation = createActivation(record, plugin, wiring.offersOf(record))
+    this.#activations.set(record, activation)
+    record.settingUp()
     try {
-      await runInContextOf(record, () => activation.setUp(createContext()))
+      await runInContextOf(record, () => activation.setUp())
       runInContextOf(record, () => activation.publish())
-      this.#up.push(record)
       record.active()
     } catch (error) {
       await this.#fail(record, error)
@@ -130,8 +116,8 @@ export class PluginHost {
   }
 
   async #start(record: PluginRecord): Promise<void> {
-    const { activation } = record
-    if (activation === null) return
+    const activation = this.#activations.get(record)
+    if (activation === undefined) return
     try {
       await runInContextOf(record, () => activation.start())
     } catch (error) {
@@ -149,8 +135,6 @@ export class PluginHost {
   }
 
   async #stop(record: PluginRecord): Promise<void> {
-    const index = this.#up.indexOf(record)
-    if (index >= 0) this.#up.splice(index, 1)
     try {
       await this.#release(record)
     } finally {
@@ -159,14 +143,22 @@ export class PluginHost {
   }
 
   async #release(record: PluginRecord): Promise<void> {
-    const { activation } = record
-    if (activation === null) return
-    record.ends()
+    const activation = this.#activations.get(record)
+    if (activation === undefined) return
+    this.#activations.delete(record)
     for (const failure of await runInContextOf(record, () => activation.stop())) {
       this.#parts.log.error(
         { plugin: record.id, phase: 'stop', err: failure.cause ?? failure },
         failure.message,
       )
     }
+  }
+}
+
+/** Logs why plugins are not up, with the errors that they threw. */
+export function logImpaired(log: Log, records: readonly PluginRecord[]): void {
+  for (const { id, state, phase, reason, failure } of records) {
+    const err = failure?.cause ?? undefined
+    log.error({ plugin: id, state, phase, err }, `The plugin "${id}" is ${state}: ${reason}`)
   }
 }

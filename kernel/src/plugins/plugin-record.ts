@@ -1,82 +1,78 @@
 import type { Plugin } from '@nodekeep/plugin-sdk'
+import type { PluginEntry } from '../configuration/plugin-entries.ts'
+import type { SectionClaim } from '../configuration/sections.ts'
 import { messageOf } from '../errors/thrown.ts'
 import { type FaultOwner, wasMadeIn } from '../faults/fault-context.ts'
-import type { Activation } from './activation.ts'
 import { PluginFailure, type PluginPhase } from './failure.ts'
-import type { PluginManifest } from './manifest.ts'
+import type { PluginManifest } from './locate-plugin.ts'
 
 /**
  * - `disabled`: switched off, by configuration or at run time
- * - `blocked`: something that it needs is missing; the reason says what
+ * - `blocked`: a service that it needs is missing; the reason names the service
  * - `active`: it works
- * - `degraded`: it works, but left an error unhandled; the reason says which
- * - `failed`: it threw or was late; phase and reason say where and why
+ * - `degraded`: it works, but left an error unhandled; the reason names the error
+ * - `failed`: it threw or exceeded a time limit; phase and reason say where and why
  * - `stopped`: not started yet, or stopped with the node
  */
 export type PluginState = 'disabled' | 'blocked' | 'active' | 'degraded' | 'failed' | 'stopped'
 
-/** How configuration wants a plugin. */
-export interface PluginWish {
-  readonly id: string
-  readonly enabled: boolean
-  /** Whether the node may do without it. */
-  readonly required: boolean
-  readonly from: string | null
-  readonly folder: string
-  /** Where configuration says so, such as `config/default.json:12`. */
-  readonly where: string
-}
-
-/** One plugin of the node, under the id that configuration gives it. */
+/** One plugin of the node, under the id that the configuration gives it. */
 export class PluginRecord implements FaultOwner {
-  readonly wish: PluginWish
+  readonly entry: PluginEntry
   readonly #onFault: (record: PluginRecord, thrown: unknown) => void
+  /** The manifest of its package, once the package is found. */
   manifest: PluginManifest | null = null
+  /** The definition that its module exports, once the module is imported. */
   plugin: Plugin | null = null
-  #activation: Activation | null = null
   #state: PluginState = 'stopped'
   #failure: PluginFailure | null = null
   #reason: string | null = null
-  /** An error that nobody handled, left before it was up. */
+  /** An unhandled error from before the plugin was up. */
   #fault: PluginFailure | null = null
-  #hasLived = false
+  #wasSetUp = false
 
-  constructor(wish: PluginWish, onFault: (record: PluginRecord, thrown: unknown) => void) {
-    this.wish = wish
+  constructor(entry: PluginEntry, onFault: (record: PluginRecord, thrown: unknown) => void) {
+    this.entry = entry
     this.#onFault = onFault
-    if (!wish.enabled) this.disabled(`switched off by ${wish.where}`)
+    if (!entry.enabled) this.disabled(`switched off by ${entry.where}`)
   }
 
   get id(): string {
-    return this.wish.id
+    return this.entry.id
+  }
+
+  /** The configuration section that it reads: the one of its manifest, unless it was loaded under another id. */
+  get claim(): SectionClaim {
+    const { id, manifest } = this
+    return { plugin: id, section: manifest !== null && manifest.id === id ? manifest.section : id }
   }
 
   get state(): PluginState {
     return this.#state
   }
 
-  /** Where it failed; `null` unless it did. */
+  /** The phase in which it failed; `null` in other states. */
   get phase(): PluginPhase | null {
     return this.#state === 'failed' || this.#state === 'degraded' ? (this.#failure?.phase ?? null) : null
   }
 
-  /** Why it is not simply active, for people. */
+  /** The reason for its state, for people; `null` when it is active or stopped. */
   get reason(): string | null {
     return this.#reason
   }
 
-  /** What went wrong, with its cause. A plugin that is disabled may have failed to load. */
+  /** The error with its cause. A disabled plugin may have one, if it could not be loaded. */
   get failure(): PluginFailure | null {
     return this.#failure
   }
 
-  /** The life that it has now, from the beginning of its setup to the end of its stop. */
-  get activation(): Activation | null {
-    return this.#activation
-  }
-
   get isUp(): boolean {
     return this.#state === 'active' || this.#state === 'degraded'
+  }
+
+  /** Whether it should be up but is not, or is degraded. */
+  get isImpaired(): boolean {
+    return this.#state !== 'active' && this.#state !== 'disabled'
   }
 
   /** Whether it may be set up: imported, and neither switched off nor failed. */
@@ -84,21 +80,16 @@ export class PluginRecord implements FaultOwner {
     return this.plugin !== null && this.#state === 'stopped'
   }
 
-  /** Whether an error was made by code in the plugin's package. */
+  /** Tells whether the stack of an error leads to the plugin's package. */
   isOriginOf(thrown: unknown): boolean {
     const folder = this.manifest?.folder
     return folder !== undefined && folder !== '' && wasMadeIn(folder, thrown)
   }
 
-  begins(activation: Activation): void {
-    this.#activation = activation
-    // What an earlier life left behind is not this one's fault.
-    if (this.#hasLived) this.#fault = null
-    this.#hasLived = true
-  }
-
-  ends(): void {
-    this.#activation = null
+  /** Call it before each setup. Errors of an earlier activation no longer count. */
+  settingUp(): void {
+    if (this.#wasSetUp) this.#fault = null
+    this.#wasSetUp = true
   }
 
   active(): void {
@@ -118,7 +109,7 @@ export class PluginRecord implements FaultOwner {
     this.#become('failed', failure.message, failure)
   }
 
-  /** It could not be loaded, but is switched off anyway. */
+  /** Keeps the reason why a plugin could not be loaded that is switched off anyway. */
   notLoaded(failure: PluginFailure): void {
     this.#failure = failure
   }
@@ -142,5 +133,36 @@ export class PluginRecord implements FaultOwner {
     this.#state = state
     this.#reason = reason
     this.#failure = failure
+  }
+}
+
+/** All plugins of a node, in the order of the configuration. The list is empty until they are loaded. */
+export class PluginRecords implements Iterable<PluginRecord> {
+  #all: readonly PluginRecord[]
+
+  constructor(records: readonly PluginRecord[] = []) {
+    this.#all = records
+  }
+
+  /** Sets the list, once the plugins are loaded. */
+  loaded(records: readonly PluginRecord[]): void {
+    this.#all = records
+  }
+
+  get all(): readonly PluginRecord[] {
+    return this.#all
+  }
+
+  [Symbol.iterator](): Iterator<PluginRecord> {
+    return this.#all[Symbol.iterator]()
+  }
+
+  get(id: string): PluginRecord | undefined {
+    return this.#all.find((record) => record.id === id)
+  }
+
+  /** The plugins that should be up but are not, or are degraded. */
+  get impaired(): PluginRecord[] {
+    return this.#all.filter((record) => record.isImpaired)
   }
 }

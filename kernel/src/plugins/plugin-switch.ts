@@ -1,28 +1,37 @@
-import { type Log, LoginProviders, NodekeepError, type StateStore, tokenKey } from '@nodekeep/plugin-sdk'
+import {
+  type Log,
+  LoginProviders,
+  Mutex,
+  NodekeepError,
+  type StateStore,
+  tokenKey,
+} from '@nodekeep/plugin-sdk'
 import type { Registries } from '../services/registry.ts'
-import { logImpaired } from './log-impaired.ts'
-import type { PluginHost } from './plugin-host.ts'
-import type { PluginRecord } from './plugin-record.ts'
+import { logImpaired, type PluginHost } from './plugin-host.ts'
+import type { PluginRecord, PluginRecords } from './plugin-record.ts'
 
 const stateKey = 'plugins.switchedOff'
 
-/** The plugins that were switched off at run time, as the state remembers them. */
+/** Reads the ids of the plugins that were switched off at run time. */
 export async function readSwitchedOff(state: StateStore): Promise<ReadonlySet<string>> {
   return new Set((await state.get<string[]>(stateKey)) ?? [])
 }
 
 /**
- * Switches plugins off and on while the node runs. The choice is remembered; it only ever takes away from what
+ * Switches plugins off and on while the node runs. The choice is stored. It can only disable a plugin that the
  * configuration enables.
  */
 export class PluginSwitch {
+  readonly #records: PluginRecords
   readonly #host: PluginHost
   readonly #registries: Registries
   readonly #state: StateStore
   readonly #log: Log
-  #last: Promise<unknown> = Promise.resolve()
+  /** Each change sees the result of the one before. */
+  readonly #changes = new Mutex()
 
-  constructor(host: PluginHost, registries: Registries, state: StateStore, log: Log) {
+  constructor(records: PluginRecords, host: PluginHost, registries: Registries, state: StateStore, log: Log) {
+    this.#records = records
     this.#host = host
     this.#registries = registries
     this.#state = state
@@ -32,10 +41,10 @@ export class PluginSwitch {
   /**
    * Stops a plugin and those that require it.
    *
-   * @throws NodekeepError NOT_FOUND, or CONFLICT when the node cannot do without it
+   * @throws NodekeepError NOT_FOUND, or CONFLICT when the node needs it
    */
   disable(id: string): Promise<PluginRecord> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const record = this.#find(id)
       if (record.state === 'disabled') return record
       this.#refuseIndispensable(record)
@@ -48,24 +57,24 @@ export class PluginSwitch {
   }
 
   /**
-   * Sets a plugin up again, also one that failed, and those that waited for it.
+   * Sets a plugin up again, also one that failed, and the plugins that were blocked without it.
    *
    * @throws NodekeepError NOT_FOUND, or CONFLICT when configuration switches it off or it cannot be loaded
    */
   enable(id: string): Promise<PluginRecord> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const record = this.#find(id)
       if (record.isUp) return record
-      if (!record.wish.enabled) {
+      if (!record.entry.enabled) {
         throw new NodekeepError(
           'CONFLICT',
-          `"${id}" is switched off by ${record.wish.where}. Change that and restart.`,
+          `"${id}" is switched off by ${record.entry.where}. Enable it there and restart the node.`,
         )
       }
       if (record.plugin === null) {
         throw new NodekeepError(
           'CONFLICT',
-          `"${id}" could not be loaded (${record.failure?.message ?? 'see the log'}). Mend that and restart the node.`,
+          `"${id}" could not be loaded (${record.failure?.message ?? 'see the log'}). Fix the cause and restart the node.`,
         )
       }
       await this.#remember(id, false)
@@ -76,28 +85,28 @@ export class PluginSwitch {
   }
 
   #find(id: string): PluginRecord {
-    const record = this.#host.records.find((candidate) => candidate.id === id)
+    const record = this.#records.get(id)
     if (record === undefined) throw new NodekeepError('NOT_FOUND', `There is no plugin "${id}".`)
     return record
   }
 
   #refuseIndispensable(record: PluginRecord): void {
-    if (record.wish.required) {
+    if (record.entry.required) {
       throw new NodekeepError(
         'CONFLICT',
-        `"${record.id}" is required. Say "required": false at ${record.wish.where} to make it optional.`,
+        `"${record.id}" is required. Set "required": false at ${record.entry.where} to make it optional.`,
       )
     }
-    const bereft = this.#host.requirersOf(record).find(({ wish }) => wish.required)
-    if (bereft !== undefined) {
-      throw new NodekeepError('CONFLICT', `"${bereft.id}" is required and needs "${record.id}".`)
+    const requirer = this.#host.requirersOf(record).find(({ entry }) => entry.required)
+    if (requirer !== undefined) {
+      throw new NodekeepError('CONFLICT', `"${requirer.id}" is required and needs "${record.id}".`)
     }
     const logins = this.#registries.entries(tokenKey(LoginProviders))
     const own = [record, ...this.#host.requirersOf(record)].flatMap(({ id }) => logins.namesOf(id))
     if (own.length > 0 && own.length === logins.names().length) {
       throw new NodekeepError(
         'CONFLICT',
-        `"${record.id}" is the last way to sign in. Enable another one first.`,
+        `"${record.id}" is the last way to sign in. Enable another login provider first.`,
       )
     }
   }
@@ -107,12 +116,5 @@ export class PluginSwitch {
     if (off) ids.add(id)
     else ids.delete(id)
     await this.#state.set(stateKey, [...ids])
-  }
-
-  /** One change at a time: each sees what the one before has left. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work, work)
-    this.#last = turn.catch(() => {})
-    return turn
   }
 }

@@ -1,19 +1,22 @@
 import { type Plugin, tokenKey } from '@nodekeep/plugin-sdk'
+import { ConfigurationError } from '../configuration/error.ts'
+import type { ServiceChoice } from '../configuration/kernel-sections.ts'
+import { suggest } from '../validation/suggestion.ts'
 import { type Order, orderPlugins } from './order.ts'
-import type { PluginRecord } from './plugin-record.ts'
+import type { PluginRecord, PluginRecords } from './plugin-record.ts'
 
-/** Who provides which service to whom, as configuration chose. */
+/** The providers and the users of all services, as the configuration chose. */
 export class ServiceWiring {
-  readonly #records: () => readonly PluginRecord[]
+  readonly #records: PluginRecords
   readonly #kernelServices: ReadonlySet<string>
   readonly #choices: Readonly<Record<string, string>>
 
   /**
    * @param kernelServices service keys that the kernel itself provides
-   * @param choices which plugin is to provide a service where several could: service id to plugin id
+   * @param choices the chosen provider of a service that several plugins provide: service id to plugin id
    */
   constructor(
-    records: () => readonly PluginRecord[],
+    records: PluginRecords,
     kernelServices: ReadonlySet<string>,
     choices: Readonly<Record<string, string>>,
   ) {
@@ -22,9 +25,9 @@ export class ServiceWiring {
     this.#choices = choices
   }
 
-  /** The order of setup of all plugins that are up or may come up, and who is blocked. */
+  /** Returns the order of setup of all plugins that are or can be up, and the plugins that are blocked. */
   order(): Order {
-    const described = this.#records()
+    const described = this.#records.all
       .filter((record) => record.isUp || record.isCandidate)
       .flatMap((record) => (record.plugin === null ? [] : [{ record, plugin: record.plugin }]))
       .map(({ record, plugin }) => ({
@@ -37,7 +40,7 @@ export class ServiceWiring {
     return orderPlugins(described, this.#kernelServices, (key) => this.#howToGet(key))
   }
 
-  /** The services that a plugin provides and, where others could too, is chosen for. */
+  /** Returns the services that a plugin provides, without those for which another plugin is chosen. */
   offersOf(record: PluginRecord): ReadonlySet<string> {
     const tokens = Object.values(record.plugin?.provides ?? {})
     return new Set(
@@ -45,36 +48,36 @@ export class ServiceWiring {
     )
   }
 
-  /** Those of the plugins, in their order, that use a service of one of them, directly or not; with that one. */
+  /** Returns a plugin and the plugins that use its services, directly or through others, in the order of `among`. */
   usersOf(record: PluginRecord, among: readonly PluginRecord[]): PluginRecord[] {
     return this.#dependents(record, among, servicesUsed)
   }
 
-  /** The same for those only that cannot do without. */
+  /** Like `usersOf`, but only with plugins that require a service. */
   requirersOf(record: PluginRecord, among: readonly PluginRecord[]): PluginRecord[] {
     return this.#dependents(record, among, ({ plugin }) => (plugin === null ? [] : requiredServices(plugin)))
   }
 
-  /** Every plugin that the node cannot do without: the required ones, and whose services they need. */
+  /** Returns the required plugins, and the plugins whose services they need. */
   indispensable(): PluginRecord[] {
-    const found = new Set(this.#records().filter(({ wish }) => wish.enabled && wish.required))
-    // A set's iteration comes to what is added meanwhile.
+    const found = new Set(this.#records.all.filter(({ entry }) => entry.enabled && entry.required))
+    // The iteration of a set includes members that are added meanwhile.
     for (const { plugin } of found) {
       const needed = plugin === null ? [] : requiredServices(plugin)
-      for (const record of this.#records()) {
+      for (const record of this.#records) {
         if (needed.some((key) => this.offersOf(record).has(key))) found.add(record)
       }
     }
     return [...found]
   }
 
-  /** The plugin that is to provide a service, for a message. */
+  /** Names the plugin that should provide a service, for a message. */
   providerName(key: string): string {
-    const provider = this.#records().find((record) => this.offersOf(record).has(key))
+    const provider = this.#records.all.find((record) => this.offersOf(record).has(key))
     return provider === undefined ? 'another plugin' : `"${provider.id}"`
   }
 
-  /** `among` is in the order of setup, so one pass finds all. */
+  /** `among` is in the order of setup, so one pass finds all dependents. */
   #dependents(
     record: PluginRecord,
     among: readonly PluginRecord[],
@@ -91,25 +94,26 @@ export class ServiceWiring {
   }
 
   #howToGet(key: string): string {
-    const able = this.#records().filter((record) => provides(record, key))
+    const able = this.#records.all.filter((record) => provides(record, key))
     const [owner] = able
-    const service = key.split('@', 1)[0] ?? key
+    const service = idOfKey(key)
     const choice = this.#choices[service]
     if (owner === undefined) return this.#howToInstall()
     if (choice !== undefined && !able.some(({ id }) => id === choice)) {
       const names = able.map(({ id }) => `"${id}"`).join(' or ')
-      return `"services": { "${service}": "${choice}" } chooses a plugin that is not loaded. Choose ${names}, or see to it that it is.`
+      return `"services": { "${service}": "${choice}" } chooses a plugin that is not loaded. Load that plugin, or choose ${names}.`
     }
     const chosen = able.find(({ id }) => id === choice) ?? owner
     if (chosen.state === 'disabled') return howToEnable(chosen)
-    return `"${chosen.id}" would, but it is ${chosen.state}${chosen.reason === null ? '.' : `: ${chosen.reason}`}`
+    return `"${chosen.id}" provides it, but its state is ${chosen.state}${chosen.reason === null ? '.' : `: ${chosen.reason}`}`
   }
 
   #howToInstall(): string {
     const install = 'Install a plugin that provides it and name it in "plugins".'
-    const unknown = this.#records().filter(({ plugin, state }) => plugin === null && state === 'failed')
+    const unknown = this.#records.all.filter(({ plugin, state }) => plugin === null && state === 'failed')
     if (unknown.length === 0) return install
-    return `${install} What ${unknown.map(({ id }) => `"${id}"`).join(', ')} would provide is not known, since it could not be loaded.`
+    const names = unknown.map(({ id }) => `"${id}"`).join(', ')
+    return `${install} Perhaps one of the plugins that could not be loaded provides it: ${names}.`
   }
 }
 
@@ -117,13 +121,13 @@ function provides({ plugin }: PluginRecord, key: string): boolean {
   return Object.values(plugin?.provides ?? {}).some((token) => tokenKey(token) === key)
 }
 
-function howToEnable({ id, wish }: PluginRecord): string {
-  return wish.enabled
-    ? `"${id}" would, but it was switched off at run time: POST /api/system/plugins/${id}/enable switches it on.`
-    : `"${id}" would: enable it with "plugins": { "${id}": true }.`
+function howToEnable({ id, entry }: PluginRecord): string {
+  return entry.enabled
+    ? `"${id}" provides it, but was switched off at run time: POST /api/system/plugins/${id}/enable switches it on.`
+    : `"${id}" provides it: enable it with "plugins": { "${id}": true }.`
 }
 
-/** The keys of the services that a plugin cannot do without. */
+/** Returns the keys of the services that a plugin requires. */
 export function requiredServices(plugin: Plugin): string[] {
   return serviceKeys(plugin.requires)
 }
@@ -134,4 +138,60 @@ function servicesUsed({ plugin }: PluginRecord): string[] {
 
 function serviceKeys(requirements: Plugin['requires']): string[] {
   return Object.values(requirements).flatMap((token) => (token.kind === 'service' ? [tokenKey(token)] : []))
+}
+
+/**
+ * Refuses choices of the section `services` that name an unknown plugin, or a service that the plugin does not provide.
+ * The services of a plugin that is not loaded are unknown, so a choice of it is accepted.
+ *
+ * @param kernelServices service keys that the kernel itself provides
+ * @throws ConfigurationError with one line for each
+ */
+export function checkServiceChoices(
+  choices: readonly ServiceChoice[],
+  records: readonly PluginRecord[],
+  kernelServices: ReadonlySet<string>,
+): void {
+  const problems = choices.flatMap(({ service, plugin, where }) => {
+    const problem = complaint(service, plugin, records, kernelServices)
+    return problem === null ? [] : [`${where} ${problem}`]
+  })
+  if (problems.length > 0) throw new ConfigurationError(problems)
+}
+
+function complaint(
+  service: string,
+  plugin: string,
+  records: readonly PluginRecord[],
+  kernelServices: ReadonlySet<string>,
+): string | null {
+  const chosen = records.find(({ id }) => id === plugin)
+  if (chosen === undefined) {
+    const advice = records.length === 0 ? 'It names none.' : suggest(plugin, idsOf(records))
+    return `chooses "${plugin}", which "plugins" does not name. ${advice}`
+  }
+  if (chosen.plugin === null || serviceIds(chosen).includes(service)) return null
+  const able = records.filter((record) => serviceIds(record).includes(service))
+  if (able.length > 0) {
+    const names = idsOf(able).map((id) => `"${id}"`)
+    return `chooses "${plugin}", which does not provide it. Choose ${names.join(' or ')}.`
+  }
+  const own = [...kernelServices].map(idOfKey)
+  if (own.includes(service)) return 'is a service of the kernel, which no plugin can provide. Remove the key.'
+  const known = [...new Set(records.flatMap(serviceIds))]
+  const advice = known.length === 0 ? 'No plugin provides any service.' : suggest(service, known)
+  return `is not a service that a plugin provides. ${advice}`
+}
+
+/** Returns the ids of a plugin's services without their major versions, as the section `services` names them. */
+function serviceIds({ plugin }: PluginRecord): string[] {
+  return Object.values(plugin?.provides ?? {}).map(({ id }) => id)
+}
+
+function idOfKey(key: string): string {
+  return key.split('@', 1)[0] ?? key
+}
+
+function idsOf(records: readonly PluginRecord[]): string[] {
+  return records.map(({ id }) => id)
 }

@@ -1,39 +1,71 @@
-import { type BaseContext, type Plugin, tokenKey } from '@nodekeep/plugin-sdk'
+import { mkdirSync } from 'node:fs'
+import {
+  type BaseContext,
+  type Disposer,
+  type Log,
+  type Plugin,
+  type Routes,
+  tokenKey,
+} from '@nodekeep/plugin-sdk'
+import type { Configuration } from '../configuration/configuration.ts'
+import type { Secrets } from '../log/secrets.ts'
 import type { Contributions } from '../services/contributions.ts'
+import type { KernelEventBus } from '../services/event-bus.ts'
 import { createRegistryReader, type Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
-import type { Activation } from './activation.ts'
+import type { StateDatabase } from '../state/database.ts'
+import { createMigrate } from '../state/migrate.ts'
+import type { StateStores } from '../state/state-stores.ts'
 import { PluginFailure } from './failure.ts'
+import type { PluginRecord } from './plugin-record.ts'
 
-/** What the kernel has at hand for the context of one plugin. */
+/** The parts of the kernel that the setup context of a plugin gives access to. */
 export interface ContextParts {
-  readonly plugin: Plugin
-  readonly base: Omit<BaseContext<unknown>, 'signal' | 'onStart' | 'onStop'>
-  readonly activation: Activation
+  readonly configuration: Configuration
+  readonly secrets: Secrets
+  readonly database: StateDatabase
+  readonly stateStores: StateStores
+  readonly eventBus: KernelEventBus
   readonly registries: Registries
   readonly services: ServiceDirectory
-  readonly contributions: Contributions
+  readonly pluginLog: Log
+  readonly pluginDataDir: string
 }
 
-/** Builds what `setup` gets: the base, and what the plugin declared under the names that it chose. */
-export function createSetupContext(parts: ContextParts): BaseContext<unknown> {
-  const { plugin, activation, registries, services, contributions } = parts
-  const base: BaseContext<unknown> = {
-    ...parts.base,
-    signal: activation.signal,
-    onStart: (hook) => activation.onStart(hook),
-    onStop: (hook) => activation.onStop(hook),
-  }
+/** The parts of one activation that its setup context gives access to. */
+export interface ActivationAccess {
+  readonly signal: AbortSignal
+  onStart(hook: () => void | Promise<void>): void
+  onStop(hook: () => void | Promise<void>): void
+  onDispose(dispose: Disposer): void
+  readonly contributions: Contributions
+  readonly routes: Routes
+}
+
+/**
+ * Creates the argument of `setup`: the fields that every plugin gets, and the plugin's declarations under the names
+ * that it chose.
+ *
+ * @throws PluginFailure in the phase `configuration` or `shape`
+ */
+export function createSetupContext(
+  parts: ContextParts,
+  record: PluginRecord,
+  plugin: Plugin,
+  activation: ActivationAccess,
+): BaseContext<unknown> {
+  const base = baseContext(parts, record, plugin, activation)
   const declared = new Map<string, unknown>()
   const declare = (name: string, value: unknown) => {
     if (name in base || declared.has(name)) {
       throw new PluginFailure(
         'shape',
-        `It declares the name "${name}" twice, or one that every setup context has.`,
+        `It declares the name "${name}" twice, or the name is one that every setup context has.`,
       )
     }
     declared.set(name, value)
   }
+  const { registries, services } = parts
   for (const [name, token] of Object.entries({ ...plugin.optional, ...plugin.requires })) {
     const key = tokenKey(token)
     const reader = () =>
@@ -41,7 +73,53 @@ export function createSetupContext(parts: ContextParts): BaseContext<unknown> {
     declare(name, token.kind === 'registry' ? reader() : services.get(key))
   }
   for (const [name, token] of Object.entries(plugin.contributes)) {
-    declare(name, contributions.writer(tokenKey(token)))
+    declare(name, activation.contributions.writer(tokenKey(token)))
   }
   return { ...base, ...Object.fromEntries(declared) }
+}
+
+function baseContext(
+  parts: ContextParts,
+  record: PluginRecord,
+  plugin: Plugin,
+  activation: ActivationAccess,
+): BaseContext<unknown> {
+  const { configuration, database, stateStores, eventBus, pluginLog, pluginDataDir } = parts
+  mkdirSync(pluginDataDir, { recursive: true, mode: 0o700 })
+  const events = eventBus.scope(pluginLog)
+  activation.onDispose(() => events.close())
+  const { id } = record
+  const { signal } = activation
+  return {
+    id,
+    config: readSection(parts, record, plugin),
+    log: pluginLog,
+    dataDir: pluginDataDir,
+    nodeDataDir: configuration.kernel.data,
+    state: stateStores.for(id),
+    events,
+    signal,
+    routes: activation.routes,
+    migrations: createMigrate(database, id, {
+      timeoutMs: configuration.kernel.loader.setupTimeoutMs,
+      signal,
+    }),
+    onStart: (hook) => activation.onStart(hook),
+    onStop: (hook) => activation.onStop(hook),
+  }
+}
+
+function readSection(
+  { configuration, secrets }: ContextParts,
+  { claim }: PluginRecord,
+  { config }: Plugin,
+): unknown {
+  try {
+    const section = configuration.section(claim.section, config)
+    // The section of a plugin that is switched on at run time is read here for the first time.
+    for (const secret of configuration.secretValues()) secrets.add(secret)
+    return section
+  } catch (error) {
+    throw PluginFailure.from('configuration', error)
+  }
 }

@@ -1,7 +1,7 @@
 import Fastify, { type FastifySchema, type HTTPMethods } from 'fastify'
 import type { MountedRoute } from '../http/route-table.ts'
 
-/** What an OpenAPI document says of some routes. */
+/** The parts of an OpenAPI document that describe some routes. */
 export interface RouteDescription {
   /** Operations by method, by path. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -12,18 +12,18 @@ export interface Operation {
   readonly responses: Readonly<Record<string, unknown>>
 }
 
-/** How a client may show who it is. */
+/** The ways in which a client can authenticate. */
 export const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'A session token or an API token.' },
   cookie: { type: 'apiKey', in: 'cookie', name: 'session' },
 } as const
 
 /**
- * Describes routes for an OpenAPI 3.1 document. They are registered once more on an instance that never answers, since
+ * Describes routes for an OpenAPI 3.1 document. The routes are registered again on an instance that never answers, since
  * @fastify/swagger reads routes from an instance.
  *
- * @param nameOf gives the schema with an `$id` its name in the document
- * @throws whatever the routes' schemas bring about: they were good enough to answer with, which says little
+ * @param nameOf returns the name in the document for a schema's `$id`
+ * @throws any error that the routes' schemas cause: a schema that Fastify accepts may still be invalid
  */
 export async function describeRoutes(
   routes: readonly MountedRoute[],
@@ -48,14 +48,14 @@ export async function describeRoutes(
       })
     }
     await app.ready()
-    // What no JSON can say is to be found out here, and not where the document is sent.
+    // A value that JSON cannot express must fail here, not when the document is sent.
     return JSON.parse(JSON.stringify(app.swagger())) as RouteDescription
   } finally {
     await app.close()
   }
 }
 
-/** The schemas that routes may refer to, by their `$id`. */
+/** Returns the schemas that routes may refer to, by their `$id`. */
 export function sharedSchemasOf(routes: readonly MountedRoute[]): Map<string, object> {
   const shared = routes.flatMap(({ sharedSchemas }) => sharedSchemas as readonly { $id: string }[])
   return new Map(shared.map((schema) => [schema.$id, schema]))
@@ -63,30 +63,31 @@ export function sharedSchemasOf(routes: readonly MountedRoute[]): Map<string, ob
 
 function schemaOf(schema: unknown, isPublic: boolean): FastifySchema {
   const given = (schema ?? {}) as FastifySchema
-  refuseWrongWords(given)
+  refuseWrongTexts(given)
   return {
     ...given,
-    ...(given.querystring === undefined ? {} : { querystring: toSend(given.querystring) }),
-    ...(given.headers === undefined ? {} : { headers: toSend(given.headers) }),
+    ...(given.querystring === undefined ? {} : { querystring: forSender(given.querystring) }),
+    ...(given.headers === undefined ? {} : { headers: forSender(given.headers) }),
     ...(isPublic ? {} : { security: [{ bearer: [] }, { cookie: [] }] }),
     response: given.response ?? {},
   }
 }
 
-/** Fastify reads them nowhere and takes anything, which would stand in the document as it is. */
-function refuseWrongWords(schema: FastifySchema): void {
+/** Fastify accepts any value for these keys, and the document would contain it unchanged. */
+function refuseWrongTexts(schema: FastifySchema): void {
   const words = schema as Readonly<Record<string, unknown>>
   for (const key of ['summary', 'description', 'operationId']) {
-    if (!['string', 'undefined'].includes(typeof words[key])) throw new TypeError(`"${key}" must be a text.`)
+    if (!['string', 'undefined'].includes(typeof words[key]))
+      throw new TypeError(`"${key}" must be a string.`)
   }
   const { tags = [] } = words
   if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) {
-    throw new TypeError('"tags" must be a list of texts.')
+    throw new TypeError('"tags" must be an array of strings.')
   }
 }
 
-/** TypeBox calls a field with a default required, since it is there for who reads it. For who sends it, it is not. */
-function toSend(schema: unknown): unknown {
+/** TypeBox marks a field with a default as required, which is true for the reader but not for the sender. */
+function forSender(schema: unknown): unknown {
   const { required, properties } = schema as {
     readonly required?: readonly string[]
     readonly properties?: Readonly<Record<string, { readonly default?: unknown }>>

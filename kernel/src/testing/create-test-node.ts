@@ -3,26 +3,26 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Plugin, parseWallet, type User } from '@nodekeep/plugin-sdk'
-import { loadConfiguration } from '../configuration/index.ts'
+import { loadConfiguration } from '../configuration/configuration.ts'
 import type { LogLevel } from '../log/levels.ts'
 import { createLogger } from '../log/logger.ts'
 import { createSecrets } from '../log/secrets.ts'
 import { type RunningNode, startNode } from '../node.ts'
 import type { PluginDescription } from '../plugins/describe-plugin.ts'
 
-/** What a test node is started with. Everything may be left out. */
+/** The options of a test node. All are optional. */
 export interface TestNodeOptions {
   /** Plugins to load, each under the id that it defines. */
   readonly plugins?: readonly Plugin[]
-  /** The configuration, as in a file. It may name further plugins of packages. Unless it says otherwise, all may sign in. */
+  /** The configuration, as in a file. It may name plugins of packages. Default: every user may sign in. */
   readonly config?: Readonly<Record<string, unknown>>
-  /** Where relative paths and packages of the configuration start. The working directory when not given. */
+  /** The folder that relative paths and packages of the configuration start at. Default: the working directory. */
   readonly folder?: string
-  /** Data of an earlier test node to go on with. It is kept at the end; a temporary folder is removed. */
+  /** The data folder of an earlier test node. It is kept at the end, while a temporary folder is removed. */
   readonly dataFolder?: string
-  /** Environment variables for `${NAME}` and `NODEKEEP_…`. The process's own are not used. */
+  /** Environment variables for `${NAME}` and `NODEKEEP_…`. Variables of the process are not used. */
   readonly environment?: Readonly<Record<string, string>>
-  /** Takes the log, line by line. Without it nothing is logged. */
+  /** Called with each line of the log. Default: nothing is logged. */
   readonly onLog?: (line: string) => void
   readonly logLevel?: LogLevel
 }
@@ -40,17 +40,17 @@ export interface TestUser {
 export interface TestNode {
   readonly url: URL
   readonly dataFolder: string
-  /** Like the global `fetch`, with a path of the node and nobody signed in. */
+  /** Like the global `fetch`, with a path of the node and without a session. */
   fetch(path: string, init?: RequestInit): Promise<Response>
-  /** Makes a user and signs them in. The `owner` is made once, and is the same user at each further call. */
+  /** Creates a user and signs them in. The `owner` is created once; further calls sign in the same user. */
   signIn(role?: 'user' | 'owner'): Promise<TestUser>
   plugins(): PluginDescription[]
   stop(): Promise<void>
 }
 
 /**
- * Boots a real node for a test: port 0, data in a temporary folder, the given plugins. Rejects as `nodekeep start`
- * would end.
+ * Starts a real node for a test: on a free port, with data in a temporary folder and with the given plugins. It rejects with
+ * the error that `nodekeep start` would print.
  *
  * @example
  * const node = await createTestNode({ plugins: [notes], config: { notes: { limit: 3 } } })

@@ -50,7 +50,7 @@ test('config check says that all is in order, or all that is not', async (t) => 
   await addPlugin(folder.path)
   t.match(await folder.run('config', 'check'), {
     code: 0,
-    stdout: /is in order: 1 of 1 plugins enabled/,
+    stdout: /is valid: 1 of 1 plugins enabled/,
     stderr: '',
   })
 
@@ -69,7 +69,7 @@ test('config check finds what only the loaded plugins can tell', async (t) => {
   await addPlugin(folder.path)
   const { code, stdout, stderr } = await folder.run('config', 'check')
   t.match({ code, stdout }, { code: 1, stdout: '' })
-  t.match(stderr, /services\.greeting \(nodekeep\.json:1\) is no service that a plugin provides\./)
+  t.match(stderr, /services\.greeting \(nodekeep\.json:1\) is not a service that a plugin provides\./)
   t.match(stderr, /greter \(nodekeep\.json:1\) is not a known section\./)
 })
 
@@ -96,8 +96,7 @@ test('config check and plugins list find what services would keep from starting'
   await addServicePlugin(folder.path, 'guest', 'requires: { greeting }')
   await addServicePlugin(folder.path, 'host', 'provides: { greeting }')
   await addServicePlugin(folder.path, 'rival', 'provides: { greeting }')
-  const needs =
-    '"guest" (nodekeep.json:1): It needs the service "greeting@1", which no enabled plugin provides.'
+  const needs = '"guest" (nodekeep.json:1): It needs the service "greeting@1", which is not available.'
   t.match(await folder.run('config', 'check'), { code: 1, stdout: '', stderr: needs })
   t.match(await folder.run('plugins', 'list'), { code: 0, stdout: /^guest {2}blocked: It needs the service/ })
 
@@ -112,13 +111,13 @@ test('config check and plugins list find what services would keep from starting'
   await folder.configure({ plugins: from('guest', 'host', 'rival'), services: { greeting: 'host' } })
   t.match(await folder.run('config', 'check'), {
     code: 0,
-    stdout: /is in order: 3 of 3 plugins enabled\.\n$/,
+    stdout: /is valid: 3 of 3 plugins enabled\.\n$/,
   })
   await folder.configure({ plugins: { guest: { from: './guest', required: false } } })
   const optional = await folder.run('config', 'check')
   t.match(optional, {
     code: 0,
-    stdout: /is in order[\s\S]*"guest" .* is blocked, and the node starts without it: /,
+    stdout: /is valid[\s\S]*"guest" .* is blocked, and the node starts without it: /,
   })
 })
 

@@ -43,7 +43,7 @@ test('only a start makes a data folder; the other commands say that there is non
   const commands = ['user list', 'user disable ada', 'session create', 'token list', 'token revoke x']
   for (const outcome of await Promise.all(commands.map((line) => folder.run(...line.split(' '))))) {
     t.ok(isRefusal(outcome), outcome.stderr)
-    t.match(outcome.stderr, `There is no node's data in ${missing}. Start the node once`)
+    t.match(outcome.stderr, `${missing} contains no data of a node. Start the node once`)
   }
   for (const line of ['config check', 'config print', 'plugins list']) {
     t.equal((await folder.run(...line.split(' '))).code, 0, line)

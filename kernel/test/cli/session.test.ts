@@ -86,7 +86,7 @@ test('what is wrong is said in one line', async (t) => {
   const folder = await commandFolder(t)
   await loginNode(t, { dataFolder: folder.data })
   const address = await folder.run('session', 'create', '--wallet', ada.slice(0, -1))
-  t.match(address, refusal(/^nodekeep: "0x[^"]*" is no wallet address: [^\n]+\n$/))
+  t.match(address, refusal(/^nodekeep: "0x[^"]*" is not a wallet address\. [^\n]+\n$/))
   const missing = await folder.run('session', 'create', '--config', 'nowhere.json')
   t.ok(isRefusal(missing), missing.stderr)
   await folder.configure({ auth: { admision: 'open' } })

@@ -36,7 +36,7 @@ test('users are changed beside the running node', async (t) => {
   t.match(await run('disable', 'countess'), /disabled since \d{4}-/)
   t.same(await node.sessions.listByUser(user.uuid), [])
   await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
-  t.match(await run('delete', user.uuid), /disabled since .*, data goes on \d{4}-/)
+  t.match(await run('delete', user.uuid), /disabled since .*, data is removed on \d{4}-/)
   t.notMatch(await run('enable', ada), /disabled|data goes/)
   t.equal((await enter(ada)).user.username, 'countess')
 
@@ -128,7 +128,7 @@ test('what cannot be is said in one line', async (t) => {
   const { user } = await enter(ada)
   for (const [args, reason] of [
     [['disable', owner], /The owner cannot be disabled\./],
-    [['delete', 'nobody'], /There is no user "nobody"\. "nodekeep user list" shows them\./],
+    [['delete', 'nobody'], /There is no user "nobody"\. "nodekeep user list" shows all users\./],
     [['rename', ada, owner.slice(0, 10).toLowerCase()], /The username "0x[0-9a-f]+" is taken\./],
   ] as const) {
     const outcome = await folder.run('user', ...args)

@@ -1,6 +1,6 @@
 import { variableName } from '../../src/configuration/environment.ts'
-import { formatKey } from '../../src/configuration/key.ts'
-import type { JsonSchema } from '../../src/configuration/schema-walk.ts'
+import { formatKey } from '../../src/configuration/tree.ts'
+import type { JsonSchema } from '../../src/validation/json-schema.ts'
 
 /** The rows that the table of keys in config/README.md has to have, one for each key with a value. */
 export function documentedRows(properties: object, above: readonly string[] = []): string[] {
@@ -17,7 +17,7 @@ function keyOf(path: readonly string[]): string {
 }
 
 function typeCell(schema: JsonSchema): string {
-  if (schema.anyOf) return schema.anyOf.map((option) => code(JSON.stringify(option.const))).join(', ')
+  if (schema.enum) return schema.enum.map((value) => code(JSON.stringify(value))).join(', ')
   if (schema.type === 'array') return `array of ${(schema.items as JsonSchema).type}s`
   const { type, minimum, maximum } = schema
   if (minimum === undefined) return String(type)

@@ -1,7 +1,8 @@
 import { Secret, Type } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { ConfigurationError, formatPrinted } from '../../src/configuration/index.ts'
+import { ConfigurationError } from '../../src/configuration/error.ts'
+import { formatPrinted } from '../../src/configuration/printing.ts'
 import { load, problemsOf, reference } from './sources.ts'
 
 const secret = 'a-very-secret-value'

@@ -1,10 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import {
-  ConfigurationError,
-  type ConfigurationSources,
-  loadConfiguration,
-} from '../../src/configuration/index.ts'
+import { loadConfiguration } from '../../src/configuration/configuration.ts'
+import { ConfigurationError } from '../../src/configuration/error.ts'
+import type { ConfigurationSources } from '../../src/configuration/layers.ts'
 
 /** A temporary folder of a test, as `t.testdir()` makes it, and the layers of a configuration. */
 interface Given extends Partial<Omit<ConfigurationSources, 'workingDirectory'>> {

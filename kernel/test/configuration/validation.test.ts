@@ -1,6 +1,6 @@
 import { Secret, Type } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { checkSectionClaims } from '../../src/configuration/index.ts'
+import { checkSectionClaims } from '../../src/configuration/sections.ts'
 import { load, problemsOf } from './sources.ts'
 
 const schema = Type.Object({
@@ -136,7 +136,7 @@ test("the kernel's sections are checked when the configuration is loaded", async
     `auth.allowlist ${place} must be an array, but is a string.`,
     `auth.owner ${place} must be a wallet address: "0x" and 40 hexadecimal digits, in one case or in the mixed case of its checksum (EIP-55). Copy it again.`,
     `data ${place} must not be empty.`,
-    `log.level ${place} must be one of "fatal", "error", "warn", "info", "debug", "trace", "silent".`,
+    `log.level ${place} must be one of "trace", "debug", "info", "warn", "error", "fatal", "silent".`,
     `server.host ${place} must not be empty.`,
     `server.prot ${place} is not a known key. Did you mean "port"?`,
     `server.publicUrl ${place} must be an http or https address without path, such as "https://node.example.org".`,
@@ -186,7 +186,7 @@ test('plugins are named by id, with true, false or an object', async (t) => {
   ])
   const inline = { plugins: { Acme: true, server: true, a: 'yes', b: { form: 'x' }, c: { required: 1 } } }
   t.match(await problemsOf(() => load(folder, { inline })), [
-    /^plugins\.Acme .* is no plugin id: write lower case/,
+    /^plugins\.Acme .* is not a plugin id: write lower case/,
     /^plugins\.server .* has the name of a section of the kernel/,
     /^plugins\.a .* must be true, false, or an object/,
     /^plugins\.b\.form .* Did you mean "from"/,
@@ -197,11 +197,14 @@ test('plugins are named by id, with true, false or an object', async (t) => {
 test('sections that belong to nothing are refused', async (t) => {
   const inline = { plugins: { ai: false, files: true }, ai: {}, storage: {}, storag: {}, sevrer: {} }
   const configuration = await load(t.testdir(), { inline, flags: { logs: { level: 'info' } } })
-  t.match(await problemsOf(() => configuration.refuseUnknownSections(['storage'])), [
-    /^storag \(the given configuration\) is not a known section\. Did you mean "storage"\?/,
-    /^sevrer .* Did you mean "server"/,
-    /^logs .* Did you mean "log"/,
-  ])
+  t.match(
+    await problemsOf(() => configuration.refuseUnknownSections([{ plugin: 'storage', section: 'storage' }])),
+    [
+      /^storag \(the given configuration\) is not a known section\. Did you mean "storage"\?/,
+      /^sevrer .* Did you mean "server"/,
+      /^logs .* Did you mean "log"/,
+    ],
+  )
 })
 
 test('two claims on a section, or one on a section of the kernel, are refused', async (t) => {

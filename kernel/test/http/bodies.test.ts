@@ -59,10 +59,10 @@ test('bodies against a schema: taken literally, every fault named', async (t) =>
     messages.push(JSON.parse(answer.body).message)
   }
   t.same(messages.slice(0, 4), [
-    'Invalid input: "count" in the body must be integer.',
-    'Invalid input: body has the unknown field "extra".',
-    "Invalid input: the body must have required property 'count'.",
-    'Invalid input: the body must be object.',
+    'Invalid input: "count" in the body must be a whole number, but is a string.',
+    'Invalid input: "extra" in the body is not a known key. Known here: count.',
+    'Invalid input: "count" in the body is missing.',
+    'Invalid input: the body must be an object, but is an array.',
   ])
   connection.send(rawRequest('POST', '/typed'))
   checkError(t, await connection.answer(), 'VALIDATION_ERROR', 'no body at all')

@@ -118,10 +118,10 @@ test('reasons name the path, the service and what would mend it', async (t) => {
     plugin('two', { provides: ['twice@1'] }),
     plugin('usurper', { provides: [kernelService] }),
   ])
-  t.match(blocked.get('a'), 'Plugins wait for each other: "a" → "b" → "a". Disable one of them.')
+  t.match(blocked.get('a'), 'Plugins require each other: "a" → "b" → "a". Disable one of them.')
   t.equal(blocked.get('a'), blocked.get('b'))
-  t.match(blocked.get('user'), 'It needs the service "a@1" of "a", which is blocked itself.')
-  t.match(blocked.get('lost'), 'which no enabled plugin provides. Somebody would have to provide nothing@1.')
+  t.match(blocked.get('user'), 'It needs the service "a@1" of "a", which is blocked too.')
+  t.match(blocked.get('lost'), 'which is not available. Somebody would have to provide nothing@1.')
   t.match(blocked.get('self'), '"self" → "self"')
   t.match(blocked.get('one'), 'and so does "two". Choose one with "services": { "twice": "one" }.')
   t.match(blocked.get('two'), 'and so does "one". Choose one with "services": { "twice": "two" }.')

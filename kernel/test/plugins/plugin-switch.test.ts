@@ -98,7 +98,7 @@ test('those that require it are blocked with it and come back; those that only u
   t.match(state('needy'), { state: 'blocked', reason: /needs the service "test-greeting@1"/ })
   t.match(
     state('needy')?.reason,
-    /"greeter" would, but it was switched off at run time: POST .*greeter\/enable/,
+    /"greeter" provides it, but was switched off at run time: POST .*greeter\/enable/,
   )
   t.equal((await ask('/needy')).status, 404)
   t.equal(await (await ask('/flexible')).text(), 'nothing to say')
@@ -113,7 +113,7 @@ test('what the node needs stays on', async (t) => {
   t.equal(direct.status, 409)
   t.match(await direct.json(), {
     code: 'CONFLICT',
-    message: /"needy" is required\. Say "required": false at/,
+    message: /"needy" is required\. Set "required": false at/,
   })
   const indirect = await turn('greeter', 'disable')
   t.equal(indirect.status, 409)
@@ -132,7 +132,7 @@ test('the last way to sign in stays on, also when it hangs on another plugin', a
     const refused = await turn(id, 'disable')
     t.equal(refused.status, 409, id)
     t.match(await refused.json(), {
-      message: `"${id}" is the last way to sign in. Enable another one first.`,
+      message: `"${id}" is the last way to sign in. Enable another login provider first.`,
     })
   }
   t.match(state('two-login'), { state: 'active' })
@@ -179,7 +179,7 @@ test('the choice outlives a restart and only takes away', async (t) => {
   const refused = await third.turn('lone', 'enable')
   t.equal(refused.status, 409)
   t.match(await refused.json(), {
-    message: '"lone" is switched off by the given configuration. Change that and restart.',
+    message: '"lone" is switched off by the given configuration. Enable it there and restart the node.',
   })
   await third.stop()
 
@@ -230,7 +230,10 @@ test('a plugin that fails in its start leaves those without it that only would h
   })
   const { ask, turn, state } = await startSwitchNode(t, [provider, needy, flexible])
   t.match(state('provider'), { state: 'failed', phase: 'start', reason: 'no start today' })
-  t.match(state('needy'), { state: 'blocked', reason: /"provider" would, but it is failed: no start today/ })
+  t.match(state('needy'), {
+    state: 'blocked',
+    reason: /"provider" provides it, but its state is failed: no start today/,
+  })
   t.equal(await (await ask('/flexible')).text(), 'nothing to say')
   fails = false
   await turn('provider', 'enable')

@@ -1,7 +1,7 @@
-import { editorSchema, formatPrinted } from '../../configuration/index.ts'
-import { sectionName } from '../../plugins/load-plugins.ts'
-import type { ConfigurationOptions } from '../configuration-options.ts'
-import { checkAll, inspect } from '../inspect.ts'
+import { editorSchema } from '../../configuration/editor-schema.ts'
+import { formatPrinted } from '../../configuration/printing.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { checkAll, inspect } from '../common/inspect.ts'
 
 /** `nodekeep config print` */
 export async function print(options: ConfigurationOptions): Promise<void> {
@@ -16,20 +16,20 @@ export async function check(options: ConfigurationOptions): Promise<void> {
   const inspection = await inspect(options)
   checkAll(inspection)
   const { configuration, records } = inspection
-  const enabled = records.filter(({ state }) => state !== 'disabled').length
+  const enabled = records.all.filter(({ state }) => state !== 'disabled').length
   const file = configuration.file ?? 'The configuration'
-  process.stdout.write(`${file} is in order: ${enabled} of ${records.length} plugins enabled.\n`)
-  for (const { id, state, reason, wish } of records) {
+  process.stdout.write(`${file} is valid: ${enabled} of ${records.all.length} plugins enabled.\n`)
+  for (const { id, state, reason, entry } of records) {
     if (state !== 'blocked') continue
-    process.stdout.write(`"${id}" (${wish.where}) is blocked, and the node starts without it: ${reason}\n`)
+    process.stdout.write(`"${id}" (${entry.where}) is blocked, and the node starts without it: ${reason}\n`)
   }
 }
 
 /** `nodekeep config schema` */
 export async function schema(options: ConfigurationOptions): Promise<void> {
   const { records } = await inspect(options)
-  const sections = records
+  const sections = records.all
     .filter(({ plugin }) => plugin !== null)
-    .map((record) => [sectionName(record), record.plugin?.config ?? null] as const)
+    .map((record) => [record.claim.section, record.plugin?.config ?? null] as const)
   process.stdout.write(`${JSON.stringify(editorSchema(new Map(sections)), null, 2)}\n`)
 }

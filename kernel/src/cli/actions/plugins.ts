@@ -1,13 +1,18 @@
 import { RouteTable } from '../../http/route-table.ts'
 import { describePlugin, type PluginDescription } from '../../plugins/describe-plugin.ts'
-import type { PluginListOptions } from '../commands/plugins.ts'
-import { inspect } from '../inspect.ts'
-import { printLines } from '../print-lines.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { inspect } from '../common/inspect.ts'
+import { printLines } from '../common/print-lines.ts'
+
+/** The options of `nodekeep plugins list`. */
+export interface PluginListOptions extends ConfigurationOptions {
+  readonly json?: boolean
+}
 
 /** `nodekeep plugins list` */
 export async function listPlugins(options: PluginListOptions): Promise<void> {
   const { records } = await inspect(options)
-  const plugins = records.map((record) => describePlugin(record, new RouteTable()))
+  const plugins = records.all.map((record) => describePlugin(record, new RouteTable()))
   if (options.json === true) printLines(JSON.stringify(plugins, null, 2).split('\n'))
   else if (plugins.length === 0) printLines(['The configuration names no plugins.'])
   else printLines(plugins.map(describe).join('\n\n').split('\n'))
@@ -15,9 +20,9 @@ export async function listPlugins(options: PluginListOptions): Promise<void> {
 
 function describe(plugin: PluginDescription): string {
   const { id, state, reason, description, version, required, configuredAt } = plugin
-  const standing = state === 'stopped' ? 'ready to start' : state
+  const status = state === 'stopped' ? 'ready to start' : state
   const lines = [
-    `${id}  ${standing}${reason === null ? '' : `: ${reason}`}`,
+    `${id}  ${status}${reason === null ? '' : `: ${reason}`}`,
     description,
     plugin.package === null ? '' : `package      ${plugin.package} ${version}, SDK ${plugin.sdk}`,
     `configured   ${configuredAt}, ${required ? 'required' : 'optional'}`,

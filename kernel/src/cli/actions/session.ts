@@ -1,7 +1,14 @@
 import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../identity/user-table.ts'
-import type { SessionOptions } from '../commands/session.ts'
-import { type IdentityAccess, withIdentity } from '../identity-access.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
+
+/** The options of `nodekeep session create`. */
+export interface SessionOptions extends ConfigurationOptions {
+  readonly user?: string
+  readonly wallet?: string
+  readonly days?: number
+}
 
 /** `nodekeep session create` */
 export async function createSession(options: SessionOptions): Promise<void> {
@@ -19,12 +26,12 @@ export async function createSession(options: SessionOptions): Promise<void> {
     })
     process.stdout.write(`${token}\n`)
     process.stderr.write(
-      `A session of ${user.username}. Use it as: curl -H "Authorization: Bearer <token>" …\n`,
+      `This is a session of ${user.username}. Use it with: curl -H "Authorization: Bearer <token>" …\n`,
     )
   })
 }
 
-/** The owner, who has this wallet, or has it from now on when there was none. */
+/** Returns the owner with this wallet. A node without an owner is claimed for the wallet. */
 async function claim({ accounts, owner }: IdentityAccess, wallet: string): Promise<UserAccount> {
   if ((await owner()) === null) await accounts.ensure(wallet, true)
   const user = await owner()
@@ -37,6 +44,6 @@ function checked(address: string): string {
   if (wallet !== null) return wallet
   throw new NodekeepError(
     'VALIDATION_ERROR',
-    `"${address}" is no wallet address: 0x and 40 hexadecimal digits (EIP-55).`,
+    `"${address}" is not a wallet address. Write 0x and 40 hexadecimal digits (EIP-55).`,
   )
 }

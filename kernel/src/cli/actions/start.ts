@@ -1,30 +1,28 @@
 import { createLogger } from '../../log/logger.ts'
 import { createSecrets } from '../../log/secrets.ts'
 import { type RunningNode, startNode } from '../../node.ts'
-import { banner } from '../banner.ts'
-import type { ConfigurationOptions } from '../configuration-options.ts'
-import { fail } from '../fail.ts'
-import { readConfiguration } from '../read-configuration.ts'
-import { letYoungGenerationGrow } from '../young-generation.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { fail } from '../common/fail.ts'
+import { readConfiguration } from '../common/read-configuration.ts'
+import { banner } from './banner.ts'
 
-/** Starts the node and runs it until a signal asks for its end. */
+/** Starts the node and runs it until a signal stops it. */
 export async function start(options: ConfigurationOptions): Promise<void> {
   const interrupted = firstSignal()
-  const giveUp = new AbortController()
-  interrupted.then(() => giveUp.abort())
+  const aborted = new AbortController()
+  interrupted.then(() => aborted.abort())
   try {
-    const { node, log } = await boot(options, giveUp.signal)
-    letYoungGenerationGrow()
+    const { node, log } = await boot(options, aborted.signal)
     await interrupted
     log.info('The node is stopping.')
     await node.stop()
   } catch (error) {
-    if (!giveUp.signal.aborted) {
+    if (!aborted.signal.aborted) {
       fail(error, options.verbose === true)
       process.exit(1)
     }
   }
-  // What a plugin left running must not keep the process alive.
+  // Timers and sockets that a plugin left open must not keep the process alive.
   process.exit(0)
 }
 
@@ -35,18 +33,18 @@ async function boot(options: ConfigurationOptions, signal: AbortSignal) {
   const log = createLogger({ level, format, secrets })
   const node = await startNode({ configuration, log, secrets, signal })
   log.info({ url: node.url.href, data: node.dataFolder, plugins: states(node) }, 'The node is ready.')
-  // The claim code is shown here and nowhere else, so an unclaimed node always prints the banner.
+  // The claim code is shown only in the banner, so an unclaimed node always prints it.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
   return { node, log }
 }
 
 /**
- * Ctrl+C, a terminal that is closed, and a service manager reach every process of a group, and `npm start` passes on
- * once more what it got: the same signal so soon after the first is no second wish.
+ * Ctrl+C, a closed terminal and a service manager signal every process of a group, and `npm start` forwards the signal it
+ * received. So the same signal shortly after the first is a copy of it.
  */
 const echoMs = 300
 
-/** Resolves with the first signal that asks the process to end. A second one ends it at once. */
+/** Resolves at the first signal that asks the process to end. A second signal ends the process at once. */
 function firstSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let first: { readonly signal: string; readonly at: number } | null = null

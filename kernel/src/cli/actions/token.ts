@@ -1,10 +1,22 @@
 import { issueApiToken } from '../../identity/issue-session.ts'
-import type { TokenOptions, TokenWishOptions } from '../commands/token.ts'
-import { withIdentity } from '../identity-access.ts'
-import { printLines } from '../print-lines.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { withIdentity } from '../common/identity-access.ts'
+import { printLines } from '../common/print-lines.ts'
+
+/** The options of `nodekeep token …`. */
+export interface TokenOptions extends ConfigurationOptions {
+  readonly user?: string
+}
+
+/** The options of `nodekeep token create`. */
+export interface CreateTokenOptions extends TokenOptions {
+  readonly name: string
+  readonly scope: readonly string[]
+  readonly days: number | 'never'
+}
 
 /** `nodekeep token create` */
-export async function createToken({ name, scope, days, ...options }: TokenWishOptions): Promise<void> {
+export async function createToken({ name, scope, days, ...options }: CreateTokenOptions): Promise<void> {
   await withIdentity(options, async ({ sessions, find, refuseLockedOut }) => {
     const user = await find(options.user)
     refuseLockedOut(user)
@@ -17,7 +29,9 @@ export async function createToken({ name, scope, days, ...options }: TokenWishOp
       expiryDays,
     })
     process.stdout.write(`${token}\n`)
-    process.stderr.write(`An API token of ${username}, id ${record.id}. It is not shown again.\n`)
+    process.stderr.write(
+      `This is an API token of ${username} with the id ${record.id}. It is not shown again.\n`,
+    )
   })
 }
 
@@ -38,6 +52,6 @@ export async function revokeToken(id: string, options: TokenOptions): Promise<vo
   await withIdentity(options, async ({ administration, find }) => {
     const { uuid } = await find(options.user)
     await administration.endSession(uuid, id, 'api-token')
-    process.stdout.write('Revoked. A running node refuses it within 5 seconds.\n')
+    process.stdout.write('The token is revoked. A running node refuses it within 5 seconds.\n')
   })
 }

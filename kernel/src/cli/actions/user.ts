@@ -1,9 +1,21 @@
 import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../identity/user-table.ts'
-import type { UserChange, UserListOptions, WalletOptions } from '../commands/user.ts'
-import type { ConfigurationOptions } from '../configuration-options.ts'
-import { type IdentityAccess, withIdentity } from '../identity-access.ts'
-import { printLines } from '../print-lines.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
+import { printLines } from '../common/print-lines.ts'
+
+/** The changes of users that are commands. */
+export type UserChange = 'rename' | 'disable' | 'enable' | 'delete'
+
+/** The options of `nodekeep user set-wallet`. */
+export interface WalletOptions extends ConfigurationOptions {
+  readonly swap?: boolean
+}
+
+/** The options of `nodekeep user list`. */
+export interface UserListOptions extends ConfigurationOptions {
+  readonly json?: boolean
+}
 
 type Apply = (identity: IdentityAccess, user: UserAccount, value: string) => Promise<UserAccount>
 
@@ -17,7 +29,7 @@ const changes: Readonly<Record<UserChange, Apply>> = {
 /**
  * `nodekeep user rename|disable|enable|delete`
  *
- * @param value the new name, where the change has one
+ * @param value the new name, for `rename`
  */
 export async function changeUser(
   change: UserChange,
@@ -58,26 +70,26 @@ export async function setWallet(name: string, address: string, options: WalletOp
     if (other === null) return
     process.stdout.write(`${describe(other)}\n`)
     process.stderr.write(
-      `${other.username} has the old wallet now. If nobody needs that user: nodekeep user delete ${other.username}\n`,
+      `${other.username} has the old wallet now. If nobody needs that user, run: nodekeep user delete ${other.username}\n`,
     )
   })
 }
 
-/** The next start would make the old wallet's user the owner again, so the configuration has to change first. */
+/** The next start would make the user of the old wallet the owner again, so the configuration must change first. */
 function refuseAgainstConfiguration(identity: IdentityAccess, user: UserAccount, address: string): void {
   const configured = parseWallet(identity.configuredOwner ?? '')
   if (user.wallet !== configured || configured === parseWallet(address)) return
   throw new NodekeepError(
     'CONFLICT',
-    `"auth.owner" in the configuration names ${configured}. Write the new wallet there, run this again, and restart the node. To give ${configured} to another account instead: nodekeep user set-wallet <its old wallet> ${configured} --swap`,
+    `"auth.owner" in the configuration names ${configured}. Write the new wallet there, run this again, and restart the node. To give ${configured} to another user instead, run: nodekeep user set-wallet <its old wallet> ${configured} --swap`,
   )
 }
 
 function describe({ username, uuid, wallet, owner, disabledAt, deletionDue }: UserAccount): string {
-  const standing = [
+  const notes = [
     owner ? 'owner' : '',
     disabledAt === null ? '' : `disabled since ${disabledAt.toISOString()}`,
-    deletionDue === null ? '' : `data goes on ${deletionDue.toISOString()}`,
+    deletionDue === null ? '' : `data is removed on ${deletionDue.toISOString()}`,
   ].filter((part) => part !== '')
-  return [username.padEnd(30), uuid, wallet, standing.join(', ')].join('  ').trimEnd()
+  return [username.padEnd(30), uuid, wallet, notes.join(', ')].join('  ').trimEnd()
 }

@@ -3,7 +3,7 @@ import {
   type ConfigurationOptions,
   withConfigurationOptions,
   withListenOptions,
-} from '../configuration-options.ts'
+} from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/config.ts')
 
@@ -19,7 +19,7 @@ export function configCommand(): Command {
     )
   }
   add('print', 'print every value with its origin; secrets are hidden')
-  add('check', 'check the configuration and the plugins that it names, without starting')
+  add('check', 'check the configuration and its plugins, without starting the node')
   add('schema', 'print a JSON Schema of the configuration, for editors')
   return command
 }

@@ -1,15 +1,11 @@
 import { Command } from 'commander'
-import { type ConfigurationOptions, withConfigurationOptions } from '../configuration-options.ts'
-
-/** The options of `nodekeep plugins list`. */
-export interface PluginListOptions extends ConfigurationOptions {
-  readonly json?: boolean
-}
+import type { PluginListOptions } from '../actions/plugins.ts'
+import { withConfigurationOptions } from '../common/configuration-options.ts'
 
 /** `nodekeep plugins list` */
 export function pluginsCommand(): Command {
   const list = new Command('list')
-    .description('list the plugins of the configuration, with what they declare')
+    .description('list the plugins of the configuration with their states and declarations')
     .option('--json', 'print JSON')
   return new Command('plugins').description('show the plugins').addCommand(
     withConfigurationOptions(list).action(async (options: PluginListOptions) => {

@@ -3,15 +3,13 @@ import {
   type ConfigurationOptions,
   withConfigurationOptions,
   withListenOptions,
-} from '../configuration-options.ts'
-import { holdYoungGeneration } from '../young-generation.ts'
+} from '../common/configuration-options.ts'
 
 /** `nodekeep start` */
 export function startCommand(): Command {
   const command = new Command('start').description('start the node (this is the default)')
   return withListenOptions(withConfigurationOptions(command)).action(
     async (options: ConfigurationOptions) => {
-      holdYoungGeneration()
       const { start } = await import('../actions/start.ts')
       await start(options)
     },

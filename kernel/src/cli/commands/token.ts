@@ -1,18 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { isTokenName, tokenNameRule } from '../../identity/token-name.ts'
-import { type ConfigurationOptions, parseDays, withConfigurationOptions } from '../configuration-options.ts'
-
-/** The options of `nodekeep token …`. */
-export interface TokenOptions extends ConfigurationOptions {
-  readonly user?: string
-}
-
-/** The options of `nodekeep token create`. */
-export interface TokenWishOptions extends TokenOptions {
-  readonly name: string
-  readonly scope: readonly string[]
-  readonly days: number | 'never'
-}
+import type { CreateTokenOptions, TokenOptions } from '../actions/token.ts'
+import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/token.ts')
 
@@ -24,19 +13,21 @@ export function tokenCommand(): Command {
       'username, uuid or wallet (default: the owner)',
     )
   const create = new Command('create')
-    .description('make an API token for a program and print it')
-    .requiredOption('-n, --name <name>', 'what it is for', parseName)
+    .description('create an API token for a program and print it')
+    .requiredOption('-n, --name <name>', 'the purpose of the token', parseName)
     .requiredOption(
       '-s, --scope <scope...>',
-      'what it may do, such as files:read; plugins say which there are, and a misspelt one opens nothing',
+      'permissions, such as files:read; the README of each plugin lists its scopes, and a misspelled scope permits nothing',
     )
     .option('--days <number|never>', 'days until it expires', parseDaysOrNever, 90)
   const list = new Command('list').description('list API tokens')
-  const revoke = new Command('revoke').description('end an API token').argument('<id>', 'its id, as listed')
+  const revoke = new Command('revoke')
+    .description('revoke an API token')
+    .argument('<id>', 'the id that "token list" shows')
   return new Command('token')
-    .description('make, list and revoke API tokens')
+    .description('create, list and revoke API tokens')
     .addCommand(
-      forUser(create).action(async (options: TokenWishOptions) => (await actions()).createToken(options)),
+      forUser(create).action(async (options: CreateTokenOptions) => (await actions()).createToken(options)),
     )
     .addCommand(forUser(list).action(async (options: TokenOptions) => (await actions()).listTokens(options)))
     .addCommand(

@@ -1,18 +1,6 @@
 import { Command } from 'commander'
-import { type ConfigurationOptions, withConfigurationOptions } from '../configuration-options.ts'
-
-/** The changes of users that are commands. */
-export type UserChange = 'rename' | 'disable' | 'enable' | 'delete'
-
-/** The options of `nodekeep user set-wallet`. */
-export interface WalletOptions extends ConfigurationOptions {
-  readonly swap?: boolean
-}
-
-/** The options of `nodekeep user list`. */
-export interface UserListOptions extends ConfigurationOptions {
-  readonly json?: boolean
-}
+import type { UserChange, UserListOptions, WalletOptions } from '../actions/user.ts'
+import { type ConfigurationOptions, withConfigurationOptions } from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/user.ts')
 
@@ -28,9 +16,9 @@ export function userCommand(): Command {
     )
     .addCommand(setWallet())
     .addCommand(rename())
-    .addCommand(plain('disable', 'end the sessions of a user and let them sign in no more'))
-    .addCommand(plain('enable', 'let a disabled user in again; takes a deletion back'))
-    .addCommand(plain('delete', 'disable a user, and remove their data when the time of grace is over'))
+    .addCommand(plain('disable', 'end the sessions of a user and refuse further sign-ins'))
+    .addCommand(plain('enable', 'admit a disabled user again; this also undoes a deletion'))
+    .addCommand(plain('delete', 'disable a user, and remove their data after "auth.deletionGraceDays"'))
 }
 
 function plain(change: UserChange, description: string): Command {
@@ -48,9 +36,9 @@ function rename(): Command {
 }
 
 function setWallet(): Command {
-  return forUser('set-wallet', 'give a user another wallet, after one was lost')
+  return forUser('set-wallet', 'give a user another wallet, for example after a loss')
     .argument('<address>', 'the new address')
-    .option('--swap', "when another user has it, give them this user's old wallet")
+    .option('--swap', 'if another user has the new wallet, give that user the old one')
     .action(async (user: string, address: string, options: WalletOptions) =>
       (await actions()).setWallet(user, address, options),
     )

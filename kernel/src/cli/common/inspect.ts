@@ -1,0 +1,76 @@
+import type { TObject } from 'typebox'
+import type { Configuration } from '../../configuration/configuration.ts'
+import { ConfigurationError } from '../../configuration/error.ts'
+import { loadPlugins } from '../../plugins/load-plugins.ts'
+import { PluginRecords } from '../../plugins/plugin-record.ts'
+import { readSwitchedOff } from '../../plugins/plugin-switch.ts'
+import { checkServiceChoices, ServiceWiring } from '../../plugins/service-wiring.ts'
+import { kernelServices } from '../../services/kernel-services.ts'
+import { withStoredState } from '../../state/stored-state.ts'
+import type { ConfigurationOptions } from './configuration-options.ts'
+import { readConfiguration } from './read-configuration.ts'
+
+/** A configuration whose plugins are imported but not started. It can be inspected beside a running node. */
+export interface Inspection {
+  readonly configuration: Configuration
+  readonly records: PluginRecords
+  /** The configuration section of each loaded plugin. */
+  readonly schemas: ReadonlyMap<string, TObject>
+  /** Ids of the plugins that were switched off at run time. */
+  readonly switchedOff: ReadonlySet<string>
+}
+
+/** @throws ConfigurationError */
+export async function inspect(options: ConfigurationOptions): Promise<Inspection> {
+  const configuration = await readConfiguration(options)
+  const switchedOff = await withStoredState(
+    configuration.kernel.data,
+    '@kernel',
+    readSwitchedOff,
+    new Set<string>(),
+  )
+  const loaded = await loadPlugins({ configuration, inlinePlugins: {}, switchedOff, onFault: () => {} })
+  const records = new PluginRecords(loaded)
+  const schemas = new Map<string, TObject>()
+  for (const record of records) {
+    if (record.plugin?.config != null) schemas.set(record.claim.section, record.plugin.config)
+  }
+  findBlocked(configuration, records)
+  return { configuration, records, schemas, switchedOff }
+}
+
+/** Marks the plugins that a start would find blocked. */
+function findBlocked({ kernel }: Configuration, records: PluginRecords): void {
+  const wiring = new ServiceWiring(records, kernelServices, kernel.services)
+  // A start switches these on again.
+  for (const record of wiring.indispensable()) {
+    if (record.state === 'disabled' && record.entry.enabled) record.stopped()
+  }
+  for (const [id, reason] of wiring.order().blocked) records.get(id)?.blocked(reason)
+}
+
+/**
+ * Finds everything that would prevent a start, without starting the node.
+ *
+ * @throws ConfigurationError with one line for each
+ */
+export function checkAll({ configuration, records }: Inspection): void {
+  const problems: string[] = []
+  const attempt = (check: () => unknown) => {
+    try {
+      check()
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error
+      problems.push(...error.problems)
+    }
+  }
+  for (const record of records) {
+    if (record.plugin !== null)
+      attempt(() => configuration.section(record.claim.section, record.plugin?.config ?? null))
+    const isMissing = record.state === 'failed' || (record.state === 'blocked' && record.entry.required)
+    if (isMissing) problems.push(`"${record.id}" (${record.entry.where}): ${record.reason}`)
+  }
+  attempt(() => checkServiceChoices(configuration.serviceChoices, records.all, kernelServices))
+  attempt(() => configuration.refuseUnknownSections(records.all.map(({ claim }) => claim)))
+  if (problems.length > 0) throw new ConfigurationError(problems)
+}

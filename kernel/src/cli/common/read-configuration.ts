@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Configuration, loadConfiguration } from '../../configuration/configuration.ts'
+import type { ConfigurationOptions } from './configuration-options.ts'
+
+/** Reads the configuration that the options and the environment select. */
+export function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
+  const workingDirectory = process.cwd()
+  return loadConfiguration({
+    file:
+      options.config === undefined
+        ? defaultFile(workingDirectory)
+        : resolve(workingDirectory, options.config),
+    environment: process.env,
+    flags: {
+      ...(options.data === undefined ? {} : { data: options.data }),
+      server: {
+        ...(options.port === undefined ? {} : { port: options.port }),
+        ...(options.host === undefined ? {} : { host: options.host }),
+      },
+      ...(options.logLevel === undefined ? {} : { log: { level: options.logLevel } }),
+    },
+    workingDirectory,
+  })
+}
+
+/** The presets are in the installed package, or beside it in a checkout. */
+const presets = ['../../../config/default.json', '../../../../config/default.json']
+
+function defaultFile(workingDirectory: string): string | null {
+  const own = resolve(workingDirectory, 'nodekeep.json')
+  if (existsSync(own)) return own
+  return (
+    presets.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path)) ??
+    null
+  )
+}

@@ -1,0 +1,139 @@
+import { realpathSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { findPackageJSON } from 'node:module'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { isId } from '@nodekeep/plugin-sdk'
+import type { PluginEntry } from '../configuration/plugin-entries.ts'
+import { messageOf } from '../errors/thrown.ts'
+import { PluginFailure } from './failure.ts'
+
+/** The facts that a package states about its plugin. They are known before any of its code runs. */
+export interface PluginManifest {
+  /** `name` and `version` of the package. */
+  readonly packageName: string
+  readonly version: string
+  /** The plugin's id, `nodekeep.id`. */
+  readonly id: string
+  /** The range of SDK versions that the plugin works with, `nodekeep.sdk`. */
+  readonly sdk: string
+  /** The name of its configuration section, `nodekeep.section`. Default: the id. */
+  readonly section: string
+  /** Absolute path of the package; empty for a plugin without a package. */
+  readonly folder: string
+  /** Absolute path of the module whose default export is the plugin. */
+  readonly entry: string
+}
+
+/** The npm scope of the first-party plugins. */
+const firstPartyScope = '@nodekeep'
+
+/** Whether this kernel itself runs from its sources, as in a checkout of the repository. */
+const fromSources = import.meta.url.endsWith('.ts')
+
+/**
+ * Finds the package of a plugin and reads its manifest, without importing the package.
+ *
+ * A short name such as `files` means `@nodekeep/files` first, then a package of exactly that name. Packages are looked
+ * up from the folder of the configuration file, then from the kernel.
+ *
+ * @throws PluginFailure in the phase `locate` when there is no such package, or `manifest`
+ */
+export async function locatePlugin(entry: PluginEntry): Promise<PluginManifest> {
+  const wanted = entry.from ?? entry.id
+  if (/^\.{1,2}(\/|$)/.test(wanted) || isAbsolute(wanted)) {
+    const folder = resolve(entry.folder, wanted)
+    const path = join(folder, 'package.json')
+    if (await exists(path)) return readManifest(realpathSync(path))
+    throw new PluginFailure(
+      'locate',
+      `There is no package.json in ${folder}. "from" must name the folder of the plugin's package.`,
+    )
+  }
+  const names = wanted.includes('/') ? [wanted] : [`${firstPartyScope}/${wanted}`, wanted]
+  const bases = [pathToFileURL(join(entry.folder, 'nodekeep.json')).href, import.meta.url]
+  for (const name of names) {
+    for (const base of bases) {
+      const path = findManifest(name, base)
+      if (path !== null) return readManifest(path)
+    }
+  }
+  throw new PluginFailure('locate', notFound(entry, names))
+}
+
+function findManifest(name: string, base: string): string | null {
+  try {
+    const path = findPackageJSON(name, base)
+    return path === undefined ? null : realpathSync(path)
+  } catch {
+    // Node throws for a name that it cannot resolve, also for an invalid one: the package is not there.
+    return null
+  }
+}
+
+function notFound({ id, folder }: PluginEntry, names: readonly string[]): string {
+  const packages = names.map((name) => `"${name}"`).join(' nor ')
+  const which = names.length > 1 ? `Neither the package ${packages}` : `No package ${packages}`
+  return (
+    `${which} can be found from ${folder}. Install it there with "npm install ${names[0]}", ` +
+    `or name its package with "plugins": { "${id}": { "from": "…" } }.`
+  )
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Reads the manifest of a plugin's package.
+ *
+ * `nodekeep.entry` and `nodekeep.source` are paths within the package. `source` replaces `entry` when the node runs from
+ * its sources and the package is not below `node_modules`, where Node strips no types.
+ *
+ * @param path absolute path of the package's package.json
+ * @throws PluginFailure in the phase `manifest`
+ */
+async function readManifest(path: string): Promise<PluginManifest> {
+  const content = await readPackage(path)
+  const fields = content.nodekeep
+  if (!isRecord(fields)) {
+    throw new PluginFailure('manifest', `${path} has no "nodekeep" field, so it is not a Nodekeep plugin.`)
+  }
+  const text = (field: string): string => {
+    const value = fields[field]
+    if (typeof value === 'string' && value !== '') return value
+    throw new PluginFailure('manifest', `${path}: "nodekeep.${field}" must be a string that is not empty.`)
+  }
+  const id = text('id')
+  if (!isId(id)) {
+    throw new PluginFailure('manifest', `${path}: "nodekeep.id" must be lower case words joined by dashes.`)
+  }
+  const folder = dirname(path)
+  const useSource = fromSources && 'source' in fields && !folder.includes('node_modules')
+  return {
+    packageName: typeof content.name === 'string' ? content.name : id,
+    version: typeof content.version === 'string' ? content.version : '0.0.0',
+    id,
+    sdk: text('sdk'),
+    section: 'section' in fields ? text('section') : id,
+    folder,
+    entry: resolve(folder, text(useSource ? 'source' : 'entry')),
+  }
+}
+
+async function readPackage(path: string): Promise<Record<string, unknown>> {
+  try {
+    const content: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return isRecord(content) ? content : {}
+  } catch (error) {
+    throw new PluginFailure('manifest', `${path} cannot be read: ${messageOf(error)}`, error)
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

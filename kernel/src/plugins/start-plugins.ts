@@ -1,0 +1,103 @@
+import { HealthChecks, type Log, type Plugin, tokenKey } from '@nodekeep/plugin-sdk'
+import type { Configuration } from '../configuration/configuration.ts'
+import { ConfigurationError } from '../configuration/error.ts'
+import type { Secrets } from '../log/secrets.ts'
+import { kernelServices } from '../services/kernel-services.ts'
+import type { Registries } from '../services/registry.ts'
+import type { StateStores } from '../state/state-stores.ts'
+import { suggest } from '../validation/suggestion.ts'
+import { BootFailure } from './boot-failure.ts'
+import { PluginFailure } from './failure.ts'
+import { loadPlugins } from './load-plugins.ts'
+import { logImpaired, type PluginHost } from './plugin-host.ts'
+import type { PluginRecords } from './plugin-record.ts'
+import { readSwitchedOff } from './plugin-switch.ts'
+import { checkServiceChoices, type ServiceWiring } from './service-wiring.ts'
+
+/** The parts of the kernel that the start of the plugins uses. */
+export interface StartParts {
+  readonly configuration: Configuration
+  /** Plugins that an embedding program passed and that need no package, by id. */
+  readonly inlinePlugins: Readonly<Record<string, Plugin>>
+  readonly stateStores: StateStores
+  readonly log: Log
+  readonly secrets: Secrets
+  readonly registries: Registries
+  readonly records: PluginRecords
+  readonly wiring: ServiceWiring
+  readonly pluginHost: PluginHost
+}
+
+/**
+ * Starts all plugins: loads them, checks the configuration against them, then sets up and starts them in the order of
+ * their services. Optional plugins that fail are logged and left out.
+ *
+ * @throws ConfigurationError, or BootFailure with every required plugin that is not up
+ */
+export async function startPlugins(parts: StartParts): Promise<void> {
+  const { configuration, inlinePlugins, stateStores, log, records, pluginHost } = parts
+  const switchedOff = await readSwitchedOff(stateStores.for('@kernel'))
+  const onFault = (record: { readonly id: string }, thrown: unknown) =>
+    log.error({ plugin: record.id, err: thrown }, 'An error was left unhandled.')
+  records.loaded(await loadPlugins({ configuration, inlinePlugins, switchedOff, onFault }))
+
+  switchOnIndispensable(parts)
+  checkServiceChoices(configuration.serviceChoices, records.all, kernelServices)
+  checkSections(parts)
+
+  await pluginHost.bringUp()
+
+  const { impaired } = records
+  const missing = impaired.filter(({ entry }) => entry.required)
+  logImpaired(
+    log,
+    impaired.filter(({ entry }) => !entry.required),
+  )
+  if (missing.length > 0) throw new BootFailure(missing)
+  logUnknownChecks(parts)
+}
+
+/** A plugin that is switched off at run time starts all the same if a required plugin needs it now. */
+function switchOnIndispensable({ wiring, log }: StartParts): void {
+  for (const record of wiring.indispensable()) {
+    if (record.state !== 'disabled' || !record.entry.enabled) continue
+    log.warn(
+      { plugin: record.id },
+      `"${record.id}" was switched off at run time. It is switched on again, since a required plugin needs it.`,
+    )
+    record.stopped()
+  }
+}
+
+/** Validates every section before any plugin runs, and tells the logger which values are secret. */
+function checkSections({ configuration, records, secrets, log }: StartParts): void {
+  for (const record of records) {
+    if (!record.isCandidate || record.plugin === null) continue
+    try {
+      configuration.section(record.claim.section, record.plugin.config)
+    } catch (error) {
+      record.failed(PluginFailure.from('configuration', error))
+    }
+  }
+  for (const secret of configuration.secretValues()) secrets.add(secret)
+  try {
+    configuration.refuseUnknownSections(records.all.map(({ claim }) => claim))
+  } catch (error) {
+    // A plugin that was not found may own a section of any name, so an unknown section is no error then.
+    const lost = records.all.filter(({ manifest }) => manifest === null).map(({ id }) => `"${id}"`)
+    if (!(error instanceof ConfigurationError) || lost.length === 0) throw error
+    log.warn(`${error.message} It may belong to a plugin that was not found: ${lost.join(', ')}.`)
+  }
+}
+
+/** A check of `health.required` that does not exist makes the node count as down, so its name is logged. */
+function logUnknownChecks({ configuration, registries, log }: StartParts): void {
+  const known = registries.entries(tokenKey(HealthChecks)).names()
+  for (const name of configuration.kernel.health.required) {
+    if (known.includes(name)) continue
+    log.error(
+      { check: name, known },
+      `"health.required" names the check "${name}", which does not exist, so /health answers 503. ${suggest(name, known)}`,
+    )
+  }
+}

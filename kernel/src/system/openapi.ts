@@ -1,0 +1,152 @@
+import { isDeepStrictEqual } from 'node:util'
+import { errorStatus, type Log, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import type { MountedRoute, RouteTable } from '../http/route-table.ts'
+import { describeRoutes, type RouteDescription, securitySchemes, sharedSchemasOf } from './describe-routes.ts'
+
+/** The methods that OpenAPI 3.1 can describe, without HEAD, which every GET route has. */
+const describable = new Set(['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])
+
+/** The names of plugins' schemas begin with the plugin's id and a dot, so none equals this name. */
+const errorName = 'Error'
+
+const errorSchema = Type.Object({
+  error: Type.Literal(true),
+  message: Type.String({ description: 'The problem and the remedy, for people.' }),
+  code: Type.Enum(Object.keys(errorStatus), {
+    description: 'The kind of error, for programs. Codes do not change.',
+  }),
+})
+
+const errorResponse = {
+  description: 'An error',
+  content: { 'application/json': { schema: { $ref: `#/components/schemas/${errorName}` } } },
+}
+
+const nothing: RouteDescription = { paths: {}, components: { schemas: {} } }
+
+/** `GET /openapi.json`: all current routes. The document is created at the first request and after plugins changed. */
+export function openApiRoute(app: RoutesApp, table: RouteTable, version: string): void {
+  let latest: { readonly tableVersion: number; readonly document: Promise<object> } | null = null
+  app.get(
+    '/openapi.json',
+    {
+      schema: {
+        summary: 'This description of the interface',
+        tags: ['system'],
+        response: { 200: Type.Object({}, { additionalProperties: true }) },
+      },
+    },
+    async (_request, reply) => {
+      if (latest?.tableVersion !== table.version) {
+        const document = createDocument(table.routesByOwner, version, app.log)
+        const created = { tableVersion: table.version, document }
+        latest = created
+        document.catch(() => {
+          if (latest === created) latest = null
+        })
+      }
+      return reply
+        .type('application/json; charset=utf-8')
+        .serializer(JSON.stringify)
+        .send(await latest.document)
+    },
+  )
+}
+
+/**
+ * Creates an OpenAPI 3.1 document of routes. An `$id` of a schema is valid within its owner only: in the document the
+ * schema is called `<owner>.<id>`.
+ *
+ * @param routesByOwner the routes of each plugin and of the kernel
+ * @param log takes a warning for each route that cannot be described and is left out
+ */
+async function createDocument(
+  routesByOwner: ReadonlyMap<string, readonly MountedRoute[]>,
+  version: string,
+  log: Pick<Log, 'warn'>,
+): Promise<object> {
+  const paths: Record<string, Record<string, unknown>> = {}
+  const schemas: Record<string, unknown> = { [errorName]: errorSchema }
+  for (const [owner, routes] of routesByOwner) {
+    const described = routes.filter(({ method, websocket }) => describable.has(method) && !websocket)
+    for (const group of groupsOf(described)) {
+      const { paths: found, components } = await describeAll(
+        owner,
+        group,
+        () => namesFor(owner, schemas),
+        log,
+      )
+      Object.assign(schemas, components.schemas)
+      for (const [path, operations] of Object.entries(found)) {
+        paths[path] ??= {}
+        for (const [method, operation] of Object.entries(operations)) {
+          paths[path][method] = {
+            ...operation,
+            responses: { ...operation.responses, default: errorResponse },
+          }
+        }
+      }
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Nodekeep', version, description: 'The interface of this personal node.' },
+    components: { securitySchemes, schemas },
+    paths,
+  }
+}
+
+/** Groups routes that can be described together: within a group, an `$id` always means the same schema. */
+function groupsOf(routes: readonly MountedRoute[]): MountedRoute[][] {
+  const groups: MountedRoute[][] = []
+  for (const route of routes) {
+    const group = groups.find((others) => {
+      const known = sharedSchemasOf(others)
+      return [...sharedSchemasOf([route])].every(
+        ([id, schema]) => !known.has(id) || isDeepStrictEqual(known.get(id), schema),
+      )
+    })
+    if (group === undefined) groups.push([route])
+    else group.push(route)
+  }
+  return groups
+}
+
+/** Describes routes together. Routes that cannot be described even alone are left out. */
+async function describeAll(
+  owner: string,
+  routes: readonly MountedRoute[],
+  newNames: () => (id: string) => string,
+  log: Pick<Log, 'warn'>,
+): Promise<RouteDescription> {
+  try {
+    return await describeRoutes(routes, newNames())
+  } catch (err) {
+    const sound: MountedRoute[] = []
+    for (const route of routes) {
+      try {
+        await describeRoutes([route], newNames())
+        sound.push(route)
+      } catch (fault) {
+        log.warn({ plugin: owner, route: `${route.method} ${route.path}`, err: fault }, leftOut)
+      }
+    }
+    if (sound.length < routes.length) return describeAll(owner, sound, newNames, log)
+    log.warn({ plugin: owner, err }, leftOut)
+    return nothing
+  }
+}
+
+const leftOut = 'GET /openapi.json leaves out routes whose schema cannot be described.'
+
+/** Creates unique names for the schemas of one owner. OpenAPI allows letters, digits and `._-` in them. */
+function namesFor(owner: string, taken: Readonly<Record<string, unknown>>): (id: string) => string {
+  const given = new Set(Object.keys(taken))
+  return (id) => {
+    const wanted = `${owner}.${id.replaceAll(/[^\w.-]+/g, '_')}`
+    let name = wanted
+    for (let n = 2; given.has(name); n += 1) name = `${wanted}-${n}`
+    given.add(name)
+    return name
+  }
+}
