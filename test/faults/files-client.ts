@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import type { FilesProcess } from './files-process.ts'
-import { begun, type Change, changed, type Tree } from './files-tree.ts'
+import { type Change, changed, parentsOf, type Tree } from './files-tree.ts'
 import type { Random } from './random.ts'
 
-/** The bytes of a file: its content, over and over, up to the length that the content names. */
+/** The bytes of a file: its content, repeated up to the length that the content names. */
 export function bytesOf(content: string): Buffer<ArrayBuffer> {
   return Buffer.alloc(Number(content.split(':', 1)), content)
 }
 
-/** A client that changes files in a folder of its own, one after the other, until the node is gone. */
+/** A client that makes one change after the other in a folder of its own, until the node is killed. */
 export class FilesClient {
   readonly #folder: string
   readonly #random: Random
   #tree: Tree = new Map()
-  #asked: { readonly change: Change; readonly next: Tree } | null = null
+  /** The change that was requested and not answered, and the tree after it. */
+  #asked: { readonly path: string; readonly tree: Tree } | null = null
   #count = 0
 
   constructor(folder: string, random: Random) {
@@ -21,21 +22,25 @@ export class FilesClient {
     this.#random = random
   }
 
-  /** The trees that its folder may hold: all answered changes, and the unanswered one whole, begun or not at all. */
+  /**
+   * The trees that its folder may hold: all answered changes, with or without the one that was not answered. Of the
+   * latter, new parent folders may remain.
+   */
   get allowed(): readonly Tree[] {
     if (this.#asked === null) return [this.#tree]
-    return [this.#tree, ...begun(this.#tree, this.#asked.change), this.#asked.next]
+    const leftovers = this.leftoverParents
+    const withLeftovers = leftovers.map((_, index) => {
+      return new Map([...this.#tree, ...leftovers.slice(0, index + 1).map((path) => [path, null] as const)])
+    })
+    return [this.#tree, this.#asked.tree, ...withLeftovers]
   }
 
-  /** The empty parents that the unanswered change may have left. The journal does not tell of them. */
-  get emptyParents(): readonly string[] {
-    if (this.#asked === null) return []
-    return begun(this.#tree, this.#asked.change).flatMap((tree) =>
-      [...tree.keys()].filter((path) => !this.#tree.has(path)),
-    )
+  /** New parent folders of the change that was not answered, outer ones first. The journal may not know of them. */
+  get leftoverParents(): readonly string[] {
+    return this.#asked === null ? [] : parentsOf(this.#asked.path).filter((path) => !this.#tree.has(path))
   }
 
-  /** Changes that were answered. */
+  /** Number of changes that were answered. */
   get answered(): number {
     return this.#count
   }
@@ -45,13 +50,13 @@ export class FilesClient {
       const change = this.#draw()
       const next = changed(this.#tree, change)
       if (next === null) continue
-      this.#asked = { change, next }
+      this.#asked = { path: change.path, tree: next }
       try {
         const answer = await ask(node, change)
         const text = await answer.text()
         assert.equal(answer.status, 200, `${JSON.stringify(change)}: ${text}`)
       } catch (error) {
-        // Whoever is cut off was not answered.
+        // The node was killed before it answered.
         if (error instanceof TypeError) return
         throw error
       }

@@ -10,13 +10,13 @@ import type { Random } from './random.ts'
 
 const mount = '/cold'
 
-/** What another program puts there. The journal doesn't know of it. */
+/** Prefix of the files that another program adds. The journal does not know them. */
 const foreign = 'foreign-'
 
 /** The bytes of files by their path in the tree that moves. */
 type Contents = Map<string, Buffer>
 
-/** Stores the tree that is to be moved. */
+/** Stores the tree to move. */
 async function storeTree(node: FilesProcess, random: Random): Promise<Contents> {
   const contents: Contents = new Map()
   const count = random.integer(1, 40)
@@ -34,8 +34,8 @@ async function storeTree(node: FilesProcess, random: Random): Promise<Contents> 
   return contents
 }
 
-/** Moves the tree there and back until the node is gone, or until something stays where it was. */
-async function moveAbout(node: FilesProcess): Promise<number> {
+/** Moves the tree there and back until the node is killed, or until something stays at the source. */
+async function moveBackAndForth(node: FilesProcess): Promise<number> {
   let [source, destination] = ['/tree', `${mount}/tree`]
   for (let count = 0; ; count += 1) {
     const answer = await fetch(new URL('/move', node.url), {
@@ -49,7 +49,7 @@ async function moveAbout(node: FilesProcess): Promise<number> {
   }
 }
 
-/** Puts files into what is being moved, as another program would. */
+/** Adds files to the moving tree, as another program would. */
 async function disturb(roots: readonly string[], random: Random, until: AbortSignal): Promise<Contents> {
   const contents: Contents = new Map()
   while (!until.aborted) {
@@ -63,7 +63,7 @@ async function disturb(roots: readonly string[], random: Random, until: AbortSig
       await rename(aside, join(root, 'tree', path))
       contents.set(path, bytes)
     } catch {
-      // The folder is not there at the moment.
+      // The folder does not exist at the moment.
     } finally {
       await rm(aside, { force: true })
     }
@@ -71,7 +71,7 @@ async function disturb(roots: readonly string[], random: Random, until: AbortSig
   return contents
 }
 
-/** Each file is at one of the places, or at both, and whole wherever it is. */
+/** Checks that each file exists on one of the mounts or on both, and is complete. */
 async function checkContents(roots: readonly string[], contents: Contents): Promise<void> {
   for (const [path, bytes] of contents) {
     const copies = await Promise.all(
@@ -102,7 +102,7 @@ async function play(dataFolder: string, { random, log }: Round): Promise<void> {
   const ended = new AbortController()
   try {
     contents = await storeTree(node, random)
-    const moving = moveAbout(node)
+    const moving = moveBackAndForth(node)
     moving.catch(() => {})
     const disturbing = random.chance(0.5) ? disturb(roots, random, ended.signal) : null
     await delay(random.integer(5, 1000))
@@ -130,7 +130,7 @@ async function play(dataFolder: string, { random, log }: Round): Promise<void> {
 }
 
 export default {
-  name: 'A move across mounts loses nothing, neither when the node is killed in the middle nor when others add files.',
+  name: 'A move across mounts loses nothing, even when the node is killed or another program adds files meanwhile.',
   defaultRounds: 50,
   async round(round) {
     const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-crossing-'))

@@ -6,14 +6,14 @@ import type { Fault } from './fault.ts'
 import { type FilesProcess, startFiles } from './files-process.ts'
 import { memoryOf, peakWhile, receiveFile, sendFile } from './files-transfer.ts'
 
-/** Mebibytes that a node may take above what it takes when idle. */
+/** Mebibytes that a node may use on top of its idle memory. */
 const allowance = 100
 
 const large = 4096
 const many = Array.from({ length: 64 }, (_, index) => `/many/${index}`)
 
 async function transfer(node: FilesProcess, log: (line: string) => void): Promise<void> {
-  // A node that has never served anything has less code and room at hand than one that is idle.
+  // A node that never served a request has less code and memory loaded than an idle one.
   await sendFile(node, '/warm', 64)
   await receiveFile(node, '/warm')
   const idle = await memoryOf(node.pid)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** Who is signed in to a node, also after it was started again. */
+/** The session of a signed-in user. It survives a restart of the node. */
 export interface Session {
   readonly token: string
   readonly uuid: string
@@ -14,41 +14,41 @@ export interface FilesProcess {
   readonly url: URL
   readonly pid: number
   readonly session: Session
-  /** Ends it in the middle of whatever it does. */
+  /** Kills it in the middle of its work. */
   kill(): Promise<void>
-  /** Lets it end by itself. */
+  /** Asks it to stop, and waits. */
   stop(): Promise<void>
 }
 
 const program = fileURLToPath(new URL('fixtures/files-node.ts', import.meta.url))
 
 /**
- * Starts a node. It rejects with what was printed when the node doesn't come up.
+ * Starts a node. Rejects with the node's error output when it does not start.
  *
- * @param session of an earlier start on the same data; without it a user is signed in
- * @param mount the path of a second disk, which is the folder `mounted` of the data
+ * @param session from an earlier start on the same data; without it, a user signs in
+ * @param mount the path of a mount that is stored in the folder `mounted` of the data folder
  */
 export async function startFiles(
   dataFolder: string,
   session?: Session,
   mount?: string,
 ): Promise<FilesProcess> {
-  // Without the options that tap adds.
+  // tap adds options that the node must not get.
   const { NODE_OPTIONS: _options, ...env } = process.env
-  const wish = session === undefined ? ['sign-in'] : ['']
+  const signIn = session === undefined ? ['sign-in'] : ['']
   const child: ChildProcess = spawn(
     process.execPath,
-    ['--conditions=nodekeep-source', program, dataFolder, ...wish, ...(mount === undefined ? [] : [mount])],
+    ['--conditions=nodekeep-source', program, dataFolder, ...signIn, ...(mount === undefined ? [] : [mount])],
     { env, stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const ended = once(child, 'close')
-  let complaints = ''
+  let errors = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    complaints += text
+    errors += text
   })
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   if (child.stdout) createInterface(child.stdout).once('line', resolve)
-  ended.then(() => reject(new Error(`The node did not come up:\n${complaints}`)))
+  ended.then(() => reject(new Error(`The node did not start:\n${errors}`)))
   const { url, token, uuid } = JSON.parse(await promise)
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal)

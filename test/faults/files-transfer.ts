@@ -7,7 +7,7 @@ import type { FilesProcess } from './files-process.ts'
 
 const chunk = Buffer.alloc(1024 * 1024, 'some bytes ')
 
-/** Sends a file of so many mebibytes as a raw body. */
+/** Sends a file of the given size as a raw body. */
 export async function sendFile(node: FilesProcess, path: string, mebibytes: number): Promise<void> {
   const size = mebibytes * chunk.length
   const sending = open(node, 'PUT', `/write?path=${path}`, { 'content-length': size })
@@ -22,7 +22,7 @@ export async function sendFile(node: FilesProcess, path: string, mebibytes: numb
   await once(answer, 'end')
 }
 
-/** Receives a file, and answers how many mebibytes came. */
+/** Receives a file, and returns its mebibytes. */
 export async function receiveFile(node: FilesProcess, path: string): Promise<number> {
   const asking = open(node, 'GET', `/read?path=${path}`, {})
   asking.end()

@@ -1,13 +1,13 @@
-/** The content of files by path, `null` for folders. The root is not among them. */
+/** The content of files by path, `null` for folders. The root is not included. */
 export type Tree = ReadonlyMap<string, string | null>
 
-/** One change, as a client asks for it. `content` is what a file's bytes are made of. */
+/** One change, as a client requests it. The bytes of a file are its `content`, repeated. */
 export type Change =
   | { readonly op: 'write'; readonly path: string; readonly content: string; readonly asForm: boolean }
   | { readonly op: 'mkdir' | 'delete'; readonly path: string }
   | { readonly op: 'move'; readonly path: string; readonly source: string }
 
-/** What a tree is after a change, or `null` when the change cannot be made. */
+/** The tree after a change, or `null` when the change cannot be made. */
 export function changed(tree: Tree, change: Change): Tree | null {
   const { op, path } = change
   const next = new Map(tree)
@@ -31,20 +31,11 @@ export function changed(tree: Tree, change: Change): Tree | null {
   return next
 }
 
-/** The trees that a killed change may leave beside the one before it: some of its missing parents, empty. */
-export function begun(tree: Tree, { op, path }: Change): Tree[] {
-  const missing = op === 'delete' ? [] : parentsOf(path).filter((parent) => !tree.has(parent))
-  return missing.map((_, index) => {
-    const made = missing.slice(0, index + 1).map((parent) => [parent, null] as const)
-    return new Map([...tree, ...made])
-  })
-}
-
 function within(tree: Tree, folder: string): [string, string | null][] {
   return [...tree].filter(([key]) => isWithin(key, folder))
 }
 
-/** A tree as text, to compare. */
+/** A tree as text, for messages. */
 export function print(tree: Tree): string {
   return JSON.stringify([...tree].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
@@ -53,7 +44,8 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`)
 }
 
-function parentsOf(path: string): string[] {
+/** The folders above a path, outer ones first. */
+export function parentsOf(path: string): string[] {
   const segments = path.split('/').slice(1, -1)
   return segments.map((_, index) => `/${segments.slice(0, index + 1).join('/')}`)
 }

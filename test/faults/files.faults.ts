@@ -12,14 +12,14 @@ import { randomOf } from './random.ts'
 
 const clientCount = 6
 
-/** Lets clients change files, and kills the node in the middle of it. */
+/** Lets clients change files, and kills the node meanwhile. */
 async function disturb(
   node: FilesProcess,
   clients: readonly FilesClient[],
   { random }: Round,
 ): Promise<void> {
   const running = clients.map((client) => client.run(node))
-  // A failure of one must not go unseen while the others are waited for.
+  // The failure of one client must not be unhandled while the others are awaited.
   const failed = Promise.all(running)
   failed.catch(() => {})
   await delay(random.integer(5, 800))
@@ -27,7 +27,7 @@ async function disturb(
   await failed
 }
 
-/** After another start, everything that was answered is there, and of the rest all or nothing. */
+/** After another start, every answered change is complete, and each other one is complete or absent. */
 async function check(dataFolder: string, session: Session, clients: readonly FilesClient[]): Promise<void> {
   const node = await startFiles(dataFolder, session)
   try {
@@ -40,9 +40,9 @@ async function check(dataFolder: string, session: Session, clients: readonly Fil
     await checkAgreement(
       node,
       disk,
-      clients.flatMap(({ emptyParents }) => emptyParents),
+      clients.flatMap((client) => client.leftoverParents),
     )
-    // What was left is removed while the node runs, and whatever is still there then before it ends.
+    // The node removes leftovers while it runs, and the rest before it ends.
     await node.stop()
     await checkLeftovers(dataFolder)
   } finally {
@@ -51,7 +51,7 @@ async function check(dataFolder: string, session: Session, clients: readonly Fil
 }
 
 export default {
-  name: 'A node that is killed in the middle of changes has every answered one whole, the others whole or not at all, and a journal that agrees.',
+  name: 'After a node is killed, every answered change is complete, each other one is complete or absent (but for empty parents), and the journal agrees.',
   defaultRounds: 200,
   async round(round) {
     const { seed, log } = round
