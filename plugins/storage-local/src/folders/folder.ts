@@ -11,7 +11,7 @@ const folderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
  * do in C. Elsewhere the path itself has to do: a person who can change the folders between a check and the use of a
  * path can lead it elsewhere.
  */
-const hasDescriptorPaths = process.platform === 'linux'
+export const hasDescriptorPaths = process.platform === 'linux'
 
 /** An open folder. A path from `at` leads into this very folder, whatever happens to the path that led to it. */
 export class Folder {
@@ -113,11 +113,10 @@ export async function openDirectly(
 }
 
 /**
- * Whether an open file or folder is at a path below `root` right now, so that no symbolic link led to it. False on
- * systems that cannot tell.
+ * Whether an open file or folder is at a path below `root` right now, so that no symbolic link led to it. It needs
+ * descriptor paths.
  */
 export function isExactlyAt(disk: Disk, fd: number, root: Folder, below: string): boolean {
-  if (!hasDescriptorPaths) return false
   try {
     const prefix = root.path === '/' ? '/' : `${root.path}/`
     return disk.readlinkSync(`/proc/self/fd/${fd}`) === prefix + below

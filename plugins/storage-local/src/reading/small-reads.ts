@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import type { StorageEntry, StorageReading, StorageReadOptions } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
 import type { Disk } from '../disk/disk.ts'
-import { type Folder, isExactlyAt } from '../folders/folder.ts'
+import { type Folder, hasDescriptorPaths, isExactlyAt } from '../folders/folder.ts'
 import { entryOf, rangeOf } from './entry.ts'
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
@@ -41,7 +41,7 @@ export class SmallReads {
 
   /** Returns undefined if the file has to be read in the usual way, which then also tells what is wrong with it. */
   read(path: string, options: StorageReadOptions): StorageReading | undefined {
-    if (!this.#recent.has(path)) return undefined
+    if (!hasDescriptorPaths || !this.#recent.has(path)) return undefined
     // Until it is read once more: it may have grown.
     this.#recent.delete(path)
     const below = path.slice(1)
