@@ -37,7 +37,7 @@ test('of pipelined requests, each runs in the context of its own plugin and answ
   }
 })
 
-test('a plugin that is asked past the network keeps its faults to itself', async (t) => {
+test('a plugin is blamed for its own fault, also after it was called by another one without the network', async (t) => {
   const Greeting = defineService<{ greet(): Promise<string> }>('greeting', 1)
   const config = { access: 'public', publicReason: 'A test.' } as const
   const asked = definePlugin({

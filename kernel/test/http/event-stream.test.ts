@@ -31,7 +31,7 @@ function streaming(
   })
 }
 
-test('events arrive one by one, with the head that streams need', async (t) => {
+test('events arrive one by one, with the headers that streams need', async (t) => {
   const plugin = streaming(async (stream) => {
     stream.send('{"a":1}')
     stream.send('[DONE]')
@@ -59,7 +59,7 @@ test('before the first event a route can still be answered with an error', async
   t.match(await response.json(), { error: true, code: 'CONFLICT' })
 })
 
-test('heartbeats come while nothing else does', async (t) => {
+test('heartbeats are sent while there are no events', async (t) => {
   const plugin = streaming(async (stream, signal) => {
     await once(signal, 'abort')
     stream.close()
@@ -121,7 +121,7 @@ test('characters of several bytes do not keep a stream waiting for a client that
   t.ok(answer.endsWith('0\r\n\r\n'), 'it came to its end')
 })
 
-test('who does not read is not sent more than the buffers hold', async (t) => {
+test('a client that does not read gets no more than the buffers hold', async (t) => {
   const line = 'x'.repeat(64 * 1024)
   let sent = 0
   const { promise: left, resolve } = Promise.withResolvers<void>()

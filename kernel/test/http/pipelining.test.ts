@@ -65,7 +65,7 @@ test('a broken body is the error of its own request, in its place', async (t) =>
   }
 })
 
-test('a broken body is told to a route that reads it late', async (t) => {
+test('a route that reads its body late gets the error of a broken body', async (t) => {
   const late = definePlugin({
     id: 'late',
     setup({ routes }) {
@@ -88,7 +88,7 @@ test('a broken body is told to a route that reads it late', async (t) => {
   }
 })
 
-test('what follows a request that closes the connection is not carried out', async (t) => {
+test('requests after one that closes the connection do not begin', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)

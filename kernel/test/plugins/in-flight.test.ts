@@ -53,7 +53,7 @@ function createSlow() {
   return { plugin, happened, gate, told: told.promise, nextArrival: () => arrived.promise }
 }
 
-test('a request that is being answered comes to its end before the plugin stops', async (t) => {
+test('a request that runs is answered before the plugin stops', async (t) => {
   const slow = createSlow()
   const { ask, turn } = await startSwitchNode(t, [slow.plugin])
   const arrival = slow.nextArrival()
@@ -98,7 +98,7 @@ test('long answers that watch the signal end by themselves', async (t) => {
   t.equal(off.status, 200)
 })
 
-test('nobody waits for a client that has left', async (t) => {
+test('a client that has left does not delay the stop', async (t) => {
   const slow = createSlow()
   const { ask, turn } = await startSwitchNode(t, [slow.plugin])
   const leaving = new AbortController()
@@ -110,7 +110,7 @@ test('nobody waits for a client that has left', async (t) => {
   t.equal((await turn('slow', 'disable')).status, 200)
 })
 
-test('a WebSocket whose client stays is cut when the time is over', async (t) => {
+test('a WebSocket whose client stays is cut at the time limit', async (t) => {
   const sticky = definePlugin({
     id: 'sticky',
     setup({ routes }) {
@@ -180,7 +180,7 @@ test('a request that waits behind another plugin’s has not begun, so its plugi
   t.match(await connection.answer(), { status: 404, body: '"code":"NOT_FOUND"' })
 })
 
-test('nobody waits for what a plugin asked of itself and has heard', async (t) => {
+test('an injected request that is answered does not delay the stop', async (t) => {
   const asking = definePlugin({
     id: 'asking',
     setup({ routes }) {

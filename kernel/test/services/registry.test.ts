@@ -5,14 +5,14 @@ import { createRegistryReader, Registries } from '../../src/services/registry.ts
 
 const account = new AsyncLocalStorage<string>()
 
-test('a registry is there when it is first named, and is the same for all', async (t) => {
+test('a registry exists when it is first named, and is the same for all', async (t) => {
   const registries = new Registries()
   registries.entries('tools@1').add('hammer', 1, 'smith')
   t.equal(registries.entries('tools@1').get('hammer'), 1)
   t.equal(registries.entries('tools@2').get('hammer'), undefined)
 })
 
-test('a name is given once, and the message says who has it', async (t) => {
+test('a name is given once, and the message says which plugin has it', async (t) => {
   const entries = new Registries().entries('tools@1')
   entries.reserve('anvil')
   entries.add('hammer', 1, 'smith')
@@ -24,7 +24,7 @@ test('a name is given once, and the message says who has it', async (t) => {
   t.equal(entries.get('hammer'), 1)
 })
 
-test('nobody removes what belongs to another', async (t) => {
+test('no plugin removes the entry of another', async (t) => {
   const entries = new Registries().entries('tools@1')
   entries.add('hammer', 1, 'smith')
   entries.remove('hammer', 'carpenter')
@@ -63,7 +63,7 @@ test('the reading side is a live view in the order of adding', async (t) => {
   t.equal(changes, 1)
 })
 
-test('a listener hears on the account under which it was added', async (t) => {
+test('a listener is called in the context in which it was added', async (t) => {
   const entries = new Registries().entries('tools@1')
   const heard: unknown[] = []
   account.run('reader', () => entries.listen(() => heard.push(account.getStore())))
