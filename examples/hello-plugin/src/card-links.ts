@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Makes links to cards that cannot be guessed: `<id>.<HMAC-SHA-256 of the id, base64url>`. */
+/** Creates links that cannot be guessed: `<id>.<HMAC-SHA-256 of the id, base64url>`. */
 export class CardLinks {
   readonly #key: string
 
@@ -12,7 +12,7 @@ export class CardLinks {
     return `${id}.${this.#signature(id).toString('base64url')}`
   }
 
-  /** The id of the card, or `null` when the link was not made with our key. */
+  /** Returns the id of the card, or `null` when the link was not created with our key. */
   read(link: string): string | null {
     const [id = '', signature = ''] = link.split('.')
     const given = Buffer.from(signature, 'base64url')

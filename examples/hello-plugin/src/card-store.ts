@@ -11,7 +11,7 @@ export interface Card {
 const prefix = 'card/'
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Keeps cards in the plugin's state until their time is over. */
+/** Stores cards in the plugin's state until they expire. */
 export class CardStore {
   readonly #state: StateStore
   readonly #keepMs: number
@@ -37,7 +37,7 @@ export class CardStore {
   }
 }
 
-/** The first version stored cards under their bare ids, which left no room for anything else. */
+/** The first version stored cards under their ids without a prefix, so other values had no names of their own. */
 export const cardMigrations: readonly Migration[] = [
   {
     id: '1-cards-under-a-prefix',

@@ -1,4 +1,4 @@
-import { type EventBus, NodekeepError, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { type EventBus, NodekeepError, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import type { CardLinks } from './card-links.ts'
 import { CardSent } from './card-sent.ts'
 import type { CardStore } from './card-store.ts'
@@ -13,7 +13,7 @@ const stored = Type.Object({
 })
 
 export interface HelloParts {
-  /** Where the routes begin. */
+  /** The common beginning of the routes. */
   readonly path: string
   readonly greeting: string
   readonly cards: CardStore
@@ -28,7 +28,7 @@ export function helloRoutes(
   app.get(
     '/',
     {
-      config: { access: 'public', publicReason: 'It only greets.' },
+      config: { access: 'public', publicReason: 'It only returns a greeting.' },
       schema: { summary: 'A greeting', tags, response: { 200: greeting } },
     },
     async ({ user }) => ({ text: `${word}, ${user?.username ?? 'stranger'}!` }),
@@ -40,8 +40,9 @@ export function helloRoutes(
       config: { scope: 'hello:send' },
       schema: { summary: 'Store a card', tags, body: letter, response: { 201: stored } },
     },
-    async ({ user, body: { to, text } }, reply) => {
-      if (user === null) throw new NodekeepError('UNAUTHORIZED', 'Sign in to send a card.')
+    async (request, reply) => {
+      const user = userOf(request)
+      const { to, text } = request.body
       const id = await cards.add({ from: user.username, to, text })
       events.emit(CardSent, { id, senderUuid: user.uuid })
       return reply.code(201).send({ path: `${path}/cards/${links.of(id)}` })
@@ -67,7 +68,7 @@ export function helloRoutes(
       const id = links.read(params.link)
       const found = id === null ? undefined : await cards.get(id)
       if (found === undefined)
-        throw new NodekeepError('NOT_FOUND', 'There is no such card, or its time is over.')
+        throw new NodekeepError('NOT_FOUND', 'There is no such card, or it has expired.')
       return found
     },
   )

@@ -7,13 +7,13 @@ export { CardSent } from './card-sent.ts'
 
 export default definePlugin({
   id: 'hello',
-  description: 'Greets people and keeps greeting cards behind signed links.',
+  description: 'Greets people and stores greeting cards behind signed links.',
   config: Type.Object({
     greeting: Type.String({ default: 'Hello', minLength: 1, description: 'The word before the name.' }),
-    keepDays: Type.Integer({ default: 30, minimum: 1, description: 'Days after which a card is gone.' }),
+    keepDays: Type.Integer({ default: 30, minimum: 1, description: 'Days after which a card expires.' }),
     linkKey: Secret({
       minLength: 32,
-      description: 'Signs the links of cards. A new key makes old links void.',
+      description: 'Key that signs the links of cards. A new key invalidates old links.',
     }),
   }),
   contributes: { healthChecks: HealthChecks },
