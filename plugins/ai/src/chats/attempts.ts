@@ -4,7 +4,7 @@ import type { ModelChoice } from './fallbacks.ts'
 import { type CallLimits, ProviderCall } from './provider-call.ts'
 import { isProvidersFault, isRetriable, logLasting, retryAfterSeconds } from './provider-failure.ts'
 
-/** A model, and who is to be asked for it. */
+/** A model, and the provider to ask for it. */
 export interface Candidate extends ModelChoice {
   readonly source: AiProvider
 }
@@ -13,20 +13,20 @@ export interface AttemptParts {
   readonly policy: RetryPolicy
   readonly limits: CallLimits
   readonly log: Log
-  /** Aborted when the chat is over; then its reason is thrown. */
+  /** Aborts when the chat is over. Its reason is thrown then. */
   readonly signal: AbortSignal
-  /** Told of each call before it is made, so that whoever ends the chat can end the call. */
+  /** Called before each call, so that ending the chat can end the call. */
   readonly onCall: (call: ProviderCall, candidate: Candidate) => void
 }
 
 /**
- * Asks for a reply until one begins: each candidate in turn, each again after a failure that may pass. Nothing is
- * tried again once a piece of a reply has come.
+ * Asks the candidates in their order until a reply begins. A candidate is retried after a failure that may pass.
+ * Nothing is retried once a piece of a reply has come.
  *
- * @param asked what was asked for, `null` when nobody has it
- * @param others what may take its place, looked up when it is needed: by then a provider may have gone
- * @returns `null` when nobody has what was asked for, and nothing takes its place
- * @throws NodekeepError that of what was asked for
+ * @param asked the requested model, or `null` if its provider is not loaded
+ * @param others the fallbacks, which are looked up late: a provider may be unloaded meanwhile
+ * @returns `null` if the provider is not loaded and there are no fallbacks
+ * @throws NodekeepError the failure of the requested model
  */
 export async function beginReply(
   asked: Candidate | null,
@@ -58,13 +58,13 @@ async function firstOf(
       parts.signal.throwIfAborted()
       const { provider, model } = candidate
       if ((error as NodekeepError).logged) continue
-      parts.log.warn({ provider, model, err: error }, 'A fallback model failed, too.')
+      parts.log.warn({ provider, model, err: error }, 'A fallback model failed.')
     }
   }
   return null
 }
 
-/** Asks one candidate, as often as the policy says. */
+/** Asks one candidate, with retries. */
 async function ask(candidate: Candidate, request: ChatRequest, parts: AttemptParts): Promise<ProviderCall> {
   const { policy, limits, log, signal, onCall } = parts
   const { provider, model, source } = candidate
@@ -82,7 +82,7 @@ async function ask(candidate: Candidate, request: ChatRequest, parts: AttemptPar
       if (wait === null) throw logLasting(failure, candidate, log)
       log.info(
         { provider, model, code: failure.code, err: failure.cause },
-        'An AI provider failed and is asked again.',
+        'An AI provider failed. The node retries.',
       )
       await delay(wait, undefined, { signal }).catch(() => {})
       signal.throwIfAborted()
@@ -91,18 +91,18 @@ async function ask(candidate: Candidate, request: ChatRequest, parts: AttemptPar
 }
 
 export interface RetryPolicy {
-  /** How often to ask again. */
+  /** Retries after the first attempt. */
   readonly max: number
   readonly firstDelayMs: number
   readonly longestDelayMs: number
 }
 
 /**
- * How long to wait before a retry, in milliseconds: a random time, so that those who failed together don't come back
- * together, up to a limit that doubles; and no less than the provider asks for.
+ * Returns how long to wait before a retry, in milliseconds. The wait is random below a limit that doubles, so chats that
+ * failed together are not retried together. It is never shorter than the provider's `retry-after`.
  *
  * @param retry counted from 0
- * @returns `null` when the provider asks for more than anybody should wait
+ * @returns `null` if `retry-after` is beyond the longest delay
  */
 export function delayBefore(retry: number, failure: NodekeepError, policy: RetryPolicy): number | null {
   const { firstDelayMs, longestDelayMs } = policy

@@ -1,6 +1,6 @@
 import { type AiProvider, type ChatRequest, NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** What a request needs beyond text that the provider cannot do, in words; `null` when it can do everything. */
+/** Returns a capability that the request needs and the provider lacks, in words, or `null` if it lacks none. */
 export function lackingCapability(request: ChatRequest, provider: AiProvider): string | null {
   const { supports } = provider
   if (supports?.tools !== true && needsTools(request)) return 'tools'
@@ -11,7 +11,7 @@ export function lackingCapability(request: ChatRequest, provider: AiProvider): s
   return null
 }
 
-/** @throws NodekeepError VALIDATION_ERROR for an image that the provider would have to fetch from somewhere */
+/** @throws NodekeepError VALIDATION_ERROR for an image that the provider would have to fetch from an address */
 export function refuseAddresses({ messages }: ChatRequest): void {
   for (const { content } of messages) {
     if (typeof content === 'string') continue
@@ -19,7 +19,7 @@ export function refuseAddresses({ messages }: ChatRequest): void {
       if (part.type === 'image' && !/^data:/i.test(part.url)) {
         throw new NodekeepError(
           'VALIDATION_ERROR',
-          'Give images as "data:" URLs: the node fetches nothing for a chat.',
+          'Send images as "data:" URLs. The node fetches nothing for a chat.',
         )
       }
     }
@@ -52,10 +52,10 @@ function hasDeepArguments({ messages }: ChatRequest): boolean {
   )
 }
 
-/** Levels of JSON that a request may have. Whoever writes or reads far more of them in one go runs out of stack. */
+/** Levels of JSON in a request. Code that reads or writes JSON recursively would run out of stack with far more. */
 const mostLevels = 100
 
-/** Whether a value that was JSON is nested deeper than that. */
+/** Tells whether a parsed JSON value has more levels. */
 function isDeep(value: unknown): boolean {
   let level = isNest(value) ? [value] : []
   for (let depth = 1; level.length > 0; depth += 1) {
@@ -69,7 +69,7 @@ function isDeep(value: unknown): boolean {
   return false
 }
 
-/** The same for a text that should be JSON, without parsing it. */
+/** Tells whether a text of JSON has more levels, without parsing it. */
 function isDeepText(text: string): boolean {
   let depth = 0
   let quoted = false

@@ -2,12 +2,12 @@ import type { ChatRequest } from '@nodekeep/plugin-sdk'
 import { type ChatUsage, sumOfTokens } from '../usage/day-usage.ts'
 import type { ProviderCall } from './provider-call.ts'
 
-/** What was read and written, in tokens. */
+/** Tokens that were read and written. */
 export type Tokens = Pick<ChatUsage, 'inputTokens' | 'outputTokens' | 'estimated'>
 
 const nothing: Tokens = { inputTokens: 0, outputTokens: 0, estimated: false }
 
-/** What a chat comes to with all of its calls: one that failed has cost something, too, also where another replied. */
+/** Counts the tokens of a chat over all of its calls, because failed calls cost something, too. */
 export class ChatCost {
   readonly #request: ChatRequest
   #earlier = nothing
@@ -18,25 +18,25 @@ export class ChatCost {
     this.#request = request
   }
 
-  /** Notes the call that is about to be made. The one before it has failed. */
-  calls(call: ProviderCall): void {
+  /** Notes the next call. The call before it has failed. */
+  nextCall(call: ProviderCall): void {
     this.#earlier = this.#with(this.#last(false))
     this.#call = call
   }
 
   /**
-   * What it all came to, once the last call is over.
+   * Returns the tokens of all calls, once the last call is over.
    *
-   * @param finished whether that call's reply is whole
+   * @param finished whether the reply of the last call is complete
    */
   total(finished: boolean): Tokens {
     return this.#with(this.#last(finished))
   }
 
-  /** Tokens up to now, estimated: that the prompt is read is taken for granted. */
+  /** Tokens up to now, estimated. The prompt counts as read. */
   get soFar(): number {
-    const isTold = this.#call?.usage != null
-    const { inputTokens, outputTokens } = this.#with(isTold ? this.#last(false) : this.#estimate())
+    const isCounted = this.#call?.usage != null
+    const { inputTokens, outputTokens } = this.#with(isCounted ? this.#last(false) : this.#estimate())
     return sumOfTokens(inputTokens, outputTokens)
   }
 
@@ -49,14 +49,14 @@ export class ChatCost {
     }
   }
 
-  /** What the last call comes to. */
+  /** Returns the tokens of the last call. */
   #last(finished: boolean): Tokens {
     if (this.#call === null || this.#call.refused) return nothing
-    const { usage: said } = this.#call
-    if (said === null) return this.#estimate()
-    // What a provider said before it was cut off may be older than what it wrote.
+    const { usage } = this.#call
+    if (usage === null) return this.#estimate()
+    // If the reply was cut short, the provider may have counted before it wrote the last pieces.
     const written = finished ? 0 : this.#written()
-    const { inputTokens, outputTokens } = said
+    const { inputTokens, outputTokens } = usage
     return { inputTokens, outputTokens: Math.max(outputTokens, written), estimated: written > outputTokens }
   }
 
@@ -70,18 +70,18 @@ export class ChatCost {
   }
 }
 
-/** A rule of thumb for most languages and models, for where a provider does not say what it counted. */
-const bytesOfAToken = 4
+/** A rule of thumb for most languages and models, for providers that do not count. */
+const bytesPerToken = 4
 
-/** What a picture of usual size comes to with the large providers. */
-const tokensOfAnImage = 1000
+/** Tokens of an image of usual size with the large providers. */
+const tokensPerImage = 1000
 
-/** The tokens of a text, by its length in bytes of UTF-8. */
+/** Estimates the tokens of a text from its length in bytes of UTF-8. */
 function tokensOfBytes(bytes: number): number {
-  return Math.ceil(bytes / bytesOfAToken)
+  return Math.ceil(bytes / bytesPerToken)
 }
 
-/** The tokens that a provider reads for a request. */
+/** Estimates the tokens that a provider reads for a request. */
 function tokensOfRequest({ messages, tools, json }: ChatRequest): number {
   let bytes = tools === undefined ? 0 : Buffer.byteLength(JSON.stringify(tools))
   if (json?.schema !== undefined) bytes += Buffer.byteLength(JSON.stringify(json))
@@ -95,7 +95,7 @@ function tokensOfRequest({ messages, tools, json }: ChatRequest): number {
       else images += 1
     }
   }
-  return tokensOfBytes(bytes) + images * tokensOfAnImage
+  return tokensOfBytes(bytes) + images * tokensPerImage
 }
 
 function partsOf(content: ChatRequest['messages'][number]['content']) {

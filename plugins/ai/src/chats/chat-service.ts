@@ -28,12 +28,12 @@ export interface ChatServiceParts {
   readonly fallbacks: Fallbacks
   readonly policy: RetryPolicy
   readonly callLimits: CallLimits
-  /** Longest time for a whole chat. */
+  /** Longest time for a whole chat, in milliseconds. */
   readonly totalMs: number
   readonly log: Log
 }
 
-/** What the routes use, and other plugins get as `AiChats`. */
+/** Chats with the models of all providers. The routes use it, and other plugins get it as `AiChats`. */
 export class ChatService implements AiChatService {
   readonly #parts: ChatServiceParts
 
@@ -54,15 +54,15 @@ export class ChatService implements AiChatService {
         limits: callLimits,
         signal: chat.signal,
         onCall(call, candidate) {
-          chat.calls(call, candidate)
+          chat.nextCall(call, candidate)
           running.endIfOrphaned(chat)
         },
       })
       if (call === null) throw this.#unknownProvider(asked)
-      chat.begun(call)
+      chat.replyBegan(call)
       return { ...(chat.choice ?? asked), deltas: { [Symbol.asyncIterator]: () => call } }
     } catch (error) {
-      chat.failed()
+      chat.replyFailed()
       throw candidate !== null && isNodekeepError(error) && error.code === 'NOT_FOUND'
         ? await this.#unknownModel(asked, error)
         : error
@@ -79,7 +79,7 @@ export class ChatService implements AiChatService {
   }
 
   /**
-   * The provider that was asked for; `null` when it is not there, and others may take its place.
+   * Returns the requested model, or `null` if its provider is not loaded but has fallbacks.
    *
    * @throws NodekeepError NOT_FOUND, VALIDATION_ERROR
    */
@@ -100,7 +100,7 @@ export class ChatService implements AiChatService {
     return { ...asked, source }
   }
 
-  /** Those that are there, and can do what is asked. */
+  /** Yields the fallbacks that are loaded and have the capabilities that the request needs. */
   *#fallbacks(asked: ModelChoice, request: ChatRequest): Generator<Candidate> {
     const { providers, fallbacks } = this.#parts
     for (const choice of fallbacks.of(asked)) {
@@ -111,7 +111,7 @@ export class ChatService implements AiChatService {
     }
   }
 
-  /** Lets a chat begin within the limits, and sees to what is to be done at its end. */
+  /** Admits a chat within the limits, and releases everything at its end. */
   async #admit(
     userUuid: string,
     asked: ModelChoice,
@@ -123,8 +123,8 @@ export class ChatService implements AiChatService {
     try {
       signal.throwIfAborted()
       running.refuseAfterEnd()
-      const leave = limits.admit(userUuid, () => day.tokens + running.tokensOf(userUuid))
-      const giveUp = () => chat.end(signal.reason, 'aborted')
+      const release = limits.admit(userUuid, () => day.tokens + running.tokensOf(userUuid))
+      const abort = () => chat.end(signal.reason, 'aborted')
       const chat: Chat = new Chat({
         userUuid,
         request,
@@ -132,13 +132,13 @@ export class ChatService implements AiChatService {
         day,
         totalMs,
         onOver() {
-          signal.removeEventListener('abort', giveUp)
+          signal.removeEventListener('abort', abort)
           running.delete(chat)
-          leave()
+          release()
           ledger.close(day)
         },
       })
-      signal.addEventListener('abort', giveUp)
+      signal.addEventListener('abort', abort)
       running.add(chat)
       return chat
     } catch (error) {
@@ -156,23 +156,24 @@ export class ChatService implements AiChatService {
   }
 }
 
-/** Names that are listed in a message. */
-const mostNames = 50
+/** Names in the list of a message. */
+const maxListed = 50
 
-/** @param providers those that there are */
+/** @param providers names of the loaded providers */
 function noSuchProvider(name: string, providers: readonly string[]): NodekeepError {
-  const rest = providers.length === 0 ? 'There is none.' : `There are: ${listed(providers)}.`
+  const rest =
+    providers.length === 0 ? 'No AI provider is loaded.' : `These are loaded: ${listed(providers)}.`
   return new NodekeepError('NOT_FOUND', `There is no AI provider "${name}". ${rest}`)
 }
 
-/** @param models those that the provider tells */
+/** @param models the models that the provider lists */
 function noSuchModel(
   provider: string,
   model: string,
   models: readonly string[],
   cause: unknown,
 ): NodekeepError {
-  const rest = models.length === 0 ? 'What it has is not known now.' : `It has: ${listed(models)}.`
+  const rest = models.length === 0 ? 'Its models are not known now.' : `It has: ${listed(models)}.`
   return new NodekeepError(
     'NOT_FOUND',
     `The AI provider "${provider}" does not have the model "${model}". ${rest}`,
@@ -184,6 +185,6 @@ function noSuchModel(
 }
 
 function listed(names: readonly string[]): string {
-  const more = names.length - mostNames
-  return `${names.slice(0, mostNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const more = names.length - maxListed
+  return `${names.slice(0, maxListed).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -8,17 +8,17 @@ import type { CallOutcome, ProviderCall } from './provider-call.ts'
 export interface ChatParts {
   readonly userUuid: string
   readonly request: ChatRequest
-  /** What was asked for. It is what is counted while nobody replies. */
+  /** The requested model. The chat counts for it unless a fallback replies. */
   readonly asked: ModelChoice
-  /** Where the chat is counted: the day on which it began. */
+  /** The day on which the chat began, where it counts. */
   readonly day: DayUsage
-  /** Longest time for all of it. */
+  /** Longest time for the whole chat, in milliseconds. */
   readonly totalMs: number
   /** Called once, when the chat is over. */
   readonly onOver: (chat: Chat) => void
 }
 
-/** A chat from its admission to its end, however it ends. */
+/** A chat from its admission to its end. */
 export class Chat {
   readonly #parts: ChatParts
   readonly #abort = new AbortController()
@@ -27,7 +27,7 @@ export class Chat {
   #call: ProviderCall | null = null
   #candidate: Candidate | null = null
   #ending: ChatUsage['outcome'] | null = null
-  #replies = false
+  #hasReply = false
   #over = false
 
   constructor(parts: ChatParts) {
@@ -48,45 +48,45 @@ export class Chat {
     return this.#parts.userUuid
   }
 
-  /** Who is asked, or replies. */
+  /** The candidate that is asked or replies. */
   get candidate(): Candidate | null {
     return this.#candidate
   }
 
-  /** The model that is asked, or replies. */
+  /** The model that is asked or replies. */
   get choice(): ModelChoice | null {
     return this.#candidate === null ? null : choiceOf(this.#candidate)
   }
 
-  /** Aborted when the chat is ended from outside. */
+  /** Aborts when the chat is ended from outside. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
 
-  /** Tokens so far, estimated. */
+  /** Tokens up to now, estimated. */
   get tokens(): number {
     return this.#cost.soFar
   }
 
-  /** Notes the call that is about to be made. */
-  calls(call: ProviderCall, candidate: Candidate): void {
-    this.#cost.calls(call)
+  /** Notes the next call. */
+  nextCall(call: ProviderCall, candidate: Candidate): void {
+    this.#cost.nextCall(call)
     this.#call = call
     this.#candidate = candidate
   }
 
-  /** Notes that the reply has begun; from now on the call's end is the chat's. */
-  begun(call: ProviderCall): void {
-    this.#replies = true
-    call.whenOver((outcome) => this.#settle(this.#ending ?? ofCall[outcome]))
+  /** Notes that the reply has begun. From now on, the end of the call is the end of the chat. */
+  replyBegan(call: ProviderCall): void {
+    this.#hasReply = true
+    call.whenOver((outcome) => this.#close(this.#ending ?? outcomeOfCall[outcome]))
   }
 
   /** Notes that no reply will begin. */
-  failed(): void {
-    this.#settle(this.#ending ?? 'failed')
+  replyFailed(): void {
+    this.#close(this.#ending ?? 'failed')
   }
 
-  /** Ends the chat from outside, at once: whoever waits for a piece gets the error. */
+  /** Ends the chat from outside, at once. Its reader gets the error. */
   end(error: unknown, as: 'failed' | 'aborted'): void {
     if (this.#over || this.#ending !== null) return
     this.#ending = as
@@ -94,18 +94,18 @@ export class Chat {
     this.#call?.fail(error)
   }
 
-  #settle(outcome: ChatUsage['outcome']): void {
+  #close(outcome: ChatUsage['outcome']): void {
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#limit)
     const { asked, day, onOver } = this.#parts
-    const { provider, model } = (this.#replies ? this.#candidate : null) ?? asked
+    const { provider, model } = (this.#hasReply ? this.#candidate : null) ?? asked
     day.add({ provider, model, outcome, ...this.#cost.total(outcome === 'finished') })
     onOver(this)
   }
 }
 
-const ofCall: Record<CallOutcome, ChatUsage['outcome']> = {
+const outcomeOfCall: Record<CallOutcome, ChatUsage['outcome']> = {
   finished: 'finished',
   failed: 'failed',
   left: 'aborted',

@@ -13,8 +13,8 @@ const finishReasons: ReadonlySet<ChatFinishReason> = new Set([
 const maxToolCalls = 1000
 
 /**
- * Tells whether a piece has the form of the contract. A faulty provider ends its own chat, and no client gets a malformed
- * answer.
+ * Tells whether a piece has the form that the contract requires. A malformed piece ends the chat, so no client gets a
+ * malformed answer from a faulty provider.
  *
  * @param calls the indexes of the tool calls that have begun in this reply; a new one is added
  */

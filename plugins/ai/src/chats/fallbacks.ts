@@ -4,23 +4,23 @@ export interface ModelChoice {
   readonly model: string
 }
 
-/** A model that configuration names, and whose provider is not there. */
+/** A model in `ai.fallbacks` whose provider is not loaded. */
 export interface MissingModel {
-  /** Under which key of `ai.fallbacks` it stands; it may be the key itself. */
+  /** The key of `ai.fallbacks` that names the model. It may be the model itself. */
   readonly key: string
   readonly model: string
   readonly provider: string
 }
 
-/** The models that may reply in the place of others. */
+/** The models that may reply if others fail (`ai.fallbacks`). */
 export class Fallbacks {
-  /** The names of the providers that others may reply for. */
+  /** Names of the providers that have fallbacks. */
   readonly providers: ReadonlySet<string>
   readonly #byChoice: ReadonlyMap<string, readonly ModelChoice[]>
 
   /**
-   * @param configured `provider/model` to a list of the same form; a model's name may have further slashes
-   * @throws Error when a name has another form
+   * @param configured `provider/model` to a list of such names; the name of a model may have further slashes
+   * @throws Error if a name has another form
    */
   constructor(configured: Readonly<Record<string, readonly string[]>>) {
     this.#byChoice = new Map(
@@ -29,20 +29,16 @@ export class Fallbacks {
     this.providers = new Set(Object.keys(configured).map((key) => parse(key).provider))
   }
 
-  /**
-   * The models that nobody has now.
-   *
-   * @param isThere whether there is a provider of such a name
-   */
-  *missing(isThere: (provider: string) => boolean): Generator<MissingModel> {
+  /** Lists the models whose provider is not loaded. */
+  *missing(isLoaded: (provider: string) => boolean): Generator<MissingModel> {
     for (const [key, others] of this.#byChoice) {
       for (const choice of [parse(key), ...others]) {
-        if (!isThere(choice.provider)) yield { key, model: keyOf(choice), provider: choice.provider }
+        if (!isLoaded(choice.provider)) yield { key, model: keyOf(choice), provider: choice.provider }
       }
     }
   }
 
-  /** In the order in which they are to be asked. */
+  /** Returns the fallbacks of a model in the order in which they are asked. */
   of(choice: ModelChoice): readonly ModelChoice[] {
     return this.#byChoice.get(keyOf(choice)) ?? []
   }

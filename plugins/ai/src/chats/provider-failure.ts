@@ -1,8 +1,8 @@
 import { type ErrorCode, isNodekeepError, type Log, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { ModelChoice } from './fallbacks.ts'
 
-/** What a provider may say to the client. Another code, such as UNAUTHORIZED, would seem to be about the node. */
-const sayable: ReadonlySet<ErrorCode> = new Set([
+/** Codes that a client may see from a provider. Others, such as UNAUTHORIZED, would seem to be about the node. */
+const publicCodes: ReadonlySet<ErrorCode> = new Set([
   'VALIDATION_ERROR',
   'NOT_FOUND',
   'PAYLOAD_TOO_LARGE',
@@ -20,43 +20,43 @@ const retriable: ReadonlySet<ErrorCode> = new Set([
   'SERVICE_UNAVAILABLE',
 ])
 
-/** Turns whatever a provider threw into an error that the client may see. */
+/** Turns anything that a provider threw into an error that the client may see. */
 export function providerFailure(provider: string, thrown: unknown): NodekeepError {
   try {
-    const said = saidBy(thrown)
-    if (said !== null) return said
+    const failure = publicFailure(thrown)
+    if (failure !== null) return failure
   } catch {
-    // It may be an object that throws when it is looked at.
+    // The value may be an object whose properties throw.
   }
   return new NodekeepError('UPSTREAM_ERROR', `The AI provider "${provider}" failed. Try again later.`, {
     cause: thrown,
   })
 }
 
-/** What a provider says itself; `null` when it says nothing that a client may see. */
-function saidBy(thrown: unknown): NodekeepError | null {
-  if (!isNodekeepError(thrown) || !sayable.has(thrown.code)) return null
+/** Returns the provider's own error, or `null` if a client may not see it. */
+function publicFailure(thrown: unknown): NodekeepError | null {
+  if (!isNodekeepError(thrown) || !publicCodes.has(thrown.code)) return null
   const { code, message, cause, permanent, logged } = thrown
   const wait = retryAfterSeconds(thrown)
   const headers: Record<string, string> = wait === null ? {} : { 'retry-after': String(wait) }
   return new NodekeepError(code, message, { cause, permanent, logged, headers })
 }
 
-/** Whether the same provider may succeed when it is asked again. */
+/** Tells whether a retry with the same provider may succeed. */
 export function isRetriable({ code, permanent }: NodekeepError): boolean {
   return !permanent && retriable.has(code)
 }
 
-/** Whether it is the provider that failed, so that another one may reply in its place. */
+/** Tells whether the provider failed, rather than the request. Then another provider may reply. */
 export function isProvidersFault({ code }: NodekeepError): boolean {
   return retriable.has(code)
 }
 
 /**
- * Tells the log of a failure that lasts until the owner does something, such as a key that is missing: in one line, since
- * nothing went wrong within the node.
+ * Logs a failure that lasts until the owner acts, such as a missing key. One line is enough, because nothing went wrong
+ * within the node.
  *
- * @returns the same failure, which the node does not log once more
+ * @returns the same failure, marked as logged
  */
 export function logLasting(
   failure: NodekeepError,
@@ -70,7 +70,7 @@ export function logLasting(
   return new NodekeepError(code, message, { cause, headers, permanent, logged: true })
 }
 
-/** How long the provider asks to wait, in seconds; `null` when it says nothing that makes sense. */
+/** Returns the `retry-after` of a failure in seconds, or `null` if it has none that is valid. */
 export function retryAfterSeconds({ headers }: NodekeepError): number | null {
   const text: unknown = headers?.['retry-after']
   return typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : null

@@ -1,7 +1,7 @@
 import { type AiProvider, NodekeepError, type RegistryReader } from '@nodekeep/plugin-sdk'
 import type { Chat } from './chat.ts'
 
-/** The chats that run now, and what ends them from outside. */
+/** The chats that run now. Ends them from outside. */
 export class RunningChats {
   readonly #providers: RegistryReader<AiProvider>
   readonly #chats = new Set<Chat>()
@@ -19,28 +19,28 @@ export class RunningChats {
     this.#chats.delete(chat)
   }
 
-  /** What the running chats of a user come to so far, estimated. */
+  /** Returns the tokens of the running chats of a user up to now, estimated. */
   tokensOf(userUuid: string): number {
     let tokens = 0
     for (const chat of this.#chats) if (chat.userUuid === userUuid) tokens += chat.tokens
     return tokens
   }
 
-  /** Ends the chats of a user whose session has ended. Which session a chat belongs to is not known. */
+  /** Ends the chats of a user whose session has ended. The session of a chat is not known. */
   endOfUser(userUuid: string): void {
     const error = new NodekeepError(
       'UNAUTHORIZED',
-      'A session of yours ended, and the chat with it. Sign in again.',
+      'Your session ended, and the chat with it. Sign in again.',
     )
     for (const chat of [...this.#chats]) if (chat.userUuid === userUuid) chat.end(error, 'aborted')
   }
 
-  /** Ends the chats whose provider has gone. */
+  /** Ends the chats whose provider was unloaded. */
   endOrphans(): void {
     for (const chat of [...this.#chats]) this.endIfOrphaned(chat)
   }
 
-  /** Ends a chat if its provider has gone. */
+  /** Ends a chat if its provider was unloaded. */
   endIfOrphaned(chat: Chat): void {
     const { candidate } = chat
     if (candidate === null || this.#providers.get(candidate.provider) === candidate.source) return
@@ -63,7 +63,7 @@ function stopping(): NodekeepError {
   return unavailable('The node is stopping. Try again later.')
 }
 
-/** The log knows it already: something was stopped. */
+/** The stop itself is in the log, so the error is not logged. */
 function unavailable(message: string): NodekeepError {
   return new NodekeepError('SERVICE_UNAVAILABLE', message, { headers: { 'retry-after': '5' }, logged: true })
 }

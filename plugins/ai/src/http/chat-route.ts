@@ -32,12 +32,12 @@ const chatBody = Type.Object(
     provider: Type.String({
       minLength: 1,
       maxLength: 256,
-      description: 'Name of a provider, such as "openai".',
+      description: 'Name of an AI provider, such as "openai".',
     }),
     model: Type.String({ minLength: 1, maxLength: 512, description: 'One of its models.' }),
     messages: Type.Array(message, { minItems: 1 }),
     stream: Type.Optional(
-      Type.Boolean({ description: 'Whether the reply comes in pieces, as server-sent events.' }),
+      Type.Boolean({ description: 'Whether to send the reply in pieces, as server-sent events.' }),
     ),
     maxTokens: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, description: 'Longest reply, in tokens.' }),
@@ -52,14 +52,14 @@ const chatBody = Type.Object(
 
 const count = Type.Integer({ minimum: 0 })
 
-/** What is answered when `stream` is false. */
+/** The answer without `stream`. */
 const chatAnswer = Type.Object({
   message: Type.Object({ role: Type.Literal('assistant'), content: Type.String() }),
   provider: Type.String(),
   model: Type.String(),
   finishReason: Type.String({ description: '"stop", "length", "tool_calls" or "content_filter".' }),
   usage: Type.Union([Type.Object({ inputTokens: count, outputTokens: count }), Type.Null()], {
-    description: 'Tokens as the provider counted them; null when it does not tell.',
+    description: 'Tokens as the provider counted them, or null if it did not.',
   }),
 })
 
@@ -79,7 +79,7 @@ export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: 
       schema: {
         summary: 'Chat with a model',
         description:
-          'With "stream": true the answer is text/event-stream: data lines with {"chunk": …}, and [DONE] last.',
+          'With "stream": true the answer is text/event-stream: data lines with {"chunk": …}, then [DONE].',
         body: chatBody,
         response: { 200: chatAnswer },
       },
@@ -100,7 +100,7 @@ interface Streaming {
   readonly heartbeatMs: number
 }
 
-/** Each event is a line with JSON; the last one says `[DONE]`, also after an error. */
+/** Sends each piece of text as an event with JSON. The last event is `[DONE]`, also after an error. */
 async function streamed(begin: () => Promise<ChatReply>, to: Streaming): Promise<FastifyReply> {
   const { request, reply, signal, heartbeatMs } = to
   const stream = new EventStream(reply, heartbeatMs)
@@ -124,7 +124,7 @@ async function streamed(begin: () => Promise<ChatReply>, to: Streaming): Promise
   return reply
 }
 
-/** An error as a client may see it within an answer that has begun. What is not the client's fault is logged. */
+/** Makes the event for an error after the answer has begun. Logs it, unless the client or a known stop caused it. */
 function errorEvent(error: unknown, { id, log }: FastifyRequest): string {
   const { message, code } = errorBodyOf(error, id)
   const isKnown = isNodekeepError(error) && error.logged

@@ -2,7 +2,7 @@ import { type AiChatService, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 
 const models = Type.Object({
   providers: Type.Record(Type.String(), Type.Array(Type.String()), {
-    description: 'The models of each provider; none for one that does not answer.',
+    description: 'The models of each AI provider. The list is empty if the provider does not answer.',
   }),
 })
 

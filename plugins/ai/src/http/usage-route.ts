@@ -15,7 +15,7 @@ const report = Type.Object({
       aborted: count,
       inputTokens: count,
       outputTokens: count,
-      estimated: Type.Integer({ minimum: 0, description: 'Requests of which the tokens are estimated.' }),
+      estimated: Type.Integer({ minimum: 0, description: 'Requests whose tokens are estimated.' }),
     }),
   ),
 })
@@ -23,7 +23,7 @@ const report = Type.Object({
 const query = Type.Object(
   {
     user: Type.Optional(
-      Type.String({ format: 'uuid', description: 'Another user; only for the owner, with a full session.' }),
+      Type.String({ format: 'uuid', description: 'Another user. Only for the owner, with a full session.' }),
     ),
   },
   { additionalProperties: false },
@@ -34,17 +34,17 @@ type UsageRequest = FastifyRequest<{ Querystring: { user?: string } }>
 /** Registers `GET /api/ai/usage`. */
 export function usageRoute(app: RoutesApp, ledger: UsageLedger): void {
   const schema = {
-    summary: 'Tell the usage by day and model',
+    summary: 'Report the usage by day and model',
     querystring: query,
     response: { 200: report },
   }
   app.get('/api/ai/usage', { config: { scope: 'ai' }, schema }, async (request) => ({
-    usage: await ledger.report(whose(request)),
+    usage: await ledger.report(requestedUser(request)),
   }))
 }
 
 /** @throws NodekeepError FORBIDDEN */
-function whose(request: UsageRequest): string {
+function requestedUser(request: UsageRequest): string {
   const user = userOf(request)
   const asked = request.query.user?.toLowerCase() ?? user.uuid
   if (asked === user.uuid || (user.owner && user.scopes === null)) return asked

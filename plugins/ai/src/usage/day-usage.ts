@@ -1,18 +1,18 @@
-/** Models that are told apart in a day. A client may name as many as it likes, so there is a limit. */
-const mostModels = 200
+/** Models that are counted separately in a day. A client may name any number of models. */
+const maxModels = 200
 
-/** The name of all further ones. */
+/** The name under which all further models are counted. */
 const otherModels = '(others)'
 
-/** What one user used on one day. */
+/** The usage of one user on one day. */
 export class DayUsage {
   readonly key: string
   readonly #rows: Map<string, UsageRow>
   readonly #onChange: () => void
   #tokens: number
-  /** Chats that are still to be counted here. */
+  /** Running chats that will count here. */
   open = 0
-  /** Whether something was added that is not stored yet. */
+  /** Whether there are changes that are not stored yet. */
   changed = false
 
   constructor(key: string, rows: readonly UsageRow[], onChange: () => void) {
@@ -24,7 +24,7 @@ export class DayUsage {
     )
   }
 
-  /** Read and written, of all models. */
+  /** Tokens read and written, over all models. */
   get tokens(): number {
     return this.#tokens
   }
@@ -34,7 +34,7 @@ export class DayUsage {
   }
 
   add(chat: ChatUsage): void {
-    const full = this.#rows.size >= mostModels && !this.#rows.has(rowKey(chat))
+    const full = this.#rows.size >= maxModels && !this.#rows.has(rowKey(chat))
     const counted = full ? { ...chat, model: otherModels } : chat
     this.#rows.set(rowKey(counted), withChat(this.#rows.get(rowKey(counted)), counted))
     this.#tokens = sumOfTokens(this.#tokens, chat.inputTokens, chat.outputTokens)
@@ -47,22 +47,22 @@ function rowKey({ provider, model }: { readonly provider: string; readonly model
   return `${provider}/${model}`
 }
 
-/** What one user had of one model. */
+/** The usage of one model. */
 export interface UsageRow {
   readonly provider: string
   readonly model: string
-  /** Chats that reached the provider, with those that failed or were aborted. */
+  /** Chats, including those that failed or were aborted. */
   readonly requests: number
   readonly failed: number
-  /** Chats that were ended before the reply was whole. */
+  /** Chats that were ended before their reply was complete. */
   readonly aborted: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Chats of which the tokens are estimated, at least in part. */
+  /** Chats whose tokens are estimated, at least in part. */
   readonly estimated: number
 }
 
-/** One chat, as it is counted. */
+/** The usage of one chat. */
 export interface ChatUsage {
   readonly provider: string
   readonly model: string
@@ -72,7 +72,7 @@ export interface ChatUsage {
   readonly estimated: boolean
 }
 
-/** A sum of tokens. One that is no safe integer any more, from a provider that makes them up, stays at the greatest. */
+/** Adds tokens, up to the greatest safe integer: a faulty provider may count any number. */
 export function sumOfTokens(...counts: readonly number[]): number {
   return Math.min(
     counts.reduce((sum, count) => sum + count, 0),
@@ -80,7 +80,7 @@ export function sumOfTokens(...counts: readonly number[]): number {
   )
 }
 
-/** Adds a chat to what there is. */
+/** Adds a chat to the usage of its model. */
 function withChat(row: UsageRow | undefined, chat: ChatUsage): UsageRow {
   const { provider, model, outcome } = chat
   return {

@@ -2,7 +2,7 @@ import { type Log, Mutex, type StateStore } from '@nodekeep/plugin-sdk'
 import { dayOf, daysUpTo, untilDaysAfter } from './day.ts'
 import { DayUsage, type UsageRow } from './day-usage.ts'
 
-/** Longest time between a change and its being stored. */
+/** Time from a change until it is stored, in milliseconds. */
 const writeBehindMs = 1000
 
 export interface LedgerParts {
@@ -11,15 +11,15 @@ export interface LedgerParts {
   readonly log: Log
 }
 
-/** What a user used on a day, as the report has it. */
+/** The usage of one model on one day. */
 export interface DayReport extends UsageRow {
   /** A day of UTC, as `2026-07-31`. */
   readonly day: string
 }
 
 /**
- * What all users used, by day. Changes are stored a moment later, many at once; a crash loses a second of them at
- * most. An entry of the state is named `DAY/USER` and forgets itself.
+ * The usage of all users, by day. Changes are stored together within a second, so a crash loses at most one second. The
+ * key of a stored day is `DAY/USER`. It expires after the days that are kept.
  */
 export class UsageLedger {
   readonly #parts: LedgerParts
@@ -32,7 +32,7 @@ export class UsageLedger {
     this.#parts = parts
   }
 
-  /** What a user used today. Tell by `close` when nothing more is to be added. */
+  /** Opens today's usage of a user. Call `close` when nothing more will be added. */
   async open(userUuid: string): Promise<DayUsage> {
     const key = `${dayOf(Date.now())}/${userUuid}`
     for (;;) {
@@ -41,7 +41,7 @@ export class UsageLedger {
         day.open += 1
         return day
       }
-      // Once it is loaded it is looked up again: others may have made room, or erased it, before its turn came.
+      // Read from the map again: the user may have been erased meanwhile.
       await this.#load(key)
     }
   }
@@ -51,7 +51,7 @@ export class UsageLedger {
     this.#forgetIfIdle(day)
   }
 
-  /** The days that are kept, the earliest first, and the models of each by their names; those without use are left out. */
+  /** Returns the stored days, the earliest first, with their models by name. Days without usage are left out. */
   async report(userUuid: string): Promise<DayReport[]> {
     const days = daysUpTo(Date.now(), this.#parts.keepDays)
     const reports = days.map(async (day) => {
@@ -62,7 +62,7 @@ export class UsageLedger {
     return (await Promise.all(reports)).flat()
   }
 
-  /** Removes everything of a user. */
+  /** Deletes the usage of a user. */
   erase(userUuid: string): Promise<void> {
     const isTheirs = (key: string) => key.endsWith(`/${userUuid}`)
     return this.#mutex.run(async () => {
@@ -73,7 +73,7 @@ export class UsageLedger {
     })
   }
 
-  /** Stores what is not stored yet. */
+  /** Stores all changes. */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -113,7 +113,7 @@ export class UsageLedger {
   #writeSoon(): void {
     this.#timer ??= setTimeout(() => {
       this.flush().catch((error) => {
-        this.#parts.log.warn({ err: error }, 'The usage of AI could not be stored. It is tried again.')
+        this.#parts.log.warn({ err: error }, 'The AI usage could not be stored. The node retries.')
         this.#writeSoon()
       })
     }, writeBehindMs)
