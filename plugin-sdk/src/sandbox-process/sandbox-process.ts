@@ -124,7 +124,11 @@ function spawnConfined(options: SandboxProcessOptions): SandboxChild {
   // From the sources this file is TypeScript, and so are those that the sandbox loads.
   const inside = new URL(`./inside/imports${extname(import.meta.url)}`, import.meta.url)
   const program = fileURLToPath(main)
-  const folders = [folderOf(program), folderOf(fileURLToPath(inside)), ...readable.map((folder) => fileURLToPath(folder))]
+  const folders = [
+    folderOf(program),
+    folderOf(fileURLToPath(inside)),
+    ...readable.map((folder) => fileURLToPath(folder)),
+  ]
   const node = [
     process.execPath,
     '--permission',

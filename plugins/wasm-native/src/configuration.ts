@@ -6,7 +6,8 @@ export const configuration = Type.Object({
     default: 4,
     minimum: 1,
     maximum: 256,
-    description: 'Most sandbox processes, and so most calls at a time. Further calls wait, for each user in turn.',
+    description:
+      'Most sandbox processes, and so most calls at a time. Further calls wait, for each user in turn.',
   }),
   idleMs: Type.Integer({
     default: 60_000,

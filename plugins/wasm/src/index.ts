@@ -1,4 +1,11 @@
-import { boundJson, definePlugin, Files, HealthChecks, NodekeepError, WasmRuntimes } from '@nodekeep/plugin-sdk'
+import {
+  boundJson,
+  definePlugin,
+  Files,
+  HealthChecks,
+  NodekeepError,
+  WasmRuntimes,
+} from '@nodekeep/plugin-sdk'
 import { configuration, limitsOf, moduleBytesOf } from './configuration.ts'
 import { FunctionCalls } from './functions/function-calls.ts'
 import { functionRoutes } from './http/function-routes.ts'

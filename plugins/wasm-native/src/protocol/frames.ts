@@ -173,7 +173,8 @@ export class FrameSplitter {
 
   #lengthAt(bytes: Buffer, at: number): number {
     const length = bytes.readUInt32LE(at)
-    if (length < 1 || length > this.#largest) throw new RangeError(`A frame of ${length} bytes is empty or too long.`)
+    if (length < 1 || length > this.#largest)
+      throw new RangeError(`A frame of ${length} bytes is empty or too long.`)
     return length
   }
 }

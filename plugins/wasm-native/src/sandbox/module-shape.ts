@@ -15,7 +15,14 @@ const Section = { type: 1, import: 2, function: 3, table: 4, memory: 5, export: 
 const importKinds = ['function', 'table', 'memory', 'global', 'tag'] as const
 const exportedFunction = 0
 /** Forms of types. */
-const Form = { recursive: 0x4e, final: 0x4f, extendable: 0x50, array: 0x5e, struct: 0x5f, function: 0x60 } as const
+const Form = {
+  recursive: 0x4e,
+  final: 0x4f,
+  extendable: 0x50,
+  array: 0x5e,
+  struct: 0x5f,
+  function: 0x60,
+} as const
 
 /** Something that a module imports. */
 export interface ModuleImport {

@@ -29,7 +29,10 @@ export class FunctionCalls {
   readonly #limits: WasmLimits
   readonly #queue: RuntimeQueue
   /** By the hash of the module. */
-  readonly #lists = new LRUCache<string, FunctionList>({ maxSize: rememberedBytes, sizeCalculation: weightOf })
+  readonly #lists = new LRUCache<string, FunctionList>({
+    maxSize: rememberedBytes,
+    sizeCalculation: weightOf,
+  })
   readonly #listing = new SharedWork<FunctionList>()
 
   constructor(runtimes: Runtimes, limits: WasmLimits, bounds: Omit<QueueBounds, 'places'>) {

@@ -37,9 +37,7 @@ export function readArguments(
   return parameters.map((type, index) => {
     const read = readers[type](args[index])
     if (typeof read !== 'string') return read
-    throw invalid(
-      `Argument ${index + 1} of "${shortName}" ("args.${index}") must be ${read} (${type}).`,
-    )
+    throw invalid(`Argument ${index + 1} of "${shortName}" ("args.${index}") must be ${read} (${type}).`)
   })
 }
 

@@ -20,7 +20,10 @@ export class RuntimeQueue {
     if (runtime !== this.#runtime || this.#queue === undefined) {
       // Runs that wait for the runtime before this one go on and learn from it that it has stopped.
       this.#runtime = runtime
-      this.#queue = new FairQueue({ ...this.#bounds, places: runtime[this.#kind] ?? Number.POSITIVE_INFINITY })
+      this.#queue = new FairQueue({
+        ...this.#bounds,
+        places: runtime[this.#kind] ?? Number.POSITIVE_INFINITY,
+      })
       if (this.#closed !== undefined) this.#queue.close(this.#closed)
     }
     return this.#queue.run(user, signal, task)
