@@ -76,10 +76,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
     section: { size: 'large' },
   }),
   failed('configuration', 'broken-config-schema', /cannot be checked, since its plugin's schema is wrong/),
-  blocked(
-    'misses-provider',
-    /needs the service "test-nowhere@1", which is not available\. Install/,
-  ),
+  blocked('misses-provider', /needs the service "test-nowhere@1", which is not available\. Install/),
   blocked('chicken', /require each other: "egg" → "chicken" → "egg"\. Disable one/, { beside: ['egg'] }),
   blocked(
     'needs-broken',

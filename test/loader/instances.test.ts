@@ -69,7 +69,10 @@ test('a choice that cannot be meant stops the start, and says what there is', as
   const cases: [services: Record<string, string>, expected: RegExp][] = [
     [{ 'test-greeter': 'greter' }, /^services\.test-greeter \(.*\) chooses "greter".* "greeter"\?$/],
     [{ 'test-greeter': 'healthy' }, /"healthy", which does not provide it\. Choose "greeter"\.$/],
-    [{ 'test-greter': 'greeter' }, /is not a service that a plugin provides\. Did you mean "test-greeter"\?$/],
+    [
+      { 'test-greter': 'greeter' },
+      /is not a service that a plugin provides\. Did you mean "test-greeter"\?$/,
+    ],
     [{ users: 'greeter' }, /is the kernel's own service, which no plugin provides\. Remove the key\.$/],
   ]
   for (const [services, message] of cases) {

@@ -7,7 +7,7 @@ export interface WasmModule {
   readonly hash: string
   /** Bytes. */
   readonly size: number
-  /** The bytes, for a runtime that doesn't have the module at hand. */
+  /** The bytes, for a runtime that does not have the module. */
   bytes(): Promise<Uint8Array>
 }
 
@@ -35,17 +35,17 @@ export interface WasmLimits {
 
 /** A folder of the user's files that a program sees. */
 export interface WasmPreopen {
-  /** Absolute path in the program's world. */
+  /** Absolute path under which the program sees the folder. */
   readonly guestPath: string
-  /** Whose folder it is; nothing outside it is ever reached. */
+  /** The files of the folder's owner. The program reaches nothing outside the folder. */
   readonly files: UserFiles
   /** Absolute path of the folder within the user's files. */
   readonly path: string
-  /** Whether what the program changes there is kept once it has ended. Otherwise it sees a folder that it cannot change. */
+  /** Whether the program's changes are stored after it has ended. Otherwise the program cannot change the folder. */
   readonly writable: boolean
 }
 
-/** What a WASI program is started with. */
+/** The input of a WASI program. */
 export interface WasmProgramRun {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -53,9 +53,9 @@ export interface WasmProgramRun {
   readonly preopens: readonly WasmPreopen[]
 }
 
-/** What a WASI program left when it ended. */
+/** The result of a WASI program that has ended. */
 export interface WasmProgramResult {
-  /** What the program exited with, from 0 to 4294967295. */
+  /** The program's exit code, from 0 to 4294967295. */
   readonly exitCode: number
   readonly stdout: Uint8Array
   readonly stderr: Uint8Array
@@ -63,19 +63,22 @@ export interface WasmProgramResult {
 
 /**
  * Runs WebAssembly outside the server's process, in a fresh instance each time: a run sees nothing of another one, and
- * neither the host's environment nor its network. Who may run how much, and when, is the `wasm` feature's business; a
- * runtime begins what it is asked for at once, of programs up to `programsAtOnce`. When the signal aborts, the run is stopped and rejects with its reason.
+ * neither the host's environment nor its network. The `wasm` feature decides who may run how much, and when. It asks a
+ * runtime for at most as many runs at a time as the runtime has places for. When the signal aborts, the runtime stops
+ * the run and rejects with the signal's reason.
  *
- * Methods throw NodekeepError: VALIDATION_ERROR for what is no valid module (with the validator's reason) or has
- * unknown imports, NOT_FOUND for an unknown function, UNPROCESSABLE for a trap and for each limit, saying which,
+ * Methods throw NodekeepError: VALIDATION_ERROR for an invalid module (with the validator's reason) or for unknown
+ * imports, NOT_FOUND for an unknown function, UNPROCESSABLE for a trap and for each limit, naming it,
  * SERVICE_UNAVAILABLE when the sandbox died of something else.
  */
 export interface WasmRuntime {
   readonly supports: { readonly functions: boolean; readonly programs: boolean }
   /**
-   * Programs that run at a time, at most; any number when it is not given. Further ones are kept waiting before they
-   * come here, where users take turns.
+   * Calls of functions that run at a time, at most, lists of functions included; unlimited when it is not given. Further
+   * ones wait in the `wasm` feature, where users take turns.
    */
+  readonly functionsAtOnce?: number
+  /** The same for programs. */
   readonly programsAtOnce?: number
   /** Lists the exported functions, in the module's order. Limits bound the time and memory of looking. */
   exports?(
@@ -83,19 +86,13 @@ export interface WasmRuntime {
     limits: WasmLimits,
     signal: AbortSignal,
   ): Promise<readonly WasmFunctionExport[]>
-  /**
-   * Calls an exported function with arguments that fit its type.
-   *
-   * @param caller whose call it is, as a key that says nothing else. A runtime with fewer places than there are calls lets
-   * callers take turns.
-   */
+  /** Calls an exported function with arguments that fit its type. */
   call?(
     module: WasmModule,
     name: string,
     args: readonly WasmNumber[],
     limits: WasmLimits,
     signal: AbortSignal,
-    caller?: string,
   ): Promise<readonly WasmNumber[]>
   /** Runs a WASI program. A program that exits with a code other than 0 is a result, not an error. */
   run?(

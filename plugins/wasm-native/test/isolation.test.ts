@@ -29,9 +29,13 @@ test('it is forbidden to read, write, speak, and start anything', async (t) => {
   const args = read(pid, 'cmdline').split('\0')
   t.ok(args.includes('--permission'))
   const allowed = args.filter((arg) => arg.startsWith('--allow'))
-  t.equal(allowed.length, 2)
-  for (const permission of allowed)
-    t.match(permission, /^--allow-fs-read=.*\/wasm-native\/(src|dist)\/(sandbox|protocol)\/$/)
+  const folders = [
+    /^--allow-fs-read=.*\/wasm-native\/(src|dist)\/sandbox\/$/,
+    /^--allow-fs-read=.*\/plugin-sdk\/(src|dist)\/sandbox-process\/inside\/$/,
+    /^--allow-fs-read=.*\/wasm-native\/(src|dist)\/protocol\/$/,
+  ]
+  t.equal(allowed.length, folders.length)
+  for (const [index, folder] of folders.entries()) t.match(allowed[index], folder)
   const bounds = read(pid, 'limits')
   t.match(bounds, /^Max core file size +0 +0 /m)
   t.match(bounds, /^Max file size +0 +0 /m)

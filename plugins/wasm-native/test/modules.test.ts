@@ -90,7 +90,7 @@ test('functions that touch much memory one after the other stay within bounds', 
 test('whoever waits goes on when others no longer want the modules that they waited for', async (t) => {
   const stand = nativeStand(t, { processes: 3, idleMs: 3_600_000 })
   const text = (name: string) => `(module (func (export "${name}")))`
-  await stand.call(text('warm'), 'warm', [], { caller: 'ada' })
+  await stand.call(text('warm'), 'warm')
   const leaving = new AbortController()
   const never = Promise.withResolvers<never>()
   // Each call that waits for bytes keeps a sandbox, and has another one started.
@@ -102,10 +102,10 @@ test('whoever waits goes on when others no longer want the modules that they wai
       return never.promise
     }
     const module = { ...moduleOf(await wat(text(name))), bytes }
-    calls.push(t.rejects(stand.call(module, name, [], { caller: 'eve', signal: leaving.signal })))
+    calls.push(t.rejects(stand.call(module, name, [], { signal: leaving.signal })))
     await asked.promise
   }
-  const mine = stand.call(text('mine'), 'mine', [], { caller: 'bob' })
+  const mine = stand.call(text('mine'), 'mine')
   leaving.abort(new Error('I have left.'))
   t.strictSame(await mine, [])
   await Promise.all(calls)

@@ -7,32 +7,27 @@ import type {
   WasmRuntime,
 } from '@nodekeep/plugin-sdk'
 import type { Configuration } from './configuration.ts'
-import type { ChangedFolder } from './folders/changed-folder.ts'
-import { copyIn } from './folders/copy-in.ts'
-import { mountable } from './folders/mountable.ts'
-import { writeBack } from './folders/write-back.ts'
-import { Places } from './pool/places.ts'
+import { checkMountable, copyIn } from './folders/copy-in.ts'
+import { type ChangedFolder, writeBack } from './folders/write-back.ts'
 import { Pool } from './pool/pool.ts'
 import { BodyReader } from './protocol/frame.ts'
 import type { RunRequest } from './protocol/messages.ts'
 
-/** What the runtime is made with. */
+/** The plugin's configuration, and its log. */
 export interface WasmerSettings extends Configuration {
   readonly log: Log
 }
 
-/** Runs WASI programs, each in a process that runs nothing else, before or after. */
+/** Runs WASI programs, each in a process of its own that ends with the program. */
 export class WasmerRuntime implements WasmRuntime {
   readonly supports = { functions: false, programs: true }
   readonly programsAtOnce: number
   readonly #settings: WasmerSettings
-  readonly #places: Places
   readonly #pool: Pool
 
   constructor(settings: WasmerSettings) {
     this.#settings = settings
     this.programsAtOnce = settings.processes
-    this.#places = new Places(settings.processes)
     this.#pool = new Pool(settings)
   }
 
@@ -42,28 +37,8 @@ export class WasmerRuntime implements WasmRuntime {
     limits: WasmLimits,
     signal: AbortSignal,
   ): Promise<WasmProgramResult> {
-    program.preopens.forEach(mountable)
-    const leave = await this.#places.take(signal)
-    try {
-      return await this.#run(module, program, limits, signal)
-    } finally {
-      leave()
-    }
-  }
-
-  /** Ends every process. Runs that have not ended fail. */
-  async stop(): Promise<void> {
-    this.#places.close()
-    await this.#pool.stop()
-  }
-
-  async #run(
-    module: WasmModule,
-    program: WasmProgramRun,
-    limits: WasmLimits,
-    signal: AbortSignal,
-  ): Promise<WasmProgramResult> {
     const { args, env, stdin, preopens } = program
+    preopens.forEach(checkMountable)
     const bounds = {
       memoryBytes: limits.memoryBytes,
       outputBytes: limits.outputBytes,
@@ -97,5 +72,10 @@ export class WasmerRuntime implements WasmRuntime {
     }
     await writeBack(changed, ending.exitCode)
     return { exitCode: ending.exitCode, stdout, stderr }
+  }
+
+  /** Ends every process. Runs that have not ended fail. */
+  async stop(): Promise<void> {
+    await this.#pool.stop()
   }
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
-import { spawnSandbox } from '../src/pool/spawn-sandbox.ts'
+import { startProcess } from '../src/pool/sandbox.ts'
 import { childrenOf, runs } from './fixtures/processes.ts'
 import { program } from './fixtures/programs.ts'
 import { until } from './fixtures/until.ts'
@@ -32,12 +32,15 @@ t.test('no process outlives a node that is killed, whatever its program does', a
 })
 
 t.test('a process whose node is gone before it is ready ends at once', async (t) => {
-  const child = spawnSandbox(32 * 2 ** 20, 'spare')
   let greeted = false
-  child.stdio[3].on('data', () => {
-    greeted = true
+  const ended = Promise.withResolvers<void>()
+  const sandbox = startProcess(32 * 2 ** 20, 'spare', {
+    data: () => {
+      greeted = true
+    },
+    ended: () => ended.resolve(),
   })
-  child.stdin.end()
-  await once(child, 'close')
+  sandbox.input.end()
+  await ended.promise
   t.notOk(greeted)
 })

@@ -15,38 +15,25 @@ export const configuration = Type.Object({
     minimum: 1,
     maximum: 65536,
     description:
-      'Most memory of one run, in MiB: of a function, all its linear memories and tables together; of a program, each of its memories.',
+      'Most memory of one run, in MiB: all linear memories and tables of a function together, or each memory of a program.',
   }),
   moduleMB: Type.Integer({
     default: 16,
     minimum: 1,
     maximum: 256,
-    description: 'Largest module that is run, in MiB.',
+    description: 'Largest module, in MiB.',
   }),
   outputKB: Type.Integer({
     default: 1024,
     minimum: 1,
     maximum: 65536,
-    description: 'Most that a program may write to stdout and stderr together, in KiB.',
-  }),
-  parallel: Type.Integer({
-    default: 64,
-    minimum: 1,
-    maximum: 4096,
-    description: 'Most runs at a time.',
-  }),
-  parallelPerUser: Type.Integer({
-    default: 32,
-    minimum: 1,
-    maximum: 4096,
-    description:
-      'Most runs of one user at a time, and no more than are left free. Who has long ones is given fewer.',
+    description: 'Most output of a program, stdout and stderr together, in KiB.',
   }),
   queue: Type.Integer({
     default: 1024,
     minimum: 0,
     maximum: 100000,
-    description: 'Most calls that wait for their turn. Further ones are refused.',
+    description: 'Most calls that wait for their turn. Further ones are answered with 429.',
   }),
   queuePerUser: Type.Integer({
     default: 256,
@@ -56,7 +43,7 @@ export const configuration = Type.Object({
   }),
 })
 
-/** The section as it is read. */
+/** The section `wasm`, with its defaults. */
 export type Configuration = Static<typeof configuration>
 
 /** Largest module, in bytes. */
@@ -64,7 +51,7 @@ export function moduleBytesOf({ moduleMB }: Configuration): number {
   return moduleMB * megabyte
 }
 
-/** The bounds of each run. */
+/** The limits of each run. */
 export function limitsOf({ timeoutMs, memoryMB, outputKB }: Configuration): WasmLimits {
   return { timeoutMs, memoryBytes: memoryMB * megabyte, outputBytes: outputKB * 1024 }
 }

@@ -1,15 +1,21 @@
-import { definePlugin, Files, HealthChecks, NodekeepError, WasmRuntimes } from '@nodekeep/plugin-sdk'
+import {
+  definePlugin,
+  Files,
+  HealthChecks,
+  limitJsonComplexity,
+  NodekeepError,
+  WasmRuntimes,
+} from '@nodekeep/plugin-sdk'
 import { configuration, limitsOf, moduleBytesOf } from './configuration.ts'
 import { FunctionCalls } from './functions/function-calls.ts'
-import { wasmHealth } from './health.ts'
-import { wasmRoutes } from './http/routes.ts'
-import { createModuleUploads } from './http/uploaded-modules.ts'
+import { functionRoutes } from './http/function-routes.ts'
+import { createModuleUploads } from './http/module-uploads.ts'
+import { programRoute } from './http/program-route.ts'
 import { StoredModules } from './modules/stored-modules.ts'
-import { FairQueue } from './queue/fair-queue.ts'
-import { ProgramQueue } from './queue/program-queue.ts'
+import { RuntimeQueue } from './queue/runtime-queue.ts'
 import { Runtimes } from './runtimes.ts'
 
-/** The plugin `wasm`: functions and programs in WebAssembly, on whichever runtimes are loaded. */
+/** The plugin `wasm`: functions and programs in WebAssembly, on the runtimes that are loaded. */
 export default definePlugin({
   id: 'wasm',
   description: 'Calls functions of WebAssembly modules and runs WASI programs, for each user in turn.',
@@ -20,28 +26,24 @@ export default definePlugin({
     const moduleBytes = moduleBytesOf(config)
     const limits = limitsOf(config)
     const runtimes = new Runtimes(registry)
-    const queue = new FairQueue(config)
-    const programs = new ProgramQueue(config)
-    signal.addEventListener(
-      'abort',
-      () => {
-        for (const each of [queue, programs]) each.close(stopping())
-      },
-      { once: true },
-    )
-    health.add('wasm', wasmHealth(runtimes))
+    const calls = new FunctionCalls(runtimes, limits, config)
+    const queue = new RuntimeQueue('programsAtOnce', config)
+    const stored = new StoredModules(files, moduleBytes)
+    const uploads = createModuleUploads(moduleBytes)
+    const close = () => {
+      for (const each of [calls, queue]) each.close(stopping())
+    }
+    signal.addEventListener('abort', close, { once: true })
+    health.add('wasm', {
+      check: () =>
+        runtimes.isEmpty ? { ok: false, state: 'unavailable' } : { ok: true, state: 'available' },
+    })
     routes(
-      wasmRoutes({
-        files,
-        queue,
-        programs,
-        stored: new StoredModules(files, moduleBytes),
-        calls: new FunctionCalls(runtimes, limits),
-        runtimes,
-        limits,
-        uploads: createModuleUploads(moduleBytes),
-        moduleBytes,
-      }),
+      (app) => {
+        limitJsonComplexity(app)
+        functionRoutes(app, { calls, stored, uploads, moduleBytes })
+        programRoute(app, { files, runtimes, queue, stored, limits, uploads, moduleBytes })
+      },
       { prefix: '/api/wasm' },
     )
   },

@@ -6,7 +6,7 @@ export type FunctionRuntime = WasmRuntime & Required<Pick<WasmRuntime, 'exports'
 /** A runtime that runs WASI programs. */
 export type ProgramRuntime = WasmRuntime & Required<Pick<WasmRuntime, 'run'>>
 
-/** Finds what is there to run WebAssembly. Of several that can do the same, the first counts. */
+/** Finds the runtimes of this node. If several can do the same, the first one is used. */
 export class Runtimes {
   readonly #registry: RegistryReader<WasmRuntime>
 
@@ -18,21 +18,20 @@ export class Runtimes {
     return this.#registry.names().length === 0
   }
 
-  /** @throws NodekeepError SERVICE_UNAVAILABLE */
+  /** @throws NodekeepError SERVICE_UNAVAILABLE when there is none, or it has no place */
   forFunctions(): FunctionRuntime {
-    for (const [, runtime] of this.#registry) if (callsFunctions(runtime)) return runtime
-    throw unavailable('nothing that calls functions of modules', 'wasm-native')
+    for (const [name, runtime] of this.#registry) {
+      if (callsFunctions(runtime)) return checkPlaces(name, runtime, 'functions')
+    }
+    throw unavailable('has no way to call functions of modules', 'wasm-native')
   }
 
-  /** @throws NodekeepError SERVICE_UNAVAILABLE */
+  /** @throws NodekeepError SERVICE_UNAVAILABLE when there is none, or it has no place */
   forPrograms(): ProgramRuntime {
     for (const [name, runtime] of this.#registry) {
-      if (!runsPrograms(runtime)) continue
-      const { programsAtOnce = 1 } = runtime
-      if (!Number.isSafeInteger(programsAtOnce) || programsAtOnce < 1) throw withoutPlaces(name)
-      return runtime
+      if (runsPrograms(runtime)) return checkPlaces(name, runtime, 'programs')
     }
-    throw unavailable('nothing that runs WASI programs', 'wasm-wasmer')
+    throw unavailable('has no way to run WASI programs', 'wasm-wasmer')
   }
 }
 
@@ -44,11 +43,13 @@ function runsPrograms(runtime: WasmRuntime): runtime is ProgramRuntime {
   return runtime.supports.programs && runtime.run !== undefined
 }
 
-/** Everything would wait for a place in vain. */
-function withoutPlaces(name: string): NodekeepError {
-  return new NodekeepError(
+/** Without a place, every call would wait for ever. */
+function checkPlaces<R extends WasmRuntime>(name: string, runtime: R, kind: 'functions' | 'programs'): R {
+  const { [`${kind}AtOnce` as const]: places = 1 } = runtime
+  if (Number.isSafeInteger(places) && places >= 1) return runtime
+  throw new NodekeepError(
     'SERVICE_UNAVAILABLE',
-    `The wasm runtime "${name}" has no place for programs: its "programsAtOnce" has to be a whole number above 0.`,
+    `The wasm runtime "${name}" has no place for ${kind}: its "${kind}AtOnce" must be a whole number above 0.`,
     { permanent: true },
   )
 }
@@ -56,6 +57,6 @@ function withoutPlaces(name: string): NodekeepError {
 function unavailable(lack: string, plugin: string): NodekeepError {
   return new NodekeepError(
     'SERVICE_UNAVAILABLE',
-    `This node has ${lack}. Its owner can load a plugin for that, such as "${plugin}".`,
+    `This node ${lack}. Its owner can load a plugin for that, such as "${plugin}".`,
   )
 }

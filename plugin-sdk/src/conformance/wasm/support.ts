@@ -8,7 +8,9 @@ export function supportChecks(check: WasmCheck): void {
     assert.equal(supports.functions, runtime.exports !== undefined, 'exports')
     assert.equal(supports.programs, runtime.run !== undefined, 'run')
     assert.ok(supports.functions || supports.programs)
-    const { programsAtOnce = 1 } = runtime
-    assert.ok(Number.isSafeInteger(programsAtOnce) && programsAtOnce > 0, 'programsAtOnce')
+    const { functionsAtOnce = 1, programsAtOnce = 1 } = runtime
+    for (const [name, places] of Object.entries({ functionsAtOnce, programsAtOnce })) {
+      assert.ok(Number.isSafeInteger(places) && places > 0, name)
+    }
   })
 }

@@ -1,214 +1,184 @@
-import type { Log } from '@nodekeep/plugin-sdk'
-import { chooseSandbox, lastToShare } from './choose-sandbox.ts'
-import { endOverdue } from './end-overdue.ts'
-import { runtimeStopped, sandboxDied } from './failures.ts'
-import { Keeper } from './keeper.ts'
-import { longRunsOf, orderOf, tooManyLongRuns, withOneMore } from './long-runs.ts'
-import { causeOfDeath, takeUnanswered } from './post-mortem.ts'
-import { yieldToOthers } from './process-figures.ts'
-import { neededSandbox } from './provision.ts'
-import type { Run } from './run.ts'
-import { RunHistory } from './run-history.ts'
-import { Sandbox, type SandboxEvents } from './sandbox.ts'
-import type { Step } from './step.ts'
-import { Watch } from './watch.ts'
+import type { Log, WasmLimits, WasmModule } from '@nodekeep/plugin-sdk'
+import {
+  memoryLimitReached,
+  OrphanGuard,
+  runtimeStopped,
+  sandboxEnded,
+} from '@nodekeep/plugin-sdk/sandbox-process'
+import { LimitsMonitor } from './limits-monitor.ts'
+import { ModuleCall, type Wanted } from './module-call.ts'
+import { type ModuleBounds, Sandbox, type SandboxListener } from './sandbox.ts'
 
-export interface PoolSettings {
-  /** Most processes at once. */
+/** Settings of a pool. */
+export interface PoolSettings extends ModuleBounds {
+  /** Most processes at a time. */
   readonly processes: number
+  /** Milliseconds after which an idle process ends. */
   readonly idleMs: number
-  readonly cachedModules: number
-  readonly cachedBytes: number
   readonly log: Log
 }
 
-/** A run that took so many milliseconds has no others behind it the next time. */
-const slowMs = 5
-/** After so many sandboxes that could not be started, those who wait for one are refused. */
-const mostStarts = 3
+/** Failed starts in a row after which the waiting calls are refused. */
+const mostFailedStarts = 3
 
-/** The sandboxes, and the runs that wait for one. */
+/**
+ * Runs calls in sandbox processes, one at a time in each, in the order in which they come. It keeps one idle process
+ * ready while others are busy, and ends a process to stop its call. A call whose process dies is tried once more.
+ */
 export class Pool {
   readonly #settings: PoolSettings
   readonly #sandboxes = new Set<Sandbox>()
-  readonly #history = new RunHistory()
-  readonly #keeper: Keeper
-  readonly #watch: Watch
-  readonly #events: SandboxEvents
-  #line: Run[] = []
-  /** How many sandboxes in a row could not be started. */
+  readonly #guard: OrphanGuard
+  readonly #monitor: LimitsMonitor
+  readonly #listener: SandboxListener
+  /** Calls that wait for a process. */
+  #waiting: ModuleCall[] = []
+  /** Bytes of modules that are on their way, by hash. */
+  readonly #fetching = new Map<string, Promise<Uint8Array>>()
   #failedStarts = 0
-  #stopping: PromiseWithResolvers<void> | null = null
+  /** When a start failed last, as `performance.now()`. */
+  #failedAt = 0
+  #stopped: PromiseWithResolvers<void> | null = null
 
   constructor(settings: PoolSettings) {
     this.#settings = settings
-    this.#keeper = new Keeper(settings.log)
-    this.#watch = new Watch(this.#sandboxes, settings.idleMs, {
-      heldUp: (sandbox, step) => this.#heldUp(sandbox, step),
-      overdue: endOverdue,
-      unneeded: (sandbox) => sandbox.end(),
-    })
-    this.#events = {
-      ready: (sandbox) => {
-        this.#failedStarts = 0
-        this.#drain(sandbox)
-      },
-      answered: (sandbox, step, ms) => this.#answered(sandbox, step, ms),
-      returned: (runs) => this.#again(runs),
-      ended: (sandbox) => this.#ended(sandbox),
+    this.#guard = new OrphanGuard(settings.log)
+    this.#monitor = new LimitsMonitor(this.#sandboxes, settings.idleMs)
+    this.#listener = { idle: (sandbox) => this.#idle(sandbox), ended: (sandbox) => this.#ended(sandbox) }
+  }
+
+  /** @throws NodekeepError as {@link WasmRuntime} says, and the signal's reason */
+  async run(module: WasmModule, wanted: Wanted, limits: WasmLimits, signal: AbortSignal): Promise<unknown> {
+    signal.throwIfAborted()
+    if (this.#stopped !== null) throw runtimeStopped()
+    const call = new ModuleCall(module, wanted, limits)
+    const abort = () => call.reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    this.#waiting.push(call)
+    this.#beginWaiting()
+    try {
+      return await call.answer.promise
+    } finally {
+      signal.removeEventListener('abort', abort)
     }
   }
 
-  begin(run: Run): void {
-    if (this.#stopping !== null) {
-      run.reject(runtimeStopped())
-      return
-    }
-    const sandbox = this.#place(run)
-    if (sandbox === null) this.#line.push(run)
-    this.#watch.begin()
-    // Behind another run nothing has changed.
-    if (sandbox === null || sandbox.load === 1) this.#provide()
-  }
-
-  /** Ends a run. Where others wait behind it, it goes on until it turns out to take long. */
-  abort(run: Run, reason: unknown): void {
-    run.reject(reason)
-    this.#line = this.#line.filter((waiting) => waiting !== run)
-    this.#watch.soon()
-  }
-
+  /** Ends every process. Calls that have no answer yet fail. */
   async stop(): Promise<void> {
-    this.#stopping ??= Promise.withResolvers()
-    const runs = [...this.#line, ...[...this.#sandboxes].flatMap(takeUnanswered)]
-    this.#line = []
-    for (const run of runs) run.reject(runtimeStopped())
-    for (const sandbox of this.#sandboxes) sandbox.end()
-    if (this.#sandboxes.size > 0) await this.#stopping.promise
-    this.#watch.stop()
-    await this.#keeper.stop()
-  }
-
-  /** @returns the sandbox that has it now; null when there is none for it */
-  #place(run: Run): Sandbox | null {
-    const expectation = this.#history.expects(run)
-    if (expectation === 'long' && this.#tooMany(run, 1)) return null
-    const mayBeLast = expectation === 'short' || (expectation === 'unknown' && !this.#history.shortLately)
-    const reserved = mayBeLast ? null : lastToShare(this.#sandboxes, run.limits)
-    const sandbox = chooseSandbox(this.#sandboxes, run, expectation, reserved)
-    if (sandbox === null) return null
-    sandbox.take(run, expectation)
-    this.#watch.begin()
-    return sandbox
-  }
-
-  /** Whether there are too many long runs, with so many more of the caller of this one. */
-  #tooMany({ caller }: Run, more: 0 | 1): boolean {
-    const running = longRunsOf(this.#sandboxes)
-    const counted = more === 0 ? running : withOneMore(running, caller)
-    return tooManyLongRuns(counted, caller, this.#settings.processes)
-  }
-
-  /** @param occasion the sandbox that there is news of */
-  #drain(occasion: Sandbox | null = null): void {
-    if (this.#line.length > 0) {
-      const waiting = this.#line.filter(({ settled }) => !settled)
-      const inOrder = orderOf(waiting, longRunsOf(this.#sandboxes), this.#history)
-      this.#line = inOrder.filter((run) => this.#place(run) === null)
-    }
-    this.#provide(occasion)
-  }
-
-  #again(runs: readonly Run[], occasion: Sandbox | null = null): void {
-    const left = runs.filter(({ settled }) => !settled)
-    if (this.#stopping !== null) for (const run of left) run.reject(runtimeStopped())
-    else this.#line = [...left, ...this.#line]
-    this.#watch.begin()
-    this.#drain(occasion)
-  }
-
-  #provide(occasion: Sandbox | null = null): void {
-    if (this.#stopping !== null) return
-    const needed = neededSandbox({
-      sandboxes: [...this.#sandboxes],
-      line: this.#line,
-      occasion,
-      longRuns: this.#history.anyLong,
-      most: this.#settings.processes,
-    })
-    if (needed !== null && 'end' in needed) needed.end.end()
-    if (needed === null || 'end' in needed) return
-    const { cachedModules, cachedBytes } = this.#settings
-    const sandbox = new Sandbox(
-      needed.memoryBytes,
-      { modules: cachedModules, bytes: cachedBytes },
-      this.#events,
-    )
-    this.#sandboxes.add(sandbox)
-    this.#keeper.keep(sandbox.process.pid)
-  }
-
-  #heldUp(sandbox: Sandbox, head: Step): void {
-    sandbox.yields ||= yieldToOthers(sandbox.process.pid, true)
-    // Only who wants the module waits for its loading, and would have it loaded elsewhere.
-    if (head.kind === 'load') return
-    if (sandbox.exclusive || sandbox.proving !== null) this.#history.note(head.run, 'long')
-    else this.#history.noteHeldUp(head.run)
-    sandbox.exclusive = true
-    const moving = sandbox.steps.filter((step) => step !== head && !step.moved)
-    // Nothing of it can be seen from outside, so that it may begin anew when its turn comes.
-    if (!head.moved && this.#tooMany(head.run, 0)) {
-      head.run.putBack = true
-      moving.unshift(head)
+    this.#stopped ??= Promise.withResolvers()
+    for (const call of this.#waiting.splice(0)) call.reject(runtimeStopped())
+    for (const sandbox of this.#sandboxes) {
+      sandbox.call?.reject(runtimeStopped())
       sandbox.end()
     }
-    for (const step of moving) step.moved = true
-    this.#again(moving.map((step) => step.run))
+    if (this.#sandboxes.size > 0) await this.#stopped.promise
+    this.#monitor.stop()
+    await this.#guard.stop()
   }
 
-  #answered(sandbox: Sandbox, step: Step, ms: number): void {
-    const short = ms <= slowMs
-    if (step.kind !== 'load') this.#history.note(step.run, short ? 'short' : 'long', sandbox.usedAt)
-    sandbox.weighed &&= short
-    // What has shown to be short may have others behind it.
-    const shown = sandbox.proving !== null && step.kind !== 'load' && short
-    if (shown) sandbox.proving = null
-    if (sandbox.busy && (!shown || this.#line.length === 0)) return
-    if (!sandbox.busy && sandbox.yields) this.#hurry(sandbox)
-    this.#drain()
+  #beginWaiting(): void {
+    if (this.#waiting.length > 0) {
+      this.#waiting = this.#waiting.filter((call) => !call.over && !this.#begin(call))
+    }
+    this.#startSandboxes()
   }
 
-  /** Lets a sandbox compete again, or ends it where that is not allowed and another one is there that yields. */
-  #hurry(sandbox: Sandbox): void {
-    sandbox.yields = !yieldToOthers(sandbox.process.pid, false)
-    if (!sandbox.yields) return
-    const others = [...this.#sandboxes].some((other) => other !== sandbox && other.yields && !other.busy)
-    if (others) sandbox.end()
+  /** @returns whether the call no longer waits for a process */
+  #begin(call: ModuleCall): boolean {
+    const sandbox = this.#idleFor(call)
+    if (sandbox === null) return false
+    if (call.bytes === null && !sandbox.has(call.module.hash)) void this.#fetch(call)
+    else {
+      sandbox.begin(call)
+      this.#monitor.begin()
+    }
+    return true
+  }
+
+  /** Finds an idle sandbox, rather one that has the module, or else the one with the fewest modules to lose. */
+  #idleFor({ module, limits }: ModuleCall): Sandbox | null {
+    let found: Sandbox | null = null
+    for (const sandbox of this.#sandboxes) {
+      if (!sandbox.idle || sandbox.memoryBytes !== limits.memoryBytes) continue
+      if (sandbox.has(module.hash)) return sandbox
+      if (found === null || sandbox.modules < found.modules) found = sandbox
+    }
+    return found
+  }
+
+  /** Gets the bytes of a call's module, and begins with the call then. No process is kept for it meanwhile. */
+  async #fetch(call: ModuleCall): Promise<void> {
+    const { module } = call
+    const fetching = this.#fetching.get(module.hash) ?? module.bytes()
+    this.#fetching.set(module.hash, fetching)
+    try {
+      // An aborted call waits no longer.
+      call.bytes = (await Promise.race([fetching, call.answer.promise])) as Uint8Array
+    } catch (error) {
+      call.reject(error)
+    } finally {
+      if (this.#fetching.get(module.hash) === fetching) this.#fetching.delete(module.hash)
+    }
+    if (this.#stopped !== null) call.reject(runtimeStopped())
+    this.#waiting.unshift(call)
+    this.#beginWaiting()
+  }
+
+  /** Starts processes for the calls that wait, and a spare one if any is busy. */
+  #startSandboxes(): void {
+    if (this.#stopped !== null) return
+    const all = [...this.#sandboxes]
+    const limits = this.#waiting[0]?.limits ?? all.find(({ call }) => call !== null)?.call?.limits
+    if (limits === undefined) return
+    const { memoryBytes } = limits
+    const free = all.filter((each) => each.memoryBytes === memoryBytes && each.call === null && !each.ending)
+    let missing = Math.max(this.#waiting.length, 1) - free.length
+    for (; missing > 0 && this.#sandboxes.size < this.#settings.processes; missing -= 1) {
+      const sandbox = new Sandbox(memoryBytes, this.#settings, this.#listener)
+      this.#sandboxes.add(sandbox)
+      this.#guard.add(sandbox.process.pid)
+      this.#monitor.begin()
+    }
+    // Where there is no room for another one, an idle one with another memory limit makes room.
+    if (missing > 0 && this.#waiting.length > 0) {
+      all.find((each) => each.idle && each.memoryBytes !== memoryBytes)?.end()
+    }
+  }
+
+  #idle(sandbox: Sandbox): void {
+    if (sandbox.ready) this.#failedStarts = 0
+    this.#beginWaiting()
   }
 
   #ended(sandbox: Sandbox): void {
+    const { call, process, ready, ending } = sandbox
     this.#sandboxes.delete(sandbox)
-    this.#keeper.drop(sandbox.process.pid)
-    const [head] = sandbox.steps
-    const { exit } = sandbox.process
-    if (head !== undefined && !head.moved && !head.run.settled) {
-      const cause = causeOfDeath(sandbox, head.run.limits)
-      if (cause !== null) endOverdue(sandbox, cause)
-      else head.run.deaths += 1
-      if (head.run.deaths > 1) head.run.reject(sandboxDied(exit))
+    this.#guard.drop(process.pid)
+    if (!ending) {
+      const { exit, errorText } = process
+      this.#settings.log.warn({ exit, errorText }, 'A sandbox ended unexpectedly')
     }
-    if (!sandbox.ready) this.#failedStart(sandbox)
-    if (this.#sandboxes.size === 0) this.#stopping?.resolve()
-    this.#again(takeUnanswered(sandbox), head === undefined ? null : sandbox)
+    if (!ready) this.#countFailedStart(sandbox)
+    if (call !== null && !call.over) this.#tryAgain(call, sandbox)
+    if (this.#sandboxes.size === 0) this.#stopped?.resolve()
+    this.#beginWaiting()
   }
 
-  /** Lets nobody wait any longer for a sandbox when none can be started. */
-  #failedStart({ process: { exit, complaint } }: Sandbox): void {
-    if (this.#stopping !== null) return
+  #tryAgain(call: ModuleCall, { process }: Sandbox): void {
+    call.deaths += 1
+    if (process.ranOutOfMemory) call.reject(memoryLimitReached(call.limits))
+    else if (call.deaths > 1) call.reject(sandboxEnded(process.exit))
+    else this.#waiting.unshift(call)
+  }
+
+  /** Refuses the waiting calls when no process can be started. */
+  #countFailedStart({ since, process }: Sandbox): void {
+    // Several that were started together and fail for the same reason count once.
+    if (this.#stopped !== null || since < this.#failedAt) return
+    this.#failedAt = performance.now()
     this.#failedStarts += 1
-    this.#settings.log.error({ exit, complaint }, 'a sandbox could not be started')
-    if (this.#failedStarts < mostStarts) return
+    if (this.#failedStarts < mostFailedStarts) return
     this.#failedStarts = 0
-    for (const run of this.#line.splice(0)) run.reject(sandboxDied(exit))
+    for (const call of this.#waiting.splice(0)) call.reject(sandboxEnded(process.exit))
   }
 }

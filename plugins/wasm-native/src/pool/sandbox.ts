@@ -1,202 +1,179 @@
-import type { FrameReader } from '../protocol/frame-reader.ts'
-import { Answer, Request } from '../protocol/messages.ts'
-import { writeValues } from '../protocol/values.ts'
-import { type CacheBounds, ModuleShelf } from './module-shelf.ts'
-import { yieldToOthers } from './process-figures.ts'
-import type { Run } from './run.ts'
-import type { Expectation } from './run-history.ts'
-import { type ProcessListener, SandboxProcess } from './sandbox-process.ts'
-import { settle } from './settle.ts'
-import { newStep, type Step } from './step.ts'
+import { extname } from 'node:path'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { SandboxProcess } from '@nodekeep/plugin-sdk/sandbox-process'
+import { LRUCache } from 'lru-cache'
+import { type FrameReader, FrameSplitter, FrameWriter } from '../protocol/frames.ts'
+import { Answer, failureCodes, largestAnswer, Request } from '../protocol/messages.ts'
+import type { ModuleCall } from './module-call.ts'
+
+/** The compiled modules that a sandbox keeps. */
+export interface ModuleBounds {
+  readonly cachedModules: number
+  /** Bytes of the modules' binaries together. One module is always kept. */
+  readonly cachedBytes: number
+}
 
 /** What a pool hears of a sandbox. */
-export interface SandboxEvents {
-  ready(sandbox: Sandbox): void
-  /** A step was answered, after so many milliseconds in the sandbox. */
-  answered(sandbox: Sandbox, step: Step, ms: number): void
-  /** Runs could not be begun here, and have to be given to another one. */
-  returned(runs: readonly Run[]): void
-  /** The process is gone. Its steps are still there. */
+export interface SandboxListener {
+  /** The sandbox has started, or answered a call. */
+  idle(sandbox: Sandbox): void
+  /** The process is gone. A call that it had is still there. */
   ended(sandbox: Sandbox): void
 }
 
-/** A process that does the steps it is sent one after the other. */
-export class Sandbox implements ProcessListener {
+interface CachedModule {
+  /** Names the module in requests. */
+  readonly number: number
+  readonly size: number
+}
+
+const mebibyte = 2 ** 20
+/** V8's heap beside a module's values that live there. */
+const heapBytes = 64 * mebibyte
+/** Memory of a busy process beside the modules' memories and tables. */
+const busyBytes = 160 * mebibyte
+/** Memory of an idle process. */
+const idleBytes = 128 * mebibyte
+/** Memory of a module that is loaded, its code included, as a multiple of its size. */
+const moduleShare = 3
+const openFiles = 64
+
+/** A process that runs one call at a time. */
+export class Sandbox {
   readonly memoryBytes: number
   readonly process: SandboxProcess
-  readonly modules: ModuleShelf
-  /** In the order in which they were sent, which is that of the answers. */
-  readonly steps: Step[] = []
+  /** Whether the process has started. */
   ready = false
-  /** Whether it was told to end, so that it takes no more. */
-  doomed = false
-  /** Whether nothing is to be put behind what it does, which takes long. */
-  exclusive = false
-  /**
-   * The module of which nobody knows yet how long it takes: to be run by one caller, or, if it is null, to be loaded.
-   * Until it has shown itself, no other is put behind it.
-   */
-  proving: { readonly hash: string; readonly caller: string | null } | null = null
-  /** Whether it lets every other process go first. */
-  yields = false
-  /** Whether it has been looked at how much memory it kept, since it last took long. */
-  weighed = true
-  /** When it had its last answer, as `performance.now()`. */
-  usedAt = performance.now()
-  /** Runs that wait until the bytes of their module have come. */
-  #fetching: { readonly hash: string; readonly runs: Run[] } | null = null
-  readonly #events: SandboxEvents
+  /** Whether the process was told to end. */
+  ending = false
+  call: ModuleCall | null = null
+  /** When the process was started, its call began, or its last call ended, as `performance.now()`. */
+  since = performance.now()
+  /** Whether the memory that the last call left behind has to be checked. */
+  unchecked = false
+  readonly #listener: SandboxListener
+  readonly #frames = new FrameWriter()
+  readonly #modules: LRUCache<string, CachedModule>
+  #lastNumber = 0
 
-  constructor(memoryBytes: number, bounds: CacheBounds, events: SandboxEvents) {
+  constructor(memoryBytes: number, { cachedModules, cachedBytes }: ModuleBounds, listener: SandboxListener) {
     this.memoryBytes = memoryBytes
-    this.modules = new ModuleShelf(bounds)
-    this.#events = events
-    this.process = new SandboxProcess(memoryBytes, this)
+    this.#listener = listener
+    this.#modules = new LRUCache({
+      max: cachedModules,
+      maxSize: Math.max(cachedBytes, 1),
+      sizeCalculation: ({ size }) => Math.min(Math.max(size, 1), Math.max(cachedBytes, 1)),
+      dispose: ({ number }) => this.#forget(number),
+    })
+    const splitter = new FrameSplitter(largestAnswer)
+    const folder = (name: string) => new URL(`../${name}/`, import.meta.url)
+    this.process = new SandboxProcess(
+      {
+        main: new URL(`main${extname(import.meta.url)}`, folder('sandbox')),
+        args: [String(memoryBytes)],
+        readable: [folder('protocol')],
+        heapBytes: heapBytes + memoryBytes,
+        openFiles,
+        flags: ['--expose-gc'],
+      },
+      {
+        data: (chunk) => splitter.push(chunk, (frame) => this.#hear(frame)),
+        ended: () => listener.ended(this),
+      },
+    )
   }
 
-  get busy(): boolean {
-    return this.steps.length > 0 || this.#fetching !== null
+  get idle(): boolean {
+    return this.ready && !this.ending && this.call === null
   }
 
-  /** How many steps it has before it. */
-  get load(): number {
-    return this.steps.length + (this.#fetching?.runs.length ?? 0)
+  /** Modules that the process has compiled. */
+  get modules(): number {
+    return this.#modules.size
   }
 
-  /** Whether a run can be put behind what it does. */
-  admits({ module: { hash }, caller }: Run, expectation: Expectation): boolean {
-    if (this.exclusive) return false
-    if (this.proving === null) return expectation === 'short' && this.modules.has(hash)
-    if (this.proving.hash !== hash) return false
-    return this.proving.caller === null ? expectation === 'short' : this.proving.caller === caller
+  has(hash: string): boolean {
+    return this.#modules.has(hash)
   }
 
-  /** Whether a module was run here already. */
-  knows(hash: string): boolean {
-    return this.modules.has(hash) && this.proving?.hash !== hash
-  }
-
-  /** Takes on a run, which it admits, or any when it is not busy. */
-  take(run: Run, expectation: Expectation): void {
-    const { hash } = run.module
-    if (!this.busy) {
-      this.exclusive = expectation === 'long'
-      if (expectation === 'unknown') this.proving = { hash, caller: run.caller }
-      else if (!this.modules.has(hash)) this.proving = { hash, caller: null }
+  /** Begins a call. If the sandbox does not have the module, the call has its bytes. */
+  begin(call: ModuleCall): void {
+    const { module, wanted, bytes } = call
+    this.call = call
+    this.since = performance.now()
+    const known = this.#modules.get(module.hash)
+    const number = known?.number ?? this.#load(module.hash, module.size, bytes ?? new Uint8Array())
+    const frames = this.#frames
+    frames.begin(wanted.kind === 'call' ? Request.call : Request.list)
+    frames.uint32(number)
+    if (wanted.kind === 'call') {
+      frames.text(wanted.name)
+      frames.numbers(wanted.args)
     }
-    if (this.#fetching !== null) this.#fetching.runs.push(run)
-    else if (this.modules.has(hash)) this.#send(run, this.modules.use(hash))
-    else void this.#fetch(run)
+    frames.finish()
+    this.#send()
   }
 
-  /** Takes away the runs that wait for bytes. */
-  takeWaiting(): Run[] {
-    const runs = this.#fetching?.runs ?? []
-    this.#fetching = null
-    return runs
-  }
-
-  /** Forgets to wait for bytes that nobody wants any more. */
-  giveUpFetching(): void {
-    if (!this.#fetching?.runs.every(({ settled }) => settled)) return
-    this.#fetching = null
-    this.#rest()
-    this.#events.returned([])
-  }
-
+  /** Ends the process, and what runs in it. */
   end(): void {
-    this.doomed = true
-    // Ending takes the processor, too.
-    if (this.yields) yieldToOthers(this.process.pid, false)
+    this.ending = true
     this.process.kill()
   }
 
-  sent(now: number): void {
-    const [step] = this.steps
-    if (step?.began === Number.POSITIVE_INFINITY) step.began = now
+  /** Whether the process has more memory than its call may have. Known on Linux; V8's own bounds hold everywhere. */
+  get exceedsMemory(): boolean {
+    return this.process.residentBytes > this.memoryBytes + busyBytes + moduleShare * this.#moduleBytes
   }
 
-  answer(frame: FrameReader, now: number): void {
-    this.usedAt = now
-    if (frame.kind === Answer.ready) {
-      this.ready = true
-      this.#events.ready(this)
-      return
-    }
-    const step = this.steps.shift()
-    if (step === undefined) throw new RangeError('Nothing was asked for.')
-    const ms = frame.uint32() / 1000
-    const [next] = this.steps
-    // The time that a module takes to load is that of the first run that wanted it.
-    if (next !== undefined) next.began = step.kind === 'load' && next.run === step.run ? step.began : now
-    if (step.kind !== 'load') settle(step.run, frame)
-    if (!this.busy) this.#rest()
-    this.#events.answered(this, step, ms)
+  /** Whether calls left so much memory behind that the next one could exceed its limit. */
+  get bloated(): boolean {
+    return this.process.residentBytes > idleBytes + moduleShare * this.#moduleBytes
   }
 
-  ended(): void {
-    this.doomed = true
-    this.#events.ended(this)
+  get #moduleBytes(): number {
+    let sum = 0
+    for (const { size } of this.#modules.values()) sum += size
+    return sum
   }
 
-  /** Is anybody's again. */
-  #rest(): void {
-    this.exclusive = false
-    this.proving = null
+  #load(hash: string, size: number, bytes: Uint8Array): number {
+    this.#lastNumber += 1
+    this.#modules.set(hash, { number: this.#lastNumber, size })
+    this.#frames.begin(Request.load)
+    this.#frames.uint32(this.#lastNumber)
+    this.#frames.finish(bytes.length)
+    this.#send()
+    this.process.input.write(bytes)
+    return this.#lastNumber
   }
 
-  async #fetch(run: Run): Promise<void> {
-    const fetching = { hash: run.module.hash, runs: [run] }
-    this.#fetching = fetching
-    const bytes = await bytesOf(run)
-    if (this.#fetching !== fetching) return
-    const wanted = this.takeWaiting().filter(({ settled }) => !settled)
-    const [first] = wanted
-    if (bytes !== null && first !== undefined) {
-      this.#load(first, bytes, wanted)
-      return
-    }
-    this.#rest()
-    this.#events.returned(wanted)
+  #forget(number: number): void {
+    this.#frames.begin(Request.forget)
+    this.#frames.uint32(number)
+    this.#frames.finish()
   }
 
-  #load(first: Run, bytes: Uint8Array, runs: readonly Run[]): void {
-    const { frames } = this.process
-    const { number, removed } = this.modules.add(first.module)
-    for (const old of removed) {
-      frames.begin(Request.forget)
-      frames.uint32(old)
-      frames.finish()
-    }
-    frames.begin(Request.load)
-    frames.uint32(number)
-    frames.finish(bytes.length)
-    this.steps.push(newStep('load', first))
-    this.process.send(bytes)
-    for (const run of runs) this.#send(run, number)
+  #send(): void {
+    this.process.input.write(this.#frames.take())
   }
 
-  #send(run: Run, number: number): void {
-    const { frames } = this.process
-    const { work } = run
-    frames.begin(work.kind === 'call' ? Request.call : Request.list)
-    frames.uint32(number)
-    if (work.kind === 'call') {
-      frames.text(work.name)
-      writeValues(frames, work.args)
-    }
-    frames.finish()
-    this.steps.push(newStep(work.kind, run))
-    this.process.sendSoon()
+  #hear(frame: FrameReader): void {
+    const { call } = this
+    if (frame.kind === Answer.ready) this.ready = true
+    else if (call === null) throw new RangeError('An answer came without a call.')
+    else if (!call.over) answer(call, frame)
+    this.call = null
+    this.since = performance.now()
+    this.#listener.idle(this)
   }
 }
 
-/** The bytes of the module; null when the run has failed for want of them. */
-async function bytesOf(run: Run): Promise<Uint8Array | null> {
-  try {
-    return await run.module.bytes()
-  } catch (error) {
-    run.reject(error)
-    return null
+function answer(call: ModuleCall, frame: FrameReader): void {
+  if (frame.kind === Answer.done) call.resolve(frame.numbers())
+  else if (frame.kind === Answer.listed) call.resolve(JSON.parse(frame.text()))
+  else {
+    const code = failureCodes[frame.uint8()]
+    if (code === undefined) throw new RangeError('A failure has no code.')
+    call.reject(new NodekeepError(code, frame.text()))
   }
 }

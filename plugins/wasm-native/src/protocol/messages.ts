@@ -1,35 +1,35 @@
 import type { ErrorCode, WasmFunctionExport } from '@nodekeep/plugin-sdk'
 
 /**
- * What the sandbox is told. Modules have numbers, which the node gives; steps are answered in their order.
+ * What the node asks of a sandbox. Modules have numbers, which the node gives. Calls and lists are answered, in their
+ * order.
  *
- * `load`: number of the module, its bytes. `call`: number of the module, name, arguments. `list`: number of the
- * module. `forget`: number of the module; it has no answer.
+ * `load`: number of the module, its bytes. `forget`: number of the module. `call`: number of the module, name,
+ * arguments. `list`: number of the module.
  */
 export const Request = { load: 1, call: 2, list: 3, forget: 4 } as const
 
 /**
- * What it answers. `ready`: once, first. Every other answer begins with the microseconds that the step took, on the
- * processor where it could not wait for anything else.
+ * What a sandbox answers.
  *
- * `done`: results; of a module that was loaded there are none. `listed`: JSON. `failed`: place of the code in
+ * `ready`: once, first. `done`: results of a call. `listed`: functions as JSON. `failed`: index of the code in
  * `failureCodes`, message.
  */
 export const Answer = { ready: 1, done: 2, listed: 3, failed: 4 } as const
 
-/** The codes that the sandbox answers with, by their numbers. */
+/** Codes of failures, by their numbers in answers. */
 export const failureCodes = ['VALIDATION_ERROR', 'NOT_FOUND', 'UNPROCESSABLE'] as const satisfies ErrorCode[]
 
-/** What goes wrong in a sandbox, and is the module's or the caller's doing. */
+/** A failure that the module or its caller caused. */
 export interface Failure {
   readonly code: (typeof failureCodes)[number]
   readonly message: string
 }
 
-/** What `listed` carries. */
+/** The functions of a module, as `listed` carries them. */
 export type FunctionList = readonly WasmFunctionExport[]
 
-/** Bytes that an answer has at most. A list of functions that would be longer is refused in the sandbox. */
+/** Most bytes of an answer. The sandbox refuses to list functions that would need more. */
 export const largestAnswer = 8 * 1024 * 1024
-/** Bytes that a request has at most. What V8 compiles at all is shorter. */
+/** Most bytes of a request. V8 compiles no module of this size. */
 export const largestRequest = 2 ** 30 + 1024

@@ -3,15 +3,15 @@ import { type Imports, Memory } from './web-assembly.ts'
 /** Thrown by `env.abort`. */
 export class Aborted extends Error {}
 
-/** Characters of a text that are shown. */
+/** Characters of a text in a message. */
 const longest = 500
 
 /**
- * The one import: AssemblyScript calls it where other languages trap. Its texts are UTF-16 in the module's memory,
- * with their length in bytes in the four bytes before them:
- * https://www.assemblyscript.org/runtime.html#memory-layout
+ * The only import: AssemblyScript calls it where other languages trap. Its texts are UTF-16 in the module's memory, with
+ * their length in bytes in the four bytes before them.
  *
- * @param memory gives the module's memory, once it has one that it exports
+ * @see https://www.assemblyscript.org/runtime.html#memory-layout
+ * @param memory returns the module's exported memory, once there is an instance
  */
 export function abortImport(memory: () => unknown): Imports {
   const abort = (message: unknown, file: unknown, line: unknown, column: unknown) => {

@@ -1,11 +1,10 @@
 import type { FunctionList } from '../protocol/messages.ts'
-import { boundMemory } from './bound-memory.ts'
-import { type MemoryBounds, memoryBounds } from './memory-demand.ts'
+import { applyMemoryBounds, type MemoryBounds, memoryBounds } from './memory-bounds.ts'
 import { type ModuleShape, readModuleShape } from './module-shape.ts'
 import { Refusal } from './refusal.ts'
 import { type CompiledModule, CompileError, Module } from './web-assembly.ts'
 
-/** A module that was compiled, and what it says of itself. */
+/** A compiled module, and what it declares. */
 export interface LoadedModule {
   readonly module: CompiledModule
   readonly shape: ModuleShape
@@ -15,13 +14,13 @@ export interface LoadedModule {
 /**
  * Compiles a module.
  *
- * @throws Refusal when it is none, wants too much memory, or is in a form that is unknown
+ * @throws Refusal when it is invalid, declares too much memory, or has an unknown form
  */
 export function loadModule(bytes: Buffer, memoryBytes: number): LoadedModule {
   const shape = shapeOf(bytes)
-  // First, for what V8 has to say of a memory that is too large sounds as if the module were no good.
+  // Before V8 compiles, whose message about a memory that is too large sounds as if the module were invalid.
   const bounds = shape === null ? null : memoryBounds(shape, memoryBytes)
-  if (bounds !== null) boundMemory(bounds)
+  if (bounds !== null) applyMemoryBounds(bounds)
   const module = compile(bytes)
   if (shape === null || bounds === null) {
     throw new Refusal('VALIDATION_ERROR', 'The module uses a form of the binary format that is unknown here.')
@@ -30,17 +29,17 @@ export function loadModule(bytes: Buffer, memoryBytes: number): LoadedModule {
 }
 
 /**
- * Lists the exported functions that take and give numbers only.
+ * Lists the exported functions whose parameters and results are all numbers.
  *
- * @param largest characters of the list as JSON, at most
- * @throws Refusal when it would be longer
+ * @param largest most characters of the list as JSON
+ * @throws Refusal when the list would be longer
  */
 export function listFunctions({ shape }: LoadedModule, largest: number): FunctionList {
   const list: FunctionList[number][] = []
   let size = 2
   for (const [name, type] of shape.functions) {
     if (type === null) continue
-    // A character of the name may need six as JSON, and a type has six.
+    // In JSON, a character of the name may need six characters, and a type has six.
     size += 50 + name.length * 6 + (type.parameters.length + type.results.length) * 6
     if (size > largest) {
       throw new Refusal('UNPROCESSABLE', 'The module exports more functions than can be listed.')
@@ -69,7 +68,7 @@ function compile(bytes: Buffer): CompiledModule {
   }
 }
 
-/** Without the bytes that V8 found in place of the first ones: of other files than modules nothing is told. */
+/** Leaves out the first bytes, which V8 shows: a file that is not a module stays secret. */
 function reasonOf({ message }: Error): string {
   return message.replace(/^WebAssembly\.Module\(\): /, '').replace(/(magic word [^,]*), found .*/, '$1')
 }

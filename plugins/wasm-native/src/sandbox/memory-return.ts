@@ -1,26 +1,26 @@
-/** Garbage of so many bytes is cleared away. */
-const bearable = 32 * 2 ** 20
-/** A step of so many milliseconds may have left much behind. */
+/** Garbage that is collected at once, in bytes. */
+const mostGarbage = 32 * 2 ** 20
+/** A request that took this long may have left much garbage, in milliseconds. */
 const longMs = 1
-/** And so many steps that are shorter. */
-const often = 16
+/** Shorter requests after which the memory is checked as well. */
+const checkedEvery = 16
 
 /**
- * Gives the memory of past instances and modules back. V8 would wait for more of them than the limit of the process
- * allows, which holds for what is no longer used, too.
+ * Returns the memory of past instances and modules to the system. V8 alone would collect it later than the memory limit
+ * of the process allows, because that limit counts garbage too.
  */
 export class MemoryReturn {
-  /** V8's collector, which `--expose-gc` shows. */
+  /** V8's collector, which `--expose-gc` makes available. */
   readonly #collect = (globalThis as { readonly gc?: () => void }).gc ?? (() => {})
   #least = process.memoryUsage.rss()
-  #steps = 0
+  #requests = 0
 
-  /** @param ms how long the step took that has ended */
+  /** @param ms how long the last request took */
   consider(ms: number): void {
-    this.#steps += 1
-    if (ms < longMs && this.#steps < often) return
-    this.#steps = 0
-    if (process.memoryUsage.rss() - this.#least >= bearable) this.collect()
+    this.#requests += 1
+    if (ms < longMs && this.#requests < checkedEvery) return
+    this.#requests = 0
+    if (process.memoryUsage.rss() - this.#least >= mostGarbage) this.collect()
   }
 
   collect(): void {

@@ -1,33 +1,59 @@
-import { ByteReader } from './byte-reader.ts'
-import { type ModuleImport, readImportSection } from './import-section.ts'
-import { type Extent, type MemoryExtent, readMemory, readTable } from './limits.ts'
-import { type NumericType, readFunctionType, readTypeSection } from './type-section.ts'
+/** Sections of WebAssembly's binary format: https://webassembly.github.io/spec/core/binary/modules.html */
+import { ByteReader } from '@nodekeep/plugin-sdk/wasm-binary'
+import {
+  type Extent,
+  type NumericType,
+  readFunctionType,
+  readMemory,
+  readTable,
+  skipValueType,
+} from './binary-types.ts'
 
-/** https://webassembly.github.io/spec/core/binary/modules.html */
 const headerBytes = 8
 const magic = Buffer.from('\0asm')
 const Section = { type: 1, import: 2, function: 3, table: 4, memory: 5, export: 7 } as const
+const importKinds = ['function', 'table', 'memory', 'global', 'tag'] as const
 const exportedFunction = 0
+/** Forms of types. */
+const Form = {
+  recursive: 0x4e,
+  final: 0x4f,
+  extendable: 0x50,
+  array: 0x5e,
+  struct: 0x5f,
+  function: 0x60,
+} as const
 
-/** What a module says of itself, apart from its code. */
+/** Something that a module imports. */
+export interface ModuleImport {
+  readonly module: string
+  readonly name: string
+  readonly kind: (typeof importKinds)[number]
+  /** The index of a function's type. */
+  readonly type: number | null
+}
+
+/** What a module declares, apart from its code. */
 export interface ModuleShape {
   readonly imports: readonly ModuleImport[]
-  /** Of its own, in bytes. */
-  readonly memories: readonly MemoryExtent[]
-  /** Of its own, in elements. */
+  /** The module's own memories, in bytes. */
+  readonly memories: readonly Extent[]
+  /** The module's own tables, in elements. */
   readonly tables: readonly Extent[]
-  /** The exported functions in their order, by name; null when they take or give other values than numbers. */
+  /** The exported functions in their order, by name. Null for those with other values than numbers. */
   readonly functions: ReadonlyMap<string, NumericType | null>
 }
 
 /**
- * Reads the shape of a module. V8 judges whether it is valid; here nothing is believed that could do harm.
+ * Reads the shape of a module. V8 decides whether a module is valid. A hostile module must do no harm here.
  *
- * @throws RangeError when the bytes are none that can be understood
+ * @throws RangeError when the bytes cannot be understood
  */
 export function readModuleShape(bytes: Buffer): ModuleShape {
   if (!bytes.subarray(0, magic.length).equals(magic)) throw new RangeError('It is no module.')
-  const shape = { imports: [] as ModuleImport[], memories: [] as MemoryExtent[], tables: [] as Extent[] }
+  let imports: ModuleImport[] = []
+  let memories: Extent[] = []
+  let tables: Extent[] = []
   let types: number[] = []
   let own: number[] = []
   const functions = new Map<string, NumericType | null>()
@@ -37,17 +63,17 @@ export function readModuleShape(bytes: Buffer): ModuleShape {
   while (reader.more) {
     const id = reader.byte()
     const section = reader.part(reader.unsigned())
-    if (id === Section.type) types = readTypeSection(section)
-    if (id === Section.import) shape.imports = readImportSection(section)
-    if (id === Section.function) own = readList(section, (from) => from.unsigned())
-    if (id === Section.table) shape.tables = readList(section, readTable)
-    if (id === Section.memory) shape.memories = readList(section, readMemory)
+    if (id === Section.type) types = readTypePlaces(section)
+    if (id === Section.import) imports = section.list(readImport)
+    if (id === Section.function) own = section.list((from) => from.unsigned())
+    if (id === Section.table) tables = section.list(readTable)
+    if (id === Section.memory) memories = section.list(readMemory)
     if (id === Section.export) readExports(section)
   }
-  return { ...shape, functions }
+  return { imports, memories, tables, functions }
 
   function readExports(section: ByteReader): void {
-    const imported = shape.imports.filter(({ kind }) => kind === 'function').map(({ type }) => type ?? -1)
+    const imported = imports.filter(({ kind }) => kind === 'function').map(({ type }) => type ?? -1)
     for (let left = section.unsigned(); left > 0; left -= 1) {
       const name = section.name()
       const kind = section.byte()
@@ -58,7 +84,7 @@ export function readModuleShape(bytes: Buffer): ModuleShape {
     }
   }
 
-  /** Many functions may have one type, which may be long. */
+  /** Many functions may have the same type, which may be long, so it is read once. */
   function typeAt(place: number): NumericType | null {
     let type = typesByPlace.get(place)
     if (type === undefined) {
@@ -69,8 +95,61 @@ export function readModuleShape(bytes: Buffer): ModuleShape {
   }
 }
 
-function readList<T>(reader: ByteReader, read: (reader: ByteReader) => T): T[] {
-  const list: T[] = []
-  for (let left = reader.unsigned(); left > 0; left -= 1) list.push(read(reader))
-  return list
+function readImport(reader: ByteReader): ModuleImport {
+  const module = reader.name()
+  const name = reader.name()
+  const code = reader.byte()
+  const kind = importKinds[code]
+  if (kind === undefined) throw new RangeError(`The import ${code} is unknown.`)
+  const type = kind === 'function' ? reader.unsigned() : null
+  if (kind === 'table') readTable(reader)
+  if (kind === 'memory') readMemory(reader)
+  if (kind === 'global') skipField(reader)
+  if (kind === 'tag') {
+    reader.skip(1)
+    reader.skipInteger()
+  }
+  return { module, name, kind, type }
+}
+
+/**
+ * Reads where each function type stands. A hostile module may have a million types with a thousand parameters each, so
+ * only the types of exported functions are read.
+ *
+ * @returns for each type its place in the module, or -1 when it is not a function
+ */
+function readTypePlaces(reader: ByteReader): number[] {
+  const places: number[] = []
+  const skipType = (form: number) => {
+    const isSubtype = form === Form.extendable || form === Form.final
+    if (isSubtype) for (let left = reader.unsigned(); left > 0; left -= 1) reader.skipInteger()
+    const composite = isSubtype ? reader.byte() : form
+    places.push(composite === Form.function ? reader.at : -1)
+    skipComposite(composite, reader)
+  }
+  for (let left = reader.unsigned(); left > 0; left -= 1) {
+    const form = reader.byte()
+    if (form !== Form.recursive) skipType(form)
+    else for (let inner = reader.unsigned(); inner > 0; inner -= 1) skipType(reader.byte())
+  }
+  return places
+}
+
+function skipComposite(form: number, reader: ByteReader): void {
+  if (form === Form.function) {
+    skipAll(skipValueType, reader)
+    skipAll(skipValueType, reader)
+  } else if (form === Form.struct) skipAll(skipField, reader)
+  else if (form === Form.array) skipField(reader)
+  else throw new RangeError(`The type ${form} is unknown.`)
+}
+
+function skipAll(skip: (reader: ByteReader) => void, reader: ByteReader): void {
+  for (let left = reader.unsigned(); left > 0; left -= 1) skip(reader)
+}
+
+/** A type, and whether its value can be changed. */
+function skipField(reader: ByteReader): void {
+  skipValueType(reader)
+  reader.skip(1)
 }

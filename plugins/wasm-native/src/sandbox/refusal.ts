@@ -1,6 +1,6 @@
 import type { Failure } from '../protocol/messages.ts'
 
-/** Ends a step with a failure that its caller is told. */
+/** A failure that the caller is told. */
 export class Refusal extends Error implements Failure {
   readonly code: Failure['code']
 

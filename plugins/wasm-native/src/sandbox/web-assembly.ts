@@ -1,4 +1,4 @@
-/** What is used here of https://webassembly.github.io/spec/js-api/. TypeScript knows it of browsers only. */
+/** The parts of https://webassembly.github.io/spec/js-api/ that are used here. TypeScript declares them for browsers only. */
 interface WebAssemblyInterface {
   readonly Module: new (bytes: Uint8Array) => CompiledModule
   readonly Instance: new (module: CompiledModule, imports?: Imports) => { readonly exports: Exports }

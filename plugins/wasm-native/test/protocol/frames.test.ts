@@ -1,9 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { FrameReader } from '../../src/protocol/frame-reader.ts'
-import { FrameSplitter } from '../../src/protocol/frame-splitter.ts'
-import { FrameWriter } from '../../src/protocol/frame-writer.ts'
-import { readValues, writeValues } from '../../src/protocol/values.ts'
+import { type FrameReader, FrameSplitter, FrameWriter } from '../../src/protocol/frames.ts'
 import { same } from '../fixtures/same.ts'
 
 const long = { min: -(2n ** 63n), max: 2n ** 63n - 1n }
@@ -18,13 +15,13 @@ test('frames arrive as they were sent, wherever the stream is cut', async () => 
       for (const message of sent) {
         writer.begin(message.kind)
         writer.text(message.text)
-        writeValues(writer, message.values)
+        writer.numbers(message.values)
         writer.finish()
       }
       const received = cut(writer.take(), sizes, (frame) => ({
         kind: frame.kind,
         text: frame.text(),
-        values: readValues(frame),
+        values: frame.numbers(),
       }))
       return same(received, sent)
     }),

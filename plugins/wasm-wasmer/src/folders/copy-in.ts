@@ -1,22 +1,25 @@
 import { type FileEntry, NodekeepError, type UserFiles, type WasmPreopen } from '@nodekeep/plugin-sdk'
 import type { Folder, FolderEntry, SandboxLimits } from '../protocol/messages.ts'
 
+/** Folders that Wasmer itself has in a program's file system. */
+const wasmersFolders = ['/', '/bin', '/dev', '/usr', '/etc', '/.app', '/.private']
+
 /** The revisions of files, by their paths relative to the folder. */
 export type Revisions = ReadonlyMap<string, string>
 
-/** Folders as they were when a program began. */
+/** Copies of folders from the moment when a program began. */
 export interface Copies {
   readonly folders: Folder[]
   /** The files' contents, of one folder after the other. */
   readonly contents: Buffer[]
-  /** For each folder. */
+  /** One for each folder. */
   readonly revisions: Revisions[]
 }
 
 /**
- * Reads the folders that a program is to see.
+ * Copies the folders that a program is to see.
  *
- * @throws NodekeepError UNPROCESSABLE when there is more in them than the limits allow
+ * @throws NodekeepError UNPROCESSABLE when they hold more than the limits allow
  */
 export async function copyIn(
   preopens: readonly WasmPreopen[],
@@ -26,19 +29,19 @@ export async function copyIn(
   const folders: Folder[] = []
   const contents: Buffer[] = []
   const revisions: Revisions[] = []
-  const room = new Room(limits)
+  const remaining = new Remaining(limits)
   for (const { guestPath, writable, files, path } of preopens) {
     const entries: FolderEntry[] = []
     const known = new Map<string, string>()
     for await (const [name, entry] of walk(files, path)) {
       signal.throwIfAborted()
-      room.takeEntry()
+      remaining.takeEntry()
       if (entry.type === 'directory') {
         entries.push({ path: name, size: null })
         continue
       }
-      room.check(entry.size)
-      const [content, revision] = await read(files, entry.path, room)
+      remaining.check(entry.size)
+      const [content, revision] = await read(files, entry.path, remaining)
       contents.push(content)
       entries.push({ path: name, size: content.length })
       known.set(name, revision)
@@ -64,19 +67,19 @@ async function* walk(
 async function read(
   files: UserFiles,
   path: string,
-  room: Room,
+  remaining: Remaining,
 ): Promise<[content: Buffer, revision: string]> {
   const { entry, content } = await files.read(path)
   const chunks: Uint8Array[] = []
   for await (const chunk of content) {
-    room.takeBytes(chunk.length)
+    remaining.takeBytes(chunk.length)
     chunks.push(chunk)
   }
   return [Buffer.concat(chunks), entry.revision]
 }
 
-/** What is left of the limits. */
-class Room {
+/** What the limits leave. */
+class Remaining {
   readonly #limits: SandboxLimits
   #bytes: number
   #entries: number
@@ -92,7 +95,7 @@ class Room {
     if (this.#entries < 0) throw tooMuch(`${this.#limits.folderEntries} files and folders`)
   }
 
-  /** Spares reading what has no room anyway. */
+  /** Avoids reading a file that is too large. */
   check(bytes: number): void {
     if (bytes > this.#bytes) throw tooMuch(`${Math.floor(this.#limits.folderBytes / 2 ** 20)} MiB`)
   }
@@ -106,6 +109,19 @@ class Room {
 function tooMuch(limit: string): NodekeepError {
   return new NodekeepError(
     'UNPROCESSABLE',
-    `There is more in the folders than the limit of ${limit} allows. Open smaller folders for the program.`,
+    `The folders hold more than the limit of ${limit} allows. Open smaller folders for the program.`,
+  )
+}
+
+/**
+ * Checks that a program can have a folder at its path.
+ *
+ * @throws NodekeepError VALIDATION_ERROR
+ */
+export function checkMountable({ guestPath }: WasmPreopen): void {
+  if (!wasmersFolders.includes(guestPath)) return
+  throw new NodekeepError(
+    'VALIDATION_ERROR',
+    `A program cannot have a folder of yours at "${guestPath}". Give it another place with "as", such as "/data".`,
   )
 }

@@ -1,20 +1,45 @@
-import { type ErrorCode, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
-import { type ChangedFolder, isReplaced, pathIn, type StoredEntry } from './changed-folder.ts'
-import { checkUnchanged } from './check-unchanged.ts'
+import {
+  type ErrorCode,
+  type FileEntry,
+  isNodekeepError,
+  NodekeepError,
+  type UserFiles,
+  type WasmPreopen,
+} from '@nodekeep/plugin-sdk'
+import type { Revisions } from './copy-in.ts'
 
-/** Who made the change, for the journal. */
+/** A file or folder that a program stored. */
+export interface StoredEntry {
+  /** Relative to the folder. */
+  readonly path: string
+  /** Null for a folder. */
+  readonly content: Buffer | null
+}
+
+/** The changes of a program in a folder. */
+export interface ChangedFolder {
+  readonly preopen: WasmPreopen
+  /** Revisions of the files that were copied in. */
+  readonly revisions: Revisions
+  /** Removed files and folders, with all that was in them. Relative to the folder. */
+  readonly removed: readonly string[]
+  /** Folders come before their contents. */
+  readonly stored: readonly StoredEntry[]
+}
+
+/** The origin of the changes, for the change log. */
 const by = 'wasm'
 
-/** Codes that would tell the caller of a mistake in the request: it is the program's. */
-const ofTheProgram: readonly ErrorCode[] = ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT']
+/** Failures that the program caused. Their codes would blame the request. */
+const causedByProgram: readonly ErrorCode[] = ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT']
 
 /**
- * Makes a program's changes in the user's files. What somebody else changed meanwhile stays as it is, and then none of
- * the program's changes is made. If a step fails, what was done before stays done.
+ * Stores a program's changes in the user's files. If anything that the program changed was changed by another party
+ * meanwhile, none of the program's changes is stored. If a step fails, the steps before it stay done.
  *
  * @param exitCode of the program, for messages
- * @throws NodekeepError PRECONDITION_FAILED for what was changed meanwhile, UNPROCESSABLE for what cannot be stored,
- * and what else the files answer
+ * @throws NodekeepError PRECONDITION_FAILED for a change by another party, UNPROCESSABLE for a change that cannot be
+ * stored, and other failures of the files
  */
 export async function writeBack(folders: readonly ChangedFolder[], exitCode: number): Promise<void> {
   const ended = `The program ended with exit code ${exitCode}, but`
@@ -27,8 +52,8 @@ export async function writeBack(folders: readonly ChangedFolder[], exitCode: num
 }
 
 /**
- * What is gone is removed last: it may have been moved, and what is new be all that is left of it. Only where a file takes
- * the place of a folder, or the other way round, there is no other way.
+ * Removals come last: a removed file may have been moved, and its new copy be the only one that is left. The exception is
+ * a file that replaces a folder, or a folder that replaces a file.
  */
 function stepsOf(folders: readonly ChangedFolder[]): (() => Promise<void>)[] {
   const steps = folders.map((folder) => {
@@ -38,7 +63,7 @@ function stepsOf(folders: readonly ChangedFolder[]): (() => Promise<void>)[] {
         isLate: replaced(entry.path),
         take: () => store(folder, entry),
       })),
-      // Folders come before what is in them, and have to go after it.
+      // Folders are listed before their contents, and must be removed after them.
       removals: folder.removed
         .toReversed()
         .map((path) => ({ isLate: !replaced(path), take: () => remove(folder, path) })),
@@ -62,14 +87,14 @@ async function store(folder: ChangedFolder, { path, content }: StoredEntry): Pro
   await files.write(pathIn(folder, path), once(content), { by, size: content.length, ...condition })
 }
 
-/** Removes a file in the version that the program saw, or a folder that nothing is left in. */
+/** Removes a file in the revision that the program saw, or a folder that is empty. */
 async function remove(folder: ChangedFolder, path: string): Promise<void> {
   const ifRevision = folder.revisions.get(path)
   const condition = ifRevision === undefined ? { onlyIfEmpty: true } : { ifRevision }
   try {
     await folder.preopen.files.remove(pathIn(folder, path), { by, ...condition })
   } catch (error) {
-    // Perhaps somebody else removed it, too.
+    // Another party may have removed it, too.
     if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
   }
 }
@@ -80,7 +105,7 @@ async function saying(what: string, step: () => Promise<void>): Promise<void> {
   } catch (error) {
     if (!isNodekeepError(error)) throw error
     const { code, message, headers } = error
-    throw new NodekeepError(ofTheProgram.includes(code) ? 'UNPROCESSABLE' : code, `${what} ${message}`, {
+    throw new NodekeepError(causedByProgram.includes(code) ? 'UNPROCESSABLE' : code, `${what} ${message}`, {
       cause: error,
       headers,
     })
@@ -89,4 +114,81 @@ async function saying(what: string, step: () => Promise<void>): Promise<void> {
 
 async function* once(content: Buffer): AsyncGenerator<Uint8Array> {
   if (content.length > 0) yield content
+}
+
+/**
+ * Checks that everything that a program changed is still as the program found it, parent folders included.
+ *
+ * @throws NodekeepError PRECONDITION_FAILED when another party changed any of it, VALIDATION_ERROR for a path that
+ * files cannot have
+ */
+async function checkUnchanged(folder: ChangedFolder): Promise<void> {
+  const { preopen, revisions, removed, stored } = folder
+  const { files } = preopen
+  const gone = new Set(removed)
+  if (removed.length + stored.length > 0) await expectFolder(files, preopen.path)
+  for (const path of removed) {
+    const entry = await entryAt(files, pathIn(folder, path))
+    const revision = revisions.get(path)
+    if (entry === null) continue
+    if (revision !== undefined) expect(entry.revision === revision, entry.path)
+    else {
+      expect(entry.type === 'directory', entry.path)
+      for await (const { name, path: inside } of files.list(entry.path)) {
+        expect(gone.has(`${path}/${name}`), inside)
+      }
+    }
+  }
+  for (const { path, content } of stored) {
+    if (gone.has(path)) continue
+    const entry = await entryAt(files, pathIn(folder, path))
+    const isExpected = content === null ? entry?.type !== 'file' : entry?.revision === revisions.get(path)
+    expect(isExpected, pathIn(folder, path))
+  }
+  for (const path of parentsOf(stored)) await expectFolder(files, pathIn(folder, path))
+}
+
+/** Existing folders that the program put something into. Storing would create those again that are gone. */
+function parentsOf(stored: ChangedFolder['stored']): Set<string> {
+  const parents = new Set<string>()
+  for (const { path } of stored) {
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      parents.add(path.slice(0, end))
+    }
+  }
+  return parents.difference(new Set(stored.map(({ path }) => path)))
+}
+
+async function expectFolder(files: UserFiles, path: string): Promise<void> {
+  expect((await entryAt(files, path))?.type === 'directory', path)
+}
+
+function expect(isUnchanged: boolean, path: string): void {
+  if (isUnchanged) return
+  throw new NodekeepError('PRECONDITION_FAILED', `"${path}" was changed by somebody else meanwhile.`)
+}
+
+async function entryAt(files: UserFiles, path: string): Promise<FileEntry | null> {
+  try {
+    return await files.stat(path)
+  } catch (error) {
+    if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
+    throw error
+  }
+}
+
+/** The path among the user's files. */
+function pathIn({ preopen: { path: folder } }: ChangedFolder, path: string): string {
+  return folder === '/' ? `/${path}` : `${folder}/${path}`
+}
+
+/** Whether a folder became a file at the path or above it, or a file a folder. Then the removal must come first. */
+function isReplaced({ removed, stored }: ChangedFolder): (path: string) => boolean {
+  const gone = new Set(removed)
+  const replaced = new Set(stored.map(({ path }) => path).filter((path) => gone.has(path)))
+  return (path) => {
+    if (replaced.size === 0) return false
+    const names = path.split('/')
+    return names.some((_, index) => replaced.has(names.slice(0, index + 1).join('/')))
+  }
 }

@@ -1,21 +1,20 @@
 import type { Log, WasmLimits } from '@nodekeep/plugin-sdk'
+import { runtimeStopped } from '@nodekeep/plugin-sdk/sandbox-process'
 import type { RunRequest } from '../protocol/messages.ts'
-import { runtimeStopped } from './failures.ts'
 import { Run, type RunResult } from './run.ts'
-import { Sandbox } from './sandbox.ts'
-import type { SandboxPurpose } from './spawn-sandbox.ts'
+import { Sandbox, type SandboxPurpose } from './sandbox.ts'
 
-/** Bounds of a pool. */
+/** Settings of a pool. */
 export interface PoolSettings {
   readonly spares: number
   readonly idleMs: number
   readonly log: Log
 }
 
-/** Keeps sandboxes ready, and gives each run one of its own. */
+/** Gives each run a sandbox of its own, and keeps spare ones ready. */
 export class Pool {
   readonly #settings: PoolSettings
-  /** All that have not ended. */
+  /** All whose process has not ended. */
   readonly #sandboxes = new Set<Sandbox>()
   readonly #spares = new Set<Sandbox>()
   readonly #runs = new Set<Run>()
@@ -52,7 +51,7 @@ export class Pool {
     const ends = [...this.#sandboxes].map(
       (sandbox) => new Promise<void>((resolve) => sandbox.once('ended', resolve)),
     )
-    for (const sandbox of this.#sandboxes) sandbox.kill()
+    for (const sandbox of this.#sandboxes) sandbox.process.kill()
     await Promise.all(ends)
   }
 
@@ -63,7 +62,7 @@ export class Pool {
     return sandbox
   }
 
-  /** Keeps as many ready as there are to be, of the kind that was needed last. */
+  /** Keeps spare sandboxes ready, with the memory limit of the last run. */
   #restock(memoryBytes: number): void {
     clearTimeout(this.#idle)
     const { spares } = this.#settings
@@ -82,7 +81,7 @@ export class Pool {
 
   #drop(spare: Sandbox): void {
     this.#spares.delete(spare)
-    spare.kill()
+    spare.process.kill()
   }
 
   #start(memoryBytes: number, purpose: SandboxPurpose): Sandbox {
@@ -91,8 +90,8 @@ export class Pool {
     sandbox.once('ended', () => {
       this.#sandboxes.delete(sandbox)
       if (!this.#spares.delete(sandbox) || this.#stopped) return
-      const { exit, complaint } = sandbox
-      this.#settings.log.warn({ exit, complaint }, 'a sandbox for programs ended before it had one')
+      const { exit, errorText } = sandbox.process
+      this.#settings.log.warn({ exit, errorText }, 'A spare sandbox ended unexpectedly')
     })
     return sandbox
   }

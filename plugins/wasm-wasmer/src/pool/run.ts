@@ -1,38 +1,43 @@
-import type { WasmLimits } from '@nodekeep/plugin-sdk'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type WasmLimits } from '@nodekeep/plugin-sdk'
+import {
+  memoryLimitReached,
+  runtimeStopped,
+  sandboxEnded,
+  timeLimitReached,
+} from '@nodekeep/plugin-sdk/sandbox-process'
 import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
-import { Deadline } from './deadline.ts'
-import { memoryLimitReached, runtimeStopped, sandboxDied, timeLimitReached } from './failures.ts'
-import { allowedGrowth, largestAnswer } from './memory-share.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** How a program ended, as the sandbox says. */
+/** How a program ended, as its sandbox says. */
 export type EndedMessage = Extract<SandboxMessage, { kind: 'ended' }>
 
-/** How a program ended, and the bytes that go with it. */
+/** How a program ended, with the bytes of its output and its changes. */
 export interface RunResult {
   readonly ending: EndedMessage
   readonly body: Buffer
 }
 
-/** How often a sandbox at work is looked at, in milliseconds. */
-const lookEveryMs = 10
-/** A program that has had the processor for so many milliseconds takes long: others go first. */
-const patienceMs = 1000
-/** Longest time for a sandbox to be ready, in milliseconds. */
+/** Interval between two checks of a run's memory, in milliseconds. */
+const checkEveryMs = 10
+/** Longest time until a sandbox is ready, in milliseconds. */
 const startTimeoutMs = 60_000
+/** Memory that the SDK takes for a program beside the program's own, above all for threads. */
+const ownBytes = 128 * 2 ** 20
+/** Copies of the request that are in memory for a moment: as it came, in the SDK, and compiled. */
+const copies = 4
+/** Most bytes of a path in an answer, with its surroundings. */
+const pathBytes = 8192
 
-/** One run in a sandbox, from sending to the end of its process. */
+/** One run in a sandbox, from the request to the end of the process. */
 export class Run {
   readonly result: Promise<RunResult>
   readonly #sandbox: Sandbox
   readonly #limits: WasmLimits
-  readonly #settle: PromiseWithResolvers<RunResult>
-  readonly #deadline: Deadline
+  readonly #outcome = Promise.withResolvers<RunResult>()
   #isOver = false
   #began = false
-  #start: NodeJS.Timeout | undefined
-  #look: NodeJS.Timeout | undefined
+  #timeout: NodeJS.Timeout | undefined
+  #checks: NodeJS.Timeout | undefined
 
   constructor(
     sandbox: Sandbox,
@@ -43,70 +48,83 @@ export class Run {
   ) {
     this.#sandbox = sandbox
     this.#limits = limits
-    this.#settle = Promise.withResolvers()
-    this.#deadline = new Deadline(sandbox, limits.timeoutMs, () => this.fail(timeLimitReached(limits)))
-    const abort = () => this.fail(signal.reason)
-    this.result = this.#settle.promise.finally(() => {
+    const abort = () => this.#fail(signal.reason)
+    this.result = this.#outcome.promise.finally(() => {
       signal.removeEventListener('abort', abort)
       this.#isOver = true
-      this.#deadline.stop()
-      clearTimeout(this.#start)
-      clearInterval(this.#look)
-      sandbox.kill()
+      clearTimeout(this.#timeout)
+      clearInterval(this.#checks)
+      sandbox.process.kill()
     })
-    sandbox.once('ended', () => this.fail(this.#causeOfDeath()))
+    sandbox.once('ended', () => this.#fail(this.#causeOfExit()))
     sandbox.on('message', (message, bytes) => this.#hear(message, bytes))
     signal.addEventListener('abort', abort, { once: true })
     if (signal.aborted) abort()
     else if (sandbox.isReady) this.#begin(request, body)
     else {
-      this.#start = setTimeout(() => this.fail(sandboxDied('It was not ready in time')), startTimeoutMs)
+      this.#failAfter(startTimeoutMs, () => sandboxEnded('It was not ready in time'))
       sandbox.once('ready', () => this.#begin(request, body))
     }
   }
 
   stop(): void {
-    this.fail(runtimeStopped())
+    this.#fail(runtimeStopped())
   }
 
-  fail(reason: unknown): void {
-    this.#settle.reject(reason)
+  #fail(reason: unknown): void {
+    this.#outcome.reject(reason)
   }
 
-  /**
-   * Compiling the program may take as long as running it, each by itself: that it takes a moment to start a process, and
-   * the SDK in it, is no fault of the program's.
-   */
+  /** Compiling the program has the time limit, and then running it has it again. Starting a process counts for neither. */
   #begin(request: RunRequest, body: readonly Uint8Array[]): void {
-    clearTimeout(this.#start)
+    clearTimeout(this.#timeout)
     if (this.#isOver) return
-    this.#deadline.begin()
+    this.#failAfter(this.#limits.timeoutMs, () => timeLimitReached(this.#limits))
     const allowed = allowedGrowth(request, body, this.#limits)
-    let yields = false
-    this.#look = setInterval(() => {
-      if (!yields && this.#sandbox.usedMs > patienceMs) {
-        yields = true
-        this.#sandbox.yieldToOthers()
-      }
-      if (this.#sandbox.grownBytes > allowed) this.fail(memoryLimitReached(this.#limits))
-    }, lookEveryMs)
+    this.#checks = setInterval(() => {
+      if (this.#sandbox.grownBytes > allowed) this.#fail(memoryLimitReached(this.#limits))
+    }, checkEveryMs)
     this.#sandbox.send(request, body, largestAnswer(request))
+  }
+
+  #failAfter(ms: number, reason: () => NodekeepError): void {
+    clearTimeout(this.#timeout)
+    // Messages that have arrived are read first: the node itself may have been late.
+    this.#timeout = setTimeout(() => setImmediate(() => this.#isOver || this.#fail(reason())), ms)
   }
 
   #hear(message: SandboxMessage, body: Buffer): void {
     if (this.#isOver) return
     if (message.kind === 'began' && !this.#began) {
       this.#began = true
-      this.#deadline.begin()
-    } else if (message.kind === 'ended') this.#settle.resolve({ ending: message, body })
-    else if (message.kind === 'failed') this.fail(new NodekeepError(message.code, message.message))
-    else if (message.kind === 'out-of-memory') this.fail(memoryLimitReached(this.#limits))
+      this.#failAfter(this.#limits.timeoutMs, () => timeLimitReached(this.#limits))
+    } else if (message.kind === 'ended') this.#outcome.resolve({ ending: message, body })
+    else if (message.kind === 'failed') this.#fail(new NodekeepError(message.code, message.message))
+    else if (message.kind === 'out-of-memory') this.#fail(memoryLimitReached(this.#limits))
   }
 
-  /** V8 ends its process when its heap is full, and says so. */
-  #causeOfDeath(): NodekeepError {
-    const { complaint, exit } = this.#sandbox
-    if (/out of memory|heap limit/i.test(complaint)) return memoryLimitReached(this.#limits)
-    return sandboxDied(`${exit} ${complaint}`)
+  #causeOfExit(): NodekeepError {
+    const { ranOutOfMemory, exit, errorText } = this.#sandbox.process
+    return ranOutOfMemory ? memoryLimitReached(this.#limits) : sandboxEnded(`${exit} ${errorText}`)
   }
+}
+
+/** Bytes that a sandbox may grow by during a run. */
+function allowedGrowth(
+  { folders, limits }: RunRequest,
+  body: readonly Uint8Array[],
+  { memoryBytes, outputBytes }: WasmLimits,
+): number {
+  const sent = body.reduce((sum, { length }) => sum + length, 0)
+  const stored = folders.some(({ writable }) => writable) ? limits.folderBytes : 0
+  return memoryBytes + ownBytes + copies * (sent + stored + outputBytes)
+}
+
+/** Most bytes of the answer to a request. */
+function largestAnswer({ folders, limits }: RunRequest): number {
+  const stored = folders.some(({ writable }) => writable)
+    ? limits.folderBytes + limits.folderEntries * pathBytes
+    : 0
+  // All files that were there may be gone, and their paths be named as well.
+  return pathBytes + limits.outputBytes + stored * 2
 }

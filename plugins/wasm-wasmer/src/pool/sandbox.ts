@@ -1,91 +1,62 @@
 import { EventEmitter } from 'node:events'
+import { extname } from 'node:path'
+import { SandboxProcess } from '@nodekeep/plugin-sdk/sandbox-process'
 import { type Frame, FrameCollector, frameHead } from '../protocol/frame.ts'
 import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
-import { processorMs, residentBytes, waitedMs, yieldToOthers } from './process-figures.ts'
-import { type SandboxChild, type SandboxPurpose, spawnSandbox } from './spawn-sandbox.ts'
 
-/** Characters of what a process complains on its standard error that are kept: the end says why it died. */
-const keptComplaint = 4096
+/** Whether a sandbox is started for a waiting run, or as a spare. A spare warms itself up first. */
+export type SandboxPurpose = 'run' | 'spare'
 
-/** Bytes of what it says before it has something to do. */
-const longestGreeting = 1024
-
-/** What is heard of a sandbox. */
+/** What a sandbox tells. */
 interface SandboxEvents {
   ready: []
   message: [message: SandboxMessage, body: Buffer]
   ended: []
 }
 
+const mebibyte = 2 ** 20
+const pageBytes = 65_536
+/** Memory of a table's element. */
+const elementBytes = 32
+/** Memory of the SDK itself: of its own WebAssembly memory, and of its objects on V8's heap. */
+const sdkBytes = 64 * mebibyte
+/** Open files also bound the number of threads, since each thread has some. */
+const openFiles = 256
+/** Most bytes of a message before there is a run. */
+const longestGreeting = 1024
+
 /** A process for one run. */
 export class Sandbox extends EventEmitter<SandboxEvents> {
   readonly memoryBytes: number
-  /** How it ended, for the log; null while it runs. */
-  exit: string | null = null
-  complaint = ''
+  readonly process: SandboxProcess
   isReady = false
-  readonly #child: SandboxChild
+  /** Bytes in RAM when the sandbox was ready. */
   #baseBytes = 0
-  #readyMs = 0
   readonly #frames = new FrameCollector()
 
   constructor(memoryBytes: number, purpose: SandboxPurpose) {
     super()
     this.memoryBytes = memoryBytes
-    this.#child = spawnSandbox(memoryBytes, purpose)
     this.#frames.largest = longestGreeting
-    this.#listen()
+    this.process = startProcess(memoryBytes, purpose, {
+      data: (chunk) => {
+        for (const frame of this.#frames.push(chunk)) this.#hear(frame)
+      },
+      ended: () => this.emit('ended'),
+    })
   }
 
-  /** Bytes in RAM beyond those that it had when it was ready; 0 where nobody knows. */
+  /** Bytes in RAM beyond those when the sandbox was ready; 0 where that is not known. */
   get grownBytes(): number {
-    return (residentBytes(this.#child.pid) ?? 0) - this.#baseBytes
+    return this.process.residentBytes - this.#baseBytes
   }
 
-  /** @param largestAnswer bytes */
+  /** @param largestAnswer most bytes of an answer */
   send(request: RunRequest, body: readonly Uint8Array[], largestAnswer: number): void {
     this.#frames.largest = largestAnswer
     const bodyBytes = body.reduce((sum, { length }) => sum + length, 0)
-    this.#child.stdin.write(frameHead(request, bodyBytes))
-    for (const part of body) if (part.length > 0) this.#child.stdin.write(part)
-  }
-
-  /** Milliseconds of processor time that it has used since it was ready; 0 where nobody knows. */
-  get usedMs(): number {
-    return (processorMs(this.#child.pid) ?? 0) - this.#readyMs
-  }
-
-  /** Milliseconds for which its threads had no processor though they wanted one; 0 where nobody knows. */
-  get waitedMs(): number {
-    return waitedMs(this.#child.pid) ?? 0
-  }
-
-  yieldToOthers(): void {
-    yieldToOthers(this.#child.pid)
-  }
-
-  kill(): void {
-    this.#child.kill('SIGKILL')
-  }
-
-  #listen(): void {
-    const { stdin, stderr, stdio } = this.#child
-    const [, , , answers] = stdio
-    answers.on('data', (chunk: Buffer) => {
-      try {
-        for (const frame of this.#frames.push(chunk)) this.#hear(frame)
-      } catch (error) {
-        // Whoever answers what nobody understands is not to be trusted any more.
-        this.complaint += String(error)
-        this.kill()
-      }
-    })
-    stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.complaint = (this.complaint + text).slice(-keptComplaint)
-    })
-    for (const stream of [stdin, answers, stderr]) stream.on('error', () => {})
-    this.#child.on('error', (error) => this.#end(error.message))
-    this.#child.on('close', (code, signal) => this.#end(signal ?? `exit code ${code}`))
+    this.process.input.write(frameHead(request, bodyBytes))
+    for (const part of body) if (part.length > 0) this.process.input.write(part)
   }
 
   #hear({ header, body }: Frame): void {
@@ -95,14 +66,36 @@ export class Sandbox extends EventEmitter<SandboxEvents> {
       return
     }
     this.isReady = true
-    this.#baseBytes = residentBytes(this.#child.pid) ?? 0
-    this.#readyMs = processorMs(this.#child.pid) ?? 0
+    this.#baseBytes = this.process.residentBytes
     this.emit('ready')
   }
+}
 
-  #end(how: string): void {
-    if (this.exit !== null) return
-    this.exit = how
-    this.emit('ended')
-  }
+/** Starts a process that may read its own files and the SDK's, and may have threads. */
+export function startProcess(
+  memoryBytes: number,
+  purpose: SandboxPurpose,
+  listener: ConstructorParameters<typeof SandboxProcess>[1],
+): SandboxProcess {
+  const sdk = import.meta.resolve('#wasmer-sdk')
+  const largest = Math.max(memoryBytes, sdkBytes)
+  return new SandboxProcess(
+    {
+      main: new URL(`../sandbox/main${extname(import.meta.url)}`, import.meta.url),
+      args: [sdk, purpose],
+      readable: [
+        new URL('../protocol/', import.meta.url),
+        ...['./', '../pkg/'].map((folder) => new URL(folder, sdk)),
+      ],
+      heapBytes: sdkBytes + memoryBytes,
+      openFiles,
+      flags: [
+        '--allow-worker',
+        '--disable-warning=PERM0006',
+        `--wasm-max-mem-pages=${Math.ceil(largest / pageBytes)}`,
+        `--wasm-max-table-size=${Math.ceil(largest / elementBytes)}`,
+      ],
+    },
+    listener,
+  )
 }

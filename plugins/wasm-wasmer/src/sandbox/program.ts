@@ -1,20 +1,30 @@
 import type { Process } from '#wasmer-sdk'
 import type { RunRequest } from '../protocol/messages.ts'
-import { Output } from './output.ts'
 import { Refusal } from './refusal.ts'
 import type { Sdk } from './sdk.ts'
 
-/** What a program is. */
+/** A program that does nothing: `(module (memory (export "memory") 0) (func (export "_start")))`. */
+const nothing = Buffer.from(
+  '0061736d0100000001040160000003020100050301000007130206' + '6d656d6f72790200065f737461727400000a040102000b',
+  'hex',
+)
+
+/** A program and its input. */
 export interface Program extends Pick<RunRequest, 'args' | 'env'> {
   readonly module: Uint8Array
   readonly stdin: Uint8Array
 }
 
-/** What it left. */
+/** The result of a program. */
 export interface Ending {
   readonly exitCode: number
   readonly stdout: Buffer
   readonly stderr: Buffer
+}
+
+/** Makes the SDK start its threads, which it does with the first program. */
+export async function warmUp(sdk: Sdk): Promise<void> {
+  await runProgram(sdk, { module: nothing, args: [], env: {}, stdin: nothing.subarray(0, 0) }, 0)
 }
 
 /**
@@ -38,7 +48,7 @@ export async function runProgram(sdk: Sdk, program: Program, outputBytes: number
   return { exitCode: ended, stdout, stderr }
 }
 
-/** A program need not read what it is given. */
+/** Writes the input, which the program need not read. */
 async function feed({ stdin }: Process, bytes: Uint8Array): Promise<void> {
   try {
     if (bytes.length > 0) await stdin?.write(bytes)
@@ -56,7 +66,32 @@ async function ending(process: Process): Promise<number> {
   }
 }
 
-/** The SDK puts what V8 says of a trap behind `js: `, and where it was into the next lines. */
+/** Collects the output of a program, up to a limit for all streams together. */
+class Output {
+  readonly #limit: number
+  #bytes = 0
+
+  /** @param limit bytes */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** @throws Refusal when the limit is reached */
+  async collect(stream: AsyncIterable<Uint8Array> | null): Promise<Buffer> {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of stream ?? []) {
+      this.#bytes += chunk.length
+      if (this.#bytes > this.#limit) {
+        const kibibytes = Math.floor(this.#limit / 1024)
+        throw new Refusal('UNPROCESSABLE', `The output limit of ${kibibytes} KiB was reached.`)
+      }
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  }
+}
+
+/** The SDK puts V8's message of a trap behind `js: `, and its place into the next lines. */
 function asTrap(error: unknown): unknown {
   const trap = /RuntimeError: (?:js: )?(.*)/.exec(String(error))?.[1]
   return trap === undefined ? error : new Refusal('UNPROCESSABLE', `The program trapped: ${trap}.`)

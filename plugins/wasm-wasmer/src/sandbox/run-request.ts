@@ -2,14 +2,12 @@ import { BroadcastChannel } from 'node:worker_threads'
 import { BodyReader, type Frame } from '../protocol/frame.ts'
 import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
 import { type Call, callChannel, writeAnswer } from './calls/shared-answer.ts'
-import { wholeExitCode } from './exit-code.ts'
 import { Budget } from './files/budget.ts'
 import { FileCalls } from './files/file-calls.ts'
 import { FileError } from './files/file-error.ts'
 import { Mount } from './files/mount.ts'
 import { boundMemory } from './module/bounded-memory.ts'
-import { failedInstance } from './module/failed-instance.ts'
-import { checkProgram } from './module/program-check.ts'
+import { checkProgram, failedInstance } from './module/program-check.ts'
 import { type Ending, runProgram } from './program.ts'
 import { OutOfMemory, Refusal } from './refusal.ts'
 import type { Sdk } from './sdk.ts'
@@ -17,7 +15,7 @@ import type { Sdk } from './sdk.ts'
 /** Sends a message, with a body. */
 export type Send = (message: SandboxMessage, body?: readonly Uint8Array[]) => void
 
-/** Runs what the node asks for, and sends how it ended. */
+/** Runs the program of a request, and sends how it ended. */
 export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send): Promise<void> {
   const request = header as RunRequest
   const { promise: refused, reject: refuse } = Promise.withResolvers<never>()
@@ -32,7 +30,7 @@ export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send):
     let exited: number | undefined
     let began = false
     answerCalls(new FileCalls(mounts), {
-      // Its threads do so, too.
+      // Threads of the program are instances, too.
       beginning: () => {
         if (!began) send({ kind: 'began' })
         began = true
@@ -53,22 +51,22 @@ export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send):
   }
 }
 
-/** What threads tell of programs, beside what they ask of folders. */
-interface Told {
-  /** That a module is about to be instantiated. */
+/** What threads report of programs. All their other calls are for folders. */
+interface Reports {
+  /** A module is about to be instantiated. */
   readonly beginning: () => void
-  /** Why a module could not be instantiated: the name and message of the error. */
+  /** A module could not be instantiated: the name and message of the error. */
   readonly 'instance-failed': (args: readonly unknown[]) => void
-  /** Of the code that the program exits with. */
+  /** The program exits: its code. */
   readonly exiting: (args: readonly unknown[]) => void
 }
 
-/** Answers the threads. */
-function answerCalls(calls: FileCalls, told: Told): void {
+/** Answers the calls of the SDK's threads. */
+function answerCalls(calls: FileCalls, reports: Reports): void {
   const channel = new BroadcastChannel(callChannel)
   const answer = (mount: number, method: string, args: readonly unknown[]): unknown => {
-    if (!Object.hasOwn(told, method)) return calls.answer(mount, method, args) ?? null
-    told[method as keyof Told](args)
+    if (!Object.hasOwn(reports, method)) return calls.answer(mount, method, args) ?? null
+    reports[method as keyof Reports](args)
     return null
   }
   channel.onmessage = (event: unknown) => {
@@ -79,7 +77,7 @@ function answerCalls(calls: FileCalls, told: Told): void {
       writeAnswer(buffer, { error: error instanceof FileError ? error.code : 'EIO' })
     }
   }
-  // Some calls come from this thread.
+  // Some calls come from this thread itself.
   Object.assign(globalThis, { __wasmerHostFileSystem: answer })
 }
 
@@ -95,4 +93,14 @@ function sendEnding({ exitCode, stdout, stderr }: Ending, mounts: readonly Mount
     },
     [stdout, stderr, ...changes.flatMap(([, contents]) => contents)],
   )
+}
+
+/**
+ * The exit code of a program, of 32 bits. The SDK's own has only the last 8 of them for certain.
+ *
+ * @param told by the SDK
+ * @param exited the last code that a thread of the program exited with
+ */
+function wholeExitCode(told: number, exited: number | undefined): number {
+  return exited !== undefined && (exited & 255) === (told & 255) ? exited : told
 }

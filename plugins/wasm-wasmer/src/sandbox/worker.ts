@@ -1,11 +1,16 @@
 /**
- * A thread of the SDK, in which programs run. Before it becomes one, it is given what the SDK looks for in it: a way to
- * the mounted folders, which are in the main thread.
+ * A thread of the SDK, in which programs run. Before the SDK takes it over, it gets what the SDK looks for: access to the
+ * mounted folders, which are in the main thread.
  */
 import { BroadcastChannel, getEnvironmentData } from 'node:worker_threads'
 import { awaitAnswer, type Call, callChannel, emptyAnswer, usualAnswerBytes } from './calls/shared-answer.ts'
-import { guardedImports } from './guarded-imports.ts'
-import { webAssembly } from './web-assembly.ts'
+import { systems } from './module/program-check.ts'
+import { type Imports, webAssembly } from './web-assembly.ts'
+
+/** WASI's errno for an unsupported operation. */
+const notSupported = 58
+/** The SDK would keep links in folders for itself: the program would see them, and they would never be stored. */
+const unsupported = ['path_link', 'path_symlink']
 
 const channel = new BroadcastChannel(callChannel)
 channel.unref()
@@ -26,20 +31,20 @@ function call(mount: number, method: string, args: readonly unknown[]): unknown 
   return outcome.value
 }
 
-/** Waits for no answer: when the SDK is made warm, nobody gives one. */
-function tellOfBeginning(): void {
+/** Does not wait for an answer: during the warm-up there is none. */
+function reportBeginning(): void {
   const answer = new SharedArrayBuffer(usualAnswerBytes)
   channel.postMessage({ mount: -1, method: 'beginning', args: [], answer } satisfies Call)
 }
 
 /**
- * Guards what programs import, and tells the main thread what the SDK would not: with which code they exit, and why a
- * module cannot be instantiated.
+ * Guards the imports of programs, and reports to the main thread what the SDK does not: their exit code, and why a module
+ * cannot be instantiated.
  */
 function watchInstances(): void {
   webAssembly.Instance = new Proxy(webAssembly.Instance, {
     construct(instance, [module, imports = {}], target) {
-      tellOfBeginning()
+      reportBeginning()
       try {
         const own = guardedImports(imports, (code) => call(-1, 'exiting', [code]))
         return Reflect.construct(instance, [module, own], target) as object
@@ -50,4 +55,30 @@ function watchInstances(): void {
       }
     },
   })
+}
+
+/**
+ * The imports that the SDK gives a program, without unsupported operations.
+ *
+ * @param exiting gets the code that the program exits with
+ */
+function guardedImports(imports: Imports, exiting: (code: number) => void): Imports {
+  return Object.fromEntries(
+    Object.entries(imports).map(([module, functions]) => [
+      module,
+      systems.includes(module) ? guardedSystem(functions, exiting) : functions,
+    ]),
+  )
+}
+
+function guardedSystem(functions: Imports[string], exiting: (code: number) => void): Imports[string] {
+  const guarded = { ...functions }
+  for (const name of unsupported) if (name in functions) guarded[name] = () => notSupported
+  const { proc_exit: exit } = functions
+  if (typeof exit !== 'function') return guarded
+  guarded.proc_exit = (code: number) => {
+    exiting(code >>> 0)
+    exit(code)
+  }
+  return guarded
 }

@@ -1,12 +1,11 @@
 import { NodekeepError, type WasmFunctionExport, type WasmValueType } from '@nodekeep/plugin-sdk'
 
-/** Types that cross the interface. */
 const numeric: readonly string[] = ['i32', 'i64', 'f32', 'f64'] satisfies WasmValueType[]
 
-/** Names of functions that a message has room for, in characters. */
+/** Characters of function names in a message. */
 const roomForNames = 1000
 
-/** The functions that a module exports and that can be called: what a runtime lists beyond them is left out. */
+/** The exported functions that can be called: those whose parameters and results are all numbers. */
 export class FunctionList {
   /** In the module's order. */
   readonly all: readonly WasmFunctionExport[]
@@ -19,7 +18,7 @@ export class FunctionList {
     this.#byName = new Map(this.all.map((found) => [found.name, found]))
   }
 
-  /** @throws NodekeepError NOT_FOUND with the names that there are */
+  /** @throws NodekeepError NOT_FOUND that lists the existing names */
   named(name: string): WasmFunctionExport {
     const found = this.#byName.get(name)
     if (found !== undefined) return found

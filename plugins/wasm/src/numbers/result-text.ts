@@ -6,11 +6,11 @@ import {
 } from '@nodekeep/plugin-sdk'
 
 /**
- * Writes the results of a call as JSON: `null` for none, a number for one, an array for several. What JSON has no number
- * for is a text: integers that a double doesn't hold exactly, in decimal digits, and "NaN", "Infinity" and "-Infinity".
- * A negative zero is the number `-0`, which JSON has and `JSON.stringify` doesn't write.
+ * Writes the results of a call as JSON: `null` for none, a number for one, an array for several. Values that JSON has
+ * no number for are texts: integers that a double does not hold exactly, in decimal digits, and "NaN", "Infinity" and
+ * "-Infinity". A negative zero is the number `-0`, which JSON has and `JSON.stringify` does not write.
  *
- * @throws NodekeepError SERVICE_UNAVAILABLE when they are none that the function can have given
+ * @throws NodekeepError SERVICE_UNAVAILABLE for results that the function cannot have given
  */
 export function resultText({ results: types }: WasmFunctionExport, results: readonly WasmNumber[]): string {
   if (results.length !== types.length || !types.every((type, index) => isOf[type](results[index]))) {
@@ -37,11 +37,11 @@ function numberText(value: WasmNumber): string {
   return Object.is(value, -0) ? '-0' : `${value}`
 }
 
-/** Runtimes come from anybody. */
+/** Runtimes may come from third parties, so their results are checked. */
 function wrongResults(): NodekeepError {
   return new NodekeepError(
     'SERVICE_UNAVAILABLE',
-    'What this node calls functions with gave results that the function cannot have. Its owner can load another plugin for that, such as "wasm-native".',
+    'The wasm runtime of this node gave results that the function cannot have. Its owner can load another plugin for that, such as "wasm-native".',
     { permanent: true },
   )
 }

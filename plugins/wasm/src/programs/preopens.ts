@@ -1,25 +1,25 @@
 import { type AuthenticatedUser, NodekeepError, type UserFiles, type WasmPreopen } from '@nodekeep/plugin-sdk'
 
-/** A folder as a request names it. */
-export interface FolderWish {
+/** A folder that a request opens for a program. */
+export interface RequestedFolder {
   readonly path: string
-  /** Absolute path in the program's world; the folder's own when not given. */
+  /** Absolute path under which the program sees the folder; the folder's own when not given. */
   readonly as?: string
   readonly writable?: boolean
 }
 
 /**
- * The folders that a program is to see.
+ * Finds the folders that a program is to see.
  *
  * @throws NodekeepError VALIDATION_ERROR, NOT_FOUND, FORBIDDEN for an API token that may not read or write files
  */
 export async function preopensOf(
-  wishes: readonly FolderWish[],
+  requested: readonly RequestedFolder[],
   user: AuthenticatedUser,
   files: UserFiles,
 ): Promise<WasmPreopen[]> {
   const preopens: WasmPreopen[] = []
-  for (const { path, as, writable = false } of wishes) {
+  for (const { path, as, writable = false } of requested) {
     demandScope(user, 'files:read')
     if (writable) demandScope(user, 'files:write')
     const entry = await files.stat(path)
@@ -32,7 +32,7 @@ export async function preopensOf(
   return preopens
 }
 
-/** What a program can read or change, its caller must be allowed to. */
+/** A program can read and change only what its caller may. */
 function demandScope({ scopes }: AuthenticatedUser, scope: string): void {
   if (scopes === null || scopes.includes(scope)) return
   throw new NodekeepError(
@@ -50,7 +50,7 @@ function guestPath(path: string): string {
   )
 }
 
-/** Of two folders in one place, it would be chance which one a program sees, or which change is kept. */
+/** If two folders overlapped, it would be chance which one the program sees or which change is stored. */
 function checkApart(one: WasmPreopen, other: WasmPreopen): void {
   if (overlap(one.guestPath, other.guestPath)) {
     throw invalid(

@@ -1,28 +1,27 @@
 import { NodekeepError, type WasmProgramRun } from '@nodekeep/plugin-sdk'
-import { decodeBase64 } from '../modules/base64.ts'
-import { shortened } from '../shortened.ts'
+import { decodeBase64 } from '../base64.ts'
 
-/** What a request says of a program's input. */
-export interface InputWish {
+/** The input of a program as a request gives it. */
+export interface RequestedInput {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
-  /** Of `stdin`. */
+  /** How `stdin` is written. */
   readonly encoding: 'utf8' | 'base64'
 }
 
 /**
- * What a program is given, but for folders.
+ * Checks the input of a program, folders apart.
  *
  * @throws NodekeepError VALIDATION_ERROR
  */
-export function programInput(wish: InputWish): Omit<WasmProgramRun, 'preopens'> {
-  const { args = [], env = {}, stdin = '', encoding } = wish
+export function programInput(requested: RequestedInput): Omit<WasmProgramRun, 'preopens'> {
+  const { args = [], env = {}, stdin = '', encoding } = requested
   for (const [index, text] of args.entries()) checkText(text, `"args.${index}"`)
   for (const [name, value] of Object.entries(env)) {
     if (name === '' || name.includes('=')) throw invalid('"env" has a name that is empty or contains "=".')
     checkText(name, 'A name in "env"')
-    checkText(value, `"env.${shortened(name)}"`)
+    checkText(value, `"env.${name.slice(0, 100)}"`)
   }
   return { args, env, stdin: inputBytes(stdin, encoding) }
 }
@@ -37,7 +36,7 @@ function inputBytes(stdin: string, encoding: 'utf8' | 'base64'): Uint8Array {
   return Buffer.from(stdin)
 }
 
-/** Programs get their texts in UTF-8, each with a NUL at its end. */
+/** WASI gives programs their texts in UTF-8, each with a NUL at its end. */
 function checkText(text: string, what: string): void {
   if (text.includes('\0')) throw invalid(`${what} contains the character NUL.`)
   if (!text.isWellFormed()) throw invalid(`${what} is not valid Unicode text.`)

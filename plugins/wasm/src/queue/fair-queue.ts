@@ -1,131 +1,141 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import type { Lane, Waiting } from './lane.ts'
+import { LRUCache } from 'lru-cache'
 
+/** Bounds of a queue. */
 export interface QueueBounds {
-  /** Most runs at a time, in all and of one user. */
-  readonly parallel: number
-  readonly parallelPerUser: number
-  /** Most calls that wait, in all and of one user. */
+  /** Most calls that run at a time. */
+  readonly places: number
+  /** Most calls that wait. */
   readonly queue: number
+  /** Most calls of one user that wait. */
   readonly queuePerUser: number
 }
 
-/** What a user may run at a time of whom nothing is known. */
-const firstAllowance = 4
+interface Waiting {
+  readonly begin: () => void
+  readonly refuse: (reason: unknown) => void
+}
 
-/** So long it is known of a user who runs nothing, in milliseconds: between two bursts, and no longer. */
-const knownMs = 1000
+interface UserCalls {
+  running: number
+  /** In the order in which they came. */
+  readonly waiting: Set<Waiting>
+  /** The number of the turn in which the user began a call last. */
+  lastTurn: number
+  /** Milliseconds that the user's calls took, running ones included, as of `countedAt`. Older ones count less. */
+  usedMs: number
+  countedAt: number
+}
 
-/** Of so many users it is known who run nothing. */
-const mostKnown = 1000
-
-/** A run that takes longer is no short one, in milliseconds. */
-const shortMs = 100
+/** A used millisecond counts half as much after this time, in milliseconds. */
+const halfLifeMs = 10_000
+/** Users whose calls used the same whole number of these steps take turns, in milliseconds. */
+const stepMs = 1000
+/** Idle users whose used time is remembered. */
+const rememberedUsers = 1000
 
 /**
- * Lets so many calls run at a time and makes the others wait. Users take turns, each with the oldest of their calls.
+ * Lets as many calls run at a time as there are places. The others wait, and users take turns:
  *
- * Of one user, no more may run than places are left free. So those who came first, or many of them together, cannot take
- * every place: whoever has nothing running finds one, for as long as there are fewer users than places. And what a user
- * may run at a time grows by one with each short run, and is halved by each long one: many short ones at a time cost
- * little and go faster together, many long ones are in the way of everybody.
+ * - A free place goes to the waiting user who began a call longest ago, and to the oldest call of that user. Users whose
+ *   calls took a second or more lately come after those whose calls took less, and so on for each further second.
+ *   Running calls count.
+ * - No user runs more calls than places are left free. So a user with nothing running finds a free place, unless there
+ *   are about as many other users as places.
  */
 export class FairQueue {
   readonly #bounds: QueueBounds
-  readonly #lanes = new Map<string, Lane>()
-  /** The users with waiting calls; whose turn is next stands first. */
-  readonly #turns = new Set<Lane>()
+  readonly #now: () => number
+  /** Users with running or waiting calls. */
+  readonly #busy = new Map<string, UserCalls>()
+  readonly #idle = new LRUCache<string, UserCalls>({ max: rememberedUsers })
+  #turns = 0
   #running = 0
   #waiting = 0
   #closed: NodekeepError | undefined
 
-  constructor(bounds: QueueBounds) {
+  /** @param now a clock that is never set, in milliseconds */
+  constructor(bounds: QueueBounds, now = () => performance.now()) {
     this.#bounds = bounds
+    this.#now = now
   }
 
   /**
-   * Runs a task when it is its turn. A call whose signal aborts leaves the queue; to end a running task with its signal
-   * is the task's business.
+   * Runs a task when it is its user's turn. A call whose signal aborts leaves the queue. Ending a running task when its
+   * signal aborts is up to the task.
    *
-   * @throws NodekeepError TOO_MANY_REQUESTS when too many wait, SERVICE_UNAVAILABLE after `close`
+   * @throws NodekeepError TOO_MANY_REQUESTS when too many calls wait, SERVICE_UNAVAILABLE after `close`
    */
   async run<T>(user: string, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
     signal.throwIfAborted()
     if (this.#closed !== undefined) throw this.#closed
-    const lane = this.#laneOf(user)
-    // Whoever waits was not allowed to begin, and is told once that changes. So nobody is overtaken here.
-    if (this.#mayBegin(lane)) this.#begin(lane)
-    else await this.#turn(lane, signal)
-    const began = performance.now()
+    const calls = this.#callsOf(user)
+    // No call is overtaken here: whenever a place becomes free, waiting calls begin until none of them may.
+    if (this.#mayBegin(calls)) this.#begin(calls)
+    else await this.#turn(user, calls, signal)
     try {
-      // Who left in the moment of their turn is not run for.
+      // The client may have left in the moment in which the call's turn came.
       signal.throwIfAborted()
       return await task()
     } finally {
-      lane.endedAt = performance.now()
-      this.#end(lane, lane.endedAt - began)
+      this.#end(user, calls)
     }
   }
 
-  /** Refuses what waits, and whatever still comes. What runs goes on. */
+  /** Refuses all calls that wait and all that still come. Running ones go on. */
   close(reason: NodekeepError): void {
     this.#closed = reason
-    for (const lane of this.#turns) {
-      for (const waiting of lane.waiting) {
-        this.#leave(lane, waiting)
-        waiting.refuse(reason)
-      }
-    }
+    const waiting = [...this.#busy.values()].flatMap((calls) => [...calls.waiting])
+    for (const { refuse } of waiting) refuse(reason)
   }
 
-  #laneOf(user: string): Lane {
-    const known = this.#lanes.get(user)
-    if (known !== undefined && (isBusy(known) || performance.now() - known.endedAt < knownMs)) return known
-    const allowance = Math.min(firstAllowance, this.#bounds.parallelPerUser)
-    const lane: Lane = { user, running: 0, allowance, endedAt: 0, waiting: new Set() }
-    // At the end of the row: who was forgotten is a newcomer.
-    this.#lanes.delete(user)
-    this.#lanes.set(user, lane)
-    return lane
+  #callsOf(user: string): UserCalls {
+    let calls = this.#busy.get(user)
+    if (calls !== undefined) return calls
+    const now = this.#now()
+    calls = this.#idle.get(user) ?? { running: 0, waiting: new Set(), lastTurn: 0, usedMs: 0, countedAt: now }
+    this.#idle.delete(user)
+    this.#busy.set(user, calls)
+    return calls
   }
 
-  #mayBegin({ running, allowance }: Lane): boolean {
-    return running < allowance && running < this.#bounds.parallel - this.#running
+  #mayBegin({ running }: UserCalls): boolean {
+    return running < this.#bounds.places - this.#running
   }
 
-  #begin(lane: Lane): void {
-    lane.running += 1
+  #begin(calls: UserCalls): void {
+    count(calls, this.#now())
+    this.#turns += 1
+    calls.lastTurn = this.#turns
+    calls.running += 1
     this.#running += 1
   }
 
-  #end(lane: Lane, ms: number): void {
-    if (ms > shortMs) lane.allowance = Math.ceil(lane.allowance / 2)
-    else if (lane.allowance < this.#bounds.parallelPerUser) lane.allowance += 1
-    lane.running -= 1
+  #end(user: string, calls: UserCalls): void {
+    count(calls, this.#now())
+    calls.running -= 1
     this.#running -= 1
-    // Who has just had a turn goes behind those who wait for theirs.
-    if (lane.running === 0 && this.#turns.delete(lane)) this.#turns.add(lane)
-    if (this.#waiting > 0) this.#callNext()
-    this.#tidy(lane)
+    if (this.#waiting > 0) this.#beginNext()
+    this.#restIfIdle(user, calls)
   }
 
-  async #turn(lane: Lane, signal: AbortSignal): Promise<void> {
+  async #turn(user: string, calls: UserCalls, signal: AbortSignal): Promise<void> {
     const { queue, queuePerUser } = this.#bounds
-    if (lane.waiting.size >= queuePerUser || this.#waiting >= queue) {
-      const whose = lane.waiting.size >= queuePerUser ? 'of your calls' : 'calls on this node'
-      this.#tidy(lane)
+    if (calls.waiting.size >= queuePerUser || this.#waiting >= queue) {
+      const whose = calls.waiting.size >= queuePerUser ? 'of your calls' : 'calls on this node'
+      this.#restIfIdle(user, calls)
       throw tooMany(`Too many ${whose} are waiting already.`)
     }
-    const { promise, resolve: begin, reject: refuse } = Promise.withResolvers<void>()
-    const waiting = { begin, refuse }
-    lane.waiting.add(waiting)
-    this.#turns.add(lane)
-    this.#waiting += 1
-    const leave = () => {
-      this.#leave(lane, waiting)
-      this.#tidy(lane)
-      refuse(signal.reason)
+    const { promise, resolve: begin, reject } = Promise.withResolvers<void>()
+    const refuse = (reason: unknown) => {
+      if (calls.waiting.delete(waiting)) this.#waiting -= 1
+      this.#restIfIdle(user, calls)
+      reject(reason)
     }
+    const waiting: Waiting = { begin, refuse }
+    calls.waiting.add(waiting)
+    this.#waiting += 1
+    const leave = () => refuse(signal.reason)
     signal.addEventListener('abort', leave, { once: true })
     try {
       await promise
@@ -134,39 +144,47 @@ export class FairQueue {
     }
   }
 
-  /** Takes a call out of the queue. */
-  #leave(lane: Lane, waiting: Waiting): void {
-    if (!lane.waiting.delete(waiting)) return
-    this.#waiting -= 1
-    if (lane.waiting.size === 0) this.#turns.delete(lane)
-  }
-
-  /** Begins with what may begin now. At most as many users as there are places are passed over: those have some. */
-  #callNext(): void {
-    for (const lane of this.#turns) {
-      if (this.#running >= this.#bounds.parallel) return
-      const [next] = lane.waiting
-      if (next === undefined || !this.#mayBegin(lane)) continue
-      this.#leave(lane, next)
-      this.#begin(lane)
-      next.begin()
-      // At the end of the row, where this very loop comes to it again.
-      if (this.#turns.delete(lane)) this.#turns.add(lane)
+  /** Begins with as many waiting calls as may begin now. */
+  #beginNext(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const [oldest] = next.waiting
+      if (oldest === undefined) return
+      next.waiting.delete(oldest)
+      this.#waiting -= 1
+      this.#begin(next)
+      oldest.begin()
     }
   }
 
-  #tidy(lane: Lane): void {
-    if (isBusy(lane) || this.#lanes.size <= mostKnown) return
-    for (const [user, known] of this.#lanes) {
-      if (isBusy(known)) continue
-      this.#lanes.delete(user)
-      return
+  #next(): UserCalls | undefined {
+    if (this.#running >= this.#bounds.places) return undefined
+    const now = this.#now()
+    let next: UserCalls | undefined
+    for (const calls of this.#busy.values()) {
+      if (calls.waiting.size === 0 || !this.#mayBegin(calls)) continue
+      count(calls, now)
+      if (next === undefined || isBefore(calls, next)) next = calls
     }
+    return next
+  }
+
+  #restIfIdle(user: string, calls: UserCalls): void {
+    if (calls.running > 0 || calls.waiting.size > 0) return
+    this.#busy.delete(user)
+    this.#idle.set(user, calls)
   }
 }
 
-function isBusy({ running, waiting }: Lane): boolean {
-  return running > 0 || waiting.size > 0
+function isBefore(one: UserCalls, other: UserCalls): boolean {
+  const steps = Math.floor(one.usedMs / stepMs) - Math.floor(other.usedMs / stepMs)
+  return steps < 0 || (steps === 0 && one.lastTurn < other.lastTurn)
+}
+
+/** Counts the time since the last count: of each running call, and of all that was counted before. */
+function count(calls: UserCalls, now: number): void {
+  const ms = now - calls.countedAt
+  calls.usedMs = calls.usedMs * 2 ** (-ms / halfLifeMs) + calls.running * ms
+  calls.countedAt = now
 }
 
 function tooMany(what: string): NodekeepError {

@@ -1,14 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
 import { FairQueue, type QueueBounds } from '../../src/queue/fair-queue.ts'
 
-const bounds: QueueBounds = { parallel: 4, parallelPerUser: 4, queue: 100, queuePerUser: 100 }
+const bounds: QueueBounds = { places: 4, queue: 100, queuePerUser: 100 }
 const stays = new AbortController().signal
 
 /** A queue whose tasks end when the test says so. */
 function stand(changes: Partial<QueueBounds> = {}) {
-  const queue = new FairQueue({ ...bounds, ...changes })
+  let now = 0
+  const queue = new FairQueue({ ...bounds, ...changes }, () => now)
   const running = new Map<string, () => void>()
   const begun: string[] = []
   return {
@@ -16,6 +16,9 @@ function stand(changes: Partial<QueueBounds> = {}) {
     /** The names of all that have begun, in their order. */
     begun,
     running,
+    pass(ms: number) {
+      now += ms
+    },
     /** Calls for a user, who is the first letter of the name. */
     call(name: string, signal: AbortSignal = stays): Promise<string> {
       return queue.run(name[0] ?? '', signal, async () => {
@@ -36,7 +39,7 @@ function stand(changes: Partial<QueueBounds> = {}) {
 }
 
 t.test('users take turns, each with the oldest of their calls', async (t) => {
-  const { call, end, begun } = stand({ parallel: 1, parallelPerUser: 1 })
+  const { call, end, begun } = stand({ places: 1 })
   const calls = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => call(name))
   const order = ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']
   for (const name of order) await end(name)
@@ -45,34 +48,17 @@ t.test('users take turns, each with the oldest of their calls', async (t) => {
 })
 
 t.test('somebody with many calls does not keep others waiting', async (t) => {
-  const { call, end, begun } = stand({ parallel: 8, parallelPerUser: 4 })
+  const { call, end, begun } = stand({ places: 8 })
   for (let index = 0; index < 20; index += 1) call(`a${index}`)
-  t.strictSame(begun, ['a0', 'a1', 'a2', 'a3'], 'four, as parallelPerUser says')
+  t.strictSame(begun, ['a0', 'a1', 'a2', 'a3'], 'four, as many as are left free')
   call('b0')
   t.equal(begun.at(-1), 'b0', 'at once, past those that wait')
   await end('a1')
   t.equal(begun.at(-1), 'a4')
 })
 
-t.test('what a user may run at a time is known for a second after the last run', async (t) => {
-  const { call, end, begun } = stand({ parallel: 64, parallelPerUser: 32 })
-  const burst = async (name: string) => {
-    const before = begun.length
-    const calls = Array.from({ length: 8 }, (_, index) => call(`${name}${index}`))
-    const atOnce = begun.length - before
-    for (let index = 0; index < 8; index += 1) await end(`${name}${index}`)
-    await Promise.all(calls)
-    return atOnce
-  }
-  t.equal(await burst('a'), 4)
-  t.equal(await burst('a'), 8)
-  t.equal(await burst('b'), 4, 'nothing is known of somebody else')
-  await delay(1100)
-  t.equal(await burst('a'), 4)
-})
-
 t.test('of one user no more run than places are left, so that a newcomer finds one', async (t) => {
-  const { call, begun, end } = stand({ parallel: 6 })
+  const { call, begun, end } = stand({ places: 6 })
   for (let index = 0; index < 6; index += 1) call(`a${index}`)
   t.equal(begun.length, 3)
   for (let index = 0; index < 6; index += 1) call(`b${index}`)
@@ -88,26 +74,74 @@ t.test('of one user no more run than places are left, so that a newcomer finds o
   t.ok(begun.includes('c1') && begun.includes('a3') && begun.includes('b2'), begun.join())
 })
 
-t.test('short runs earn more places, long ones cost some', async (t) => {
-  const { call, end, begun, running } = stand({ parallel: 100, parallelPerUser: 8 })
-  for (let index = 0; index < 60; index += 1) call(`a${index}`)
-  t.equal(running.size, 4)
-  for (let index = 0; index < 3; index += 1) await end(`a${index}`)
-  t.equal(running.size, 7)
-  for (let index = 3; index < 20; index += 1) await end(`a${index}`)
-  t.equal(running.size, 8, 'as parallelPerUser says')
-  await delay(110)
-  await end('a20')
-  t.equal(running.size, 7, 'four are allowed now, and nothing is broken off')
-  for (let index = 21; index < 28; index += 1) await end(`a${index}`)
-  t.equal(running.size, 1)
-  t.equal(begun.length, 29)
-  await end('a28')
-  t.equal(running.size, 2, 'and it can be earned again')
+t.test('users whose calls took long come after the others; running calls count', async (t) => {
+  const { call, end, begun, pass } = stand({ places: 2 })
+  call('a1')
+  call('b1')
+  pass(1500)
+  for (const name of ['a2', 'b2', 'c1', 'c2']) call(name)
+  await end('a1')
+  t.equal(begun.at(-1), 'c1', 'the newcomer')
+  await end('c1')
+  t.equal(begun.at(-1), 'c2', 'whose calls are short, again, though the others have waited longer')
+  await end('c2')
+  t.equal(begun.at(-1), 'a2', 'whose turn it is, of those whose calls took as long')
+  pass(1500)
+  call('c3')
+  await end('b1')
+  t.equal(begun.at(-1), 'c3')
+  await end('c3')
+  t.equal(begun.at(-1), 'b2')
+})
+
+t.test('the time that calls took is remembered while a user is idle, and fades', async (t) => {
+  const { call, end, begun, pass } = stand({ places: 1 })
+  const overtaken = async (round: number) => {
+    call(`b${round}`)
+    call(`a${round}`)
+    call(`c${round}`)
+    await end(`b${round}`)
+    const next = begun.at(-1)
+    for (const user of ['c', 'a', 'c']) await end(`${user}${round}`)
+    // So that it is the turn of a.
+    call(`c-${round}`)
+    await end(`c-${round}`)
+    return next === `c${round}`
+  }
+  call('a0')
+  pass(3000)
+  await end('a0')
+  t.equal(await overtaken(1), true)
+  pass(10_000)
+  t.equal(await overtaken(2), true)
+  pass(10_000)
+  t.equal(await overtaken(3), false)
+})
+
+t.test('short calls wait for one place at most, however many users run long ones', async (t) => {
+  const { call, end, begun, running, pass } = stand()
+  const loops = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  for (const user of loops) for (let index = 0; index < 5; index += 1) call(`${user}${index}`)
+  t.equal(begun.length, 4)
+  for (let round = 0; round < 8; round += 1) {
+    pass(1250)
+    const [oldest = ''] = running.keys()
+    await end(oldest)
+  }
+  for (let round = 0; round < 8; round += 1) {
+    pass(1250)
+    call(`z${round}`)
+    // The oldest of the long calls reaches its limit.
+    const [oldest = ''] = running.keys()
+    await end(oldest)
+    t.equal(begun.at(-1), `z${round}`)
+    await end(`z${round}`)
+    t.equal(running.size, 4, 'and the place goes to a long call again')
+  }
 })
 
 t.test('a single place is used', async (t) => {
-  const { call, end, begun } = stand({ parallel: 1 })
+  const { call, end, begun } = stand({ places: 1 })
   const calls = [call('a1'), call('a2')]
   await end('a1')
   await end('a2')
@@ -115,7 +149,7 @@ t.test('a single place is used', async (t) => {
 })
 
 t.test('what is too much is refused at once, and leaves nothing behind', async (t) => {
-  const { call, end, begun } = stand({ parallel: 1, queue: 3, queuePerUser: 2 })
+  const { call, end, begun } = stand({ places: 1, queue: 3, queuePerUser: 2 })
   const calls = ['a1', 'a2', 'a3', 'b1'].map((name) => call(name))
   for (const name of ['a4', 'b2', 'c1']) {
     await t.rejects(call(name), { code: 'TOO_MANY_REQUESTS', headers: { 'retry-after': '1' } }, name)
@@ -127,7 +161,7 @@ t.test('what is too much is refused at once, and leaves nothing behind', async (
 })
 
 t.test('a queue of length 0 runs what can begin', async (t) => {
-  const { call, end } = stand({ parallel: 2, queue: 0, queuePerUser: 0 })
+  const { call, end } = stand({ places: 2, queue: 0, queuePerUser: 0 })
   const first = call('a1')
   await t.rejects(call('a2'), { code: 'TOO_MANY_REQUESTS' })
   await end('a1')
@@ -135,7 +169,7 @@ t.test('a queue of length 0 runs what can begin', async (t) => {
 })
 
 t.test('who leaves is gone from the queue, and nobody else waits for them', async (t) => {
-  const { call, end, begun } = stand({ parallel: 1, queue: 2 })
+  const { call, end, begun } = stand({ places: 1, queue: 2 })
   const gone = new AbortController()
   call('a1')
   const left = call('a2', gone.signal)
@@ -150,7 +184,7 @@ t.test('who leaves is gone from the queue, and nobody else waits for them', asyn
 })
 
 t.test('who leaves in the moment in which it is their turn takes no place', async (t) => {
-  const { call, end, begun, running } = stand({ parallel: 1 })
+  const { call, end, begun, running } = stand({ places: 1 })
   const gone = new AbortController()
   call('a1')
   const late = call('a2', gone.signal)
@@ -164,14 +198,14 @@ t.test('who leaves in the moment in which it is their turn takes no place', asyn
 })
 
 t.test('a task that fails gives its place back', async (t) => {
-  const queue = new FairQueue({ ...bounds, parallel: 1 })
+  const queue = new FairQueue({ ...bounds, places: 1 })
   const fails = () => queue.run('a', stays, () => Promise.reject(new Error('trap')))
   const results = await Promise.allSettled([fails(), fails(), queue.run('b', stays, async () => 'well')])
   t.match(results, [{ status: 'rejected' }, { status: 'rejected' }, { value: 'well' }])
 })
 
 t.test('when it closes, what waits and what comes is refused, and what runs goes on', async (t) => {
-  const { queue, call, end, begun } = stand({ parallel: 1 })
+  const { queue, call, end, begun } = stand({ places: 1 })
   const first = call('a1')
   const waiting = [call('a2'), call('b1')]
   queue.close(new NodekeepError('SERVICE_UNAVAILABLE', 'The node is stopping.'))

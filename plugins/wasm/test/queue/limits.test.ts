@@ -20,7 +20,7 @@ async function fill(user: Parameters<typeof callFile>[0], calls: number, refused
 }
 
 t.test('beyond the queue: 429 with retry-after, for the one user and for all', async (t) => {
-  const { runtime, people } = await createQueueStand(t, { parallel: 1, queue: 3, queuePerUser: 2 })
+  const { runtime, people } = await createQueueStand(t, { queue: 3, queuePerUser: 2 }, 1)
   const [ada, bob, eve] = people
   const { answers, refusals } = await fill(ada, 5, 2)
   for (const refused of refusals) {
@@ -41,7 +41,7 @@ t.test('beyond the queue: 429 with retry-after, for the one user and for all', a
 })
 
 t.test('people take turns, whoever came first and with how many calls', async (t) => {
-  const { runtime, people } = await createQueueStand(t, { parallel: 1, queuePerUser: 3 })
+  const { runtime, people } = await createQueueStand(t, { queuePerUser: 3 }, 1)
   const [ada, bob] = people
   const first = await fill(ada, 5, 1)
   const second = await fill(bob, 4, 1)
@@ -58,8 +58,8 @@ t.test('people take turns, whoever came first and with how many calls', async (t
   t.strictSame(adas, [1, 3, 5, 7])
 })
 
-t.test('one user runs so many at a time, while others begin at once', async (t) => {
-  const { runtime, people } = await createQueueStand(t, { parallel: 8, parallelPerUser: 2, queuePerUser: 1 })
+t.test('one user runs half of the places at a time, while others begin at once', async (t) => {
+  const { runtime, people } = await createQueueStand(t, { queuePerUser: 1 }, 4)
   const [ada, bob] = people
   const adas = await fill(ada, 4, 1)
   await runtime.begun(2)
@@ -80,7 +80,7 @@ t.test('each call is told the limits of the configuration, in bytes', async (t) 
 })
 
 t.test('who leaves ends their run and gives up their place in the queue', async (t) => {
-  const { runtime, people } = await createQueueStand(t, { parallel: 1 })
+  const { runtime, people } = await createQueueStand(t, {}, 1)
   const [ada, bob] = people
   const body = { filepath: '/m.wasm', function: 'hold', args: [1] }
   const gone = new AbortController()
@@ -100,7 +100,7 @@ t.test('who leaves ends their run and gives up their place in the queue', async 
 })
 
 t.test('when the node stops, what waits is told so', async (t) => {
-  const { runtime, node, people } = await createQueueStand(t, { parallel: 1, queuePerUser: 1 })
+  const { runtime, node, people } = await createQueueStand(t, { queuePerUser: 1 }, 1)
   const { answers } = await fill(people[0], 3, 1)
   const held = await runtime.begun(1)
   const stopped = node.stop()

@@ -1,65 +1,71 @@
+import { ByteReader, encodeUnsigned } from '@nodekeep/plugin-sdk/wasm-binary'
 import { OutOfMemory, Refusal } from '../refusal.ts'
-import { ByteReader, leb } from './byte-reader.ts'
-import { skipImport } from './import-entry.ts'
 
+const headerBytes = 8
 const importSection = 2
 const memorySection = 5
+const functionKind = 0
+const tableKind = 1
 const memoryKind = 2
+const globalKind = 3
+/** Reference types that are followed by the type that they refer to. */
+const typedReferences = [0x63, 0x64]
 const hasMaximum = 1
 const is64Bit = 4
 const hasPageSize = 8
 const usualPageBytes = 65_536
-/** What addresses of 32 bits reach. A larger maximum makes a module invalid. */
+/** A larger maximum of a memory with 32-bit addresses makes a module invalid. */
 const largestBytes = 2 ** 32
 
 /**
- * The same module, with memories that cannot become larger than they may: what a program asks for beyond that is
- * refused to it, as on a machine that has no more.
+ * Returns the same module with lower maxima of its memories: a program that asks for more is refused it, as on a machine
+ * that has no more.
  *
  * @param bytes a valid module
- * @param memoryBytes how large its memories may become in all
- * @throws OutOfMemory when they are larger from the beginning
- * @throws Refusal for memories of 64 bits, which Wasmer cannot run here
+ * @param memoryBytes limit for its memories
+ * @throws OutOfMemory when the initial memories exceed the limit
+ * @throws Refusal for memories with 64-bit addresses, which Wasmer cannot run here
  */
 export function boundMemory(bytes: Buffer, memoryBytes: number): Buffer {
-  const room = { bytes: memoryBytes }
+  const remaining = { bytes: memoryBytes }
   const reader = new ByteReader(bytes)
-  const parts: Uint8Array[] = [reader.part(8).bytes]
-  while (!reader.ended) {
+  reader.skip(headerBytes)
+  const parts: Uint8Array[] = [bytes.subarray(0, headerBytes)]
+  while (reader.more) {
     const start = reader.at
     const id = reader.byte()
     const content = reader.part(reader.unsigned())
     const change = id === importSection ? boundImports : id === memorySection ? boundMemories : null
     if (change === null) parts.push(bytes.subarray(start, reader.at))
     else {
-      const changed = change(content, room)
-      parts.push(Buffer.from([id, ...leb(changed.length)]), changed)
+      const changed = change(content, remaining)
+      parts.push(Buffer.from([id, ...encodeUnsigned(changed.length)]), changed)
     }
   }
   return Buffer.concat(parts)
 }
 
-/** What is left for memories. */
-interface Room {
+/** Bytes that are left for memories. */
+interface Remaining {
   bytes: number
 }
 
-function boundMemories(reader: ByteReader, room: Room): Buffer {
+function boundMemories(reader: ByteReader, remaining: Remaining): Buffer {
   const count = reader.unsigned()
-  const memories = Array.from({ length: count }, () => boundLimits(reader, room))
-  return Buffer.from([...leb(count), ...memories.flat()])
+  const memories = Array.from({ length: count }, () => boundLimits(reader, remaining))
+  return Buffer.from([...encodeUnsigned(count), ...memories.flat()])
 }
 
-function boundImports(reader: ByteReader, room: Room): Buffer {
+function boundImports(reader: ByteReader, remaining: Remaining): Buffer {
   const count = reader.unsigned()
-  const parts: Uint8Array[] = [Buffer.from(leb(count))]
+  const parts: Uint8Array[] = [Buffer.from(encodeUnsigned(count))]
   for (let index = 0; index < count; index += 1) {
     const start = reader.at
-    for (const _name of ['module', 'field']) reader.part(reader.unsigned())
+    for (const _name of ['module', 'field']) reader.name()
     const kind = reader.byte()
     parts.push(reader.bytes.subarray(start, reader.at))
     const descriptor = reader.at
-    if (kind === memoryKind) parts.push(Buffer.from(boundLimits(reader, room)))
+    if (kind === memoryKind) parts.push(Buffer.from(boundLimits(reader, remaining)))
     else {
       skipImport(kind, reader)
       parts.push(reader.bytes.subarray(descriptor, reader.at))
@@ -68,8 +74,8 @@ function boundImports(reader: ByteReader, room: Room): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Each memory may have what the ones before it leave. */
-function boundLimits(reader: ByteReader, room: Room): number[] {
+/** Each memory gets what the initial sizes of those before it leave. */
+function boundLimits(reader: ByteReader, remaining: Remaining): number[] {
   const flags = reader.byte()
   if ((flags & is64Bit) !== 0) {
     throw new Refusal(
@@ -81,8 +87,34 @@ function boundLimits(reader: ByteReader, room: Room): number[] {
   const asked = (flags & hasMaximum) === 0 ? Number.POSITIVE_INFINITY : reader.unsigned()
   const pageSize = (flags & hasPageSize) === 0 ? null : reader.unsigned()
   const pageBytes = pageSize === null ? usualPageBytes : 2 ** pageSize
-  const maximum = Math.min(asked, Math.floor(Math.min(room.bytes, largestBytes) / pageBytes))
+  const maximum = Math.min(asked, Math.floor(Math.min(remaining.bytes, largestBytes) / pageBytes))
   if (initial > maximum) throw new OutOfMemory()
-  room.bytes -= initial * pageBytes
-  return [flags | hasMaximum, ...leb(initial), ...leb(maximum), ...(pageSize === null ? [] : leb(pageSize))]
+  remaining.bytes -= initial * pageBytes
+  return [
+    flags | hasMaximum,
+    ...encodeUnsigned(initial),
+    ...encodeUnsigned(maximum),
+    ...(pageSize === null ? [] : encodeUnsigned(pageSize)),
+  ]
+}
+
+/** Passes over the description of an import that is not a memory. */
+function skipImport(kind: number, reader: ByteReader): void {
+  if (kind === functionKind) reader.unsigned()
+  else if (kind === tableKind) {
+    skipValueType(reader)
+    const flags = reader.byte()
+    reader.unsigned()
+    if ((flags & hasMaximum) !== 0) reader.unsigned()
+  } else if (kind === globalKind) {
+    skipValueType(reader)
+    reader.skip(1)
+  } else {
+    reader.skip(1)
+    reader.unsigned()
+  }
+}
+
+function skipValueType(reader: ByteReader): void {
+  if (typedReferences.includes(reader.byte())) reader.skipInteger()
 }

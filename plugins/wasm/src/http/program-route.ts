@@ -1,0 +1,69 @@
+import {
+  clientSignal,
+  type FilesService,
+  NodekeepError,
+  type RoutesApp,
+  type Static,
+  userOf,
+  type WasmLimits,
+} from '@nodekeep/plugin-sdk'
+import { moduleFromBase64 } from '../modules/module-from-base64.ts'
+import type { StoredModules } from '../modules/stored-modules.ts'
+import { preopensOf } from '../programs/preopens.ts'
+import { programInput } from '../programs/program-input.ts'
+import type { RuntimeQueue } from '../queue/runtime-queue.ts'
+import type { Runtimes } from '../runtimes.ts'
+import type { ModuleUploads } from './module-uploads.ts'
+import { runAnswer, runBody } from './schemas.ts'
+
+/** What the route works with. */
+export interface ProgramRouteParts {
+  readonly files: FilesService
+  readonly runtimes: Runtimes
+  readonly queue: RuntimeQueue
+  readonly stored: StoredModules
+  readonly limits: WasmLimits
+  readonly uploads: ModuleUploads
+  /** Bytes of the largest module. */
+  readonly moduleBytes: number
+}
+
+/** Registers `POST /run`. */
+export function programRoute(app: RoutesApp, parts: ProgramRouteParts): void {
+  const { files, runtimes, queue, stored, limits, uploads, moduleBytes } = parts
+  const schema = { summary: 'Run a WASI program', body: runBody, response: { 200: runAnswer } }
+  app.post('/run', { ...uploads, schema, config: { scope: 'wasm' } }, async (request, reply) => {
+    const { body } = request
+    const { encoding = 'utf8', folders = [] } = body
+    const user = userOf(request)
+    const signal = clientSignal(reply)
+    const runtime = runtimes.forPrograms()
+    const input = programInput({ ...body, encoding })
+    checkSource(body)
+    const { exitCode, stdout, stderr } = await queue.run(runtime, user.uuid, signal, async () => {
+      const preopens = await preopensOf(folders, user, files.for(user))
+      const module =
+        body.wasmBytes === undefined
+          ? await stored.find(user, body.filepath ?? '', signal)
+          : moduleFromBase64(body.wasmBytes, moduleBytes)
+      signal.throwIfAborted()
+      return runtime.run(module, { ...input, preopens }, limits, signal)
+    })
+    return {
+      success: exitCode === 0,
+      exitCode,
+      stdout: asText(stdout, encoding),
+      stderr: asText(stderr, encoding),
+    }
+  })
+}
+
+function checkSource({ filepath, wasmBytes }: Static<typeof runBody>): void {
+  if ((filepath === undefined) !== (wasmBytes === undefined)) return
+  throw new NodekeepError('VALIDATION_ERROR', 'Name the program either by "filepath" or by "wasmBytes".')
+}
+
+/** Bytes that are not valid UTF-8 become U+FFFD. */
+function asText({ buffer, byteOffset, byteLength }: Uint8Array, encoding: 'utf8' | 'base64'): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString(encoding)
+}
