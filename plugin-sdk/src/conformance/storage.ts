@@ -18,7 +18,7 @@ import { writingChecks } from './storage/writing.ts'
 
 export type { ConformanceTest }
 
-/** What the suite needs to know of a backend. It reads the backend's abilities from `supports`. */
+/** The backend that the suite tests. The suite reads its abilities from `supports`. */
 export interface StorageHarness {
   /** Makes an empty backend. Called once for each test; the suite closes the backend. */
   create(): Promise<StorageBackend>
@@ -30,7 +30,7 @@ export interface StorageHarness {
   createSmall?(): Promise<StorageBackend>
 }
 
-/** What the suite needs to know of a view of files. */
+/** The view of files that the suite tests. */
 export interface FilesHarness {
   /** Makes the view of a user without files. Called once for each test. */
   create(): Promise<UserFiles>

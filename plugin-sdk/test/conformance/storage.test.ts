@@ -12,7 +12,7 @@ import { PaperBackend } from './fixtures/paper-backend.ts'
 function harnessOf(create: () => PaperBackend): StorageHarness {
   return {
     create: async () => create(),
-    createSmall: async () => Object.assign(create(), { room: 1024 * 1024 }),
+    createSmall: async () => Object.assign(create(), { limit: 1024 * 1024 }),
     reopen: async (closed) => Object.assign(create(), { nodes: (closed as PaperBackend).nodes }),
   }
 }
@@ -136,7 +136,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
         const chunks: Uint8Array[] = []
         for await (const chunk of content) {
           chunks.push(chunk)
-          backend.place(path, { bytes: Buffer.concat(chunks), revision: 'early' })
+          backend.put(path, { bytes: Buffer.concat(chunks), revision: 'early' })
         }
         return Buffer.concat(chunks)
       },
@@ -180,7 +180,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       },
     }),
   ],
-  [/replaces files and folders whole/, () => ({ makeWay: () => {} })],
+  [/replaces files and folders whole/, () => ({ removeReplaced: () => {} })],
   [
     /replaces nothing without/,
     (backend) => ({
@@ -204,7 +204,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [
     /exists at every moment/,
     (backend) => ({
-      async makeWay(path) {
+      async removeReplaced(path) {
         backend.nodes.delete(path)
         await setImmediate()
       },
@@ -251,7 +251,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [/while files are written/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'last to first') })],
   [/while a folder is moved/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'first to last') })],
   [/while a folder is moved/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'last to first') })],
-  [/does not fit/, () => ({ checkRoom: () => {} })],
+  [/does not fit/, () => ({ checkLimit: () => {} })],
   [
     /exist after a close/,
     (backend) => ({

@@ -29,7 +29,7 @@ export function alreadyExists(): NodekeepError {
   )
 }
 
-/** The root is changed itself. */
+/** A change of the root itself. */
 export function rootIsFixed(): NodekeepError {
   return new NodekeepError('CONFLICT', 'The root folder cannot be replaced, moved or removed.')
 }
