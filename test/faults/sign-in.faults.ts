@@ -83,7 +83,7 @@ async function check(url: URL, { valid, ended, users }: Known): Promise<void> {
   }
 }
 
-/** Whether the node was killed before it answered. */
+/** Accepts only the error of a connection that the kill cut. */
 function expectCut(error: unknown): void {
   if (!(error instanceof TypeError)) throw error
 }
