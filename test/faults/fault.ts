@@ -1,26 +1,26 @@
 import type { Random } from './random.ts'
 
 /**
- * Something that is done to a node by chance, over and over: killed in the middle of a write, starved, disturbed.
- * A file `test/faults/<part>.faults.ts` exports one as its default.
+ * A random disturbance of a node that is repeated in rounds, such as a kill in the middle of a write. A file
+ * `test/faults/<part>.faults.ts` exports one as its default.
  */
 export interface Fault {
   /** What must hold, in one sentence. */
   readonly name: string
-  /** How many rounds are run when nobody says. */
+  /** Number of rounds when `--rounds` is not given. */
   readonly defaultRounds: number
-  /** A round that takes longer has failed; 120 seconds when not given. */
+  /** Seconds after which a round has failed; 120 when not given. */
   readonly roundSeconds?: number
-  /** One round. Everything that it does by chance comes from `random`, so that its seed repeats it. */
+  /** Runs one round. All its random choices come from `random`, so its seed repeats the round. */
   round(round: Round): Promise<void>
 }
 
-/** What a round gets. */
+/** The parts that a round works with. */
 export interface Round {
   readonly seed: number
   readonly random: Random
   /** Aborted when the round's time is over. */
   readonly signal: AbortSignal
-  /** Keeps a line, which is printed when the round fails. */
+  /** Records a line that is printed if the round fails. */
   log(line: string): void
 }

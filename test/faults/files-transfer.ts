@@ -36,7 +36,7 @@ export async function receiveFile(node: FilesProcess, path: string): Promise<num
   return size / chunk.length
 }
 
-/** Answers the most mebibytes that a process held in its own memory while something was done. */
+/** Returns the peak of a process's own memory during some work, in mebibytes. */
 export async function peakWhile(pid: number, work: Promise<unknown>): Promise<number> {
   const done = new AbortController()
   let peak = 0

@@ -4,7 +4,7 @@ import type { Fault } from './fault.ts'
 import { randomOf } from './random.ts'
 import { type FaultsOptions, runFaults } from './run-faults.ts'
 
-/** Runs one part named `x`; answers its counts and what it printed. */
+/** Runs one part named `x`, and returns its counts and output. */
 async function run(fault: Partial<Fault>, options: Partial<FaultsOptions> = {}) {
   const printed: string[] = []
   const whole: Fault = { name: 'It holds.', defaultRounds: 3, round: async () => {}, ...fault }
@@ -33,7 +33,7 @@ test('each round has a seed of its own, and a failure is printed with the comman
   t.equal(drawn.at(-1), drawn[1], 'the round is repeated exactly')
 })
 
-test('a round that takes too long has failed, and is told to stop', async (t) => {
+test('a round that takes too long fails, and its signal is aborted', async (t) => {
   let stopped = false
   const { counts, printed } = await run({
     defaultRounds: 1,
@@ -48,13 +48,13 @@ test('a round that takes too long has failed, and is told to stop', async (t) =>
   t.ok(stopped)
 })
 
-test('when the time is up, what was not run counts as skipped', async (t) => {
+test('when the time is up, the remaining rounds count as skipped', async (t) => {
   const { counts, printed } = await run({}, { minutes: 0 })
   t.strictSame(counts, { passed: 0, failed: 0, skipped: 3 })
   t.match(printed, '3 rounds were not run')
 })
 
-test('a seed gives the same chances every time, and its neighbor others', async (t) => {
+test('a seed always gives the same values, and an adjacent seed others', async (t) => {
   const draw = (seed: number) => {
     const random = randomOf(seed)
     return [

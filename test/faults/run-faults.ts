@@ -2,15 +2,15 @@ import { addCounts, type Counts } from '../run/count-tests.ts'
 import type { Fault } from './fault.ts'
 import { randomOf } from './random.ts'
 
-/** How a run of faults is done. */
+/** Options of a run. */
 export interface FaultsOptions {
   /** The seed of the first round of each part; the next rounds count up from it. */
   readonly seed: number
-  /** Instead of each part's own number. */
+  /** Number of rounds, instead of each part's own. */
   readonly rounds?: number
-  /** When no further round begins. The parts share the time until then. */
+  /** Minutes after which no further round begins. The parts share this time. */
   readonly minutes: number
-  /** Takes what is printed, line by line. */
+  /** Prints a line. */
   readonly print: (line: string) => void
 }
 
@@ -49,7 +49,7 @@ async function runPart(part: string, fault: Fault, options: FaultsOptions, end: 
   return counts
 }
 
-/** Answers what went wrong, and what the round had logged. */
+/** Returns the lines that the round logged and its error, or undefined when it passed. */
 async function runRound(fault: Fault, seed: number): Promise<string | undefined> {
   const { roundSeconds = 120 } = fault
   const lines: string[] = []

@@ -1,5 +1,5 @@
 /**
- * `npm run test:faults -- [part …] [--rounds N] [--seed S] [--minutes M]`: long tests by chance. A part is a file
+ * `npm run test:faults -- [part …] [--rounds N] [--seed S] [--minutes M]`: long random tests. A part is a file
  * `test/faults/<part>.faults.ts`; without one, all are run. The last line is `N passed, N failed`, in rounds.
  */
 import { randomInt } from 'node:crypto'
@@ -27,7 +27,7 @@ console.log(`seed ${seed}`)
 const options = { seed, minutes, ...(rounds !== undefined && { rounds }), print: console.log }
 const counts = await runFaults(parts, options)
 console.log(closingLine(counts))
-// A round that ran out of time may still hold the process.
+// A round that ran out of time may still keep the process alive.
 process.exit(counts.failed > 0 ? 1 : 0)
 
 async function loadParts(): Promise<Map<string, Fault>> {

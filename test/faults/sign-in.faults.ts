@@ -7,11 +7,11 @@ import { startNodeProcess } from '../sign-in/fixtures/node-process.ts'
 import { proofOf, wallet } from '../sign-in/fixtures/trusting-login.ts'
 import type { Fault, Round } from './fault.ts'
 
-/** What was answered before the node was killed, and so has to hold after it. */
+/** The answers from before the kill, which must hold after it. */
 interface Known {
-  /** Tokens, with the path that each may ask for, that were answered and that nobody tried to end. */
+  /** Tokens that were issued and not ended, with the path that each can read. */
   readonly valid: Map<string, string>
-  /** Tokens whose end was answered. */
+  /** Tokens whose end was confirmed. */
   readonly ended: Set<string>
   /** The user of each wallet. */
   readonly users: Map<string, string>
@@ -19,7 +19,7 @@ interface Known {
 
 const sessionPath = '/api/account/sessions'
 
-/** What the answers of a sign-in and of a new API token hold. */
+/** The answers to a sign-in and to a new API token. */
 interface Answer {
   readonly sessionToken: string
   readonly user: { readonly uuid: string }
@@ -27,7 +27,7 @@ interface Answer {
   readonly details: { readonly id: string }
 }
 
-/** One client: signs in, makes API tokens, signs out, until the node is gone. */
+/** A client that signs in, makes API tokens and signs out until the node is killed. */
 async function client(url: URL, address: string, known: Known, { random, signal }: Round): Promise<void> {
   const ask = async (path: string, init: RequestInit, token?: string) => {
     const headers = { ...init.headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
@@ -60,7 +60,7 @@ async function client(url: URL, address: string, known: Known, { random, signal 
   }
 }
 
-/** Asks again for everything that was answered. */
+/** Checks every answer again. */
 async function check(url: URL, { valid, ended, users }: Known): Promise<void> {
   const status = async (token: string, path: string) => {
     const response = await fetch(new URL(path, url), { headers: { authorization: `Bearer ${token}` } })
@@ -83,13 +83,13 @@ async function check(url: URL, { valid, ended, users }: Known): Promise<void> {
   }
 }
 
-/** Whoever is cut off was not answered. */
+/** Accepts only the error of a connection that the kill cut. */
 function expectCut(error: unknown): void {
   if (!(error instanceof TypeError)) throw error
 }
 
 export default {
-  name: 'A node that is killed in the middle of sign-ins has every session that it answered, and none that it ended.',
+  name: 'After a node is killed, every issued session is valid, and no ended one.',
   defaultRounds: 40,
   async round(round) {
     const { random, log } = round
