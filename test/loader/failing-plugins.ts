@@ -37,7 +37,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed('locate', 'not-there', /no package\.json in .*not-there\. "from" must name the folder/),
   failed('manifest', 'broken/manifest', /package\.json cannot be read/, { id: 'broken-manifest' }),
   failed('manifest', 'no-manifest-field', /has no "nodekeep" field, so it is not a Nodekeep plugin/),
-  failed('manifest', 'no-id', /"nodekeep\.id" must be a text that is not empty/),
+  failed('manifest', 'no-id', /"nodekeep\.id" must be a string that is not empty/),
   failed('sdk', 'wrong-sdk', /works with SDK \^7\.1\.0, and this node has SDK 0\.1\.0\. Install/),
   failed('sdk', 'bad-sdk-range', /"newest please", which is not a version range/),
   failed(
@@ -65,21 +65,22 @@ export const failingPlugins: readonly FailingPlugin[] = [
     /needs "nodekeep-no-such-library", which is not installed/,
   ),
   failed('dependency', 'lacks-own-file', /needs its file .*gone\.js, which does not exist/),
-  failed('shape', 'exports-nothing', /is not a plugin\. Export the result of definePlugin, as default/),
+  failed('shape', 'exports-nothing', /is not a plugin\. Export the result of definePlugin as default/),
   failed('shape', 'exports-a-function', /is not a plugin\. Export the result of definePlugin/),
   failed('shape', 'forged-brand', /is not a plugin\. Export the result of definePlugin/),
   failed('shape', 'other-id', /"other-id" in its manifest and "another-id" in definePlugin/),
-  failed('shape', 'bad-tokens', /names "files" in "requires" without a service or registry/),
+  failed('shape', 'bad-tokens', /value of "files" in its "requires" is not a service or registry\. Use/),
   failed('shape', 'provides-registry', /provides "checks", but health-checks@1 is not a service/),
-  failed('shape', 'takes-context-name', /declares the name "log" twice, or one that every setup context has/),
+  failed(
+    'shape',
+    'takes-context-name',
+    /declares the name "log" twice, or the name is one that every setup context has/,
+  ),
   failed('configuration', 'bad-configuration', /bad-configuration\.size .*must be a whole number/, {
     section: { size: 'large' },
   }),
   failed('configuration', 'broken-config-schema', /cannot be checked, since its plugin's schema is wrong/),
-  blocked(
-    'misses-provider',
-    /needs the service "test-nowhere@1", which is not available\. Install/,
-  ),
+  blocked('misses-provider', /needs the service "test-nowhere@1", which is not available\. Install/),
   blocked('chicken', /require each other: "egg" → "chicken" → "egg"\. Disable one/, { beside: ['egg'] }),
   blocked(
     'needs-broken',

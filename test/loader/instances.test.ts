@@ -60,7 +60,7 @@ test('a choice of a plugin that is not loaded is explained', async (t) => {
   t.match(state('needs-broken'), {
     state: 'blocked',
     reason:
-      /"services": \{ "test-greeter": "absent" \} chooses a plugin that is not loaded\. Choose "greeter"/,
+      /"services": \{ "test-greeter": "absent" \} chooses a plugin that is not loaded\. Load that plugin, or choose "greeter"/,
   })
 })
 
@@ -69,8 +69,11 @@ test('a choice that cannot be meant stops the start, and says what there is', as
   const cases: [services: Record<string, string>, expected: RegExp][] = [
     [{ 'test-greeter': 'greter' }, /^services\.test-greeter \(.*\) chooses "greter".* "greeter"\?$/],
     [{ 'test-greeter': 'healthy' }, /"healthy", which does not provide it\. Choose "greeter"\.$/],
-    [{ 'test-greter': 'greeter' }, /is not a service that a plugin provides\. Did you mean "test-greeter"\?$/],
-    [{ users: 'greeter' }, /is the kernel's own service, which no plugin provides\. Remove the key\.$/],
+    [
+      { 'test-greter': 'greeter' },
+      /is not a service that a plugin provides\. Did you mean "test-greeter"\?$/,
+    ],
+    [{ users: 'greeter' }, /is a service of the kernel, which no plugin can provide\. Remove the key\.$/],
   ]
   for (const [services, message] of cases) {
     await t.rejects(createTestNode({ folder: fixtures, config: { plugins, services } }), { message })

@@ -60,7 +60,10 @@ test('bodies are taken literally where a schema refers to a shared one', async (
   t.match(await post('/named', { name: 7 }), refused, 'a number is no text')
   t.match(
     await post('/notes', { count: 1, extra: 2 }),
-    { ...refused, message: 'Invalid input: "extra" in the body is not a known key. Known here: count, done.' },
+    {
+      ...refused,
+      message: 'Invalid input: "extra" in the body is not a known key. Known here: count, done.',
+    },
     'what is unknown is refused, and not removed',
   )
 })
