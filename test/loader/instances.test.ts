@@ -60,7 +60,7 @@ test('a choice of a plugin that is not loaded is explained', async (t) => {
   t.match(state('needs-broken'), {
     state: 'blocked',
     reason:
-      /"services": \{ "test-greeter": "absent" \} chooses a plugin that is not loaded\. Choose "greeter"/,
+      /"services": \{ "test-greeter": "absent" \} chooses a plugin that is not loaded\. Load that plugin, or choose "greeter"/,
   })
 })
 
@@ -73,7 +73,7 @@ test('a choice that cannot be meant stops the start, and says what there is', as
       { 'test-greter': 'greeter' },
       /is not a service that a plugin provides\. Did you mean "test-greeter"\?$/,
     ],
-    [{ users: 'greeter' }, /is the kernel's own service, which no plugin provides\. Remove the key\.$/],
+    [{ users: 'greeter' }, /is a service of the kernel, which no plugin can provide\. Remove the key\.$/],
   ]
   for (const [services, message] of cases) {
     await t.rejects(createTestNode({ folder: fixtures, config: { plugins, services } }), { message })

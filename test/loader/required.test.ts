@@ -27,7 +27,7 @@ async function checkError(t: Test, failing: FailingPlugin, dataFolder: string): 
   const head = `  "${id}" (the given configuration) is ${state}: `
   t.equal(line.slice(0, head.length), head, 'it names the plugin, its place and its state')
   t.match(line.slice(head.length), failing.reason, 'it says why')
-  t.match(hint, `say "plugins": { "${id}": { "required": false } }`, 'it says what to do')
+  t.match(hint, `set "plugins": { "${id}": { "required": false } }`, 'it says what to do')
   t.same(rest, [], 'that is all')
 }
 

@@ -54,6 +54,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     ownership: asValue(values.ownership),
     inlinePlugins: asValue(values.inlinePlugins),
 
+    // State, services and routes
     stateStores: single(({ database, log }) => createStateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
     eventBus: single(() => createEventBus()),
@@ -62,6 +63,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     routeTable: single(() => new RouteTable()),
     nextRequestId: single(() => createRequestIds()),
 
+    // Users, sessions and access
     sessions: single(({ database }) => createSessionTable(database)),
     admission: single(({ configuration }) => new Admission(configuration.kernel.auth)),
     authenticator: single(
@@ -77,9 +79,11 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     signIn: single(createSignIn),
     nodeAddress: single(({ configuration }) => createNodeAddress(configuration.kernel.server)),
     checkAccess: single(createAccess),
+
     createApp: single(createAppFactory),
     health: single(createHealth),
 
+    // Plugins
     records: single(() => new PluginRecords()),
     wiring: single(
       ({ records, configuration }) =>

@@ -37,6 +37,7 @@ export interface KernelValues {
 
 /** Every part of the kernel, by name. Plugins never see it. */
 export interface KernelCradle extends KernelValues {
+  // State, services and routes
   readonly stateStores: StateStores
   readonly leases: KernelLeases
   readonly eventBus: KernelEventBus
@@ -44,6 +45,8 @@ export interface KernelCradle extends KernelValues {
   readonly services: ServiceDirectory
   readonly routeTable: RouteTable
   readonly nextRequestId: () => string
+
+  // Users, sessions and access
   readonly sessions: SessionStore
   readonly admission: Admission
   readonly authenticator: Authenticator
@@ -52,9 +55,12 @@ export interface KernelCradle extends KernelValues {
   readonly signIn: SignIn
   readonly nodeAddress: NodeAddress
   readonly checkAccess: AccessCheck
+
   /** Creates a Fastify instance that uses the given logger. */
   readonly createApp: (log: Log, onAdmitted?: OnAdmitted) => Promise<App>
   readonly health: Health
+
+  // Plugins
   readonly records: PluginRecords
   readonly wiring: ServiceWiring
   readonly pluginHost: PluginHost

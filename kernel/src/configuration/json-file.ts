@@ -48,7 +48,7 @@ function parse(text: string, file: string, label: string): Branch {
     throw new ConfigurationError([`${label}:${line(origin(first.offset))} is not valid JSON: ${reason}.`])
   }
   if (root?.type !== 'object') {
-    throw new ConfigurationError([`${label} must hold one JSON object: { … }.`])
+    throw new ConfigurationError([`${label} must contain one JSON object: { … }.`])
   }
   const problems: string[] = []
   const tree = build(root, [], origin, problems)
@@ -77,7 +77,7 @@ function build(node: Node, path: Path, origin: (offset: number) => Origin, probl
 
 function twice(path: Path, first: number, second: Origin): string {
   const label = second.kind === 'file' ? second.label : ''
-  return `${formatKey(path)} stands twice in ${label}, in lines ${first} and ${line(second)}. Keep one of them.`
+  return `${formatKey(path)} is written twice in ${label}, in lines ${first} and ${line(second)}. Keep one of them.`
 }
 
 function originsOf(text: string, file: string, label: string): (offset: number) => Origin {

@@ -80,10 +80,10 @@ test('files that cannot be used are refused with one line that says where', asyn
       /^node\.json:2 is not valid JSON: close brace expected\.$/,
     ],
     'empty file': [{ 'node.json': '' }, /^node\.json:1 is not valid JSON/],
-    'no object': [{ 'node.json': '[]' }, /^node\.json must hold one JSON object/],
+    'no object': [{ 'node.json': '[]' }, /^node\.json must contain one JSON object/],
     'two claims on a section in one file': [
       { 'node.json': '{\n  "log": {},\n  "log": {}\n}' },
-      /^log stands twice in node\.json, in lines 2 and 3\. Keep one/,
+      /^log is written twice in node\.json, in lines 2 and 3\. Keep one/,
     ],
     'extends of a wrong type': [
       { 'node.json': '{ "extends": [1] }' },
