@@ -3,19 +3,20 @@ import { type Plugin, type SessionStore, tokenKey, UserData, type UserDataHolder
 import type { Logger } from 'pino'
 import { bringUpPlugins } from './composition/bring-up-plugins.ts'
 import { composeKernel } from './composition/compose.ts'
+import { databaseSchema } from './composition/database-schema.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
 import type { Configuration } from './configuration/index.ts'
 import { HttpServer } from './http/http-server.ts'
-import { startHousekeeping } from './identity/housekeeping.ts'
-import { type IssuedToken, issueSession, type SessionWish } from './identity/issue-session.ts'
-import { Ownership } from './identity/ownership.ts'
-import { UserAccounts } from './identity/user-accounts.ts'
 import type { Secrets } from './log/secrets.ts'
 import { watchFaults } from './plugins/attribution.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
 import { createKernelReader } from './services/kernel-reader.ts'
+import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
+import { Ownership } from './sign-in/ownership.ts'
 import { openStateDatabase } from './state/database.ts'
 import { lockDataFolder } from './state/lock.ts'
+import { startHousekeeping } from './users/housekeeping.ts'
+import { UserAccounts } from './users/user-accounts.ts'
 
 /** What a node is started with. */
 export interface NodeOptions {
@@ -39,7 +40,7 @@ export interface RunningNode {
   claimCode(): string | null
   readonly sessions: SessionStore
   /** Makes a session of a user who needs no proof. */
-  issueSession(wish: SessionWish): Promise<IssuedToken>
+  issueSession(session: NewSession): Promise<IssuedToken>
   plugins(): PluginDescription[]
   /** Lets requests finish, stops every plugin, and gives the data folder free. Calling it again waits for the same. */
   stop(): Promise<void>
@@ -69,11 +70,11 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
   const { data, server } = configuration.kernel
   const lock = lockDataFolder(data)
   undo.push(() => lock.release())
-  const database = await openStateDatabase(data)
+  const database = await openStateDatabase(data, databaseSchema)
   undo.push(() => database.close())
   const accounts = new UserAccounts(database)
-  const ownership = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
-  if (ownership.change !== null) log.warn(ownership.change)
+  const { ownership, change } = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
+  if (change !== null) log.warn(change)
   if (ownership.claimCode !== null) secrets.add(ownership.claimCode)
 
   const { cradle } = composeKernel({
@@ -127,7 +128,7 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
     accounts,
     claimCode: () => ownership.claimCode,
     sessions: cradle.sessions,
-    issueSession: (wish) => database.transaction((sql) => issueSession(sql, wish)),
+    issueSession: (session) => database.transaction((sql) => issueSession(sql, session)),
     plugins: () => cradle.pluginHost.records.map((record) => describePlugin(record, cradle.routeTable)),
     stop() {
       stopping ??= unwind(undo, log)

@@ -9,18 +9,13 @@ import {
   Users,
 } from '@nodekeep/plugin-sdk'
 import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
+import { type AccessCheck, createAccessCheck } from '../access/access-check.ts'
+import { Admission } from '../access/admission.ts'
+import { Authenticator } from '../access/authenticator.ts'
 import { Health } from '../health/health-report.ts'
 import { createApp } from '../http/create-app.ts'
 import { createRequestIds } from '../http/request-id.ts'
 import { RouteTable } from '../http/route-table.ts'
-import { type AccessCheck, createAccessCheck } from '../identity/access.ts'
-import { Admission } from '../identity/admission.ts'
-import { Authenticator } from '../identity/authenticator.ts'
-import { createNodeAddress } from '../identity/node-address.ts'
-import { createSessionTable } from '../identity/session-table.ts'
-import { SessionWatch } from '../identity/session-watch.ts'
-import { SignIn } from '../identity/sign-in.ts'
-import { UserAdministration } from '../identity/user-administration.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
@@ -29,9 +24,15 @@ import { createKernelReader } from '../services/kernel-reader.ts'
 import { kernelServices } from '../services/kernel-services.ts'
 import { Registries } from '../services/registry.ts'
 import { ServiceDirectory } from '../services/service-directory.ts'
-import { databaseHealth } from '../state/health.ts'
+import { createSessionTable } from '../sessions/session-table.ts'
+import { SessionWatch } from '../sessions/session-watch.ts'
+import { UserSessions } from '../sessions/user-sessions.ts'
+import { createNodeAddress } from '../sign-in/node-address.ts'
+import { SignIn } from '../sign-in/sign-in.ts'
+import { databaseHealth } from '../state/database.ts'
 import { createLeases } from '../state/leases.ts'
 import { createStateStores } from '../state/state-stores.ts'
+import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues } from './cradle.ts'
 import { createPluginActivation } from './plugin-activation.ts'
 
@@ -70,6 +71,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     sessionWatch: single(
       ({ authenticator, eventBus, log }) => new SessionWatch({ authenticator, events: eventBus.scope(log) }),
     ),
+    userSessions: single(createUserSessions),
     administration: single(createAdministration),
     signIn: single(createSignIn),
     nodeAddress: single(({ configuration }) => createNodeAddress(configuration.kernel.server)),
@@ -115,11 +117,16 @@ function createServices({ accounts, leases, nodeAddress }: KernelCradle): Servic
   return services
 }
 
+function createUserSessions(cradle: KernelCradle): UserSessions {
+  const { sessions, authenticator, eventBus, log, configuration } = cradle
+  const idleMs = configuration.kernel.session.idleDays * dayMs
+  return new UserSessions({ sessions, idleMs, authenticator, events: eventBus.scope(log) })
+}
+
 function createAdministration(cradle: KernelCradle): UserAdministration {
-  const { database, accounts, sessions, authenticator, eventBus, log, configuration } = cradle
+  const { database, userSessions, authenticator, configuration } = cradle
   const { deletionGraceDays } = configuration.kernel.auth
-  const events = eventBus.scope(log)
-  return new UserAdministration({ database, accounts, sessions, authenticator, events, deletionGraceDays })
+  return new UserAdministration({ database, userSessions, authenticator, deletionGraceDays })
 }
 
 function createAccess({ authenticator, sessionWatch, configuration }: KernelCradle): AccessCheck {
@@ -135,14 +142,14 @@ function originsOf(urls: readonly string[]): string[] {
 }
 
 function createSignIn(cradle: KernelCradle): SignIn {
-  const { registries, database, ownership, admission, administration, configuration } = cradle
+  const { registries, database, ownership, admission, userSessions, configuration } = cradle
   const { auth, session } = configuration.kernel
   return new SignIn({
     providers: createKernelReader<LoginProvider>(registries.entries(tokenKey(LoginProviders))),
     database,
     ownership,
     admission,
-    administration,
+    userSessions,
     timeoutMs: auth.signInTimeoutMs,
     expiryDays: session.expiryDays,
   })

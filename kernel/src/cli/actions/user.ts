@@ -1,5 +1,5 @@
 import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
-import type { UserAccount } from '../../identity/user-table.ts'
+import type { UserAccount } from '../../users/user-accounts.ts'
 import type { UserChange, UserListOptions, WalletOptions } from '../commands/user.ts'
 import type { ConfigurationOptions } from '../configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../identity-access.ts'
