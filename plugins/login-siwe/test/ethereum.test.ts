@@ -1,8 +1,7 @@
 import { SigningKey, Wallet } from 'ethers'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { loadEthereum } from '../src/ethereum.ts'
-import { isSignedByKey } from '../src/signer.ts'
+import { isSignedByKey, loadEthereum } from '../src/ethereum.ts'
 import { highS } from './fixtures/wallet.ts'
 
 const key = fc
