@@ -85,7 +85,7 @@ export class Authenticator implements UserCache {
     }
   }
 
-  /** Writes the time of last use. A full disk must not lock people out, who may be about to free space. */
+  /** Writes the time of last use. It ignores errors: a full disk must not lock out the users who could free space. */
   async #touch(hash: Uint8Array, now: number): Promise<void> {
     await this.#sessions.touch(hash, new Date(now)).catch(() => {})
   }

@@ -2,7 +2,7 @@ import { isIP, isIPv6, SocketAddress } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
 /**
- * Groups client addresses for limits. Whoever has one IPv6 address usually has the whole /64 around it.
+ * Groups client addresses for limits. A client with one IPv6 address usually has the whole /64 around it.
  *
  * @param address as the socket or a trusted proxy tells it; what is no IP address is one group
  */

@@ -95,7 +95,7 @@ export class UserAdministration {
    * Gives a user another wallet. If another user has that wallet, they get this user's old one. Both keep their uuid and
    * all data, so the same swap undoes it.
    *
-   * @param makeOwner makes the user who then has the wallet the owner, because `auth.owner` names the wallet
+   * @param makeOwner makes the user of the wallet the owner, because `auth.owner` names the wallet
    */
   async swapWallet(uuid: string, address: string, makeOwner: boolean): Promise<UserAccount> {
     const wallet = walletOf(address)

@@ -39,12 +39,12 @@ interface ApiToken {
 
 const start = (t: Parameters<typeof loginNode>[0]) => loginNode(t, { plugins: [notes] })
 
-function ask({ send }: LoginNode, session: string, wish: object): Promise<Response> {
-  return send('POST', '/api/account/tokens', wish, { authorization: `Bearer ${session}` })
+function ask({ send }: LoginNode, session: string, body: object): Promise<Response> {
+  return send('POST', '/api/account/tokens', body, { authorization: `Bearer ${session}` })
 }
 
-async function make(node: LoginNode, session: string, wish: object = {}): Promise<ApiToken> {
-  const response = await ask(node, session, { name: 'backup', scopes: ['notes:read'], ...wish })
+async function make(node: LoginNode, session: string, body: object = {}): Promise<ApiToken> {
+  const response = await ask(node, session, { name: 'backup', scopes: ['notes:read'], ...body })
   if (response.status !== 200) throw new Error(`A token: ${response.status} ${await response.text()}`)
   return (await response.json()) as ApiToken
 }
@@ -105,7 +105,7 @@ test('no token reaches the account, other tokens, or the users', async (t) => {
   }
 })
 
-test('a wish that makes no sense is refused', async (t) => {
+test('a request that makes no sense is refused', async (t) => {
   const node = await start(t)
   const { sessionToken } = await node.enter(ada)
   const good = { name: 'x', scopes: ['notes:read'] }
@@ -210,8 +210,8 @@ test('a user has at most a hundred tokens, also when many are asked for at once'
     INSERT INTO sessions SELECT randomblob(32), 'copy ' || i, user_uuid, kind, label, scopes, created_at, last_used_at, expires_at
     FROM n, sessions WHERE kind = 'api-token'`
   t.equal(changeState(node.node.dataFolder, copies), 94)
-  const wish = { name: 'x', scopes: ['notes:read'] }
-  const answers = await Promise.all(Array.from({ length: 30 }, () => ask(node, sessionToken, wish)))
+  const body = { name: 'x', scopes: ['notes:read'] }
+  const answers = await Promise.all(Array.from({ length: 30 }, () => ask(node, sessionToken, body)))
   const statuses = answers.map(({ status }) => status)
   t.ok(
     statuses.every((status) => status === 200 || status === 409),
@@ -222,7 +222,7 @@ test('a user has at most a hundred tokens, also when many are asked for at once'
   t.equal(kinds.length, 95 + made)
   t.ok(kinds.length <= 100)
   for (let n = kinds.length; n < 100; n += 1) await make(node, sessionToken)
-  await expectError(t, await ask(node, sessionToken, wish), 409, 'CONFLICT')
+  await expectError(t, await ask(node, sessionToken, body), 409, 'CONFLICT')
   t.equal((await node.as(token, '/notes')).status, 200)
 })
 
@@ -231,11 +231,11 @@ test('a session that another process has ended leaves no token behind while it i
   const { sessionToken } = await node.enter(ada)
   t.equal((await node.as(sessionToken, '/api/account/tokens')).status, 200, 'so it is remembered')
   changeState(node.node.dataFolder, 'DELETE FROM sessions')
-  const wish = { name: 'x', scopes: ['notes:read'], expiryDays: null }
-  await expectError(t, await ask(node, sessionToken, wish), 401, 'UNAUTHORIZED')
+  const body = { name: 'x', scopes: ['notes:read'], expiryDays: null }
+  await expectError(t, await ask(node, sessionToken, body), 401, 'UNAUTHORIZED')
   t.same(
     onState(node.node.dataFolder, (database) => database.prepare('SELECT id FROM sessions').all()),
     [],
   )
-  await expectError(t, await ask(node, sessionToken, wish), 401, 'UNAUTHORIZED')
+  await expectError(t, await ask(node, sessionToken, body), 401, 'UNAUTHORIZED')
 })

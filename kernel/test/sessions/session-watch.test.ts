@@ -122,8 +122,8 @@ test('only sessions by which something goes on are looked up', async (t) => {
   const watch = new SessionWatch({ authenticator, events, intervalMs: 20 })
   const { uuid } = await accounts.ensure(ada)
   const issue = async (label: string) => {
-    const wish = { userUuid: uuid, label, expiryDays: 1 }
-    return (await database.transaction((sql) => issueSession(sql, wish))).token
+    const newSession = { userUuid: uuid, label, expiryDays: 1 }
+    return (await database.transaction((sql) => issueSession(sql, newSession))).token
   }
   const tokens = { '/quick': await issue('quick'), '/slow': await issue('slow') }
 

@@ -134,10 +134,10 @@ test('a session ends at its time, however much it is used, and when it was not u
 test('what cannot be used any more is not listed, neither to the user nor to the owner', async (t) => {
   const { node, as, enter } = await loginNode(t, { config: { session: { idleDays: 3 } } })
   const [{ sessionToken, user }, boss] = [await enter(ada), await enter(owner)]
-  const wish = { userUuid: user.uuid, expiryDays: 30 }
-  const session = async (label: string) => (await node.issueSession({ ...wish, label })).record.id
+  const newSession = { userUuid: user.uuid, expiryDays: 30 }
+  const session = async (label: string) => (await node.issueSession({ ...newSession, label })).record.id
   const apiToken = async (name: string) =>
-    (await issueApiToken(node.sessions, { ...wish, name, scopes: ['test:read'] })).record.id
+    (await issueApiToken(node.sessions, { ...newSession, name, scopes: ['test:read'] })).record.id
   const [idle, over, used] = [await session('idle'), await session('over'), await session('used')]
   const [resting, ended] = [await apiToken('resting'), await apiToken('ended')]
   const daysAgo = (days: number) => Date.now() - days * dayMs
@@ -198,9 +198,9 @@ test('a user keeps a hundred sessions; the one that was used longest ago goes fi
   const started = await loginNode(t)
   const { node, enter, signIn } = started
   const { user, sessionToken } = await enter(ada)
-  const wish = { userUuid: user.uuid, label: 'x', expiryDays: 1 }
+  const newSession = { userUuid: user.uuid, label: 'x', expiryDays: 1 }
   const tokens = []
-  for (let n = 0; n < 99; n += 1) tokens.push((await node.issueSession(wish)).token)
+  for (let n = 0; n < 99; n += 1) tokens.push((await node.issueSession(newSession)).token)
   const count = async () => (await node.sessions.listByUser(user.uuid)).length
   t.equal(await count(), 100)
   t.ok(await isKnown(started, sessionToken))

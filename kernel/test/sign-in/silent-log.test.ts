@@ -41,8 +41,10 @@ test('no token, no proof and no claim code is in the log, at any level and whate
   })
   const { sessionToken } = await started.enter(ada, { token: proof, claim: code })
   const second = (await started.enter(bob, { token: proof })).sessionToken
-  const wish = { name: 'x', scopes: ['gossip'] }
-  const made = await send('POST', '/api/account/tokens', wish, { authorization: `Bearer ${sessionToken}` })
+  const newToken = { name: 'x', scopes: ['gossip'] }
+  const made = await send('POST', '/api/account/tokens', newToken, {
+    authorization: `Bearer ${sessionToken}`,
+  })
   const { token: apiToken } = (await made.json()) as { token: string }
   secrets.push(sessionToken, second, apiToken)
   for (const token of [sessionToken, second, apiToken]) {

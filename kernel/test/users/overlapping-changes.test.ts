@@ -143,10 +143,10 @@ test('another wallet keeps the user and ends all sessions', async (t) => {
 test('of many who want one name, one gets it', async (t) => {
   const { accounts, administration } = await parts(t, async () => {})
   const users = await Promise.all(Array.from({ length: 10 }, (_, n) => accounts.ensure(wallet(n + 1))))
-  const wishes = await Promise.allSettled(users.map(({ uuid }) => administration.rename(uuid, 'countess')))
-  t.equal(wishes.filter(({ status }) => status === 'fulfilled').length, 1)
-  for (const wish of wishes) {
-    if (wish.status === 'rejected') t.equal((wish.reason as NodekeepError).code, 'CONFLICT')
+  const renames = await Promise.allSettled(users.map(({ uuid }) => administration.rename(uuid, 'countess')))
+  t.equal(renames.filter(({ status }) => status === 'fulfilled').length, 1)
+  for (const rename of renames) {
+    if (rename.status === 'rejected') t.equal((rename.reason as NodekeepError).code, 'CONFLICT')
   }
   await t.rejects(administration.rename(users[0]?.uuid ?? '', 'No'), NodekeepError)
 })
