@@ -7,9 +7,9 @@ import { Wallet } from 'ethers'
 
 const usage = `Usage: npm run sign-in -w examples/sign-in -- [--claim CODE] [--node URL] [--key FILE]
 
-  --claim CODE  the code that a node without owner prints at its start
+  --claim CODE  the code that a node without an owner prints when it starts
   --node URL    address of the node (http://127.0.0.1:4200)
-  --key FILE    keep the wallet's private key in this file, and use it again; otherwise the wallet is lost
+  --key FILE    keep the wallet's private key in this file and reuse it; otherwise the wallet is lost
 `
 
 const { values: options } = parseArgs({
@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
   },
 })
 
-/** Asks the node, and ends with its message when it refuses. */
+/** Calls the node, and throws its message when it refuses. */
 async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
   const url = new URL(path, options.node)
   const response = await fetch(url, init).catch(() => {
@@ -34,7 +34,7 @@ async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
 
 function openWallet(file: string | undefined) {
   if (file === undefined) return Wallet.createRandom()
-  // npm runs this in the folder of the example; a path counts from where the person is.
+  // npm runs this in the folder of the example. A relative path is meant from the user's folder.
   const path = resolve(process.env.INIT_CWD ?? '.', file)
   if (existsSync(path)) return new Wallet(readFileSync(path, 'utf8').trim())
   const wallet = Wallet.createRandom()

@@ -2,20 +2,21 @@ import type { AddressInfo } from 'node:net'
 import { type Plugin, type SessionStore, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import type { Logger } from 'pino'
 import { composeKernel } from './composition/compose.ts'
+import { databaseSchema } from './composition/database-schema.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
 import type { Configuration } from './configuration/configuration.ts'
 import { watchFaults } from './faults/fault-context.ts'
 import { guardRegistry } from './faults/guarded-registry.ts'
 import { HttpServer } from './http/http-server.ts'
-import { startHousekeeping } from './identity/housekeeping.ts'
-import { type IssuedToken, issueSession, type SessionWish } from './identity/issue-session.ts'
-import { Ownership } from './identity/ownership.ts'
-import { UserAccounts } from './identity/user-accounts.ts'
 import type { Secrets } from './log/secrets.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
 import { startPlugins } from './plugins/start-plugins.ts'
+import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
+import { Ownership } from './sign-in/ownership.ts'
 import { openStateDatabase } from './state/database.ts'
 import { lockDataFolder } from './state/lock.ts'
+import { startHousekeeping } from './users/housekeeping.ts'
+import { UserAccounts } from './users/user-accounts.ts'
 
 /** The inputs of a start. */
 export interface NodeOptions {
@@ -39,7 +40,7 @@ export interface RunningNode {
   claimCode(): string | null
   readonly sessions: SessionStore
   /** Creates a session for a user without a sign-in. */
-  issueSession(wish: SessionWish): Promise<IssuedToken>
+  issueSession(session: NewSession): Promise<IssuedToken>
   plugins(): PluginDescription[]
   /** Lets requests finish, stops every plugin, and unlocks the data folder. A second call waits for the first. */
   stop(): Promise<void>
@@ -66,11 +67,11 @@ async function boot(options: NodeOptions, started: AsyncDisposableStack): Promis
   const { data, server } = configuration.kernel
   const lock = lockDataFolder(data)
   started.defer(() => lock.release())
-  const database = await openStateDatabase(data)
+  const database = await openStateDatabase(data, databaseSchema)
   started.defer(() => database.close())
   const accounts = new UserAccounts(database)
-  const ownership = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
-  if (ownership.change !== null) log.warn(ownership.change)
+  const { ownership, change } = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)
+  if (change !== null) log.warn(change)
   if (ownership.claimCode !== null) secrets.add(ownership.claimCode)
 
   const { cradle } = composeKernel({
@@ -124,7 +125,7 @@ async function boot(options: NodeOptions, started: AsyncDisposableStack): Promis
     accounts,
     claimCode: () => ownership.claimCode,
     sessions: cradle.sessions,
-    issueSession: (wish) => database.transaction((sql) => issueSession(sql, wish)),
+    issueSession: (session) => database.transaction((sql) => issueSession(sql, session)),
     plugins: () => cradle.records.all.map((record) => describePlugin(record, cradle.routeTable)),
     stop() {
       stopping ??= undo(started, log)

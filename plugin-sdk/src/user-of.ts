@@ -7,7 +7,7 @@ import { NodekeepError } from './errors.ts'
  *
  * @throws NodekeepError UNAUTHORIZED on a public route that nobody is signed in to
  */
-export function userOf({ user }: FastifyRequest): AuthenticatedUser {
+export function userOf({ user }: Pick<FastifyRequest, 'user'>): AuthenticatedUser {
   if (user !== null) return user
   throw new NodekeepError('UNAUTHORIZED', 'Sign in first: this needs a valid session.', {
     headers: { 'www-authenticate': 'Bearer' },

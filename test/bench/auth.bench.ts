@@ -65,7 +65,7 @@ const start: Bench = {
   },
 }
 
-/** A node that is asked who it is with one stored session after the other, so that it looks each up in its database. */
+/** Starts a node and calls `/whoami` with a different stored session each time, so that each one is a database lookup. */
 async function startLookUps(count: number) {
   const { folder, token } = await storeSessions(count)
   const node = await startServer(nodeProgram, [folder])
@@ -77,7 +77,7 @@ async function startLookUps(count: number) {
     if (!user.authenticated) throw new Error('A stored session was not found.')
   }
   return {
-    /** Looks so many up. @returns milliseconds of CPU */
+    /** Looks up a number of sessions. @returns milliseconds of CPU */
     async lookUp(times: number) {
       const before = await cpuSeconds(node.pid)
       for (let n = 0; n < times; n += 1) await ask()
@@ -99,7 +99,7 @@ const lookUp: Bench = {
   starts: 5,
   async setUp() {
     const [many, few] = [await startLookUps(100_000), await startLookUps(10_000)]
-    // Until V8 has compiled what a look-up runs, that takes more than the look-ups.
+    // Until V8 has compiled the code of a lookup, compiling takes longer than the lookups.
     for (const { lookUp } of [many, few]) await lookUp(4_000)
     return {
       ours: () => many.lookUp(100),
@@ -124,7 +124,7 @@ const ethereum: Bench = {
       for (let n = 0; n < count; n += 1) await signIn(node.url)
       return (((await cpuSeconds(node.pid)) - before) * 1000) / count
     }
-    // As above; of the first hundred, each takes twice as much.
+    // The same warm-up as above: each of the first hundred takes twice as long.
     await costOf(300)
     return {
       ours: () => costOf(100),

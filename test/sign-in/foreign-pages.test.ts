@@ -29,7 +29,7 @@ interface Headers {
   readonly [name: string]: string
 }
 
-/** Sends what a browser would, which `fetch` doesn't let one forge. */
+/** Sends a request with headers of a browser. `fetch` does not allow to set them. */
 async function send(
   { url }: TestNode,
   method: string,
@@ -59,7 +59,7 @@ const upgrade = {
   'sec-websocket-key': Buffer.alloc(16, 7).toString('base64'),
 }
 
-/** What requests of foreign pages say of themselves: some browsers only this, some only that. */
+/** Headers in requests of foreign pages. Some browsers send only one of them. */
 function foreign({ url }: TestNode): Headers[] {
   return [
     { origin: 'https://evil.example' },
@@ -114,7 +114,7 @@ test('a foreign page cannot write with the cookie, nor open a WebSocket; our own
   }
 })
 
-test('who carries the token in the header is no foreign page’s victim', async (t) => {
+test('a token in the header works from any origin', async (t) => {
   const node = await createTestNode({ plugins: [chat] })
   t.teardown(() => node.stop())
   const { token } = await node.signIn()

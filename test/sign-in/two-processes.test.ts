@@ -8,10 +8,10 @@ import { root, startProgram } from '../run/command.ts'
 import { startNodeProcess } from './fixtures/node-process.ts'
 import { proofOf, wallet } from './fixtures/trusting-login.ts'
 
-// Side by side: one waits for what the other need not.
+// Concurrently: the tests mostly wait.
 t.jobs = 2
 
-/** Runs `nodekeep` on the data of a node that runs; answers what it printed on standard output. */
+/** Runs `nodekeep` on the data of a running node. Resolves to its standard output. */
 async function nodekeep(data: string, ...args: string[]): Promise<string> {
   const cli = join(root, 'kernel/bin/nodekeep.js')
   const all = ['--conditions=nodekeep-source', cli, ...args, '--data', data]
@@ -26,7 +26,7 @@ async function nodekeep(data: string, ...args: string[]): Promise<string> {
   return stdout
 }
 
-test('what one process grants or takes away, the running node follows', async (t) => {
+test('the running node follows the changes of another process', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'nodekeep-two-'))
   t.teardown(() => rm(data, { recursive: true, force: true }))
   const node = await startNodeProcess(data)

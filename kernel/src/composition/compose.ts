@@ -10,19 +10,14 @@ import {
   Users,
 } from '@nodekeep/plugin-sdk'
 import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
+import { createAccessCheck } from '../access/access-check.ts'
+import { Admission } from '../access/admission.ts'
+import { Authenticator } from '../access/authenticator.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
 import { createApp, createRequestIds } from '../http/create-app.ts'
 import { RouteTable } from '../http/route-table.ts'
 import type { AccessCheck } from '../http/shared-hooks.ts'
-import { createAccessCheck } from '../identity/access.ts'
-import { Admission } from '../identity/admission.ts'
-import { Authenticator } from '../identity/authenticator.ts'
-import { createNodeAddress } from '../identity/node-address.ts'
-import { createSessionTable } from '../identity/session-table.ts'
-import { SessionWatch } from '../identity/session-watch.ts'
-import { SignIn } from '../identity/sign-in.ts'
-import { UserAdministration } from '../identity/user-administration.ts'
 import { Activation } from '../plugins/activation.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginRecords } from '../plugins/plugin-record.ts'
@@ -32,9 +27,15 @@ import { createEventBus } from '../services/event-bus.ts'
 import { kernelServices } from '../services/kernel-services.ts'
 import { Registries } from '../services/registry.ts'
 import { ServiceDirectory } from '../services/service-directory.ts'
-import { databaseHealth } from '../state/health.ts'
+import { createSessionTable } from '../sessions/session-table.ts'
+import { SessionWatch } from '../sessions/session-watch.ts'
+import { UserSessions } from '../sessions/user-sessions.ts'
+import { createNodeAddress } from '../sign-in/node-address.ts'
+import { SignIn } from '../sign-in/sign-in.ts'
+import { databaseHealth } from '../state/database.ts'
 import { createLeases } from '../state/leases.ts'
 import { createStateStores } from '../state/state-stores.ts'
+import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -75,6 +76,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     sessionWatch: single(
       ({ authenticator, eventBus, log }) => new SessionWatch({ authenticator, events: eventBus.scope(log) }),
     ),
+    userSessions: single(createUserSessions),
     administration: single(createAdministration),
     signIn: single(createSignIn),
     nodeAddress: single(({ configuration }) => createNodeAddress(configuration.kernel.server)),
@@ -134,11 +136,16 @@ function createServices({ accounts, leases, nodeAddress }: KernelCradle): Servic
   return services
 }
 
+function createUserSessions(cradle: KernelCradle): UserSessions {
+  const { sessions, authenticator, eventBus, log, configuration } = cradle
+  const idleMs = configuration.kernel.session.idleDays * dayMs
+  return new UserSessions({ sessions, idleMs, authenticator, events: eventBus.scope(log) })
+}
+
 function createAdministration(cradle: KernelCradle): UserAdministration {
-  const { database, accounts, sessions, authenticator, eventBus, log, configuration } = cradle
+  const { database, userSessions, authenticator, configuration } = cradle
   const { deletionGraceDays } = configuration.kernel.auth
-  const events = eventBus.scope(log)
-  return new UserAdministration({ database, accounts, sessions, authenticator, events, deletionGraceDays })
+  return new UserAdministration({ database, userSessions, authenticator, deletionGraceDays })
 }
 
 function createAccess({ authenticator, sessionWatch, configuration }: KernelCradle): AccessCheck {
@@ -154,14 +161,14 @@ function originsOf(urls: readonly string[]): string[] {
 }
 
 function createSignIn(cradle: KernelCradle): SignIn {
-  const { registries, database, ownership, admission, administration, configuration } = cradle
+  const { registries, database, ownership, admission, userSessions, configuration } = cradle
   const { auth, session } = configuration.kernel
   return new SignIn({
     providers: guardRegistry<LoginProvider>(registries.entries(tokenKey(LoginProviders))),
     database,
     ownership,
     admission,
-    administration,
+    userSessions,
     timeoutMs: auth.signInTimeoutMs,
     expiryDays: session.expiryDays,
   })

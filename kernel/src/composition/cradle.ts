@@ -1,16 +1,11 @@
 import type { Log, NodeAddress, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Admission } from '../access/admission.ts'
+import type { Authenticator } from '../access/authenticator.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Health } from '../health/health-report.ts'
 import type { App } from '../http/create-app.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import type { AccessCheck, OnAdmitted } from '../http/shared-hooks.ts'
-import type { Admission } from '../identity/admission.ts'
-import type { Authenticator } from '../identity/authenticator.ts'
-import type { Ownership } from '../identity/ownership.ts'
-import type { SessionWatch } from '../identity/session-watch.ts'
-import type { SignIn } from '../identity/sign-in.ts'
-import type { UserAccounts } from '../identity/user-accounts.ts'
-import type { UserAdministration } from '../identity/user-administration.ts'
 import type { Secrets } from '../log/secrets.ts'
 import type { PluginHost } from '../plugins/plugin-host.ts'
 import type { PluginRecords } from '../plugins/plugin-record.ts'
@@ -19,9 +14,15 @@ import type { ServiceWiring } from '../plugins/service-wiring.ts'
 import type { KernelEventBus } from '../services/event-bus.ts'
 import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
+import type { SessionWatch } from '../sessions/session-watch.ts'
+import type { UserSessions } from '../sessions/user-sessions.ts'
+import type { Ownership } from '../sign-in/ownership.ts'
+import type { SignIn } from '../sign-in/sign-in.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { KernelLeases } from '../state/leases.ts'
 import type { StateStores } from '../state/state-stores.ts'
+import type { UserAccounts } from '../users/user-accounts.ts'
+import type { UserAdministration } from '../users/user-administration.ts'
 
 /** The values that the kernel is composed from. */
 export interface KernelValues {
@@ -51,6 +52,7 @@ export interface KernelCradle extends KernelValues {
   readonly admission: Admission
   readonly authenticator: Authenticator
   readonly sessionWatch: SessionWatch
+  readonly userSessions: UserSessions
   readonly administration: UserAdministration
   readonly signIn: SignIn
   readonly nodeAddress: NodeAddress

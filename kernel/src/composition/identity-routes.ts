@@ -1,35 +1,27 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
-import { accountRoutes } from '../identity/account-routes.ts'
-import { apiTokenRoutes } from '../identity/api-token-routes.ts'
-import { createSessionCookies } from '../identity/session-cookie.ts'
-import { createLiveSessions } from '../identity/session-life.ts'
-import { signInRoutes } from '../identity/sign-in-routes.ts'
-import { userRoutes } from '../identity/user-routes.ts'
-import { whoamiRoute } from '../identity/whoami-route.ts'
+import { apiTokenRoutes } from '../sessions/api-token-routes.ts'
+import { signInRoutes } from '../sign-in/sign-in-routes.ts'
+import { accountRoutes } from '../users/account-routes.ts'
+import { userRoutes } from '../users/user-routes.ts'
 import type { KernelCradle } from './cradle.ts'
 
-const dayMs = 24 * 60 * 60 * 1000
-
-/** Everything around users and their sessions. */
+/** All routes about users and their sessions. */
 export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
-  const { accounts, sessions, administration, routeTable, signIn, nodeAddress, configuration } = cradle
-  const { server, session, auth } = configuration.kernel
-  const cookies = createSessionCookies(server.publicUrl, session.expiryDays)
-  whoamiRoute(app, cookies)
+  const { accounts, sessions, userSessions, administration, routeTable, signIn, nodeAddress } = cradle
+  const { server, session, auth } = cradle.configuration.kernel
   signInRoutes(app, {
     signIn,
-    administration,
+    userSessions,
     address: nodeAddress,
-    cookies,
     signInsPerMinute: auth.signInsPerMinute,
+    expiryDays: session.expiryDays,
+    publicUrl: server.publicUrl,
   })
-  const liveSessions = createLiveSessions(sessions, session.idleDays * dayMs)
-  accountRoutes(app, { liveSessions, administration })
+  accountRoutes(app, { userSessions, administration })
   apiTokenRoutes(app, {
     sessions,
-    liveSessions,
-    administration,
+    userSessions,
     knownScopes: () => new Set(routeTable.routes.flatMap(({ scope }) => scope ?? [])),
   })
-  userRoutes(app, { accounts, liveSessions, administration })
+  userRoutes(app, { accounts, userSessions, administration })
 }

@@ -2,12 +2,12 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 
 import { dirname, join } from 'node:path'
 
 /**
- * Makes the data folder, and in it an empty file that only the node's user may read. What exists is kept.
+ * Makes the data folder, and in it an empty file that only the node's user may read. An existing file keeps its content.
  *
- * A new folder gets the mode 0700; one that exists keeps its own, since somebody may have shared it on purpose.
+ * A new folder gets the mode 0700. An existing folder keeps its own mode, since it may be shared on purpose.
  *
  * @returns the file's path
- * @throws Error that says which folder cannot be written
+ * @throws Error that names the folder that cannot be written
  */
 export function preparePrivateFile(folder: string, name: string): string {
   const path = join(folder, name)
@@ -20,7 +20,7 @@ export function preparePrivateFile(folder: string, name: string): string {
   return path
 }
 
-/** Node's own recursive `mkdir` asks for ever where a folder exists that nothing can be made in, such as `/proc`. */
+/** Node's own recursive `mkdir` loops forever in an existing folder where nothing can be made, such as `/proc`. */
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 })
@@ -46,7 +46,7 @@ function createOrRestrict(path: string): void {
   }
 }
 
-/** The error for a data folder that the node cannot write. */
+/** Returns the error for a data folder that the node cannot write. */
 export function unwritableFolder(folder: string, cause: unknown): Error {
   const { code } = cause as NodeJS.ErrnoException
   if (code === 'EEXIST' || code === 'ENOTDIR') {

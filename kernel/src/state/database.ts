@@ -1,63 +1,63 @@
 import { stat } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import type { HealthCheck } from '@nodekeep/plugin-sdk'
 import { preparePrivateFile } from './data-folder.ts'
-import { Gate } from './gate.ts'
-import { isBusy, openFailure } from './open-failure.ts'
-import { LockHeld, withPatience } from './patience.ts'
-import { applySchema, kernelSchema, type SchemaStep } from './schema.ts'
+import { applySchema, type SchemaStep } from './schema.ts'
 import { createSql, type Sql } from './sql.ts'
-import { statementFailure } from './statement-failure.ts'
+import { isBusy, openFailure, statementFailure } from './sqlite-errors.ts'
 
-/** What tells a file from another one of the same name. */
+/** Tells a file from another one of the same name. */
 interface FileIdentity {
   readonly dev: number
   readonly ino: number
 }
 
 /**
- * The node's connection to `state.sqlite`, shared by everything in the kernel.
+ * The node's connection to `state.sqlite`, shared by all parts of the kernel.
  *
- * Work on it is synchronous, so keep it short. Everybody enters by {@link StateDatabase.use} or
- * {@link StateDatabase.transaction}. While a plugin's migration has a transaction open, reading goes on, and sees what
- * was there before; writing waits for its end. A call rejects when the database is closed.
+ * Work on it is synchronous, so keep it short. All statements go through {@link StateDatabase.use} or
+ * {@link StateDatabase.transaction}. While a plugin's migration has a transaction open, reads continue and see the
+ * state from before it; writes wait for its end. A call rejects when the database is closed.
  */
 export class StateDatabase {
   readonly path: string
   readonly #connection: DatabaseSync
   readonly #sql: Sql
-  readonly #gate = new Gate()
   readonly #file: FileIdentity
-  readonly #patienceMs: number
+  readonly #busyTimeoutMs: number
+  /** Resolves when the exclusive work that runs now has ended. */
+  #exclusiveEnd: Promise<void> | undefined
 
-  constructor(path: string, connection: DatabaseSync, file: FileIdentity, patienceMs: number) {
+  constructor(path: string, connection: DatabaseSync, file: FileIdentity, busyTimeoutMs: number) {
     this.path = path
     this.#connection = connection
     this.#sql = createSql(connection)
     this.#file = file
-    this.#patienceMs = patienceMs
+    this.#busyTimeoutMs = busyTimeoutMs
   }
 
   /**
-   * Runs statements, each durable when it returns. The work must not be asynchronous. It is run anew when another
+   * Runs statements, each durable when it returns. The work must not be asynchronous. It is repeated when another
    * program holds the file and nothing was changed yet.
    *
    * Rejects with NodekeepError INSUFFICIENT_STORAGE on a full disk, and with SERVICE_UNAVAILABLE when another
    * program holds the file for too long.
    */
   use<T>(work: (sql: Sql) => T): Promise<T> {
-    return withPatience(async () => {
+    return retryWhileBusy(async () => {
       for (;;) {
-        const { held } = this.#gate
+        const exclusiveEnd = this.#exclusiveEnd
         try {
           return this.#attempt(work)
         } catch (error) {
-          // A migration of this node is waited for however long it may take.
-          if (held === undefined || !(error instanceof LockHeld)) throw error
-          await held
+          if (exclusiveEnd === undefined || !(error instanceof LockHeld)) throw error
+          // A migration of this node may take as long as it needs: this wait does not count as busy time.
+          await exclusiveEnd
         }
       }
-    }, this.#patienceMs)
+    }, this.#busyTimeoutMs)
   }
 
   /** Runs statements in one transaction: all of them are kept, or none when the work throws. */
@@ -79,7 +79,8 @@ export class StateDatabase {
 
   /**
    * Runs asynchronous work in one transaction, on a connection of its own: all of it is kept, or none when it rejects.
-   * It must use the statements that it is given; what it would write by any other way in would wait for itself.
+   * The work must use the statements that it is given. A write through `use` or `transaction` would wait for the work
+   * itself to end.
    */
   exclusiveTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const run = async () => {
@@ -89,14 +90,14 @@ export class StateDatabase {
         connection.exec('COMMIT')
         return result
       } finally {
-        // What is not committed is rolled back.
+        // Closing rolls back what was not committed.
         connection.close()
       }
     }
-    return withPatience(() => this.#gate.hold(run), this.#patienceMs)
+    return retryWhileBusy(() => this.#exclusively(run), this.#busyTimeoutMs)
   }
 
-  /** Tells whether the database answers and its file is still in its place. It never waits for anybody. */
+  /** Tells whether the database answers and its file is still in its place. It never waits for a lock. */
   async isConnected(): Promise<boolean> {
     try {
       this.#assertOpen()
@@ -108,11 +109,25 @@ export class StateDatabase {
     return file?.dev === this.#file.dev && file.ino === this.#file.ino
   }
 
-  /** Waits for an open transaction, then closes. Calling it again does nothing. */
+  /** Waits for an exclusive transaction, then closes. Calling it again does nothing. */
   close(): Promise<void> {
-    return this.#gate.hold(async () => {
+    return this.#exclusively(async () => {
       if (this.#connection.isOpen) this.#connection.close()
     })
+  }
+
+  /** Runs work while no other exclusive work runs. If there is none, the work begins synchronously. */
+  async #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    // No `await` may stand between the last check and the assignment.
+    while (this.#exclusiveEnd !== undefined) await this.#exclusiveEnd
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#exclusiveEnd = promise
+    try {
+      return await work()
+    } finally {
+      this.#exclusiveEnd = undefined
+      resolve()
+    }
   }
 
   #attempt<T>(work: (sql: Sql) => T): T {
@@ -127,7 +142,7 @@ export class StateDatabase {
     }
   }
 
-  /** Rows that this connection has changed since it was opened. */
+  /** Counts the rows that this connection has changed since it was opened. */
   #totalChanges(): unknown {
     return this.#sql.get('SELECT total_changes() AS changes')?.changes
   }
@@ -136,40 +151,51 @@ export class StateDatabase {
     if (!this.#connection.isOpen) throw new Error('The state database is closed.')
   }
 
-  /** SQLite has rolled back by itself after some failures, such as a full disk. */
+  /** After some failures, such as a full disk, SQLite has already rolled back by itself. */
   #rollBack(): void {
     if (this.#connection.isOpen && this.#connection.isTransaction) this.#connection.exec('ROLLBACK')
   }
 }
 
+/** Makes the health check named `database`, whose state is "connected" or "unreachable". */
+export function databaseHealth(database: StateDatabase): HealthCheck {
+  return {
+    async check() {
+      const ok = await database.isConnected()
+      return { ok, state: ok ? 'connected' : 'unreachable' }
+    },
+  }
+}
+
 /**
- * Opens `<dataFolder>/state.sqlite`, making the folder (0700) and the file (0600) when they are missing, and
- * brings the kernel's tables up to date. Take the lock of the data folder first.
+ * Opens `<dataFolder>/state.sqlite`, makes the folder (0700) and the file (0600) when they are missing, and
+ * brings the tables up to date. Take the lock of the data folder first.
  *
- * @param patienceMs how long to wait for another program that holds the file
+ * @param schema the tables, in the order in which they were introduced
+ * @param busyTimeoutMs how long to wait for another program that holds the file, in milliseconds
  * @throws Error with one line for a person: unwritable folder, damaged file, newer schema, full disk
  */
 export async function openStateDatabase(
   dataFolder: string,
-  schema: readonly SchemaStep[] = kernelSchema,
-  patienceMs = 5000,
+  schema: readonly SchemaStep[],
+  busyTimeoutMs = 5000,
 ): Promise<StateDatabase> {
   const path = preparePrivateFile(dataFolder, 'state.sqlite')
   let connection: DatabaseSync | undefined
   try {
-    connection = new DatabaseSync(path, { timeout: patienceMs, enableForeignKeyConstraints: true })
+    connection = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
     configure(connection)
     applySchema(connection, schema)
-    // From now on nobody may hold up the process; see withPatience.
+    // From now on a wait within SQLite would block the whole process; see retryWhileBusy.
     connection.exec('PRAGMA busy_timeout = 0')
-    return new StateDatabase(path, connection, await stat(path), patienceMs)
+    return new StateDatabase(path, connection, await stat(path), busyTimeoutMs)
   } catch (error) {
     connection?.close()
     throw openFailure(path, error)
   }
 }
 
-/** A second connection to a database that is there already, with a transaction open. */
+/** Opens a second connection to an existing database and begins a transaction on it. */
 function beginOn(path: string): DatabaseSync {
   const existing = pathToFileURL(path)
   existing.search = 'mode=rw'
@@ -186,11 +212,37 @@ function beginOn(path: string): DatabaseSync {
 
 /**
  * FULL makes every commit reach the disk before it returns; under WAL, SQLite's default of NORMAL would lose the last
- * ones in a power cut. The fullfsync pair asks the same of macOS and means nothing elsewhere.
+ * commits in a power cut. The two fullfsync settings do the same on macOS and have no effect elsewhere.
  */
 function configure(connection: DatabaseSync): void {
   connection.exec('PRAGMA journal_mode = WAL')
   connection.exec('PRAGMA synchronous = FULL')
   connection.exec('PRAGMA fullfsync = ON')
   connection.exec('PRAGMA checkpoint_fullfsync = ON')
+}
+
+/** Another connection had the lock and nothing was changed, so the work can be repeated. */
+class LockHeld extends Error {
+  override readonly name = 'LockHeld'
+}
+
+const longestPauseMs = 100
+
+/**
+ * Repeats the work, in growing intervals, while it rejects with {@link LockHeld}. SQLite could wait by itself, but it
+ * would block the whole process meanwhile.
+ *
+ * @param timeoutMs how long to repeat, in milliseconds; then it rejects with the cause of the last error
+ */
+async function retryWhileBusy<T>(work: () => Promise<T>, timeoutMs: number): Promise<T> {
+  const end = performance.now() + timeoutMs
+  for (let pauseMs = 2; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof LockHeld)) throw error
+      if (performance.now() >= end) throw error.cause
+      await pause(pauseMs)
+    }
+  }
 }

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { preparePrivateFile } from './data-folder.ts'
-import { isBusy, openFailure } from './open-failure.ts'
+import { isBusy, openFailure } from './sqlite-errors.ts'
 
-/** The right to be the only node on a data folder. It ends with the process, also when that is killed. */
+/** The right to be the only node on a data folder. It ends with the process, even when the process is killed. */
 export interface DataLock {
-  /** Lets another node have the folder. Calling it again does nothing. */
+  /** Lets another node use the folder. Calling it again does nothing. */
   release(): void
 }
 
-/** Who holds a lock, as others read it. */
+/** The process that holds the lock, as other processes read it. */
 interface Holder {
   readonly token: string
   readonly pid: number
@@ -19,10 +19,10 @@ interface Holder {
 const attempts = 5
 
 /**
- * Takes `<folder>/lock`: a small SQLite database that says who holds it, and on which a write transaction stays
- * open. The operating system drops that lock with the process, so a crash leaves nothing to clean up.
+ * Takes `<folder>/lock`: a small SQLite database that names its holder, with a write transaction left open on it. The
+ * operating system drops the transaction's lock with the process, so a crash leaves nothing to clean up.
  *
- * @throws Error that names the process that has the folder, or says why the folder cannot be locked
+ * @throws Error that names the process that holds the folder, or says why the folder cannot be locked
  */
 export function lockDataFolder(folder: string): DataLock {
   const path = preparePrivateFile(folder, 'lock')
@@ -45,8 +45,8 @@ export function lockDataFolder(folder: string): DataLock {
 class FolderInUse extends Error {}
 
 /**
- * Writing down who holds the lock needs a commit, which lets go of it for a moment. So: write, take it again, and
- * look whether the name in it is still ours.
+ * Recording the holder needs a commit, and the commit releases the lock for a moment. So this writes, takes the lock
+ * again, and checks that the recorded holder is still this process.
  */
 function hold(connection: DatabaseSync, folder: string): void {
   const token = randomUUID()
@@ -77,7 +77,7 @@ function writeHolder(connection: DatabaseSync, holder: Holder): void {
     .run(holder.token, holder.pid, holder.since)
 }
 
-/** Nothing when there is no holder yet, or when the holder is just writing its name. */
+/** Returns `undefined` when there is no holder yet, or while the holder is writing its record. */
 function readHolder(connection: DatabaseSync): Holder | undefined {
   try {
     return connection.prepare('SELECT token, pid, since FROM holder').get() as Holder | undefined

@@ -1,19 +1,18 @@
-import type { Migrate, Migration } from '@nodekeep/plugin-sdk'
+import { type Migrate, type Migration, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from './database.ts'
-import { HistoryMismatch, pendingSteps } from './history.ts'
-import type { Query } from './keyv-adapter.ts'
+import { HistoryMismatch, pendingSteps } from './schema.ts'
 import type { Sql } from './sql.ts'
-import { createStateStore } from './state-store.ts'
+import { createStateStore, type Query } from './state-store.ts'
 
-/** What bounds a plugin's migrations. */
+/** The limits of a plugin's migrations. */
 export interface MigrateLimits {
-  /** How long one migration may take. */
+  /** How long one migration may take, in milliseconds. */
   readonly timeoutMs: number
-  /** Aborted when the plugin is to stop. A migration that runs is then given up and rolled back. */
+  /** Aborted when the plugin is to stop. A running migration is then abandoned and rolled back. */
   readonly signal?: AbortSignal
 }
 
-/** What the SDK promises of `migrations`, for the plugin instance with this id. */
+/** Makes the function behind the SDK's `migrations`, for the plugin instance with this id. */
 export function createMigrate(database: StateDatabase, pluginId: string, limits: MigrateLimits): Migrate {
   return async (migrations) => {
     const pending = pendingMigrations(
@@ -24,7 +23,7 @@ export function createMigrate(database: StateDatabase, pluginId: string, limits:
     for (const migration of pending) {
       await database.exclusiveTransaction(async (sql) => {
         const done = recorded(sql, pluginId)
-        // A second call of the same plugin may have come first.
+        // A second call of the same plugin may have run it first.
         if (done.includes(migration.id)) return
         await runWithin(limits, migration, sql, pluginId)
         sql.run(
@@ -51,38 +50,35 @@ function pendingMigrations(done: string[], migrations: readonly Migration[], plu
   } catch (error) {
     if (!(error instanceof HistoryMismatch)) throw error
     throw new Error(
-      `The state of plugin "${pluginId}" was written by another version of it: ${error.message}. Install the version that ran last, or restore a backup.`,
+      `The state of plugin "${pluginId}" was written by another version of the plugin: ${error.message}. Install the version that ran last, or restore a backup.`,
       { cause: error },
     )
   }
 }
 
-/** Runs the migration over a store of its own that ends with it, whatever the migration still does afterwards. */
+/** Runs the migration on a store of its own. The store refuses calls that the migration makes after its end. */
 async function runWithin(
-  limits: MigrateLimits,
+  { timeoutMs, signal }: MigrateLimits,
   migration: Migration,
   sql: Sql,
   pluginId: string,
 ): Promise<void> {
   const name = `Migration "${migration.id}" of plugin "${pluginId}"`
-  if (limits.signal?.aborted) throw new Error(`${name} was not begun: the plugin is to stop.`)
-  const { promise: givenUp, reject } = Promise.withResolvers<never>()
+  if (signal?.aborted) throw new Error(`${name} was not started: the plugin is stopping.`)
   let ended = false
   const query: Query = async (statement, ...parameters) => {
     if (ended) throw new Error(`${name} is over. Await everything that it does with the state.`)
     return sql.all(statement, ...parameters)
   }
-  const stop = (): void => reject(new Error(`${name} was stopped. Nothing of it was kept.`))
-  const timer = setTimeout(
-    () => reject(new Error(`${name} took longer than ${limits.timeoutMs} ms. Nothing of it was kept.`)),
-    limits.timeoutMs,
-  )
-  limits.signal?.addEventListener('abort', stop, { once: true })
   try {
-    await Promise.race([givenUp, migration.up(createStateStore(pluginId, query))])
+    const late = `${name} took longer than ${timeoutMs} ms. Nothing of it was kept.`
+    await withTimeLimit(migration.up(createStateStore(pluginId, query)), timeoutMs, late, signal)
+  } catch (error) {
+    if (signal?.aborted && error === signal.reason) {
+      throw new Error(`${name} was stopped. Nothing of it was kept.`, { cause: error })
+    }
+    throw error
   } finally {
     ended = true
-    clearTimeout(timer)
-    limits.signal?.removeEventListener('abort', stop)
   }
 }

@@ -6,18 +6,18 @@ export type Row = Record<string, SQLOutputValue>
 /**
  * Statements on one connection. Each call is synchronous and runs one statement with its `?` parameters bound.
  *
- * Statements are prepared once and kept, so the text must be constant and values belong into the parameters.
+ * Statements are prepared once and kept, so their text must be constant. Values belong into the parameters.
  */
 export interface Sql {
-  /** The first row, or `undefined`. */
+  /** Returns the first row, or `undefined`. */
   get(statement: string, ...parameters: SQLInputValue[]): Row | undefined
-  /** All rows. */
+  /** Returns all rows. */
   all(statement: string, ...parameters: SQLInputValue[]): Row[]
-  /** The number of rows that were changed. */
+  /** Returns the number of rows that were changed. */
   run(statement: string, ...parameters: SQLInputValue[]): number
 }
 
-/** Statements on the connection, prepared once each. */
+/** Makes statements on the connection, each prepared once. */
 export function createSql(connection: DatabaseSync): Sql {
   const prepared = new Map<string, StatementSync>()
 

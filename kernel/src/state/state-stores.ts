@@ -4,20 +4,20 @@ import { createStateStore } from './state-store.ts'
 
 /** The stores of all plugins in one database. */
 export interface StateStores {
-  /** The store of one plugin instance, by the id under which configuration loads it. */
+  /** Returns the store of one plugin instance, by the id under which configuration loads it. */
   for(namespace: string): StateStore
   /** Stops the removal of expired entries. The database stays open. */
   close(): void
 }
 
-/** How often entries whose time is over are removed from the file. Nobody sees them before that either. */
+/** How often expired entries are removed from the file. Before that they take space, but are never returned. */
 const sweepMs = 10 * 60 * 1000
 
-/** One store per plugin instance, and the removal of expired entries from time to time. */
+/** Makes one store per plugin instance, and removes expired entries every ten minutes. */
 export function createStateStores(database: StateDatabase, log: Log): StateStores {
   const stores = new Map<string, StateStore>()
   const sweep = (): void => {
-    removeExpired(database).catch((err: unknown) => log.warn({ err }, 'expired state could not be removed'))
+    removeExpired(database).catch((err: unknown) => log.warn({ err }, 'Expired state could not be removed.'))
   }
   const timer = setInterval(sweep, sweepMs).unref()
 
@@ -35,7 +35,7 @@ export function createStateStores(database: StateDatabase, log: Log): StateStore
   }
 }
 
-/** Removes the entries whose time is over, a thousand at a time so that nobody waits long. */
+/** Removes expired entries, a thousand at a time, so that other statements do not wait long. */
 export async function removeExpired(database: StateDatabase): Promise<void> {
   const now = Date.now()
   let removed = 0

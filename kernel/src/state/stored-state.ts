@@ -5,15 +5,15 @@ import type { StateStore } from '@nodekeep/plugin-sdk'
 import { createSql } from './sql.ts'
 import { createStateStore } from './state-store.ts'
 
-/** Whether a node has stored anything in a folder. */
+/** Tells whether a node has stored anything in a folder. */
 export function holdsState(dataFolder: string): boolean {
   return existsSync(join(dataFolder, 'state.sqlite'))
 }
 
 /**
- * Reads from the state of a node that may be running, without changing anything. Writing is refused by SQLite.
+ * Reads from the state of a node that may be running. The connection is read-only, so SQLite refuses writes.
  *
- * @param otherwise the answer when the data folder holds no state yet
+ * @param otherwise what to return when the data folder holds no state yet
  */
 export async function withStoredState<T>(
   dataFolder: string,

@@ -23,7 +23,7 @@ test('what keeps a node from starting is told in one line, without a stack', asy
     ['--port 0 --data file', /The data folder .*file cannot be made .*--data/],
     ['--port 0 --data file/within', /cannot be made .*--data/],
     ['--port 0 --data /proc/nodekeep', /The data folder \/proc\/nodekeep cannot be written/],
-    ['--port 0 --data foreign', /state\.sqlite is damaged or no database/],
+    ['--port 0 --data foreign', /state\.sqlite is damaged or is not a database/],
     ['--config wrong.json', /server\.port \(wrong\.json:1\) must be a whole number/],
     ['--config missing.json', /missing\.json does not exist/],
   ]

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { loginNode, wallet } from '../identity/fixtures/login-node.ts'
-import { changeState } from '../identity/fixtures/state-file.ts'
+import { loginNode, wallet } from '../fixtures/login-node.ts'
+import { changeState } from '../fixtures/state-file.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]

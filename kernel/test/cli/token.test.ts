@@ -1,7 +1,7 @@
 import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { issueApiToken } from '../../src/identity/issue-session.ts'
-import { loginNode, owner, wallet } from '../identity/fixtures/login-node.ts'
+import { issueApiToken } from '../../src/sessions/issue-session.ts'
+import { loginNode, owner, wallet } from '../fixtures/login-node.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 const ada = wallet(1)

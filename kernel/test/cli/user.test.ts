@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { expectError } from '../identity/fixtures/expect-error.ts'
-import { loginNode, owner, wallet } from '../identity/fixtures/login-node.ts'
+import { expectError } from '../fixtures/expect-error.ts'
+import { loginNode, owner, wallet } from '../fixtures/login-node.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
@@ -73,9 +73,9 @@ test('an owner whose new wallet became another user first gets the old account b
   await first.stop()
   const made = await folder.run('session', 'create')
   t.equal(made.code, 0)
-  t.match(made.stderr, `the user ${user.username} (${ada}) is it no more`)
+  t.match(made.stderr, `The user ${user.username} (${ada}) is no longer the owner`)
   t.match(made.stderr, `nodekeep user set-wallet ${ada} ${bob} --swap\n`)
-  t.notMatch((await folder.run('session', 'create')).stderr, 'no more', 'it is said once')
+  t.notMatch((await folder.run('session', 'create')).stderr, 'no longer', 'it is said once')
 
   const second = await loginNode(t, { dataFolder: folder.data, config: config(bob) })
   const { user: empty } = await second.enter(bob)

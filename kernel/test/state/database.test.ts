@@ -2,15 +2,15 @@ import { chmodSync, existsSync, mkdirSync, renameSync, statSync, writeFileSync }
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
-import { openStateDatabase, type StateDatabase } from '../../src/state/database.ts'
-import { kernelSchema, type SchemaStep } from '../../src/state/schema.ts'
+import { databaseHealth, openStateDatabase, type StateDatabase } from '../../src/state/database.ts'
+import { type SchemaStep, stateTables } from '../../src/state/schema.ts'
 import { startChild } from './fixtures/child.ts'
 
 const notes: SchemaStep = {
   id: '99-notes',
   up: (connection) => connection.exec('CREATE TABLE notes (text TEXT NOT NULL UNIQUE) STRICT'),
 }
-const schema = [...kernelSchema, notes]
+const schema = [...stateTables, notes]
 
 const texts = (database: StateDatabase): Promise<string[]> =>
   database.use((sql) => sql.all('SELECT text FROM notes ORDER BY text').map((row) => String(row.text)))
@@ -19,7 +19,7 @@ const add = (database: StateDatabase, text: string): Promise<number> =>
 
 test('only the user of the node can read the folder and the file', async (t) => {
   const folder = join(t.testdir(), 'deep', 'data')
-  const database = await openStateDatabase(folder)
+  const database = await openStateDatabase(folder, stateTables)
   t.equal(statSync(folder).mode & 0o777, 0o700)
   for (const name of ['state.sqlite', 'state.sqlite-wal', 'state.sqlite-shm']) {
     t.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name)
@@ -27,13 +27,13 @@ test('only the user of the node can read the folder and the file', async (t) => 
   await database.close()
 
   chmodSync(join(folder, 'state.sqlite'), 0o644)
-  const again = await openStateDatabase(folder)
+  const again = await openStateDatabase(folder, stateTables)
   t.equal(statSync(join(folder, 'state.sqlite')).mode & 0o777, 0o600, 'an existing file is restricted')
   await again.close()
 })
 
 test('the connection is set up for durability', async (t) => {
-  const database = await openStateDatabase(t.testdir())
+  const database = await openStateDatabase(t.testdir(), stateTables)
   const pragma = (name: string) => database.use((sql) => Object.values(sql.get(`PRAGMA ${name}`) ?? {})[0])
   t.equal(await pragma('journal_mode'), 'wal')
   t.equal(await pragma('synchronous'), 2, 'FULL')
@@ -193,7 +193,7 @@ test('closing waits for an open transaction; later calls say that it is closed',
 
 test('the probe notices a file that was taken away', async (t) => {
   const folder = t.testdir()
-  const database = await openStateDatabase(folder)
+  const database = await openStateDatabase(folder, stateTables)
   t.ok(await database.isConnected())
   renameSync(join(folder, 'state.sqlite'), join(folder, 'elsewhere'))
   t.notOk(await database.isConnected(), 'missing')
@@ -204,7 +204,7 @@ test('the probe notices a file that was taken away', async (t) => {
 
 test('schema steps run once and in order, and a failing one leaves nothing', async (t) => {
   const folder = t.testdir()
-  await (await openStateDatabase(folder)).close()
+  await (await openStateDatabase(folder, stateTables)).close()
   const broken: SchemaStep = {
     id: '100-broken',
     up(connection) {
@@ -227,8 +227,8 @@ test('schema steps run once and in order, and a failing one leaves nothing', asy
 test('a database from a newer version is refused and left alone', async (t) => {
   const folder = t.testdir()
   await (await openStateDatabase(folder, schema)).close()
-  await t.rejects(openStateDatabase(folder), {
-    message: `${join(folder, 'state.sqlite')} was written by a newer version of Nodekeep (migration "99-notes" has run, but this version doesn't know it). Start that version, or restore a backup of this one.`,
+  await t.rejects(openStateDatabase(folder, stateTables), {
+    message: `${join(folder, 'state.sqlite')} was written by a newer version of Nodekeep (migration "99-notes" has run, but this version does not know it). Start that version, or restore a backup of this one.`,
   })
   await (await openStateDatabase(folder, schema)).close()
 })
@@ -236,16 +236,16 @@ test('a database from a newer version is refused and left alone', async (t) => {
 test('what cannot be opened is explained in one line', async (t) => {
   const folder = t.testdir({ file: 'text', damaged: { 'state.sqlite': 'This is no database. '.repeat(400) } })
   await t.rejects(
-    openStateDatabase(join(folder, 'damaged')),
-    /state\.sqlite is damaged or no database\. Restore it/,
+    openStateDatabase(join(folder, 'damaged'), stateTables),
+    /state\.sqlite is damaged or is not a database\. Restore it/,
   )
   await t.rejects(
-    openStateDatabase(join(folder, 'file')),
+    openStateDatabase(join(folder, 'file'), stateTables),
     /The data folder .* cannot be made \(EEXIST\): a file is in its place/,
   )
-  await t.rejects(openStateDatabase(join(folder, 'file', 'data')), /cannot be made \(ENOTDIR\)/)
+  await t.rejects(openStateDatabase(join(folder, 'file', 'data'), stateTables), /cannot be made \(ENOTDIR\)/)
   mkdirSync(join(folder, 'taken', 'state.sqlite'), { recursive: true })
-  await t.rejects(openStateDatabase(join(folder, 'taken')), /cannot be written|cannot be opened/)
+  await t.rejects(openStateDatabase(join(folder, 'taken'), stateTables), /cannot be written|cannot be opened/)
 })
 
 test('a folder without write access is explained', {
@@ -255,7 +255,7 @@ test('a folder without write access is explained', {
   chmodSync(folder, 0o500)
   t.teardown(() => chmodSync(folder, 0o700))
   await t.rejects(
-    openStateDatabase(folder),
+    openStateDatabase(folder, stateTables),
     /cannot be written \(EACCES\)\. Give the node's user write access/,
   )
 })
@@ -267,7 +267,7 @@ test('what was answered is there after kill -9', async (t) => {
     let answered = 0
     for (let line = 0; line < 20 + round * 17; line++) answered = Number(await child.line())
     await child.kill()
-    const database = await openStateDatabase(folder)
+    const database = await openStateDatabase(folder, stateTables)
     const row = await database.use((sql) => sql.get(`SELECT value FROM state WHERE namespace = 'writer'`))
     const { value } = JSON.parse(String(row?.value)) as { value: number }
     t.ok(answered > 0 && value >= answered, `${value} is stored, ${answered} was answered`)
@@ -275,4 +275,13 @@ test('what was answered is there after kill -9', async (t) => {
     await database.close()
   }
   t.notOk(existsSync(join(folder, 'state.sqlite-wal')), 'a clean close leaves no log behind')
+})
+
+test('the health check tells whether the database answers', async (t) => {
+  const database = await openStateDatabase(t.testdir(), stateTables)
+  const health = databaseHealth(database)
+  const { signal } = new AbortController()
+  t.same(await health.check(signal), { ok: true, state: 'connected' })
+  await database.close()
+  t.same(await health.check(signal), { ok: false, state: 'unreachable' })
 })

@@ -1,11 +1,12 @@
 import { type Test, test } from 'tap'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { createLeases } from '../../src/state/leases.ts'
+import { stateTables } from '../../src/state/schema.ts'
 import { startChild } from './fixtures/child.ts'
 import { until } from './fixtures/until.ts'
 
 async function open(t: Test, folder = t.testdir()) {
-  const database = await openStateDatabase(folder)
+  const database = await openStateDatabase(folder, stateTables)
   const leases = createLeases(database)
   t.teardown(async () => {
     await leases.close()

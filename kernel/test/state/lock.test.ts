@@ -70,5 +70,5 @@ test('what cannot be locked is explained', async (t) => {
     /The data folder .* cannot be made \(EEXIST\): a file is in its place/,
   )
   writeFileSync(join(folder, 'lock'), 'no database '.repeat(500))
-  t.throws(() => lockDataFolder(folder), /lock is damaged or no database/)
+  t.throws(() => lockDataFolder(folder), /lock is damaged or is not a database/)
 })

@@ -3,11 +3,12 @@ import { type Test, test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { createMigrate } from '../../src/state/migrate.ts'
+import { stateTables } from '../../src/state/schema.ts'
 import { createStateStores } from '../../src/state/state-stores.ts'
 import { startChild } from './fixtures/child.ts'
 
 async function open(t: Test, folder = t.testdir()) {
-  const database = await openStateDatabase(folder)
+  const database = await openStateDatabase(folder, stateTables)
   const stores = createStateStores(database, createLogger({ level: 'silent' }))
   t.teardown(async () => {
     stores.close()
@@ -31,7 +32,7 @@ test('migrations run once, in order, and are recorded', async (t) => {
       await state.set('steps', [...((await state.get<string[]>('steps')) ?? []), id])
     },
   })
-  const first = await openStateDatabase(folder)
+  const first = await openStateDatabase(folder, stateTables)
   await createMigrate(first, 'notes', { timeoutMs: 10_000 })([step('1'), step('2')])
   await first.close()
 
@@ -97,7 +98,7 @@ test('a list that does not begin with what has run is refused', async (t) => {
   await migrate()([setting('1'), setting('2')])
   await t.rejects(migrate()([setting('1')]), {
     message:
-      'The state of plugin "notes" was written by another version of it: migration "2" has run, but this version doesn\'t know it. Install the version that ran last, or restore a backup.',
+      'The state of plugin "notes" was written by another version of the plugin: migration "2" has run, but this version does not know it. Install the version that ran last, or restore a backup.',
   })
   await t.rejects(migrate()([setting('2'), setting('1')]), /migration "1" has run where "2" is expected/)
   await t.rejects(migrate()([setting('1'), setting('1')]), /Two migrations have the id "1"/)
@@ -149,7 +150,7 @@ test('a plugin that is to stop gives its migration up', async (t) => {
     },
   }
   await t.rejects(migrate([stopping]), /was stopped\. Nothing of it was kept/)
-  await t.rejects(migrate([setting('1')]), /was not begun/)
+  await t.rejects(migrate([setting('1')]), /was not started/)
   t.notOk(await store.has('half'))
 })
 

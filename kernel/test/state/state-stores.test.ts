@@ -7,13 +7,14 @@ import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
+import { stateTables } from '../../src/state/schema.ts'
 import { createStateStores, removeExpired } from '../../src/state/state-stores.ts'
 import { until } from './fixtures/until.ts'
 
 const silent = createLogger({ level: 'silent' })
 
 async function open(t: Test, folder: string) {
-  const database = await openStateDatabase(folder)
+  const database = await openStateDatabase(folder, stateTables)
   const stores = createStateStores(database, silent)
   t.teardown(async () => {
     stores.close()
@@ -64,7 +65,7 @@ test('what JSON cannot hold is refused and changes nothing', async (t) => {
   for (const value of [undefined, () => 1, Symbol('s')]) {
     await t.rejects(
       store.set('value', value),
-      /A state value is what JSON can hold, not (undefined|function|symbol)/,
+      /A state value is anything that JSON can hold, not (undefined|function|symbol)/,
     )
   }
   await t.rejects(store.set('value', 1n), TypeError)
@@ -185,7 +186,7 @@ test('a time to live must be one', async (t) => {
 
 test('everything is there after a restart, times to live too', async (t) => {
   const folder = t.testdir()
-  const database = await openStateDatabase(folder)
+  const database = await openStateDatabase(folder, stateTables)
   const stores = createStateStores(database, silent)
   await stores.for('notes').set('stays', { a: 1 })
   await stores.for('notes').set('goes', 1, 20)
@@ -254,8 +255,9 @@ test('the store behaves like a map', async (t) => {
 test('the process has one SQLite library', async (t) => {
   const program = `
     const { openStateDatabase } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/state/database.ts'))})
+    const { stateTables } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/state/schema.ts'))})
     const { createStateStores } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/state/state-stores.ts'))})
-    const database = await openStateDatabase(${JSON.stringify(t.testdir())})
+    const database = await openStateDatabase(${JSON.stringify(t.testdir())}, stateTables)
     const stores = createStateStores(database, console)
     await stores.for('a').set('key', 1)
     await database.close()

@@ -1,43 +1,42 @@
 import assert from 'node:assert/strict'
-import type { LoginCredentials, LoginProvider } from '../contracts/login.ts'
+import type { LoginCredentials, LoginProvider, VerifiedLogin } from '../contracts/login.ts'
+import { type ErrorCode, isNodekeepError } from '../errors.ts'
 import type { ConformanceTest } from './conformance-test.ts'
-import { assertAborts, assertErrorCode, assertRefused, assertVouched, verify } from './login-assertions.ts'
-import { changedAt, unreadableTokens } from './login-tokens.ts'
 import { soon } from './soon.ts'
 
 export type { ConformanceTest }
 
-/** A provider that is ready for one test, and the means to sign in with it. */
+/** A provider that is ready for one test, and its credentials. */
 export interface LoginSubject {
   readonly provider: LoginProvider
   /** The origin that the credentials are made for. */
   readonly origin: URL
-  /** Makes credentials that are right, with a fresh proof at each call and always of the same wallet. */
+  /** Makes correct credentials: always of the same wallet, with a new proof at each call. */
   credentials(): Promise<LoginCredentials>
   /**
-   * Makes right credentials whose check doesn't end, for providers that ask a server: the server takes the request
-   * and stays silent. `asked` resolves when the request is there.
+   * Makes correct credentials whose check does not end, for providers that ask a server: the server receives the request
+   * and does not answer. `asked` resolves when the server has the request.
    */
   stalled?(): Promise<{ readonly credentials: LoginCredentials; readonly asked: Promise<void> }>
-  /** Makes right credentials and takes away the server that would have to check them. */
+  /** Makes correct credentials, and makes the server that would have to check them unreachable. */
   unreachable?(): Promise<LoginCredentials>
   close(): Promise<void>
 }
 
-/** What a provider's author tells the suite. */
+/** The facts about a provider that its author gives to the suite. */
 export interface LoginHarness {
-  /** Whether a proof is good for one sign-in only. */
+  /** Whether a proof can be used for one sign-in only. */
   readonly singleUse: boolean
   /** Prepares a provider with a state of its own. Called once for each test. */
   setUp(): Promise<LoginSubject>
 }
 
-/** A wallet that nobody holds the key of. */
+/** A wallet whose key nobody has. */
 const foreignAddress = `0x${'5a'.repeat(20)}`
 
 /**
- * The tests that every login provider has to pass. The suite knows no test runner: it registers its tests with the
- * function that it is given.
+ * Registers the tests that every login provider must pass. The suite does not depend on a test runner: it uses the given
+ * function to register its tests.
  *
  * @example
  * import { test } from 'node:test'
@@ -152,4 +151,82 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
       if (outcome.status === 'rejected') assertErrorCode(outcome.reason, credentials, ['UNAUTHORIZED'])
     }
   })
+}
+
+function verify(
+  { provider, origin }: LoginSubject,
+  credentials: LoginCredentials,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<VerifiedLogin> {
+  return provider.verify(credentials, { origin, signal })
+}
+
+function assertVouched(verified: VerifiedLogin, { uuid, address }: LoginCredentials): void {
+  assert.equal(verified.uuid, uuid, 'the uuid vouched for is that of the credentials')
+  assert.match(verified.address, /^0x[0-9a-f]{40}$/i)
+  assert.equal(verified.address.toLowerCase(), address.toLowerCase(), 'so is the address')
+}
+
+async function assertRefused(
+  subject: LoginSubject,
+  credentials: LoginCredentials,
+  codes: readonly ErrorCode[] = ['UNAUTHORIZED', 'VALIDATION_ERROR'],
+): Promise<void> {
+  const thrown = await rejection(verify(subject, credentials), credentials)
+  assertErrorCode(thrown, credentials, codes)
+}
+
+async function assertAborts(
+  subject: LoginSubject,
+  credentials: LoginCredentials,
+  signal: AbortSignal,
+): Promise<void> {
+  const thrown = await rejection(verify(subject, credentials, signal), credentials)
+  assert.ok(
+    thrown === signal.reason || isNodekeepError(thrown),
+    `an aborted sign-in ends with the signal's reason or a NodekeepError, not with ${String(thrown)}`,
+  )
+}
+
+async function rejection(verifying: Promise<VerifiedLogin>, { token }: LoginCredentials): Promise<unknown> {
+  const outcome = await verifying.then(
+    () => null,
+    (thrown: unknown) => ({ thrown }),
+  )
+  if (outcome === null) assert.fail(`somebody was vouched for with the token ${token.slice(0, 60)}`)
+  return outcome.thrown
+}
+
+function assertErrorCode(thrown: unknown, { token }: LoginCredentials, codes: readonly ErrorCode[]): void {
+  if (!isNodekeepError(thrown)) assert.fail(`${String(thrown)} is no NodekeepError`)
+  assert.ok(codes.includes(thrown.code), `${thrown.code} (${thrown.message}) is none of ${codes.join(', ')}`)
+  assert.notEqual(thrown.message, '', 'an error tells a person what to do')
+  const quoted = token.length >= 16 && thrown.message.includes(token)
+  assert.ok(!quoted, 'the message of an error, which is logged, holds no token')
+}
+
+const base64url = (text: string): string => Buffer.from(text).toString('base64url')
+
+/** Texts that no provider accepts as a proof, and that parsers may not expect. */
+const unreadableTokens: readonly string[] = [
+  '',
+  ' ',
+  'undefined',
+  '__proto__',
+  '{"token":1}',
+  '../../etc/passwd',
+  'a\u0000b',
+  'a\r\nx-injected: 1',
+  '\ud800',
+  '🗝️',
+  '%00',
+  '====',
+  'eyJhbGciOiJub25lIn0.e30.',
+  ...['', 'null', '1', '""', '[]', '{}', '{', '{"__proto__":{}}', '['.repeat(5000)].map(base64url),
+  'A'.repeat(1024 * 1024),
+]
+
+/** Returns the text with another digit at a position, so that it differs in more than the case of letters. */
+function changedAt(text: string, position: number): string {
+  return `${text.slice(0, position)}${text[position] === '1' ? '2' : '1'}${text.slice(position + 1)}`
 }

@@ -1,10 +1,10 @@
 import { defineService } from '../service.ts'
 
-/** A right that is held until it is released, or until its holder stops renewing it. */
+/** An exclusive right. It lasts until its holder releases it or stops renewing it. */
 export interface HeldLease {
-  /** Rises with every new holder: who guards a resource refuses a smaller one (a "fencing token"). */
+  /** A number that rises with every new holder. A guarded resource refuses smaller numbers (a "fencing token"). */
   readonly fence: number
-  /** Aborted when the lease is lost. Stop what it protected. */
+  /** Aborted when the lease is lost. Stop the work that it protects. */
   readonly signal: AbortSignal
   release(): Promise<void>
 }
@@ -12,10 +12,10 @@ export interface HeldLease {
 /** Mutual exclusion between all processes that share one state database. */
 export interface Lease {
   /**
-   * Takes the lease, or answers `null` when somebody else holds it. It is renewed until it is released.
+   * Takes the lease, or resolves to `null` when another holder has it. It is renewed until it is released.
    *
-   * @param name what is protected, such as `backup`
-   * @param seconds how long a holder that died keeps others out
+   * @param name the protected work, such as `backup`
+   * @param seconds how long the lease of a dead holder lasts
    */
   acquire(name: string, seconds: number): Promise<HeldLease | null>
 }

@@ -1,9 +1,9 @@
 import { defineEvent } from '../event.ts'
 
 /**
- * Says that sessions of a user ended: revoked, signed out, the user disabled, or over while something went on by them.
- * WebSockets that a session opened are closed by the kernel. Who keeps anything else open for a user, such as a stream
- * of events, ends it. What another process ended is heard of within five seconds.
+ * The event that sessions of a user ended: they were revoked or signed out, the user was disabled, or they expired during
+ * a request. The kernel closes the WebSockets of the session. A plugin that keeps anything else open for a user, such as
+ * a stream of events, must end it. If another process ended the session, the event comes within five seconds.
  */
 export const SessionsEnded = defineEvent<{ readonly userUuid: string }>('sessions.ended')
 
@@ -11,38 +11,38 @@ export const SessionsEnded = defineEvent<{ readonly userUuid: string }>('session
 export interface SessionRecord {
   /** SHA-256 of the token, 32 bytes. */
   readonly tokenHash: Uint8Array
-  /** A random id that may be shown; it allows to revoke the session, not to use it. */
+  /** A random id that may be shown. It serves to revoke the session, not to use it. */
   readonly id: string
   readonly userUuid: string
-  /** `session` for one that a sign-in made, `api-token` for a named token of a program. */
+  /** `session` for the session of a sign-in, `api-token` for a named token of a program. */
   readonly kind: 'session' | 'api-token'
-  /** A name for people: the API token's name, or a short form of the signing-in user agent. */
+  /** A name for people: the API token's name, or a short form of the user agent that signed in. */
   readonly label: string
   /** Scopes of an API token, `null` for a full session. */
   readonly scopes: readonly string[] | null
   readonly createdAt: Date
   readonly lastUsedAt: Date
-  /** From this moment on the session is over, whatever its use. `null` for an API token that does not expire. */
+  /** When the session ends, even if it is in use. `null` for an API token that does not expire. */
   readonly expiresAt: Date | null
 }
 
 /**
- * Where sessions are kept. It has a contract of its own because a key-value store cannot promise what sessions
- * need: a record answered by `create` is durable, and a revoked one is never found again.
+ * The store of sessions. A key-value store cannot promise what sessions need: a record is durable when `create` resolves,
+ * and a revoked one is never found again.
  */
 export interface SessionStore {
   /** Stores a session durably before it resolves. */
   create(record: SessionRecord): Promise<void>
-  /** Finds by token hash. Expired records may be returned; the caller decides. */
+  /** Finds a session by its token hash. It may return expired records; the caller decides. */
   find(tokenHash: Uint8Array): Promise<SessionRecord | null>
-  /** Moves the time of last use, and the end where it is given. Later values win over earlier ones. */
+  /** Sets the time of last use, and the expiry if it is given. A value is never replaced by an earlier one. */
   touch(tokenHash: Uint8Array, lastUsedAt: Date, expiresAt?: Date): Promise<void>
-  /** The sessions of a user, newest first. */
+  /** Lists the sessions of a user, newest first. */
   listByUser(userUuid: string): Promise<SessionRecord[]>
   /** Ends one session of a user. `false` when there is none with that id. */
   revoke(userUuid: string, id: string): Promise<boolean>
-  /** Ends every session of a user and tells how many there were. */
+  /** Ends all sessions of a user. Resolves to their number. */
   revokeAll(userUuid: string): Promise<number>
-  /** Removes what ended before the given moment and tells how much. */
+  /** Removes sessions that expired before the given time. Resolves to their number. */
   sweep(endedBefore: Date): Promise<number>
 }

@@ -1,13 +1,13 @@
 import { defineRegistry } from '../service.ts'
 
-/** A plugin that keeps data of users. The name in the registry says which data, such as `files`. */
+/** A part of a plugin that keeps data of users. Its name in the registry says which data, such as `files`. */
 export interface UserDataHolder {
   /**
-   * Removes everything of a user for good, when the time after a deletion is over. It is called again, also after a
-   * restart, until it has resolved once; so it must not mind finding nothing.
+   * Removes all data of a user for good, after the grace period of a deletion. It is called again, also after a restart,
+   * until it has resolved once. It must therefore succeed if there is nothing to remove.
    */
   erase(userUuid: string, signal: AbortSignal): Promise<void>
 }
 
-/** All that keep data of users. Whoever stores something by user belongs here. */
+/** All holders of user data. Every plugin that stores data by user must add one. */
 export const UserData = defineRegistry<UserDataHolder>('user-data', 1)

@@ -2,18 +2,20 @@
  * Reads a whole body into memory, up to a limit. Beyond the limit, the rest of the body is canceled.
  *
  * @param maxBytes the limit: a server can send without end
- * @throws Error when the body is longer, and any error of the body itself
+ * @param tooLong the error for a longer body
+ * @throws `tooLong`, and any error of the body itself
  * @example const page = JSON.parse(String(await readWithin(response.body ?? [], 1024 * 1024)))
  */
 export async function readWithin(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
+  tooLong = new Error(`The answer is longer than ${maxBytes} bytes.`),
 ): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body) {
     size += chunk.byteLength
-    if (size > maxBytes) throw new Error(`The answer is longer than ${maxBytes} bytes.`)
+    if (size > maxBytes) throw tooLong
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

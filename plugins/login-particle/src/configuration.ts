@@ -23,12 +23,12 @@ export const configuration = Type.Object({
     default: 10000,
     minimum: 1,
     maximum: 60000,
-    description: 'Longest time for an answer of Particle Network, in milliseconds.',
+    description: 'Time limit for an answer of Particle Network, in milliseconds.',
   }),
   maxResponseBytes: Type.Integer({
     default: 65536,
     minimum: 1024,
     maximum: 1048576,
-    description: 'Largest answer of Particle Network that is read, in bytes.',
+    description: 'Maximum size of an answer of Particle Network, in bytes.',
   }),
 })

@@ -1,11 +1,11 @@
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 /**
- * Reads the address of Particle Network's server API. The server key travels there, so it must be https; plain http
- * does on this machine only.
+ * Reads the address of Particle Network's server API. The node sends the server key there, so it must be https. Plain http
+ * is allowed on this machine only.
  *
- * @param key the configuration key that a complaint names
- * @throws Error when the server key must not be sent there
+ * @param key the configuration key for the error message
+ * @throws Error when the server key must not be sent to the address
  */
 export function particleEndpoint(baseURL: string, key: string): URL {
   const url = URL.parse(baseURL)
@@ -13,11 +13,11 @@ export function particleEndpoint(baseURL: string, key: string): URL {
     throw new Error(`${key} must be an https address, such as "https://api.particle.network/server/rpc".`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw new Error(`${key} must not carry a user or password. They belong into projectId and serverKey.`)
+    throw new Error(`${key} must not carry a user or password. Put them into projectId and serverKey.`)
   }
   if (url.protocol === 'http:' && !loopback.test(url.hostname)) {
     throw new Error(
-      `${key} must be an https address: over http, everyone on the way could read the server key.`,
+      `${key} must be an https address: over http, anyone on the network path could read the server key.`,
     )
   }
   return url

@@ -1,7 +1,7 @@
-import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { isNodekeepError, NodekeepError, readWithin } from '@nodekeep/plugin-sdk'
 import { misunderstood } from './failures.ts'
 
-/** One request to Particle Network's server, and how much it may take. */
+/** One request to Particle Network's server, and its limits. */
 export interface Exchange {
   readonly endpoint: URL
   /** The `authorization` header. */
@@ -10,13 +10,13 @@ export interface Exchange {
   /** Milliseconds from the connection to the last byte. */
   readonly timeoutMs: number
   readonly maxResponseBytes: number
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client left or the time for the sign-in is over. */
   readonly signal: AbortSignal
   /** Aborted when the plugin has stopped. */
   readonly stopped: AbortSignal
 }
 
-/** An answer in which the text was read only when the status is 200. */
+/** An answer. Its text is read only when the status is 200, and is otherwise empty. */
 export interface ExchangeAnswer {
   readonly status: number
   readonly headers: Headers
@@ -24,8 +24,8 @@ export interface ExchangeAnswer {
 }
 
 /**
- * Posts JSON once: no redirect is followed, since it would carry the server key elsewhere, and nothing is tried
- * again. Whatever ends the exchange early closes the connection.
+ * Posts JSON once, without redirects and retries: a redirect would carry the server key elsewhere. An exchange that ends
+ * early closes the connection.
  *
  * @throws NodekeepError UPSTREAM_ERROR, UPSTREAM_TIMEOUT or SERVICE_UNAVAILABLE; the signal's reason when it was
  * aborted
@@ -43,7 +43,7 @@ export async function exchange(request: Exchange): Promise<ExchangeAnswer> {
     })
     const { status, headers } = response
     if (status === 200) return { status, headers, text: await readText(response, request.maxResponseBytes) }
-    // The status says enough, also when the rest of the answer never comes.
+    // The status is enough. The rest of the answer may never come.
     await response.body?.cancel().catch(() => {})
     return { status, headers, text: '' }
   } catch (error) {
@@ -69,17 +69,11 @@ export async function exchange(request: Exchange): Promise<ExchangeAnswer> {
   }
 }
 
-/** Reads a body of UTF-8 up to a limit. Leaving the loop cancels the rest. */
 async function readText({ body }: Response, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength
-    if (size > maxBytes) throw misunderstood(`it is larger than ${maxBytes} bytes (maxResponseBytes)`)
-    chunks.push(chunk)
-  }
+  const tooLong = misunderstood(`it is larger than ${maxBytes} bytes (maxResponseBytes)`)
+  const text = await readWithin(body ?? [], maxBytes, tooLong)
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+    return new TextDecoder('utf-8', { fatal: true }).decode(text)
   } catch {
     throw misunderstood('it is not UTF-8')
   }

@@ -4,9 +4,9 @@ const defaultRetrySeconds = 30
 const maxRetrySeconds = 3600
 
 /**
- * The error for an answer that isn't what Particle Network documents.
+ * Makes the error for an answer that differs from Particle Network's documentation.
  *
- * @param detail what is wrong with the answer, for the log
+ * @param detail the problem, for the log
  */
 export function misunderstood(detail: string): NodekeepError {
   return new NodekeepError(
@@ -17,7 +17,7 @@ export function misunderstood(detail: string): NodekeepError {
 }
 
 /**
- * The error for a server that asks for patience.
+ * Makes the error for a server that asks to try again later.
  *
  * @param retryAfter its `retry-after`: seconds or a date (RFC 9110, section 10.2.3)
  */

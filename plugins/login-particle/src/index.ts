@@ -11,7 +11,7 @@ export default definePlugin({
   contributes: { logins: LoginProviders },
   setup({ id, config, log, logins, onStop }) {
     const endpoint = particleEndpoint(config.baseURL, `${id}.baseURL`)
-    // Not the plugin's own signal: that one comes before running requests have had their time to end.
+    // Not the plugin's own signal, which aborts before running requests have had time to finish.
     const stopped = new AbortController()
     onStop(() => stopped.abort())
     logins.add(

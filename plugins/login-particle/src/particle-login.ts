@@ -6,12 +6,22 @@ import {
   NodekeepError,
   type VerifiedLogin,
 } from '@nodekeep/plugin-sdk'
-import { readAnswer, requestId } from './answer.ts'
-import { checkCredentials } from './credentials.ts'
+import { readAnswer, requestId, type UserInfo } from './answer.ts'
 import { exchange } from './exchange.ts'
-import type { UserInfo } from './user-info.ts'
 
-/** What the provider works with. */
+const forms = {
+  uuid: {
+    pattern: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+    meaning: "the user's UUID at Particle Network",
+  },
+  address: { pattern: /^0x[0-9a-f]{40}$/i, meaning: 'a wallet address: "0x" and 40 hexadecimal digits' },
+  token: {
+    pattern: /^[\x21-\x7e]{1,4096}$/,
+    meaning: "the user's token of Particle Network: 1 to 4096 visible ASCII characters",
+  },
+} as const
+
+/** The parts and settings of the provider. */
 export interface ParticleLoginOptions {
   readonly projectId: string
   readonly serverKey: string
@@ -25,7 +35,7 @@ export interface ParticleLoginOptions {
   readonly stopped: AbortSignal
 }
 
-/** Signs in whom Particle Network knows by uuid and token, with a wallet that it keeps for them. */
+/** Signs in users whom Particle Network knows by uuid and token, with a wallet that it keeps for them. */
 export class ParticleLogin implements LoginProvider {
   readonly #options: ParticleLoginOptions
 
@@ -72,12 +82,12 @@ export class ParticleLogin implements LoginProvider {
     )
     return new NodekeepError(
       'UPSTREAM_ERROR',
-      'Particle Network does not accept this node. Ask its owner to mend the configuration.',
+      'Particle Network does not accept this node. Ask its owner to correct the configuration.',
     )
   }
 }
 
-/** Takes uuid and address from the answer: only that proves them. */
+/** Returns uuid and address from the answer, since the request does not prove them. */
 function proven({ uuid, address }: LoginCredentials, user: UserInfo): VerifiedLogin {
   if (user.uuid !== uuid) {
     throw new NodekeepError('UNAUTHORIZED', 'Particle Network knows this token for another user.')
@@ -90,4 +100,19 @@ function proven({ uuid, address }: LoginCredentials, user: UserInfo): VerifiedLo
     )
   }
   return { uuid: user.uuid, address: wallet }
+}
+
+/**
+ * Checks the form of the credentials before they are passed on. The uuids of Particle Network are UUIDs. The form of its
+ * tokens is not documented, so a token may be any short text without spaces.
+ *
+ * @throws NodekeepError VALIDATION_ERROR that names the first malformed field
+ */
+function checkCredentials(credentials: LoginCredentials): void {
+  for (const [field, { pattern, meaning }] of Object.entries(forms)) {
+    const value: unknown = credentials[field as keyof typeof forms]
+    if (typeof value !== 'string' || !pattern.test(value)) {
+      throw new NodekeepError('VALIDATION_ERROR', `"${field}" must be ${meaning}.`)
+    }
+  }
 }

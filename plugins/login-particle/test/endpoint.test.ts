@@ -29,6 +29,6 @@ test('what is no address of a server is refused without being repeated', async (
   }
   t.throws(() => read('https://project:s3cret@api.particle.network/'), {
     message:
-      'login-particle.baseURL must not carry a user or password. They belong into projectId and serverKey.',
+      'login-particle.baseURL must not carry a user or password. Put them into projectId and serverKey.',
   })
 })

@@ -2,7 +2,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Ethereum } from './ethereum.ts'
 import type { JsonRpc } from './json-rpc.ts'
 
-/** A signature to be checked by the contract that an address belongs to. */
+/** A signature that the contract at an address is to check. */
 export interface ContractSignature {
   readonly address: string
   /** Hash of the signed message (EIP-191). */
@@ -11,14 +11,14 @@ export interface ContractSignature {
   readonly signature: string
 }
 
-/** `isValidSignature(bytes32,bytes)` and what it answers to a valid signature, padded to a word (ERC-1271). */
+/** The selector of `isValidSignature(bytes32,bytes)`, and its result for a valid signature, padded to a word (ERC-1271). */
 const selector = '0x1626ba7e'
 const valid = selector.padEnd(66, '0')
 
-/** The last 32 bytes of a signature for a wallet that need not be deployed yet (ERC-6492). */
+/** The last 32 bytes of a signature of a wallet that may not be deployed yet (ERC-6492). */
 const predeploySuffix = '6492'.repeat(16)
 
-/** Asks the contracts of one chain whether a signature is theirs. */
+/** Asks the contracts of one chain whether a signature is valid. */
 export class ContractWallets {
   readonly #chainId: number
   readonly #rpc: JsonRpc
@@ -30,9 +30,9 @@ export class ContractWallets {
   }
 
   /**
-   * Whether the contract at the address says that it signed. An address without code never does.
+   * Tells whether the contract at the address accepts the signature. An address without code never does.
    *
-   * @throws NodekeepError UPSTREAM_ERROR or UPSTREAM_TIMEOUT when the chain cannot be asked
+   * @throws NodekeepError UPSTREAM_ERROR or UPSTREAM_TIMEOUT when the chain cannot be queried
    */
   async hasSigned(signed: ContractSignature, ethereum: Ethereum, signal: AbortSignal): Promise<boolean> {
     await this.#checkChain(signal)
@@ -46,7 +46,7 @@ export class ContractWallets {
     return answer?.slice(0, valid.length).toLowerCase() === valid
   }
 
-  /** What the call returns, or `null` when the contract refused it. */
+  /** Returns the result of the call, or `null` when the contract reverted. */
   async #call(transaction: object, signal: AbortSignal): Promise<string | null> {
     const answer = await this.#rpc('eth_call', [transaction, 'latest'], signal)
     if ('result' in answer) return answer.result
@@ -54,7 +54,7 @@ export class ContractWallets {
     throw unusable(`eth_call failed with ${answer.error.code}: ${answer.error.message}`)
   }
 
-  /** An endpoint of another chain would vouch for contracts that others put at the same addresses there. */
+  /** Checks the chain of the endpoint: at the same address, another chain may have a contract of another owner. */
   async #checkChain(signal: AbortSignal): Promise<void> {
     if (this.#isRightChain) return
     const answer = await this.#rpc('eth_chainId', [], signal)
@@ -68,7 +68,7 @@ export class ContractWallets {
   }
 }
 
-/** The call without destination that runs the universal validator of ERC-6492 and leaves nothing behind. */
+/** Makes the data of a call without destination. It runs the universal validator of ERC-6492 and changes no state. */
 async function validatorCall(
   { address, hash, signature }: ContractSignature,
   ethereum: Ethereum,
@@ -80,12 +80,12 @@ async function validatorCall(
   )
 }
 
-/** ABI encoding without the leading `0x`. */
+/** Encodes values by the ABI, without the leading `0x`. */
 function encode({ ethers }: Ethereum, types: readonly string[], values: readonly string[]): string {
   return ethers.AbiCoder.defaultAbiCoder().encode(types, values).slice(2)
 }
 
-/** Servers agree on neither code nor words for a call that the contract ended. */
+/** Tells whether the contract ended the call. Servers agree on neither the code nor the message of this error. */
 function isRevert({ code, message }: { code: number; message: string }): boolean {
   return (
     code === 3 ||
@@ -95,7 +95,7 @@ function isRevert({ code, message }: { code: number; message: string }): boolean
 }
 
 function unusable(why: string): NodekeepError {
-  return new NodekeepError('UPSTREAM_ERROR', 'The chain cannot be asked now. Try again later.', {
+  return new NodekeepError('UPSTREAM_ERROR', 'The chain cannot be queried now. Try again later.', {
     cause: new Error(why),
   })
 }

@@ -1,14 +1,14 @@
 import { Address, definePlugin, LoginProviders } from '@nodekeep/plugin-sdk'
-import { configSchema } from './config.ts'
+import { configuration } from './configuration.ts'
 import { nonceRoute } from './nonce-route.ts'
 import { Nonces } from './nonces.ts'
 import { SiweProvider } from './siwe-provider.ts'
 
-/** Sign-in with Ethereum: contributes the login provider `siwe` and serves its nonces. */
+/** Contributes the login provider `siwe` (Sign-In with Ethereum) and the route for its nonces. */
 export default definePlugin({
   id: 'login-siwe',
   description: 'Sign-in with an Ethereum wallet (EIP-4361).',
-  config: configSchema,
+  config: configuration,
   requires: { address: Address },
   contributes: { providers: LoginProviders },
   async setup({ config, state, address, providers, routes }) {

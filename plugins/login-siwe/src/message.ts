@@ -1,7 +1,7 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Ethereum } from './ethereum.ts'
 
-/** Characters of the longest message that is read: parsing takes up to 4 ms for each thousand. */
+/** The longest message that is read, in characters: parsing takes up to 4 ms for each thousand. */
 const maxMessageLength = 4096
 
 const nonceLine = '\nNonce: '
@@ -22,9 +22,32 @@ export interface SignInMessage {
   readonly notBefore: Date | null
 }
 
+/** The values that the fields of a message must have. */
+export interface Expectation {
+  /** The origin of the node, as the client calls it. */
+  readonly origin: URL
+  readonly chainIds: ReadonlySet<number>
+  readonly now: Date
+  readonly maxAgeMs: number
+  readonly clockSkewMs: number
+}
+
+const greeting = ' wants you to sign in with your Ethereum account:'
+
 /**
- * Finds the nonce without parsing, which is worth it for a nonce of ours only. The statement, which is free text, may
- * have such a line too, but stands before it.
+ * Checks the first line, which names the site that asks for the signature, before the message is parsed.
+ *
+ * @throws NodekeepError UNAUTHORIZED
+ */
+export function checkDomain(text: string, { protocol, host }: URL): void {
+  const [line = ''] = text.split('\n', 1)
+  if (line === `${host}${greeting}` || line === `${protocol}//${host}${greeting}`) return
+  throw refused(`The message was not made for ${host}: its first line must be "${host}${greeting}".`)
+}
+
+/**
+ * Finds the nonce without parsing the message, so that only a message with a known nonce is parsed. The statement is free
+ * text and may have such a line too, but it stands before the nonce.
  *
  * @throws NodekeepError VALIDATION_ERROR
  */
@@ -38,7 +61,8 @@ export function nonceOf(text: string): string {
 }
 
 /**
- * Reads an EIP-4361 message. Whatever was signed has to be the one text that its fields make.
+ * Reads an EIP-4361 message. The text that its fields make must be exactly the signed text, so that each message has only
+ * one meaning.
  *
  * @throws NodekeepError VALIDATION_ERROR
  */
@@ -60,11 +84,39 @@ export function readMessage(text: string, { SiweMessage }: Ethereum): SignInMess
   }
 }
 
+/**
+ * Checks every field of a message but the nonce and the signer.
+ *
+ * @throws NodekeepError UNAUTHORIZED
+ */
+export function checkMessage(message: SignInMessage, expected: Expectation): void {
+  const { origin, chainIds, maxAgeMs, clockSkewMs } = expected
+  const now = expected.now.getTime()
+  if (message.domain !== origin.host) throw refused(`The domain of the message must be ${origin.host}.`)
+  if (message.uri !== origin.origin) throw refused(`The URI of the message must be ${origin.origin}.`)
+  if (message.version !== '1') throw refused('The version of the message must be 1.')
+  if (!chainIds.has(message.chainId)) {
+    throw refused(`The chain id of the message must be ${[...chainIds].join(' or ')}.`)
+  }
+  if (message.issuedAt.getTime() > now + clockSkewMs) {
+    throw refused('The message was issued in the future. Check the clock of your device.')
+  }
+  if (message.issuedAt.getTime() < now - maxAgeMs) {
+    throw refused('The message is too old. Sign a new one, and check the clock of your device.')
+  }
+  if (message.notBefore !== null && message.notBefore.getTime() > now + clockSkewMs) {
+    throw refused('The message is not valid yet.')
+  }
+  if (message.expirationTime !== null && message.expirationTime.getTime() <= now) {
+    throw refused('The message has expired. Sign a new one.')
+  }
+}
+
 function parse(text: string, SiweMessage: Ethereum['SiweMessage']) {
   try {
     return new SiweMessage(text)
   } catch (error) {
-    // The parser names the line and what is wrong with it; a value that follows stays out of messages and logs.
+    // The parser names the line and the problem. A value that follows stays out of messages and logs.
     const reason = /^line \d+: [\w -]+?(?= - |\n|$)/.exec(error instanceof Error ? error.message : '')?.[0]
     throw unreadable(reason ?? 'it is not in the form of EIP-4361')
   }
@@ -72,10 +124,14 @@ function parse(text: string, SiweMessage: Ethereum['SiweMessage']) {
 
 function time(field: string, text: string): Date {
   const date = new Date(text)
-  if (Number.isNaN(date.getTime())) throw unreadable(`its "${field}" is no time`)
+  if (Number.isNaN(date.getTime())) throw unreadable(`its "${field}" is not a time`)
   return date
 }
 
 function unreadable(why: string): NodekeepError {
   return new NodekeepError('VALIDATION_ERROR', `The signed message cannot be read: ${why}.`)
+}
+
+function refused(why: string): NodekeepError {
+  return new NodekeepError('UNAUTHORIZED', why)
 }

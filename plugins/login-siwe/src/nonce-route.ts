@@ -1,30 +1,36 @@
 import { type NodeAddress, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
-import type { SiweConfig } from './config.ts'
+import type { Configuration } from './configuration.ts'
 import { loadEthereum } from './ethereum.ts'
 import type { Nonces } from './nonces.ts'
 
 const answer = Type.Object({
-  nonce: Type.String({ description: 'Goes into the message. Good for one sign-in.' }),
-  expires: Type.String({ format: 'date-time', description: 'When the nonce ends.' }),
+  nonce: Type.String({ description: 'The nonce for the message. It can be used for one sign-in.' }),
+  expires: Type.String({ format: 'date-time', description: 'When the nonce expires.' }),
   domain: Type.String(),
   uri: Type.String(),
   chainId: Type.Integer(),
   statement: Type.String(),
 })
 
-/** `GET /auth/siwe/nonce`: what a client puts into the message that the wallet signs. */
-export function nonceRoute(app: RoutesApp, config: SiweConfig, nonces: Nonces, address: NodeAddress): void {
+/** The route `GET /auth/siwe/nonce`: the values for the message that the wallet signs. */
+export function nonceRoute(
+  app: RoutesApp,
+  config: Configuration,
+  nonces: Nonces,
+  address: NodeAddress,
+): void {
   app.get(
     '/auth/siwe/nonce',
     {
       exposeHeadRoute: false,
       config: {
         access: 'public',
-        publicReason: 'Who is about to sign in has no session yet. It is limited for each address.',
+        publicReason:
+          'A client that is about to sign in has no session yet. Requests are limited for each address.',
         rateLimit: { max: config.noncesPerMinute, timeWindow: 60_000 },
       },
       schema: {
-        summary: 'Ask for a nonce to sign in with',
+        summary: 'Request a nonce for a sign-in',
         tags: ['authentication'],
         response: { 200: answer },
       },
@@ -40,7 +46,7 @@ export function nonceRoute(app: RoutesApp, config: SiweConfig, nonces: Nonces, a
   )
 }
 
-/** While a person looks at the wallet. A failure shows at the sign-in, which loads again. */
+/** Loads the libraries while the user looks at the wallet. If it fails, the sign-in loads again and reports the error. */
 function loadAhead(): void {
   setImmediate(() => loadEthereum().catch(() => {}))
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { StateStore } from '@nodekeep/plugin-sdk'
+import { Mutex, type StateStore } from '@nodekeep/plugin-sdk'
 
-/** A nonce that was given out. */
+/** An issued nonce. */
 export interface Nonce {
   /** 128 random bits as 32 hexadecimal digits. */
   readonly value: string
@@ -14,21 +14,21 @@ interface Stored {
 }
 
 /**
- * Nonces that were given out and not used yet, in the plugin's state: they outlive a restart, and a used one stays
- * used after a crash.
+ * The nonces that were issued and not used yet. They are in the plugin's state, so they outlive a restart, and a used
+ * nonce stays used after a crash.
  */
 export class Nonces {
   readonly #state: StateStore
   readonly #ttlMs: number
   readonly #max: number
-  /** The end of each by its value, the oldest first: what bounds the number of rows in the state. */
+  /** The expiry of each nonce, the oldest first. It bounds the number of rows in the state. */
   readonly #outstanding = new Map<string, number>()
-  /** Ends with the nonce that is being given out: one after the other, or the bound would not hold. */
-  #turn: Promise<unknown> = Promise.resolve()
+  /** Nonces are issued one after the other. Otherwise the bound would not hold. */
+  readonly #issuing = new Mutex()
 
   /**
    * @param ttlMs milliseconds for which a nonce can be used
-   * @param max how many may wait at a time; the oldest end early, so that a flood locks nobody out for good
+   * @param max nonces that may be outstanding. The oldest end early, so that a flood locks nobody out for good.
    */
   constructor(state: StateStore, ttlMs: number, max: number) {
     this.#state = state
@@ -36,52 +36,48 @@ export class Nonces {
     this.#max = max
   }
 
-  /** Finds the nonces that an earlier run gave out. */
+  /** Loads the nonces that an earlier run issued. */
   async load(): Promise<void> {
     const found: [string, number][] = []
     for await (const [value, { expires }] of this.#state.entries<Stored>()) found.push([value, expires])
     found.sort(([, one], [, other]) => one - other)
     for (const [value, expires] of found) this.#outstanding.set(value, expires)
-    await this.#makeRoom(0)
+    await this.#evict(this.#max)
   }
 
   issue(): Promise<Nonce> {
-    const issuing = this.#turn.then(() => this.#issue())
-    this.#turn = issuing.catch(() => {})
-    return issuing
+    return this.#issuing.run(async () => {
+      await this.#evict(this.#max - 1)
+      const value = randomBytes(16).toString('hex')
+      const expires = Date.now() + this.#ttlMs
+      this.#outstanding.set(value, expires)
+      await this.#state.set(value, { expires } satisfies Stored, this.#ttlMs)
+      return { value, expires: new Date(expires) }
+    })
   }
 
-  /** Whether a nonce could be used now. */
+  /** Tells whether a nonce could be used now. */
   async isOutstanding(value: string): Promise<boolean> {
-    // Another process may have given it out.
+    // Another process may have issued it.
     const expires = this.#outstanding.get(value) ?? (await this.#state.get<Stored>(value))?.expires
     return expires !== undefined && expires > Date.now()
   }
 
-  /** Uses a nonce up. Of several that try at once, `true` is the answer to one. */
+  /** Uses a nonce. Of several calls with the same nonce, exactly one returns `true`. */
   async consume(value: string): Promise<boolean> {
-    // The state's delete alone would count an expired row, too.
+    // The state's `delete` would also return `true` for an expired row.
     const isOutstanding = await this.isOutstanding(value)
     this.#outstanding.delete(value)
     return isOutstanding && (await this.#state.delete(value))
   }
 
-  async #issue(): Promise<Nonce> {
-    await this.#makeRoom(1)
-    const value = randomBytes(16).toString('hex')
-    const expires = Date.now() + this.#ttlMs
-    this.#outstanding.set(value, expires)
-    await this.#state.set(value, { expires } satisfies Stored, this.#ttlMs)
-    return { value, expires: new Date(expires) }
-  }
-
-  /** Forgets expired nonces, whose rows the state removes itself, and ends the oldest where there are too many. */
-  async #makeRoom(wanted: number): Promise<void> {
+  /** Drops expired nonces, whose rows the state removes itself, and ends the oldest ones beyond a number. */
+  async #evict(max: number): Promise<void> {
     const ended: Promise<boolean>[] = []
     const now = Date.now()
     for (const [value, expires] of this.#outstanding) {
       const isExpired = expires <= now
-      if (!isExpired && this.#outstanding.size + wanted <= this.#max) break
+      if (!isExpired && this.#outstanding.size <= max) break
       this.#outstanding.delete(value)
       if (!isExpired) ended.push(this.#state.delete(value))
     }

@@ -3,26 +3,24 @@ import {
   type LoginCredentials,
   type LoginProvider,
   NodekeepError,
+  parseWallet,
   type VerifiedLogin,
 } from '@nodekeep/plugin-sdk'
-import { accountId, readAccount, readAddress } from './account.ts'
-import type { SiweConfig } from './config.ts'
+import type { Configuration } from './configuration.ts'
 import { ContractWallets } from './contract-wallets.ts'
-import { type Ethereum, loadEthereum } from './ethereum.ts'
+import { type Ethereum, isSignedByKey, loadEthereum } from './ethereum.ts'
 import { createJsonRpc } from './json-rpc.ts'
-import { nonceOf, readMessage, type SignInMessage } from './message.ts'
-import { checkDomain, checkMessage } from './message-checks.ts'
+import { checkDomain, checkMessage, nonceOf, readMessage, type SignInMessage } from './message.ts'
 import type { Nonces } from './nonces.ts'
-import { isSignedByKey } from './signer.ts'
 import { readToken } from './token.ts'
 
 /** Verifies wallets by the EIP-4361 message that they signed. */
 export class SiweProvider implements LoginProvider {
-  readonly #config: SiweConfig
+  readonly #config: Configuration
   readonly #nonces: Nonces
   readonly #contractWallets: ReadonlyMap<number, ContractWallets>
 
-  constructor(config: SiweConfig, nonces: Nonces) {
+  constructor(config: Configuration, nonces: Nonces) {
     this.#config = config
     this.#nonces = nonces
     this.#contractWallets = new Map(
@@ -34,19 +32,20 @@ export class SiweProvider implements LoginProvider {
   }
 
   async verify(credentials: LoginCredentials, circumstances: LoginCircumstances): Promise<VerifiedLogin> {
-    circumstances.signal.throwIfAborted()
+    const { origin, signal } = circumstances
+    signal.throwIfAborted()
     const { message: text, signature } = readToken(credentials.token)
-    checkDomain(text, circumstances.origin)
+    checkDomain(text, origin)
     if (!(await this.#nonces.isOutstanding(nonceOf(text)))) throw unknownNonce()
     const ethereum = await loadEthereum()
     const message = readMessage(text, ethereum)
-    this.#checkMessage(message, circumstances.origin)
-    const account = agreedAccount(credentials, message, ethereum)
+    this.#checkMessage(message, origin)
+    checkSameWallet(credentials, message)
     if (!(await this.#nonces.consume(message.nonce))) throw unknownNonce()
     if (!isSignedByKey(text, signature, message.address, ethereum)) {
-      await this.#checkContract(message, signature, ethereum, circumstances.signal)
+      await this.#checkContract(message, signature, ethereum, signal)
     }
-    return { uuid: accountId(account), address: account.address }
+    return { uuid: `eip155:${message.chainId}:${message.address}`, address: message.address }
   }
 
   #checkMessage(message: SignInMessage, origin: URL): void {
@@ -78,20 +77,34 @@ export class SiweProvider implements LoginProvider {
   }
 }
 
-/** The account, if the request's address, its uuid and the message all mean the same one. */
-function agreedAccount({ uuid, address }: LoginCredentials, message: SignInMessage, ethereum: Ethereum) {
-  if (readAddress(address, 'address', ethereum) !== message.address) {
-    throw refused('"address" is not the address in the message.')
+/** Checks that `address`, `uuid` and the message name the same wallet. The uuid is a CAIP-10 account id. */
+function checkSameWallet({ uuid, address }: LoginCredentials, message: SignInMessage): void {
+  const wallet = parseWallet(address)
+  if (wallet === null) {
+    throw invalid(
+      '"address" must be 0x and 40 hexadecimal digits, in one case or with a correct checksum (EIP-55).',
+    )
   }
-  const account = readAccount(uuid, ethereum)
-  if (account.chainId !== message.chainId || account.address !== message.address) {
-    throw refused('"uuid" is not the account of the message: eip155, its chain id and its address.')
+  if (wallet !== message.address) throw refused('"address" is not the address in the message.')
+  const [, chainId, digits = ''] = /^eip155:([1-9][0-9]{0,14}):(0x[0-9a-fA-F]{40})$/.exec(uuid) ?? []
+  if (chainId === undefined) {
+    throw invalid('"uuid" must be the account id in the form of CAIP-10, such as "eip155:1:0x…".')
   }
-  return account
+  const account = parseWallet(digits)
+  if (account === null) {
+    throw invalid('The checksum (EIP-55) of the address in "uuid" is wrong: a character may be mistyped.')
+  }
+  if (Number(chainId) !== message.chainId || account !== message.address) {
+    throw refused('"uuid" is not the account id of the message: eip155, its chain id and its address.')
+  }
 }
 
 function unknownNonce(): NodekeepError {
   return refused('The nonce of the message is unknown, used or too old. Ask for a new one and sign again.')
+}
+
+function invalid(why: string): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', why)
 }
 
 function refused(why: string): NodekeepError {

@@ -1,9 +1,9 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** Characters of the longest token that is read. */
-export const maxTokenLength = 16 * 1024
+/** The longest token that is read, in characters. */
+const maxTokenLength = 16 * 1024
 
-/** What a token holds. */
+/** The content of a token. */
 export interface SignedMessage {
   /** The EIP-4361 text, as the wallet signed it. */
   readonly message: string
@@ -12,8 +12,8 @@ export interface SignedMessage {
 }
 
 /**
- * Reads a token: base64url without padding of the JSON text `{ "message": …, "signature": "0x…" }`. Each content is
- * read from one text only.
+ * Reads a token: base64url without padding of the JSON text `{ "message": …, "signature": "0x…" }`. Other
+ * encodings of the same bytes are refused.
  *
  * @throws NodekeepError VALIDATION_ERROR
  */
@@ -22,7 +22,7 @@ export function readToken(token: string): SignedMessage {
   const bytes = Buffer.from(token, 'base64url')
   if (token === '' || bytes.toString('base64url') !== token) throw unreadable('it is not base64url')
   const { message, signature } = readJson(bytes)
-  if (typeof message !== 'string') throw unreadable('its "message" is no text')
+  if (typeof message !== 'string') throw unreadable('its "message" is not a string')
   if (typeof signature !== 'string' || !/^0x(?:[0-9a-f]{2})+$/.test(signature)) {
     throw unreadable('its "signature" is not 0x and pairs of hexadecimal digits in lower case')
   }
@@ -34,9 +34,9 @@ function readJson(bytes: Buffer): Record<string, unknown> {
   try {
     content = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
   } catch {
-    throw unreadable('it holds no JSON')
+    throw unreadable('it is not JSON')
   }
-  if (typeof content !== 'object' || content === null) throw unreadable('it holds no JSON object')
+  if (typeof content !== 'object' || content === null) throw unreadable('it is not a JSON object')
   return content as Record<string, unknown>
 }
 

@@ -8,7 +8,7 @@ import { credentials } from './fixtures/wallet.ts'
 // Two at a time: one waits for a chain that is silent.
 t.jobs = 2
 
-test('a chain that cannot be asked is told from a wrong signature', async (t) => {
+test('a chain that cannot be queried is told from a wrong signature', async (t) => {
   const { nonce, signIn, chain } = await chainAndNode(t, ({ url }) => ({
     rpcUrls: { 1: url },
     rpcTimeoutMs: 2000,
@@ -43,7 +43,7 @@ test('a chain that cannot be asked is told from a wrong signature', async (t) =>
   for (const [name, fault] of Object.entries(faults)) {
     chain.answer = fault
     const answer = await signIn(await credentials(await nonce(), contractWallet(address)))
-    t.match(answer, { status: 502, code: 'UPSTREAM_ERROR', message: /cannot be asked now/ }, name)
+    t.match(answer, { status: 502, code: 'UPSTREAM_ERROR', message: /cannot be queried now/ }, name)
   }
   t.notOk(followed, 'no redirect is followed')
 

@@ -1,4 +1,4 @@
-import { issueApiToken } from '../../identity/issue-session.ts'
+import { issueApiToken } from '../../sessions/issue-session.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { printLines } from '../common/print-lines.ts'
@@ -37,9 +37,9 @@ export async function createToken({ name, scope, days, ...options }: CreateToken
 
 /** `nodekeep token list` */
 export async function listTokens(options: TokenOptions): Promise<void> {
-  await withIdentity(options, async ({ liveSessions, find }) => {
+  await withIdentity(options, async ({ userSessions, find }) => {
     const { uuid } = await find(options.user)
-    const tokens = (await liveSessions(uuid)).filter(({ kind }) => kind === 'api-token')
+    const tokens = (await userSessions.live(uuid)).filter(({ kind }) => kind === 'api-token')
     const lines = tokens.map(({ id, label, scopes, expiresAt }) =>
       [id, label, scopes?.join(','), expiresAt?.toISOString() ?? 'never expires'].join('  '),
     )
@@ -49,9 +49,9 @@ export async function listTokens(options: TokenOptions): Promise<void> {
 
 /** `nodekeep token revoke` */
 export async function revokeToken(id: string, options: TokenOptions): Promise<void> {
-  await withIdentity(options, async ({ administration, find }) => {
+  await withIdentity(options, async ({ userSessions, find }) => {
     const { uuid } = await find(options.user)
-    await administration.endSession(uuid, id, 'api-token')
+    await userSessions.end(uuid, id, 'api-token')
     process.stdout.write('The token is revoked. A running node refuses it within 5 seconds.\n')
   })
 }

@@ -1,5 +1,5 @@
 import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
-import type { UserAccount } from '../../identity/user-table.ts'
+import type { UserAccount } from '../../users/user-accounts.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
 import { printLines } from '../common/print-lines.ts'

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { isTokenName, tokenNameRule } from '../../identity/token-name.ts'
+import { isTokenName, tokenNameRule } from '../../sessions/issue-session.ts'
 import type { CreateTokenOptions, TokenOptions } from '../actions/token.ts'
 import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
 

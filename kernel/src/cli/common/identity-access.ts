@@ -1,17 +1,17 @@
 import { NodekeepError, type SessionStore } from '@nodekeep/plugin-sdk'
-import { Admission } from '../../identity/admission.ts'
-import { Authenticator } from '../../identity/authenticator.ts'
-import { type IssuedToken, issueSession, type SessionWish } from '../../identity/issue-session.ts'
-import { Ownership } from '../../identity/ownership.ts'
-import { createLiveSessions, type LiveSessions } from '../../identity/session-life.ts'
-import { createSessionTable } from '../../identity/session-table.ts'
-import { UserAccounts } from '../../identity/user-accounts.ts'
-import { UserAdministration } from '../../identity/user-administration.ts'
-import type { UserAccount } from '../../identity/user-table.ts'
+import { Admission } from '../../access/admission.ts'
+import { Authenticator } from '../../access/authenticator.ts'
+import { databaseSchema } from '../../composition/database-schema.ts'
 import { createLogger } from '../../log/logger.ts'
 import { createEventBus } from '../../services/event-bus.ts'
+import { type IssuedToken, issueSession, type NewSession } from '../../sessions/issue-session.ts'
+import { createSessionTable } from '../../sessions/session-table.ts'
+import { UserSessions } from '../../sessions/user-sessions.ts'
+import { Ownership } from '../../sign-in/ownership.ts'
 import { openStateDatabase } from '../../state/database.ts'
 import { holdsState } from '../../state/stored-state.ts'
+import { type UserAccount, UserAccounts } from '../../users/user-accounts.ts'
+import { UserAdministration } from '../../users/user-administration.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
@@ -21,8 +21,8 @@ const dayMs = 24 * 60 * 60 * 1000
 export interface IdentityAccess {
   readonly accounts: UserAccounts
   readonly sessions: SessionStore
-  readonly liveSessions: LiveSessions
-  issueSession(wish: SessionWish): Promise<IssuedToken>
+  readonly userSessions: UserSessions
+  issueSession(session: NewSession): Promise<IssuedToken>
   readonly administration: UserAdministration
   readonly expiryDays: number
   /** `auth.owner` as it is written. */
@@ -52,7 +52,7 @@ export async function withIdentity<T>(
       `${kernel.data} contains no data of a node. Start the node once, or name its folder with --data.`,
     )
   }
-  const database = await openStateDatabase(kernel.data)
+  const database = await openStateDatabase(kernel.data, databaseSchema)
   try {
     const accounts = new UserAccounts(database)
     const sessions = createSessionTable(database)
@@ -61,25 +61,19 @@ export async function withIdentity<T>(
     const authenticator = new Authenticator(sessions, accounts, admission, { idleMs })
     const events = createEventBus().scope(createLogger({ level: 'silent' }))
     const { deletionGraceDays, owner: configuredOwner } = kernel.auth
+    const userSessions = new UserSessions({ sessions, idleMs, authenticator, events })
     const owner = async () => {
-      const ownership = await Ownership.establish(database, accounts, configuredOwner)
-      if (ownership.change !== null) process.stderr.write(`${ownership.change}\n`)
-      await ownership.welcomeConfiguredOwner()
+      const { ownership, change } = await Ownership.establish(database, accounts, configuredOwner)
+      if (change !== null) process.stderr.write(`${change}\n`)
+      await ownership.ensureConfiguredOwner()
       return accounts.owner()
     }
     return await work({
       accounts,
       sessions,
-      liveSessions: createLiveSessions(sessions, idleMs),
-      issueSession: (wish) => database.transaction((sql) => issueSession(sql, wish)),
-      administration: new UserAdministration({
-        database,
-        accounts,
-        sessions,
-        authenticator,
-        events,
-        deletionGraceDays,
-      }),
+      userSessions,
+      issueSession: (session) => database.transaction((sql) => issueSession(sql, session)),
+      administration: new UserAdministration({ database, userSessions, authenticator, deletionGraceDays }),
       expiryDays: kernel.session.expiryDays,
       configuredOwner,
       owner,

@@ -1,5 +1,4 @@
-import { checksumAddress } from './checksum-address.ts'
-import { siweMessage } from './message.ts'
+import { checksumAddress, siweMessage } from './message.ts'
 
 /** The answer to `GET /auth/siwe/nonce`. */
 export interface NonceAnswer {
@@ -12,25 +11,25 @@ export interface NonceAnswer {
   readonly statement: string
 }
 
-/** The body of `POST /auth/siwe`, to which an owner-to-be adds the claim code as `claim`. */
+/** The body of `POST /auth/siwe`. To claim a new node, add the claim code as `claim`. */
 export interface SiweCredentials {
-  /** The account in the form of CAIP-10. */
+  /** The account id in the form of CAIP-10. */
   readonly uuid: string
   /** In EIP-55 form. */
   readonly address: string
   readonly token: string
 }
 
-/** What may differ from the nonce's answer. */
+/** Values that replace those of the node. */
 export interface SiweOptions {
-  /** The chain of a smart-contract wallet, when the node knows several chains. */
+  /** The chain of a smart-contract wallet, if the node has several chains. */
   readonly chainId?: number
-  /** The time of the node, for devices whose clock is wrong. Now, when not given. */
+  /** The time of the node, for devices whose clock is wrong. Default: now. */
   readonly issuedAt?: Date
 }
 
 /**
- * Has a wallet sign, and makes the body of the sign-in.
+ * Lets a wallet sign, and makes the body of the sign-in.
  *
  * @param address the wallet's address, `0x` and 40 hexadecimal digits in any case
  * @param sign asks the wallet to sign the text (EIP-191, `personal_sign`); resolves to `0x` and hexadecimal digits

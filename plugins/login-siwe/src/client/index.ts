@@ -1,7 +1,6 @@
 /**
- * For authors of clients: makes the message, the `uuid` and the `token` of a sign-in with an Ethereum wallet. It
- * needs nothing but the language and runs in browsers as well as in Node.
+ * For authors of clients: makes the message, the `uuid` and the `token` of a sign-in with an Ethereum wallet. It uses no
+ * functions of Node and runs in browsers, too.
  */
-export { checksumAddress } from './checksum-address.ts'
 export { type NonceAnswer, type SiweCredentials, type SiweOptions, siweCredentials } from './credentials.ts'
-export { siweMessage } from './message.ts'
+export { checksumAddress, siweMessage } from './message.ts'

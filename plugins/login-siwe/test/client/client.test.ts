@@ -1,9 +1,8 @@
 import { checksumAddress, siweCredentials, siweMessage } from '@nodekeep/login-siwe/client'
-import { getAddress, keccak256 as reference } from 'ethers'
+import { getAddress } from 'ethers'
 import fc from 'fast-check'
 import { SiweMessage } from 'siwe'
 import { test } from 'tap'
-import { keccak256OfBlock } from '../../src/client/keccak.ts'
 
 const answer = {
   nonce: 'f'.repeat(32),
@@ -16,18 +15,6 @@ const answer = {
 const address = '0x52908400098527886E0F7030069857D2E4169EE7'
 const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => {
   return `0x${Buffer.from(bytes).toString('hex')}`
-})
-
-test('the hash is that of Ethereum', async () => {
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 135 }), (bytes) => {
-      return Buffer.from(keccak256OfBlock(bytes)).toString('hex') === reference(bytes).slice(2)
-    }),
-  )
-})
-
-test('more than a block is not hashed', async (t) => {
-  t.throws(() => keccak256OfBlock(new Uint8Array(136)), RangeError)
 })
 
 test('addresses get their checksum', async (t) => {

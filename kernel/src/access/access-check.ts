@@ -1,0 +1,87 @@
+import { type AuthenticatedUser, NodekeepError, userOf } from '@nodekeep/plugin-sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { tooManyRequests } from '../errors/too-many-requests.ts'
+import type { AccessCheck } from '../http/shared-hooks.ts'
+import type { SessionWatch } from '../sessions/session-watch.ts'
+import type { Authenticator } from './authenticator.ts'
+import { FailedAttempts } from './failed-attempts.ts'
+import { type RequestToken, isSameOrigin, mayChange, tokenOf } from './request-token.ts'
+
+/**
+ * The paths of sign-ins, which are limited for each client. A foreign page could use up the limit of its visitors, so its
+ * requests are refused before they are counted. A request with a token in a header is not from such a page: a browser
+ * would send a preflight first.
+ */
+const signInPaths = '/auth/'
+
+/**
+ * Makes the check that runs before every route. A route without `access` is for signed-in users.
+ *
+ * Wrong tokens are limited for each client to spare the database. A token has 256 random bits, so it cannot be guessed. A
+ * browser also sends a cookie whose session has ended. On a public route this counts as not signed in, and not as a
+ * wrong token: the limit would otherwise keep the user from signing in again.
+ *
+ * @param watch hears of every request that was let in with a session
+ * @param origins foreign origins that may use a user's cookie
+ */
+export function createAccessCheck(
+  authenticator: Authenticator,
+  watch: Pick<SessionWatch, 'began'>,
+  origins: ReadonlySet<string>,
+): AccessCheck {
+  const failures = new FailedAttempts()
+
+  /** @throws NodekeepError if the request must not reach its route */
+  function admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    carried: RequestToken | null,
+    user: AuthenticatedUser | null,
+  ): void {
+    const { access = 'user', scope } = request.routeOptions.config
+    const byCookie = carried?.by === 'cookie'
+    if (carried !== null && user === null && !(byCookie && access === 'public')) {
+      const wait = failures.count(request.ip)
+      if (wait > 0) throw tooManyRequests('Too many wrong session tokens came from your address.', wait)
+    }
+    if (user !== null && byCookie && mayChange(request.raw) && !isSameOrigin(request, origins)) {
+      throw new NodekeepError('FORBIDDEN', 'A page of another site must not act with your session cookie.')
+    }
+    // On a public route, a token without the scope is treated as anonymous.
+    const isCovered =
+      user !== null && (user.scopes === null || (scope !== undefined && user.scopes.includes(scope)))
+    if (access !== 'public') {
+      const { owner } = userOf({ user })
+      if (access === 'owner' && !owner)
+        throw new NodekeepError('FORBIDDEN', "Only the node's owner may do that.")
+      if (!isCovered) {
+        const needed = scope === undefined ? 'a full session' : `the scope "${scope}"`
+        throw new NodekeepError('FORBIDDEN', `This API token may not do that: it needs ${needed}.`)
+      }
+    }
+    if (!isCovered || carried === null) return
+    request.user = user
+    watch.began(request.raw, reply.raw, carried.token, user.uuid)
+  }
+
+  return (request, reply, done) => {
+    const decide = (carried: RequestToken | null, user: AuthenticatedUser | null) => {
+      let refused: Error | undefined
+      try {
+        admit(request, reply, carried, user)
+      } catch (error) {
+        refused = error as Error
+      }
+      done(refused)
+    }
+    const carried = tokenOf(request)
+    const { url } = request.routeOptions
+    if (carried?.by !== 'header' && url?.startsWith(signInPaths) && !isSameOrigin(request, origins)) {
+      done(new NodekeepError('FORBIDDEN', 'A page of another site must not sign anybody in or out here.'))
+      return
+    }
+    const known = carried === null ? null : authenticator.cached(carried.token)
+    if (carried === null || known !== undefined) decide(carried, known ?? null)
+    else authenticator.authenticate(carried.token).then((user) => decide(carried, user), done)
+  }
+}

@@ -1,0 +1,35 @@
+import { parseWallet, type User } from '@nodekeep/plugin-sdk'
+
+/** The part of the configuration section `auth` that says who may sign in. */
+export interface AdmissionPolicy {
+  readonly admission: 'owner' | 'allowlist' | 'open'
+  readonly allowlist: readonly string[]
+}
+
+/** Decides who may use the node: at each sign-in, and again whenever a session is looked up. */
+export class Admission {
+  readonly #policy: AdmissionPolicy['admission']
+  readonly #allowed: ReadonlySet<string>
+
+  constructor({ admission, allowlist }: AdmissionPolicy) {
+    this.#policy = admission
+    this.#allowed = new Set(allowlist.map(configuredWallet))
+  }
+
+  admits({ owner, wallet }: Pick<User, 'owner' | 'wallet'>): boolean {
+    if (owner || this.#policy === 'open') return true
+    return this.#policy === 'allowlist' && this.#allowed.has(wallet)
+  }
+}
+
+/**
+ * Returns a wallet of the configuration in the mixed case of EIP-55.
+ *
+ * @throws Error when the text is not an address; the validation of the configuration refuses such text before
+ */
+export function configuredWallet(text: string): string {
+  const wallet = parseWallet(text)
+  if (wallet === null)
+    throw new Error(`The configuration has ${text}, which is not a wallet address (EIP-55).`)
+  return wallet
+}

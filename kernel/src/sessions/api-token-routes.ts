@@ -1,0 +1,136 @@
+import {
+  NodekeepError,
+  type RoutesApp,
+  type SessionRecord,
+  type SessionStore,
+  Type,
+  userOf,
+} from '@nodekeep/plugin-sdk'
+import { issueApiToken, isTokenName, tokenNameRule } from './issue-session.ts'
+import { apiTokenView, viewApiToken } from './session-view.ts'
+import type { UserSessions } from './user-sessions.ts'
+
+const tags = ['account']
+
+/** API tokens that a user may have at the same time. */
+const tokensPerUser = 100
+
+const newToken = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 100, description: tokenNameRule }),
+    scopes: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 100 }),
+    expiryDays: Type.Union([Type.Integer({ minimum: 1, maximum: 3650 }), Type.Null()], {
+      default: 90,
+      description: 'Days until the token expires; null for never.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+export interface ApiTokenRouteParts {
+  readonly sessions: SessionStore
+  readonly userSessions: UserSessions
+  /** Returns the scopes that the routes of the node require now. */
+  readonly knownScopes: () => ReadonlySet<string>
+}
+
+/** `/api/account/tokens`: named tokens with scopes, for programs. */
+export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void {
+  const { sessions, userSessions, knownScopes } = parts
+  app.get(
+    '/api/account/tokens',
+    {
+      schema: {
+        summary: 'Your API tokens, newest first',
+        tags,
+        response: {
+          200: Type.Object({ tokens: Type.Array(apiTokenView), knownScopes: Type.Array(Type.String()) }),
+        },
+      },
+    },
+    async (request) => ({
+      tokens: (await tokensOf(userSessions, userOf(request).uuid)).map(viewApiToken),
+      knownScopes: [...knownScopes()].sort(),
+    }),
+  )
+  app.post(
+    '/api/account/tokens',
+    {
+      schema: {
+        summary: 'Make an API token. It is shown only once',
+        tags,
+        body: newToken,
+        response: { 200: Type.Object({ token: Type.String(), details: apiTokenView }) },
+      },
+    },
+    async (request, reply) => {
+      const { name, scopes, expiryDays } = request.body
+      const { uuid, sessionId } = userOf(request)
+      if (!isTokenName(name)) throw new NodekeepError('VALIDATION_ERROR', tokenNameRule)
+      refuseUnknownScopes(scopes, knownScopes())
+      const { token, record } = await issueApiToken(sessions, {
+        userUuid: uuid,
+        name,
+        scopes: [...new Set(scopes)],
+        expiryDays,
+      })
+      const objection = objectionTo(await userSessions.live(uuid), sessionId)
+      if (objection !== null) {
+        await userSessions.endIfPresent(uuid, record.id)
+        throw objection
+      }
+      reply.header('cache-control', 'no-store')
+      return { token, details: viewApiToken(record) }
+    },
+  )
+  app.delete(
+    '/api/account/tokens/:id',
+    {
+      schema: {
+        summary: 'Revoke an API token',
+        tags,
+        params: Type.Object({ id: Type.String() }),
+        response: { 200: Type.Object({ success: Type.Literal(true) }) },
+      },
+    },
+    async (request) => {
+      await userSessions.end(userOf(request).uuid, request.params.id, 'api-token')
+      return { success: true as const }
+    },
+  )
+}
+
+async function tokensOf(userSessions: UserSessions, userUuid: string) {
+  return (await userSessions.live(userUuid)).filter(({ kind }) => kind === 'api-token')
+}
+
+/**
+ * Returns the reason why a new token must not stay, or `null`. The check runs after the token was stored, so that nothing
+ * can happen in between. The token must not exceed the limit, and it must not outlive a session that another process has
+ * revoked and that this process still has in its cache.
+ */
+function objectionTo(records: readonly SessionRecord[], sessionId: string): NodekeepError | null {
+  if (!records.some(({ id }) => id === sessionId)) {
+    return new NodekeepError('UNAUTHORIZED', 'Your session has ended. Sign in again.')
+  }
+  const tokens = records.filter(({ kind }) => kind === 'api-token')
+  if (tokens.length <= tokensPerUser) return null
+  return new NodekeepError(
+    'CONFLICT',
+    `You have ${tokensPerUser} API tokens. Revoke one that you do not need.`,
+  )
+}
+
+/** Refuses unknown scopes: a token with a misspelled scope would look right and open nothing. */
+function refuseUnknownScopes(scopes: readonly string[], known: ReadonlySet<string>): void {
+  const unknown = scopes.filter((scope) => !known.has(scope))
+  if (unknown.length === 0) return
+  const hint =
+    known.size === 0
+      ? 'No route of this node asks for a scope.'
+      : `Known scopes: ${[...known].sort().join(', ')}.`
+  throw new NodekeepError(
+    'VALIDATION_ERROR',
+    `Unknown scope ${unknown.map((s) => `"${s}"`).join(', ')}. ${hint}`,
+  )
+}

@@ -1,0 +1,88 @@
+import {
+  type EventBus,
+  NodekeepError,
+  type SessionRecord,
+  type SessionStore,
+  SessionsEnded,
+} from '@nodekeep/plugin-sdk'
+
+/**
+ * Tells whether a session can still be used. The record of an ended session may stay for a while.
+ *
+ * @param idleMs milliseconds without use after which a session ends; an API token may stay unused
+ */
+export function isLive({ kind, expiresAt, lastUsedAt }: SessionRecord, idleMs: number, now: number): boolean {
+  if (expiresAt !== null && expiresAt.getTime() <= now) return false
+  return kind === 'api-token' || lastUsedAt.getTime() + idleMs > now
+}
+
+/** The part of the authenticator that remembers users. It must forget a user whenever their rights change. */
+export interface UserCache {
+  forget(userUuid: string): void
+}
+
+export interface UserSessionsParts {
+  readonly sessions: SessionStore
+  /** Milliseconds without use after which a session ends. */
+  readonly idleMs: number
+  readonly authenticator: UserCache
+  readonly events: EventBus
+}
+
+/** The sessions and API tokens of users: lists those that can be used, and ends them. An end takes effect at once. */
+export class UserSessions {
+  readonly #parts: UserSessionsParts
+
+  constructor(parts: UserSessionsParts) {
+    this.#parts = parts
+  }
+
+  /** Lists the sessions and API tokens of a user that can still be used, newest first. */
+  async live(userUuid: string): Promise<SessionRecord[]> {
+    const { sessions, idleMs } = this.#parts
+    const now = Date.now()
+    return (await sessions.listByUser(userUuid)).filter((record) => isLive(record, idleMs, now))
+  }
+
+  /**
+   * Ends one session or API token of a user.
+   *
+   * @param kind the kind that it must have; any kind when not given
+   * @throws NodekeepError NOT_FOUND when the user has none with that id and kind
+   */
+  async end(userUuid: string, id: string, kind?: SessionRecord['kind']): Promise<void> {
+    const records = kind === undefined ? [] : await this.#parts.sessions.listByUser(userUuid)
+    const isOther = records.some((record) => record.id === id && record.kind !== kind)
+    if (!isOther && (await this.endIfPresent(userUuid, id))) return
+    throw new NodekeepError('NOT_FOUND', `There is no ${kindName(kind)} with that id.`)
+  }
+
+  /**
+   * Ends one session or API token if it has not ended yet. The authenticator forgets the user in both
+   * cases, since another process may have ended it.
+   *
+   * @returns whether it was there
+   */
+  async endIfPresent(userUuid: string, id: string): Promise<boolean> {
+    const ended = await this.#parts.sessions.revoke(userUuid, id)
+    this.announceEnd(userUuid)
+    return ended
+  }
+
+  /** Ends all sessions and API tokens of a user. */
+  async endAll(userUuid: string): Promise<void> {
+    await this.#parts.sessions.revokeAll(userUuid)
+    this.announceEnd(userUuid)
+  }
+
+  /** Tells the authenticator and the plugins that sessions of a user have ended. */
+  announceEnd(userUuid: string): void {
+    this.#parts.authenticator.forget(userUuid)
+    this.#parts.events.emit(SessionsEnded, { userUuid })
+  }
+}
+
+function kindName(kind: SessionRecord['kind'] | undefined): string {
+  if (kind === undefined) return 'session or API token'
+  return kind === 'session' ? 'session' : 'API token'
+}

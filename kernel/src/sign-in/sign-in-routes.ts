@@ -1,0 +1,126 @@
+import type { CookieSerializeOptions } from '@fastify/cookie'
+import { clientSignal, type NodeAddress, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { sessionCookie, tokenOf } from '../access/request-token.ts'
+import type { UserSessions } from '../sessions/user-sessions.ts'
+import { anonymousUser, signedInUser, viewOf } from '../users/user-view.ts'
+import type { SignIn } from './sign-in.ts'
+
+const tags = ['authentication']
+
+/** Larger than the proof of any provider: the signed message of a smart-contract wallet has a few kilobytes. */
+const bodyLimit = 64 * 1024
+
+const daySeconds = 24 * 60 * 60
+
+const credentials = Type.Object({
+  uuid: Type.String({ minLength: 1, maxLength: 512, description: 'The identifier at the login provider.' }),
+  address: Type.String({ maxLength: 64, description: 'The wallet address.' }),
+  token: Type.String({ minLength: 1, description: 'The proof, in the form of the login provider.' }),
+  claim: Type.Optional(
+    Type.String({ maxLength: 64, description: 'The code that an unclaimed node prints when it starts.' }),
+  ),
+})
+
+export interface SignInRouteParts {
+  readonly signIn: SignIn
+  readonly address: NodeAddress
+  readonly userSessions: UserSessions
+  readonly signInsPerMinute: number
+  readonly expiryDays: number
+  /** The value of `server.publicUrl`. */
+  readonly publicUrl: string | undefined
+}
+
+/** The routes `POST /auth/:provider`, `POST /auth/logout` and `GET /whoami` (interface, "Authentication endpoints"). */
+export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
+  const { signIn, address, userSessions, signInsPerMinute, expiryDays, publicUrl } = parts
+  app.post(
+    '/auth/:provider',
+    {
+      bodyLimit,
+      config: {
+        access: 'public',
+        publicReason: 'Clients sign in here. Requests are limited for each address.',
+        rateLimit: { max: signInsPerMinute, timeWindow: 60_000 },
+      },
+      schema: {
+        summary: 'Sign in with a wallet',
+        tags,
+        params: Type.Object({ provider: Type.String() }),
+        body: credentials,
+        response: {
+          200: Type.Object({ success: Type.Literal(true), user: signedInUser, sessionToken: Type.String() }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { uuid, address: wallet, token, claim = null } = request.body
+      const { user, token: sessionToken } = await signIn.signIn({
+        provider: request.params.provider,
+        credentials: { uuid, address: wallet, token },
+        claim,
+        origin: address.originOf(request),
+        signal: clientSignal(reply),
+        label: labelOf(request),
+      })
+      const maxAge = expiryDays * daySeconds
+      reply.setCookie(sessionCookie, sessionToken, { ...cookieAttributes(reply, publicUrl), maxAge })
+      reply.header('cache-control', 'no-store')
+      return { success: true as const, user: viewOf(user), sessionToken }
+    },
+  )
+  app.post(
+    '/auth/logout',
+    {
+      schema: {
+        summary: 'End this session',
+        tags,
+        response: { 200: Type.Object({ success: Type.Literal(true) }) },
+      },
+    },
+    async ({ user }, reply) => {
+      if (user !== null) await userSessions.endIfPresent(user.uuid, user.sessionId)
+      reply.clearCookie(sessionCookie, cookieAttributes(reply, publicUrl))
+      return { success: true as const }
+    },
+  )
+  app.get(
+    '/whoami',
+    {
+      config: { access: 'public', publicReason: 'It tells a client whether it is signed in.' },
+      schema: {
+        summary: 'Who is signed in',
+        tags,
+        response: { 200: Type.Object({ user: Type.Union([signedInUser, anonymousUser]) }) },
+      },
+    },
+    async (request, reply) => {
+      if (request.user !== null) return { user: viewOf(request.user) }
+      // The session of the cookie has ended: the browser should drop the cookie.
+      if (tokenOf(request)?.by === 'cookie') {
+        reply.clearCookie(sessionCookie, cookieAttributes(reply, publicUrl))
+      }
+      return { user: { authenticated: false as const } }
+    },
+  )
+}
+
+/**
+ * Returns the attributes of the session cookie. Scripts cannot read it, and browsers do not send it with forms of foreign
+ * pages. It is Secure when `publicUrl` is https, or without that key when a trusted proxy says that it has TLS.
+ */
+function cookieAttributes({ request }: FastifyReply, publicUrl: string | undefined): CookieSerializeOptions {
+  return {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: publicUrl?.startsWith('https:') ?? request.protocol === 'https',
+  }
+}
+
+/** Returns a short name of the client program, for the list of sessions. */
+function labelOf({ headers }: FastifyRequest): string {
+  const agent = headers['user-agent'] ?? 'unknown program'
+  return agent.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 120)
+}

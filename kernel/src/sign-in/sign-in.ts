@@ -1,0 +1,168 @@
+import {
+  type LoginCredentials,
+  type LoginProvider,
+  NodekeepError,
+  parseWallet,
+  type VerifiedLogin,
+  withTimeLimit,
+} from '@nodekeep/plugin-sdk'
+import type { Admission } from '../access/admission.ts'
+import { callWithSignal } from '../faults/call-with-signal.ts'
+import type { GuardedRegistry } from '../faults/guarded-registry.ts'
+import { issueSession } from '../sessions/issue-session.ts'
+import type { UserSessions } from '../sessions/user-sessions.ts'
+import type { StateDatabase } from '../state/database.ts'
+import type { Sql } from '../state/sql.ts'
+import { ensureUser, findUser, type UserAccount } from '../users/user-accounts.ts'
+import type { Ownership } from './ownership.ts'
+
+/** A request to `POST /auth/:provider`. */
+export interface SignInRequest {
+  readonly provider: string
+  readonly credentials: LoginCredentials
+  /** The claim code, if the client wants to claim the node. */
+  readonly claim: string | null
+  readonly origin: URL
+  readonly signal: AbortSignal
+  /** The name of the session in the user's list of sessions. */
+  readonly label: string
+}
+
+export interface SignedIn {
+  readonly user: UserAccount
+  readonly token: string
+}
+
+export interface SignInParts {
+  readonly providers: Pick<GuardedRegistry<LoginProvider>, 'get' | 'names' | 'contextOf'>
+  readonly database: StateDatabase
+  readonly ownership: Ownership
+  readonly admission: Admission
+  readonly userSessions: UserSessions
+  /** Longest time for the login provider, in milliseconds. */
+  readonly timeoutMs: number
+  readonly expiryDays: number
+}
+
+/** Signs users in: a provider verifies the wallet, the node decides whether to admit it, and makes a session. */
+export class SignIn {
+  readonly #parts: SignInParts
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts
+  }
+
+  /** @throws NodekeepError NOT_FOUND, VALIDATION_ERROR, UNAUTHORIZED, FORBIDDEN, or the error of an upstream server */
+  async signIn(request: SignInRequest): Promise<SignedIn> {
+    const provider = this.#provider(request.provider)
+    const wallet = parseWallet(request.credentials.address)
+    if (wallet === null) {
+      throw new NodekeepError('VALIDATION_ERROR', '"address" must be 0x and 40 hexadecimal digits (EIP-55).')
+    }
+    const verified = await this.#verify(provider, request)
+    if (parseWallet(verified.address) !== wallet) {
+      throw new NodekeepError(
+        'UNAUTHORIZED',
+        'The proof belongs to another wallet than the one in "address".',
+      )
+    }
+    return this.#store(wallet, verified.uuid, request)
+  }
+
+  #provider(name: string): LoginProvider {
+    const { providers } = this.#parts
+    const provider = providers.get(name)
+    if (provider !== undefined) return provider
+    const known = providers.names()
+    const hint =
+      known.length === 0 ? 'No login provider is active.' : `Active providers: ${known.join(', ')}.`
+    throw new NodekeepError('NOT_FOUND', `There is no login provider "${name}". ${hint}`)
+  }
+
+  async #verify(
+    provider: LoginProvider,
+    { provider: name, credentials, origin, signal: clientGone }: SignInRequest,
+  ): Promise<VerifiedLogin> {
+    const late = new NodekeepError(
+      'UPSTREAM_TIMEOUT',
+      'The login provider did not answer in time. Try again.',
+    )
+    const { providers, timeoutMs } = this.#parts
+    const abort = new AbortController()
+    const either = AbortSignal.any([clientGone, abort.signal])
+    try {
+      const work = callWithSignal(providers.contextOf(name), either, (signal) =>
+        provider.verify(credentials, { origin, signal }),
+      )
+      const verified: unknown = await withTimeLimit(work, timeoutMs, late, clientGone)
+      if (!isVerifiedLogin(verified)) throw new Error('The login provider returned no uuid and address.')
+      return verified
+    } finally {
+      abort.abort()
+    }
+  }
+
+  /**
+   * Stores the user, their login and their session in one transaction. If the user is disabled or gets another wallet at
+   * the same time, that change is either before the transaction, which then refuses, or after it, and ends this session.
+   */
+  async #store(wallet: string, providerUuid: string, request: SignInRequest): Promise<SignedIn> {
+    const { database, ownership, userSessions, expiryDays } = this.#parts
+    const { provider, label, claim } = request
+    // A refusal need not wait for other writers.
+    await database.use((sql) => this.#check(sql, wallet, claim))
+    const { user, token, ended } = await database.transaction((sql) => {
+      const admitted = this.#admit(sql, wallet, claim)
+      const login = { provider, providerUuid }
+      return { user: admitted, ...issueSession(sql, { userUuid: admitted.uuid, label, expiryDays, login }) }
+    })
+    if (user.owner) ownership.claimed()
+    if (ended > 0) userSessions.announceEnd(user.uuid)
+    return { user, token }
+  }
+
+  #admit(sql: Sql, wallet: string, claim: string | null): UserAccount {
+    const { known, owner } = this.#check(sql, wallet, claim)
+    const user = known?.owner === owner ? known : ensureUser(sql, wallet, owner)
+    // Another process may have made another user the owner.
+    if (!this.#parts.admission.admits(user)) throw notAdmitted()
+    if (user.disabledAt !== null) throw isDisabled()
+    return user
+  }
+
+  /** Checks whether the wallet is admitted and whether it is the owner's. It only reads. */
+  #check(sql: Sql, wallet: string, claim: string | null): { known: UserAccount | null; owner: boolean } {
+    const { admission, ownership } = this.#parts
+    const known = findUser(sql, 'wallet', wallet)
+    if (!ownership.isClaimed(sql)) {
+      if (claim === null) {
+        throw new NodekeepError(
+          'FORBIDDEN',
+          'This node has no owner yet. Send the code that it printed as "claim".',
+        )
+      }
+      if (!ownership.mayClaim(claim)) throw new NodekeepError('FORBIDDEN', 'The claim code is wrong.')
+      return { known, owner: true }
+    }
+    const owner = known?.owner === true || ownership.isConfiguredOwner(wallet)
+    if (!admission.admits({ owner, wallet })) throw notAdmitted()
+    // A user who becomes the owner is no longer disabled.
+    if (known !== null && known.owner === owner && known.disabledAt !== null) throw isDisabled()
+    return { known, owner }
+  }
+}
+
+/** Checks the result of a provider at run time: providers are plugins, and their types prove nothing. */
+function isVerifiedLogin(value: unknown): value is VerifiedLogin {
+  if (typeof value !== 'object' || value === null) return false
+  const { uuid, address } = value as Partial<Record<keyof VerifiedLogin, unknown>>
+  return typeof uuid === 'string' && uuid !== '' && typeof address === 'string'
+}
+
+function notAdmitted(): NodekeepError {
+  return new NodekeepError('FORBIDDEN', 'This wallet may not sign in here. Ask the owner of the node.')
+}
+
+function isDisabled(): NodekeepError {
+  return new NodekeepError('FORBIDDEN', 'This user is disabled. Ask the owner of the node.')
+}

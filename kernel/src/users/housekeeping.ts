@@ -1,0 +1,104 @@
+import { type Log, type SessionStore, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
+import { callWithSignal } from '../faults/call-with-signal.ts'
+import type { GuardedRegistry } from '../faults/guarded-registry.ts'
+import type { StateDatabase } from '../state/database.ts'
+
+const intervalMs = 60 * 60 * 1000
+
+/** How long one holder may take to erase one user. A holder that never ends must not block the others. */
+const eraseLimitMs = 60 * 60 * 1000
+
+export interface ErasureParts {
+  readonly database: StateDatabase
+  /** All parts that keep data of users. */
+  readonly holders: Iterable<readonly [name: string, holder: UserDataHolder]>
+  /** Plugins of the configuration that are not active now. They may keep data of users, and cannot remove it. */
+  readonly absentPlugins: () => readonly string[]
+  readonly log: Log
+}
+
+export interface HousekeepingParts extends ErasureParts {
+  readonly sessions: SessionStore
+  readonly holders: GuardedRegistry<UserDataHolder>
+}
+
+/**
+ * Removes ended sessions and users whose deletion is due, now and every hour.
+ *
+ * @returns a function that stops it, and waits for work that is under way
+ */
+export function startHousekeeping(parts: HousekeepingParts): () => Promise<void> {
+  const abort = new AbortController()
+  let running: Promise<void> = Promise.resolve()
+  const run = () => {
+    running = running.then(() => keepHouse(parts, abort.signal))
+  }
+  const timer = setInterval(run, intervalMs).unref()
+  run()
+  return async () => {
+    clearInterval(timer)
+    abort.abort()
+    await running
+  }
+}
+
+async function keepHouse(parts: HousekeepingParts, signal: AbortSignal): Promise<void> {
+  try {
+    await parts.sessions.sweep(new Date())
+    await eraseDueUsers({ ...parts, holders: inContextOfOwner(parts.holders) }, signal)
+  } catch (error) {
+    parts.log.error({ err: error }, 'Ended sessions or deleted users could not be removed.')
+  }
+}
+
+/** Wraps each holder so that its plugin owns the faults of its listeners on the signal. */
+function* inContextOfOwner(
+  holders: GuardedRegistry<UserDataHolder>,
+): Generator<readonly [name: string, holder: UserDataHolder]> {
+  for (const [name, holder] of holders) {
+    const erase: UserDataHolder['erase'] = (userUuid, signal) =>
+      callWithSignal(holders.contextOf(name), signal, (own) => holder.erase(userUuid, own))
+    yield [name, { erase }]
+  }
+}
+
+/**
+ * Removes the users whose deletion is due, with all their data. A user whose data could not all be removed stays,
+ * disabled, and the next call tries again. While a plugin is missing, all users stay: its data would otherwise be left
+ * behind for good.
+ */
+export async function eraseDueUsers(
+  { database, holders, absentPlugins, log }: ErasureParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const due = await database.use((sql) =>
+    sql.all('SELECT uuid FROM users WHERE deletion_due <= ? ORDER BY deletion_due', Date.now()),
+  )
+  const absent = absentPlugins()
+  if (due.length > 0 && absent.length > 0) {
+    log.warn(
+      { plugins: absent },
+      'Deleted users stay until these plugins are active and can remove their data.',
+    )
+    return
+  }
+  for (const uuid of due.map((row) => String(row.uuid))) {
+    if (signal.aborted) return
+    try {
+      for (const [name, holder] of holders) {
+        const late = `"${name}" took longer than an hour to remove the data of a user.`
+        await withTimeLimit(holder.erase(uuid, signal), eraseLimitMs, late, signal)
+      }
+      await database.use((sql) =>
+        sql.run('DELETE FROM users WHERE uuid = ? AND deletion_due <= ?', uuid, Date.now()),
+      )
+      log.info({ user: uuid }, 'A deleted user and their data were removed.')
+    } catch (error) {
+      if (signal.aborted) return
+      log.error(
+        { user: uuid, err: error },
+        'The data of a deleted user could not be removed. The node tries again later.',
+      )
+    }
+  }
+}

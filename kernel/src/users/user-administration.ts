@@ -1,0 +1,181 @@
+import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
+import type { UserCache, UserSessions } from '../sessions/user-sessions.ts'
+import type { StateDatabase } from '../state/database.ts'
+import type { Sql } from '../state/sql.ts'
+import { appointOwner, findUser, type UserAccount } from './user-accounts.ts'
+
+/** The pattern of a username. The doc comment of the SDK's `User` gives the reason. */
+export const usernamePattern = '^[a-z0-9][a-z0-9_-]{2,29}$'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+export interface UserAdministrationParts {
+  readonly database: StateDatabase
+  readonly userSessions: UserSessions
+  readonly authenticator: UserCache
+  readonly deletionGraceDays: number
+}
+
+/** The fields of a user to change; at least one of them. */
+export interface UserUpdate {
+  readonly username?: string | undefined
+  readonly disabled?: boolean | undefined
+}
+
+/**
+ * Changes users. A change that takes rights away also ends the user's sessions, at once.
+ *
+ * Methods throw NodekeepError: NOT_FOUND for an unknown user, CONFLICT where the change is not possible, and
+ * VALIDATION_ERROR.
+ */
+export class UserAdministration {
+  readonly #parts: UserAdministrationParts
+
+  constructor(parts: UserAdministrationParts) {
+    this.#parts = parts
+  }
+
+  /** Renames, disables or enables a user: all of what is asked for, or nothing. */
+  async update(uuid: string, { username, disabled }: UserUpdate): Promise<UserAccount> {
+    if (username !== undefined) checkUsername(username)
+    const changed = await this.#change(uuid, (sql, user) => {
+      if (username !== undefined) rename(sql, uuid, username)
+      if (disabled === true) disable(sql, user)
+      else if (disabled === false) enable(sql, user)
+    })
+    if (disabled === true) await this.#parts.userSessions.endAll(uuid)
+    return changed
+  }
+
+  rename(uuid: string, username: string): Promise<UserAccount> {
+    return this.update(uuid, { username })
+  }
+
+  disable(uuid: string): Promise<UserAccount> {
+    return this.update(uuid, { disabled: true })
+  }
+
+  /** Lets a disabled user sign in again. It also cancels a deletion. */
+  enable(uuid: string): Promise<UserAccount> {
+    return this.update(uuid, { disabled: false })
+  }
+
+  /** Disables a user now, and schedules the removal of their data for the end of the grace period. */
+  async delete(uuid: string): Promise<UserAccount> {
+    const changed = await this.#change(uuid, (sql, { owner }) => {
+      if (owner) throw conflict('The owner cannot be deleted.')
+      const now = Date.now()
+      sql.run(
+        'UPDATE users SET disabled_at = coalesce(disabled_at, ?), deletion_due = coalesce(deletion_due, ?) WHERE uuid = ?',
+        now,
+        now + this.#parts.deletionGraceDays * dayMs,
+        uuid,
+      )
+    })
+    await this.#parts.userSessions.endAll(uuid)
+    return changed
+  }
+
+  /** Gives a user another wallet. The uuid stays, and so does all data. */
+  async setWallet(uuid: string, address: string): Promise<UserAccount> {
+    const wallet = walletOf(address)
+    const changed = await this.#change(uuid, (sql) => {
+      if (isTaken(sql, 'wallet', wallet, uuid)) {
+        throw conflict(
+          `The wallet ${wallet} belongs to another user. With --swap, "nodekeep user set-wallet" gives them this user's old wallet.`,
+        )
+      }
+      sql.run('UPDATE users SET wallet = ? WHERE uuid = ?', wallet, uuid)
+    })
+    await this.#parts.userSessions.endAll(uuid)
+    return changed
+  }
+
+  /**
+   * Gives a user another wallet. If another user has that wallet, they get this user's old one. Both keep their uuid and
+   * all data, so the same swap undoes it.
+   *
+   * @param makeOwner makes the user of the wallet the owner, because `auth.owner` names the wallet
+   */
+  async swapWallet(uuid: string, address: string, makeOwner: boolean): Promise<UserAccount> {
+    const wallet = walletOf(address)
+    const { database, userSessions } = this.#parts
+    const { changed, ended } = await database.transaction((sql) => {
+      const setWallet = (of: string, value: string) =>
+        sql.run('UPDATE users SET wallet = ? WHERE uuid = ?', value, of)
+      const user = existing(sql, uuid)
+      const holder = findUser(sql, 'wallet', wallet)
+      if (holder === null || holder.uuid === uuid) setWallet(uuid, wallet)
+      else {
+        // No two users may have one wallet, not even between two statements.
+        setWallet(holder.uuid, `exchanged by ${uuid}`)
+        setWallet(uuid, wallet)
+        setWallet(holder.uuid, user.wallet)
+      }
+      if (makeOwner) appointOwner(sql, wallet)
+      return { changed: existing(sql, uuid), ended: new Set([uuid, holder?.uuid ?? uuid]) }
+    })
+    for (const user of ended) await userSessions.endAll(user)
+    return changed
+  }
+
+  /** Changes a user in one transaction, and returns the user as changed. */
+  async #change(uuid: string, work: (sql: Sql, user: UserAccount) => void): Promise<UserAccount> {
+    const { database, authenticator } = this.#parts
+    const changed = await database.transaction((sql) => {
+      work(sql, existing(sql, uuid))
+      return existing(sql, uuid)
+    })
+    authenticator.forget(uuid)
+    return changed
+  }
+}
+
+function rename(sql: Sql, uuid: string, username: string): void {
+  if (isTaken(sql, 'username', username, uuid)) throw conflict(`The username "${username}" is taken.`)
+  sql.run('UPDATE users SET username = ? WHERE uuid = ?', username, uuid)
+}
+
+function disable(sql: Sql, { uuid, owner }: UserAccount): void {
+  if (owner) throw conflict('The owner cannot be disabled.')
+  sql.run('UPDATE users SET disabled_at = coalesce(disabled_at, ?) WHERE uuid = ?', Date.now(), uuid)
+}
+
+/** After the grace period, the data may be partly removed. A deletion can then not be canceled. */
+function enable(sql: Sql, { uuid, deletionDue }: UserAccount): void {
+  if (deletionDue !== null && deletionDue.getTime() <= Date.now()) {
+    throw conflict(
+      "The grace period is over: the removal of this user's data has begun or begins within the hour. It cannot be canceled any more.",
+    )
+  }
+  sql.run('UPDATE users SET disabled_at = NULL, deletion_due = NULL WHERE uuid = ?', uuid)
+}
+
+function existing(sql: Sql, uuid: string): UserAccount {
+  const user = findUser(sql, 'uuid', uuid)
+  if (user === null) throw new NodekeepError('NOT_FOUND', 'There is no user with that uuid.')
+  return user
+}
+
+function isTaken(sql: Sql, field: 'username' | 'wallet', value: string, uuid: string): boolean {
+  const holder = findUser(sql, field, value)
+  return holder !== null && holder.uuid !== uuid
+}
+
+function checkUsername(username: string): void {
+  if (new RegExp(usernamePattern).test(username)) return
+  throw new NodekeepError(
+    'VALIDATION_ERROR',
+    'A username has 3 to 30 lower case letters, digits, dashes and underscores, and begins with a letter or digit.',
+  )
+}
+
+function walletOf(address: string): string {
+  const wallet = parseWallet(address)
+  if (wallet !== null) return wallet
+  throw new NodekeepError('VALIDATION_ERROR', `"${address}" is not a wallet address.`)
+}
+
+function conflict(message: string): NodekeepError {
+  return new NodekeepError('CONFLICT', message)
+}

@@ -1,0 +1,142 @@
+import { NodekeepError, type RoutesApp, type Static, Type } from '@nodekeep/plugin-sdk'
+import { apiTokenView, sessionView, viewApiToken, viewSession } from '../sessions/session-view.ts'
+import type { UserSessions } from '../sessions/user-sessions.ts'
+import type { UserAccount, UserAccounts } from './user-accounts.ts'
+import { type UserAdministration, usernamePattern } from './user-administration.ts'
+
+const config = { access: 'owner' } as const
+const tags = ['users']
+const timestamp = Type.String({ format: 'date-time' })
+const byUuid = Type.Object({ uuid: Type.String() })
+const success = Type.Object({ success: Type.Literal(true) })
+
+const account = Type.Object({
+  uuid: Type.String(),
+  username: Type.String(),
+  wallet: Type.String(),
+  owner: Type.Boolean(),
+  created: timestamp,
+  disabled: Type.Union([timestamp, Type.Null()]),
+  deletionDue: Type.Union([timestamp, Type.Null()], {
+    description: 'When the data of the deleted user is removed.',
+  }),
+})
+
+const change = Type.Object(
+  {
+    username: Type.Optional(Type.String({ pattern: usernamePattern })),
+    disabled: Type.Optional(Type.Boolean({ description: '`false` also cancels a deletion.' })),
+  },
+  { additionalProperties: false, minProperties: 1 },
+)
+
+export interface UserRouteParts {
+  readonly accounts: UserAccounts
+  readonly userSessions: UserSessions
+  readonly administration: UserAdministration
+}
+
+/** The routes `/api/users`, for the owner: list, rename, disable and delete users, and end their sessions. */
+export function userRoutes(app: RoutesApp, { accounts, userSessions, administration }: UserRouteParts): void {
+  const existing = async (uuid: string): Promise<UserAccount> => {
+    const user = await accounts.get(uuid)
+    if (user === null) throw new NodekeepError('NOT_FOUND', 'There is no user with that uuid.')
+    return user
+  }
+  const one = { response: { 200: Type.Object({ user: account }) }, params: byUuid, tags }
+
+  app.get(
+    '/api/users',
+    {
+      config,
+      schema: { summary: 'All users', tags, response: { 200: Type.Object({ users: Type.Array(account) }) } },
+    },
+    async () => {
+      const users: Static<typeof account>[] = []
+      for await (const user of accounts.list()) users.push(viewAccount(user))
+      return { users }
+    },
+  )
+  app.get('/api/users/:uuid', { config, schema: { ...one, summary: 'One user' } }, async ({ params }) => ({
+    user: viewAccount(await existing(params.uuid)),
+  }))
+  app.patch(
+    '/api/users/:uuid',
+    { config, schema: { ...one, summary: 'Rename, disable or enable a user', body: change } },
+    async ({ params: { uuid }, body }) => ({ user: viewAccount(await administration.update(uuid, body)) }),
+  )
+  app.delete(
+    '/api/users/:uuid',
+    { config, schema: { ...one, summary: 'Delete a user. The data is removed after the grace period' } },
+    async ({ params }) => ({ user: viewAccount(await administration.delete(params.uuid)) }),
+  )
+  app.get(
+    '/api/users/:uuid/sessions',
+    {
+      config,
+      schema: {
+        summary: 'The sessions and API tokens of a user',
+        tags,
+        params: byUuid,
+        response: {
+          200: Type.Object({ sessions: Type.Array(sessionView), tokens: Type.Array(apiTokenView) }),
+        },
+      },
+    },
+    async ({ params, user }) => {
+      const { uuid } = await existing(params.uuid)
+      const records = await userSessions.live(uuid)
+      return {
+        sessions: records
+          .filter(({ kind }) => kind === 'session')
+          .map((record) => viewSession(record, user?.sessionId ?? null)),
+        tokens: records.filter(({ kind }) => kind === 'api-token').map(viewApiToken),
+      }
+    },
+  )
+  app.delete(
+    '/api/users/:uuid/sessions',
+    {
+      config,
+      schema: {
+        summary: 'End all sessions and API tokens of a user',
+        tags,
+        params: byUuid,
+        response: { 200: success },
+      },
+    },
+    async ({ params }) => {
+      await userSessions.endAll((await existing(params.uuid)).uuid)
+      return { success: true as const }
+    },
+  )
+  app.delete(
+    '/api/users/:uuid/sessions/:id',
+    {
+      config,
+      schema: {
+        summary: 'End one session or API token of a user',
+        tags,
+        params: Type.Object({ uuid: Type.String(), id: Type.String() }),
+        response: { 200: success },
+      },
+    },
+    async ({ params }) => {
+      await userSessions.end(params.uuid, params.id)
+      return { success: true as const }
+    },
+  )
+}
+
+function viewAccount(user: UserAccount): Static<typeof account> {
+  const { uuid, username, wallet, owner, createdAt, disabledAt, deletionDue } = user
+  return {
+    uuid,
+    username,
+    wallet,
+    owner,
+    created: createdAt.toISOString(),
+    disabled: disabledAt?.toISOString() ?? null,
+    deletionDue: deletionDue?.toISOString() ?? null,
+  }
+}

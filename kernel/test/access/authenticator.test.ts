@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Test, test } from 'tap'
+import { Admission } from '../../src/access/admission.ts'
+import { Authenticator } from '../../src/access/authenticator.ts'
+import { databaseSchema } from '../../src/composition/database-schema.ts'
+import { issueSession } from '../../src/sessions/issue-session.ts'
+import { createSessionTable } from '../../src/sessions/session-table.ts'
+import { createToken } from '../../src/sessions/token.ts'
+import { openStateDatabase } from '../../src/state/database.ts'
+import { UserAccounts } from '../../src/users/user-accounts.ts'
+import { dataFolder, wallet } from '../fixtures/login-node.ts'
+
+const dayMs = 86_400_000
+
+async function setUp(t: Test, options: { readonly cacheMs?: number; readonly capacity?: number }) {
+  const database = await openStateDatabase(await dataFolder(t), databaseSchema)
+  t.teardown(() => database.close())
+  const accounts = new UserAccounts(database)
+  const sessions = createSessionTable(database)
+  const admission = new Admission({ admission: 'open', allowlist: [] })
+  const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: dayMs, ...options })
+  const { uuid } = await accounts.ensure(wallet(1))
+  const issue = () =>
+    database.transaction((sql) => issueSession(sql, { userUuid: uuid, label: 'test', expiryDays: 1 }))
+  return { authenticator, sessions, uuid, issue }
+}
+
+test('a clock that is set back does not make a memory last longer', async (t) => {
+  const { authenticator, issue } = await setUp(t, { cacheMs: 50 })
+  const { token } = await issue()
+  const now = Date.now
+  t.teardown(() => {
+    Date.now = now
+  })
+  t.ok(await authenticator.authenticate(token))
+  t.ok(authenticator.cached(token))
+  Date.now = () => now() - dayMs / 2
+  await delay(80)
+  t.equal(authenticator.cached(token), undefined)
+})
+
+test('so many sessions are remembered, and none that is wrong', async (t) => {
+  const { authenticator, issue } = await setUp(t, { capacity: 3 })
+  const tokens: string[] = []
+  for (let n = 0; n < 5; n += 1) tokens.push((await issue()).token)
+  for (const token of tokens) await authenticator.authenticate(token)
+  t.same(
+    tokens.map((token) => authenticator.cached(token) !== undefined),
+    [false, false, true, true, true],
+  )
+  const unknown = createToken('session')
+  t.equal(await authenticator.authenticate(unknown), null)
+  t.equal(authenticator.cached(unknown), undefined)
+  t.ok(authenticator.cached(tokens[2] ?? ''), 'nor does it push another one out')
+})

@@ -1,0 +1,191 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { FailedAttempts } from '../../src/access/failed-attempts.ts'
+import { createToken, isTokenForm } from '../../src/sessions/token.ts'
+import { expectError } from '../fixtures/expect-error.ts'
+import { loginNode, wallet } from '../fixtures/login-node.ts'
+
+const ada = wallet(1)
+const protectedPath = '/api/account/sessions'
+
+test('a token is taken from the header or the cookie, and from nowhere else', async (t) => {
+  const { enter, fetch, send } = await loginNode(t)
+  const { sessionToken: token } = await enter(ada)
+  const status = async (path: string, headers: Record<string, string> = {}) =>
+    (await fetch(path, { headers })).status
+  t.equal(await status(protectedPath, { authorization: `Bearer ${token}` }), 200)
+  t.equal(await status(protectedPath, { authorization: `bearer   ${token}  ` }), 200)
+  t.equal(await status(protectedPath, { cookie: `session=${token}` }), 200)
+
+  for (const name of ['session', 'token', 'sessionToken', 'access_token', 'authorization', 'claim']) {
+    t.equal(await status(`${protectedPath}?${name}=${token}`), 401, `?${name}=`)
+    const body = { [name]: token, username: 'adaada' }
+    await expectError(t, await send('PATCH', '/api/account', body), 401, 'UNAUTHORIZED')
+    const given = { authorization: `Bearer ${token}` }
+    await expectError(t, await send('PATCH', '/api/account', body, given), 400, 'VALIDATION_ERROR')
+  }
+  for (const headers of [
+    { referer: `http://localhost/?session=${token}` },
+    { 'x-session': token },
+    { 'x-auth-token': token },
+    { 'x-api-key': token },
+    { 'proxy-authorization': `Bearer ${token}` },
+    { 'sec-websocket-protocol': token },
+    { authorization: token },
+    { authorization: `Basic ${Buffer.from(`x:${token}`).toString('base64')}` },
+    { authorization: `Basic ${token}` },
+    { authorization: `Token ${token}` },
+    { authorization: `Bearer: ${token}` },
+    { authorization: `Bearer${token}` },
+    { authorization: `Bearer ${token} x` },
+    { authorization: `Bearer x, Bearer ${token}` },
+    { authorization: `Bearer "${token}"` },
+    { cookie: `Session=${token}` },
+    { cookie: `session2=${token}` },
+    { cookie: `sessionToken=${token}` },
+  ] as Record<string, string>[]) {
+    t.equal(await status(protectedPath, headers), 401, JSON.stringify(Object.keys(headers)))
+  }
+})
+
+test('with a header the cookie counts for nothing', async (t) => {
+  const { enter, fetch } = await loginNode(t)
+  const [one, two] = [await enter(ada), await enter(wallet(2))]
+  const who = async (authorization: string) => {
+    const headers = { authorization, cookie: `session=${two.sessionToken}` }
+    const body = (await (await fetch('/whoami', { headers })).json()) as { user: { wallet?: string } }
+    return body.user.wallet
+  }
+  t.equal(await who(`Bearer ${one.sessionToken}`), ada)
+  t.equal(await who('Bearer wrong'), undefined)
+  t.equal(await who('Basic eDp5'), undefined)
+})
+
+test('no text in place of a token does more than be refused', async (t) => {
+  const { enter, fetch } = await loginNode(t)
+  const { sessionToken: token } = await enter(ada)
+  const near = fc
+    .tuple(fc.nat(token.length - 1), fc.constantFrom('', 'A', '_', '\u00e9', ' ', '=', '%'))
+    .map(([at, letter]) => token.slice(0, at) + letter + token.slice(at + 1))
+    .filter((text) => text.trim() !== token)
+  const latin = fc
+    .array(
+      fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f),
+      { maxLength: 300 },
+    )
+    .map((codes) => String.fromCharCode(...codes))
+  const seen = new Set<number>()
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(near, latin, fc.constant(createToken('session'))), async (text) => {
+      for (const headers of [{ authorization: `Bearer ${text}` }, { cookie: `session=${text}` }]) {
+        const response = await fetch(protectedPath, { headers })
+        await response.arrayBuffer()
+        seen.add(response.status)
+      }
+    }),
+    { numRuns: 150 },
+  )
+  t.ok(
+    [...seen].every((status) => status === 401 || status === 429),
+    [...seen].join(),
+  )
+  t.equal((await fetch(protectedPath, { headers: { authorization: `Bearer ${token}` } })).status, 200)
+})
+
+test('who tries tokens is slowed down, and a right one is let in all the same', async (t) => {
+  const { enter, fetch } = await loginNode(t)
+  const { sessionToken: token } = await enter(ada)
+  const statuses = []
+  for (let n = 0; n < 61; n += 1) {
+    const response = await fetch('/whoami', {
+      headers: { authorization: `Bearer ${createToken('session')}` },
+    })
+    statuses.push(response.status)
+    if (n < 60) continue
+    const wait = Number(response.headers.get('retry-after'))
+    t.ok(wait >= 1 && wait <= 60, `retry-after: ${wait}`)
+    await expectError(t, response, 429, 'TOO_MANY_REQUESTS')
+  }
+  t.same(statuses, [...Array.from({ length: 60 }, () => 200), 429])
+  t.equal((await fetch(protectedPath, { headers: { authorization: `Bearer ${token}` } })).status, 200)
+  t.equal((await fetch('/whoami')).status, 200, 'nor is anybody without a token concerned')
+})
+
+test('a cookie whose session has ended keeps nobody from signing in again', async (t) => {
+  const { enter, as, fetch } = await loginNode(t)
+  const { sessionToken } = await enter(ada)
+  const headers = { cookie: `session=${sessionToken}` }
+  t.equal((await fetch('/whoami', { headers })).headers.get('set-cookie'), null)
+  t.equal((await as(sessionToken, '/auth/logout', { method: 'POST' })).status, 200)
+  const statuses = new Set<number>()
+  for (let n = 0; n < 70; n += 1) {
+    const response = await fetch('/whoami', { headers })
+    t.strictSame(await response.json(), { user: { authenticated: false } })
+    t.match(response.headers.get('set-cookie'), /^session=;.*Path=\/.*Expires=Thu, 01 Jan 1970/)
+    statuses.add(response.status)
+  }
+  t.equal((await fetch('/health', { headers })).status, 200)
+  const body = JSON.stringify({ uuid: 'x', address: ada, token: ada })
+  const json = { ...headers, 'content-type': 'application/json' }
+  t.equal((await fetch('/auth/test', { method: 'POST', headers: json, body })).status, 200)
+  t.same([...statuses], [200])
+
+  const guesses = []
+  for (let n = 0; n < 61; n += 1) guesses.push((await fetch(protectedPath, { headers })).status)
+  t.same(
+    guesses,
+    [...Array.from({ length: 60 }, () => 401), 429],
+    'where a session is asked for it is limited',
+  )
+})
+
+test('the cookie of another program on the same host is no wrong token', async (t) => {
+  const { fetch } = await loginNode(t)
+  const statuses = new Set<number>()
+  for (let n = 0; n < 70; n += 1) {
+    const response = await fetch('/whoami', {
+      headers: { cookie: 'session=eyJfcGVybWFuZW50Ijp0cnVlfQ.Zx.abc' },
+    })
+    await response.arrayBuffer()
+    statuses.add(response.status)
+  }
+  t.same([...statuses], [200], 'nobody is slowed down')
+})
+
+test('tokens differ and have their form', async (t) => {
+  const tokens = Array.from({ length: 1000 }, () => createToken('session'))
+  t.equal(new Set(tokens).size, 1000)
+  t.ok(tokens.every(isTokenForm))
+  t.match(createToken('api-token'), /^nkt_/)
+  for (const text of [
+    '',
+    'nks_',
+    `nkx_${'a'.repeat(43)}`,
+    `nks_${'a'.repeat(44)}`,
+    `nks_${'a'.repeat(43)}\n`,
+  ])
+    t.notOk(isTokenForm(text))
+})
+
+test('failures are counted by client, in a window, and in bounded memory', async (t) => {
+  const failures = new FailedAttempts({ limit: 2, windowMs: 60_000, capacity: 3 })
+  t.same([failures.count('a1'), failures.count('a1')], [0, 0])
+  t.ok(failures.count('a1') > 0, 'what is no address is one client')
+  const hits = (address: string) => [1, 2, 3].map(() => failures.count(address) > 0)
+  t.same(hits('10.0.0.1'), [false, false, true])
+  t.same(hits('10.0.0.2'), [false, false, true])
+  t.ok(failures.count('10.0.0.1') > 0)
+  hits('10.0.0.3')
+  t.equal(failures.count('unknown'), 0, 'the oldest was forgotten')
+  const back = new FailedAttempts({ limit: 1, windowMs: 50, capacity: 3 })
+  t.same([back.count('10.0.0.1'), back.count('10.0.0.1')], [0, 1])
+  const now = Date.now
+  t.teardown(() => {
+    Date.now = now
+  })
+  Date.now = () => now() - 3_600_000
+  await new Promise((resolve) => setTimeout(resolve, 80))
+  t.equal(back.count('10.0.0.1'), 0, 'a clock that was set back makes the wait no longer')
+  const brief = new FailedAttempts({ limit: 0, windowMs: 1, capacity: 3 })
+  t.equal(brief.count('10.0.0.1'), 1, 'whole seconds, and never none')
+})

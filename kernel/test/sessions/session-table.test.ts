@@ -1,0 +1,117 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { SessionRecord } from '@nodekeep/plugin-sdk'
+import { type Test, test } from 'tap'
+import { databaseSchema } from '../../src/composition/database-schema.ts'
+import { createSessionTable } from '../../src/sessions/session-table.ts'
+import { openStateDatabase } from '../../src/state/database.ts'
+import { UserAccounts } from '../../src/users/user-accounts.ts'
+import { dataFolder, wallet } from '../fixtures/login-node.ts'
+
+async function setUp(t: Test) {
+  const database = await openStateDatabase(await dataFolder(t), databaseSchema)
+  t.teardown(() => database.close())
+  const accounts = new UserAccounts(database)
+  const [ada, bob] = [await accounts.ensure(wallet(1)), await accounts.ensure(wallet(2))]
+  return { sessions: createSessionTable(database), database, ada: ada.uuid, bob: bob.uuid }
+}
+
+function record(userUuid: string, given: Partial<SessionRecord> = {}): SessionRecord {
+  return {
+    tokenHash: randomBytes(32),
+    id: randomUUID(),
+    userUuid,
+    kind: 'session',
+    label: 'test',
+    scopes: null,
+    createdAt: new Date(1_700_000_000_000),
+    lastUsedAt: new Date(1_700_000_000_000),
+    expiresAt: new Date(1_800_000_000_000),
+    ...given,
+  }
+}
+
+test('a session is found as it was stored, by its hash only', async (t) => {
+  const { sessions, ada } = await setUp(t)
+  for (const given of [
+    record(ada),
+    record(ada, {
+      expiresAt: null,
+      kind: 'api-token',
+      scopes: ['a', 'b:c'],
+      label: 'ä "quoted" \u0000 \u{1f600}',
+    }),
+    record(ada, { expiresAt: new Date(1) }),
+  ]) {
+    await sessions.create(given)
+    const found = await sessions.find(given.tokenHash)
+    t.same({ ...found, tokenHash: Buffer.from(found?.tokenHash ?? []) }, given)
+    const other = Buffer.from(given.tokenHash)
+    other.writeUInt8((other.readUInt8(31) + 1) % 256, 31)
+    t.equal(await sessions.find(other), null)
+    t.equal(await sessions.find(given.tokenHash.subarray(0, 31)), null)
+  }
+  t.equal(await sessions.find(new Uint8Array()), null)
+})
+
+test('no hash and no id is stored twice, and nothing for nobody', async (t) => {
+  const { sessions, ada, bob } = await setUp(t)
+  const first = record(ada)
+  await sessions.create(first)
+  await t.rejects(sessions.create(record(bob, { tokenHash: first.tokenHash })))
+  await t.rejects(sessions.create(record(bob, { id: first.id })))
+  await t.rejects(sessions.create(record('nobody')))
+  t.equal((await sessions.find(first.tokenHash))?.userUuid, ada)
+  t.same(await sessions.listByUser(bob), [])
+})
+
+test('use moves the times forward, never back', async (t) => {
+  const { sessions, ada } = await setUp(t)
+  const [plain, endless] = [record(ada), record(ada, { expiresAt: null })]
+  await sessions.create(plain)
+  await sessions.create(endless)
+  const touched = async ({ tokenHash }: SessionRecord, ...times: [number, number?]) => {
+    const [used, end] = times.map((time) => new Date(time ?? 0))
+    await sessions.touch(tokenHash, used as Date, ...(end === undefined ? [] : [end]))
+    const found = await sessions.find(tokenHash)
+    return [found?.lastUsedAt.getTime(), found?.expiresAt?.getTime()]
+  }
+  t.same(await touched(plain, 1_750_000_000_000), [1_750_000_000_000, 1_800_000_000_000])
+  t.same(await touched(plain, 1_740_000_000_000, 1_790_000_000_000), [1_750_000_000_000, 1_800_000_000_000])
+  t.same(await touched(plain, 1_760_000_000_000, 1_810_000_000_000), [1_760_000_000_000, 1_810_000_000_000])
+  t.same(await touched(endless, 1_750_000_000_000, 1_810_000_000_000), [1_750_000_000_000, undefined])
+  t.same(await touched(record(ada), 1_750_000_000_000), [undefined, undefined], 'of none, none is made')
+})
+
+test('a user’s sessions are listed newest first, and end one by one or together', async (t) => {
+  const { sessions, ada, bob } = await setUp(t)
+  const mine = [1, 3, 2].map((time) => record(ada, { createdAt: new Date(time) }))
+  const other = record(bob)
+  for (const each of [...mine, other]) await sessions.create(each)
+  t.same(
+    (await sessions.listByUser(ada)).map(({ createdAt }) => createdAt.getTime()),
+    [3, 2, 1],
+  )
+  const [first] = mine
+  t.equal(await sessions.revoke(bob, first?.id ?? ''), false, 'not somebody else’s')
+  t.equal(await sessions.revoke(ada, first?.id ?? ''), true)
+  t.equal(await sessions.revoke(ada, first?.id ?? ''), false)
+  t.equal(await sessions.find(first?.tokenHash ?? new Uint8Array()), null)
+  t.equal(await sessions.revokeAll(ada), 2)
+  t.equal(await sessions.revokeAll(ada), 0)
+  t.same(await sessions.listByUser(ada), [])
+  t.equal((await sessions.listByUser(bob)).length, 1)
+})
+
+test('what ended is swept, what goes on stays, and sessions go with their user', async (t) => {
+  const { sessions, database, ada, bob } = await setUp(t)
+  const ends = [10, 20, 30, null].map((end) =>
+    record(ada, { expiresAt: end === null ? null : new Date(end) }),
+  )
+  for (const each of [...ends, record(bob)]) await sessions.create(each)
+  t.equal(await sessions.sweep(new Date(20)), 1, 'before, not at')
+  t.equal(await sessions.sweep(new Date(1000)), 2)
+  t.equal((await sessions.listByUser(ada)).length, 1)
+  await database.use((sql) => sql.run('DELETE FROM users WHERE uuid = ?', ada))
+  t.same(await sessions.listByUser(ada), [])
+  t.equal((await sessions.listByUser(bob)).length, 1)
+})

@@ -1,0 +1,156 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { definePlugin, SessionsEnded } from '@nodekeep/plugin-sdk'
+import t, { test } from 'tap'
+import { Admission } from '../../src/access/admission.ts'
+import { Authenticator } from '../../src/access/authenticator.ts'
+import { databaseSchema } from '../../src/composition/database-schema.ts'
+import { createLogger } from '../../src/log/logger.ts'
+import { createEventBus } from '../../src/services/event-bus.ts'
+import { issueSession } from '../../src/sessions/issue-session.ts'
+import { createSessionTable } from '../../src/sessions/session-table.ts'
+import { SessionWatch } from '../../src/sessions/session-watch.ts'
+import { openStateDatabase } from '../../src/state/database.ts'
+import { UserAccounts } from '../../src/users/user-accounts.ts'
+import { dataFolder, loginNode, wallet } from '../fixtures/login-node.ts'
+import { changeState } from '../fixtures/state-file.ts'
+import { rawConnection, rawRequest } from '../http/fixtures/raw-connection.ts'
+import { until } from '../state/fixtures/until.ts'
+
+const [ada, bob, eve] = [wallet(1), wallet(2), wallet(3)]
+
+// Side by side: nearly all of it is waiting.
+t.jobs = 3
+
+/** A plugin whose answers and sockets last until somebody ends them. */
+function lasting() {
+  const ended: string[] = []
+  const answers: { finish(): void }[] = []
+  const plugin = definePlugin({
+    id: 'lasting',
+    setup({ events, routes }) {
+      events.on(SessionsEnded, ({ userUuid }) => void ended.push(userUuid))
+      routes(
+        (app) => {
+          app.get('/socket', { websocket: true }, (socket) => socket.send('open'))
+          app.get('/answer', (_request, reply) => {
+            reply.hijack()
+            reply.raw.write('begin ')
+            answers.push({ finish: () => reply.raw.end('end') })
+          })
+        },
+        { webSockets: true },
+      )
+    },
+  })
+  return { plugin, ended, answers }
+}
+
+async function openSocket(url: URL, token: string) {
+  const headers = { authorization: `Bearer ${token}` }
+  const socket = new WebSocket(new URL('/socket', url), { headers } as never)
+  const closed = once(socket, 'close').then(([event]) => event as CloseEvent)
+  await once(socket, 'message')
+  return { socket, closed }
+}
+
+test('WebSockets end with their session, whoever ended it', async (t) => {
+  const folder = await dataFolder(t)
+  const { plugin, ended, answers } = lasting()
+  const { node, enter, as } = await loginNode(t, { dataFolder: folder, plugins: [plugin] })
+  const [adas, bobs, eves] = [await enter(ada), await enter(bob), await enter(eve)]
+  const revoked = await openSocket(node.url, adas.sessionToken)
+  const expired = await openSocket(node.url, bobs.sessionToken)
+  const kept = await openSocket(node.url, eves.sessionToken)
+  const answer = await as(adas.sessionToken, '/answer')
+
+  const since = performance.now()
+  changeState(folder, 'DELETE FROM sessions WHERE user_uuid = ?', adas.user.uuid)
+  changeState(folder, 'UPDATE sessions SET expires_at = 1 WHERE user_uuid = ?', bobs.user.uuid)
+  for (const { closed } of [revoked, expired]) {
+    t.match(await closed, { code: 1008, reason: 'The session has ended.' })
+  }
+  t.ok(performance.now() - since < 5000, 'within five seconds')
+  t.same(ended.toSorted(), [adas.user.uuid, bobs.user.uuid].toSorted(), 'each is said once')
+  t.equal(kept.socket.readyState, WebSocket.OPEN, 'nobody else is concerned')
+  answers[0]?.finish()
+  t.equal(await answer.text(), 'begin end', 'an answer is left to its plugin')
+
+  await as(eves.sessionToken, '/auth/logout', { method: 'POST' })
+  t.match(await kept.closed, { code: 1008 }, 'and at once when it was this process')
+})
+
+test('a socket whose other end takes no leave is cut off', async (t) => {
+  const { plugin } = lasting()
+  const { node, enter, as } = await loginNode(t, { plugins: [plugin] })
+  const { sessionToken } = await enter(ada)
+  const connection = rawConnection(node.url)
+  connection.send(
+    rawRequest('GET', '/socket', {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'sec-websocket-version': '13',
+      authorization: `Bearer ${sessionToken}`,
+    }),
+  )
+  t.equal((await connection.answer()).status, 101)
+  await as(sessionToken, '/auth/logout', { method: 'POST' })
+  await connection.ended()
+  t.pass('it ended')
+})
+
+test('only sessions by which something goes on are looked up', async (t) => {
+  const database = await openStateDatabase(await dataFolder(t), databaseSchema)
+  t.teardown(() => database.close())
+  const accounts = new UserAccounts(database)
+  const table = createSessionTable(database)
+  const looked: string[] = []
+  const sessions: typeof table = {
+    ...table,
+    find: async (hash) => {
+      const record = await table.find(hash)
+      looked.push(record?.label ?? 'none')
+      return record
+    },
+  }
+  const admission = new Admission({ admission: 'open', allowlist: [] })
+  const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: 60_000 })
+  const events = createEventBus().scope(createLogger({ level: 'silent' }))
+  const watch = new SessionWatch({ authenticator, events, intervalMs: 20 })
+  const { uuid } = await accounts.ensure(ada)
+  const issue = async (label: string) => {
+    const newSession = { userUuid: uuid, label, expiryDays: 1 }
+    return (await database.transaction((sql) => issueSession(sql, newSession))).token
+  }
+  const tokens = { '/quick': await issue('quick'), '/slow': await issue('slow') }
+
+  const server = createServer((request, response) => {
+    watch.began(request, response, tokens[request.url as keyof typeof tokens], uuid)
+    if (request.url === '/quick') response.end('quick')
+    else response.write('slow')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  t.equal(await (await fetch(`${url}/quick`)).text(), 'quick')
+  const abort = new AbortController()
+  const slow = await fetch(`${url}/slow`, { signal: abort.signal })
+
+  const ended = new Promise<string>((resolve) => {
+    events.on(SessionsEnded, ({ userUuid }) => resolve(userUuid))
+  })
+  t.teardown(watch.start())
+  await until(() => looked.length >= 3)
+  t.same([...new Set(looked)], ['slow'])
+  await table.revokeAll(uuid)
+  t.equal(await ended, uuid)
+  looked.length = 0
+  await delay(100)
+  t.same(looked, [], 'what has ended is not looked up again')
+  abort.abort()
+  // A body that nobody holds any more may be given up, and its connection with it.
+  await t.rejects(slow.text())
+})

@@ -1,0 +1,267 @@
+import { test } from 'tap'
+import { issueApiToken } from '../../src/sessions/issue-session.ts'
+import { expectError } from '../fixtures/expect-error.ts'
+import { dataFolder, type LoginNode, loginNode, owner, wallet } from '../fixtures/login-node.ts'
+import { changeState, onState } from '../fixtures/state-file.ts'
+
+const [ada, bob] = [wallet(1), wallet(2)]
+const dayMs = 86_400_000
+
+interface SessionView {
+  id: string
+  label: string
+  created: string
+  lastUsed: string
+  expires: string
+  current: boolean
+}
+
+async function sessionsOf({ as }: Pick<LoginNode, 'as'>, token: string): Promise<SessionView[]> {
+  const response = await as(token, '/api/account/sessions')
+  return ((await response.json()) as { sessions: SessionView[] }).sessions
+}
+
+/** Who a token is, without asking for more. */
+async function isKnown({ as }: LoginNode, token: string): Promise<boolean> {
+  const { user } = (await (await as(token, '/whoami')).json()) as { user: { authenticated: boolean } }
+  return user.authenticated
+}
+
+test('people see their own sessions, newest first, and which one they use', async (t) => {
+  const started = await loginNode(t)
+  const first = await started.enter(ada)
+  await started.enter(bob)
+  const proof = { uuid: 'x', address: ada, token: ada }
+  const second = await started.send('POST', '/auth/test', proof, {
+    'user-agent': `Fähre/1 \t${'x'.repeat(200)}`,
+  })
+  const { sessionToken } = (await second.json()) as { sessionToken: string }
+  const list = await sessionsOf(started, first.sessionToken)
+  t.same(list.map(({ current }) => current).toSorted(), [false, true])
+  const [other, current] = [list.find((each) => !each.current), list.find((each) => each.current)]
+  t.match(other?.label, /^F.+hre\/1 .x{50,}$/)
+  t.ok((other?.label.length ?? 0) <= 120)
+  t.equal(current?.label, 'node')
+  for (const { created, expires } of list) t.equal(Date.parse(expires) - Date.parse(created), 30 * dayMs)
+  const text = JSON.stringify(list)
+  t.notOk(text.includes(sessionToken) || text.includes(first.sessionToken), 'no token is shown')
+  t.match(Object.keys(list[0] ?? {}).sort(), ['created', 'current', 'expires', 'id', 'label', 'lastUsed'])
+})
+
+test('an ended session is dead at once, and nobody ends those of others', async (t) => {
+  const started = await loginNode(t)
+  const { as, enter } = started
+  const [one, two, bobs] = [await enter(ada), await enter(ada), await enter(bob)]
+  t.ok(await isKnown(started, two.sessionToken), 'so it is remembered')
+  const list = await sessionsOf(started, one.sessionToken)
+  const id = list.find(({ current }) => !current)?.id
+  const end = (token: string) => as(token, `/api/account/sessions/${id}`, { method: 'DELETE' })
+  await expectError(t, await end(bobs.sessionToken), 404, 'NOT_FOUND')
+  t.ok(await isKnown(started, two.sessionToken))
+  t.strictSame(await (await end(one.sessionToken)).json(), { success: true })
+  t.notOk(await isKnown(started, two.sessionToken))
+  await expectError(t, await as(two.sessionToken, '/api/account/sessions'), 401, 'UNAUTHORIZED')
+  await expectError(t, await end(one.sessionToken), 404, 'NOT_FOUND')
+  for (const odd of ['x', '%27', '..%2f', 'x'.repeat(900)]) {
+    const response = await as(one.sessionToken, `/api/account/sessions/${odd}`, { method: 'DELETE' })
+    await expectError(t, response, 404, 'NOT_FOUND')
+  }
+})
+
+test('all other sessions can be ended in one go, also twice at once', async (t) => {
+  const started = await loginNode(t)
+  const { as, enter } = started
+  const tokens = []
+  for (let n = 0; n < 6; n += 1) tokens.push((await enter(ada)).sessionToken)
+  const [mine = '', ...others] = tokens
+  const end = () => as(mine, '/api/account/sessions', { method: 'DELETE' })
+  const answers = await Promise.all([end(), end()])
+  t.same(
+    answers.map(({ status }) => status),
+    [200, 200],
+  )
+  t.ok(await isKnown(started, mine))
+  for (const token of others) t.notOk(await isKnown(started, token))
+  t.strictSame(await (await end()).json(), { success: true, ended: 0 })
+})
+
+test('signing out ends this session and clears the cookie', async (t) => {
+  const started = await loginNode(t)
+  const { as, enter, fetch } = started
+  const [one, two] = [await enter(ada), await enter(ada)]
+  const response = await as(one.sessionToken, '/auth/logout', { method: 'POST' })
+  t.strictSame(await response.json(), { success: true })
+  t.match(response.headers.get('set-cookie'), /^session=; .*(Max-Age=0|Expires=Thu, 01 Jan 1970)/)
+  t.notOk(await isKnown(started, one.sessionToken))
+  t.ok(await isKnown(started, two.sessionToken))
+  await expectError(t, await as(one.sessionToken, '/auth/logout', { method: 'POST' }), 401, 'UNAUTHORIZED')
+  const cookie = `session=${two.sessionToken}`
+  t.equal((await fetch('/auth/logout', { method: 'POST', headers: { cookie } })).status, 200)
+  t.notOk(await isKnown(started, two.sessionToken))
+})
+
+test('signing out of a session that another process ended meanwhile is no error', async (t) => {
+  const started = await loginNode(t)
+  const { sessionToken } = await started.enter(ada)
+  t.ok(await isKnown(started, sessionToken))
+  changeState(started.node.dataFolder, 'DELETE FROM sessions')
+  const response = await started.as(sessionToken, '/auth/logout', { method: 'POST' })
+  t.strictSame(await response.json(), { success: true })
+  t.notOk(await isKnown(started, sessionToken), 'and it is dead here too')
+})
+
+test('a session ends at its time, however much it is used, and when it was not used for long', async (t) => {
+  const started = await loginNode(t, { config: { session: { expiryDays: 20, idleDays: 3 } } })
+  const { node, enter } = started
+  const times = async (createdDaysAgo: number, usedDaysAgo: number) => {
+    const { sessionToken } = await enter(ada)
+    const created = Date.now() - createdDaysAgo * dayMs
+    changeState(
+      node.dataFolder,
+      'UPDATE sessions SET created_at = ?, expires_at = ?, last_used_at = ? WHERE created_at = (SELECT max(created_at) FROM sessions)',
+      created,
+      created + 20 * dayMs,
+      Date.now() - usedDaysAgo * dayMs,
+    )
+    return isKnown(started, sessionToken)
+  }
+  t.equal(await times(19.99, 0), true)
+  t.equal(await times(20.001, 0), false)
+  t.equal(await times(5, 2.99), true)
+  t.equal(await times(5, 3.001), false)
+})
+
+test('what cannot be used any more is not listed, neither to the user nor to the owner', async (t) => {
+  const { node, as, enter } = await loginNode(t, { config: { session: { idleDays: 3 } } })
+  const [{ sessionToken, user }, boss] = [await enter(ada), await enter(owner)]
+  const newSession = { userUuid: user.uuid, expiryDays: 30 }
+  const session = async (label: string) => (await node.issueSession({ ...newSession, label })).record.id
+  const apiToken = async (name: string) =>
+    (await issueApiToken(node.sessions, { ...newSession, name, scopes: ['test:read'] })).record.id
+  const [idle, over, used] = [await session('idle'), await session('over'), await session('used')]
+  const [resting, ended] = [await apiToken('resting'), await apiToken('ended')]
+  const daysAgo = (days: number) => Date.now() - days * dayMs
+  const change = (column: string, time: number, id: string) =>
+    t.equal(changeState(node.dataFolder, `UPDATE sessions SET ${column} = ? WHERE id = ?`, time, id), 1)
+  change('last_used_at', daysAgo(3.001), idle)
+  change('last_used_at', daysAgo(2.999), used)
+  change('last_used_at', daysAgo(20), resting)
+  for (const id of [over, ended]) change('expires_at', daysAgo(0.001), id)
+
+  const ids = async (token: string, path: string, key: 'sessions' | 'tokens') => {
+    const lists = (await (await as(token, path)).json()) as Record<typeof key, { id: string }[]>
+    return lists[key].map(({ id }) => id).sort()
+  }
+  const current = (await sessionsOf({ as }, sessionToken)).find((each) => each.current)?.id ?? ''
+  const live = [current, used].sort()
+  t.same(await ids(sessionToken, '/api/account/sessions', 'sessions'), live)
+  t.same(await ids(sessionToken, '/api/account/tokens', 'tokens'), [resting], 'API tokens may lie idle')
+  t.same(await ids(boss.sessionToken, `/api/users/${user.uuid}/sessions`, 'sessions'), live)
+  t.same(await ids(boss.sessionToken, `/api/users/${user.uuid}/sessions`, 'tokens'), [resting])
+})
+
+test('the time of last use is kept, each minute and even when it cannot be written', async (t) => {
+  const started = await loginNode(t)
+  const { node, enter } = started
+  const { dataFolder: folder } = node
+  const lastUse = () =>
+    Number(
+      onState(
+        folder,
+        (database) => database.prepare('SELECT last_used_at FROM sessions').get()?.last_used_at,
+      ),
+    )
+  const age = (seconds: number) =>
+    changeState(folder, 'UPDATE sessions SET last_used_at = ?', Date.now() - seconds * 1000)
+
+  const first = await enter(ada)
+  age(61)
+  t.ok(await isKnown(started, first.sessionToken))
+  t.ok(Date.now() - lastUse() < 30_000)
+  changeState(folder, 'DELETE FROM sessions')
+  const second = await enter(ada)
+  age(20)
+  t.ok(await isKnown(started, second.sessionToken))
+  t.ok(Date.now() - lastUse() >= 20_000, 'not so often')
+  changeState(folder, 'DELETE FROM sessions')
+  const third = await enter(ada)
+  age(61)
+  onState(folder, (database) =>
+    database.exec(
+      "CREATE TRIGGER full BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'disk full'); END",
+    ),
+  )
+  t.ok(await isKnown(started, third.sessionToken), 'a full disk keeps nobody out')
+})
+
+test('a user keeps a hundred sessions; the one that was used longest ago goes first', async (t) => {
+  const started = await loginNode(t)
+  const { node, enter, signIn } = started
+  const { user, sessionToken } = await enter(ada)
+  const newSession = { userUuid: user.uuid, label: 'x', expiryDays: 1 }
+  const tokens = []
+  for (let n = 0; n < 99; n += 1) tokens.push((await node.issueSession(newSession)).token)
+  const count = async () => (await node.sessions.listByUser(user.uuid)).length
+  t.equal(await count(), 100)
+  t.ok(await isKnown(started, sessionToken))
+  changeState(node.dataFolder, "UPDATE sessions SET last_used_at = last_used_at - 1000 WHERE label <> 'x'")
+  const newest = await enter(ada)
+  t.equal(await count(), 100)
+  t.notOk(await isKnown(started, sessionToken), 'though it was remembered')
+  t.ok(await isKnown(started, newest.sessionToken))
+
+  const at = await Promise.all(Array.from({ length: 20 }, () => signIn(ada)))
+  t.ok(at.every(({ status }) => status === 200))
+  t.equal(await count(), 100, 'also of many at once')
+})
+
+test('what has ended is swept out at the start', async (t) => {
+  const folder = await dataFolder(t)
+  const first = await loginNode(t, { dataFolder: folder })
+  const [one, two] = [await first.enter(ada), await first.enter(bob)]
+  await first.stop()
+  changeState(folder, 'UPDATE sessions SET expires_at = ? WHERE user_uuid = ?', Date.now() - 1, one.user.uuid)
+  const second = await loginNode(t, { dataFolder: folder })
+  t.notOk(await isKnown(second, one.sessionToken))
+  t.ok(await isKnown(second, two.sessionToken), 'a session outlives a restart')
+  await second.stop()
+  const rows = onState(folder, (database) => database.prepare('SELECT user_uuid FROM sessions').all())
+  t.same(rows, [{ user_uuid: two.user.uuid }])
+})
+
+test('the owner sees and ends the sessions of others; nobody else does', async (t) => {
+  const started = await loginNode(t)
+  const { as, enter } = started
+  const [boss, one, two, bobs] = [await enter(owner), await enter(ada), await enter(ada), await enter(bob)]
+  const path = `/api/users/${one.user.uuid}/sessions`
+  for (const [method, suffix] of [
+    ['GET', ''],
+    ['DELETE', ''],
+    ['DELETE', '/x'],
+  ] as const) {
+    await expectError(t, await as(bobs.sessionToken, `${path}${suffix}`, { method }), 403, 'FORBIDDEN')
+  }
+  const body = (await (await as(boss.sessionToken, path)).json()) as {
+    sessions: SessionView[]
+    tokens: object[]
+  }
+  t.equal(body.sessions.length, 2)
+  t.same(body.tokens, [])
+  t.ok(body.sessions.every(({ current }) => !current))
+  t.ok(await isKnown(started, one.sessionToken))
+  t.ok(await isKnown(started, two.sessionToken))
+  const first = body.sessions[0]?.id
+  t.equal((await as(boss.sessionToken, `${path}/${first}`, { method: 'DELETE' })).status, 200)
+  await expectError(
+    t,
+    await as(boss.sessionToken, `${path}/${first}`, { method: 'DELETE' }),
+    404,
+    'NOT_FOUND',
+  )
+  t.equal((await as(boss.sessionToken, path, { method: 'DELETE' })).status, 200)
+  t.notOk((await isKnown(started, one.sessionToken)) || (await isKnown(started, two.sessionToken)))
+  t.ok(await isKnown(started, bobs.sessionToken))
+  const unknown = '/api/users/00000000-0000-4000-8000-000000000000/sessions'
+  await expectError(t, await as(boss.sessionToken, unknown), 404, 'NOT_FOUND')
+  await expectError(t, await as(boss.sessionToken, unknown, { method: 'DELETE' }), 404, 'NOT_FOUND')
+})

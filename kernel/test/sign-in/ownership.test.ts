@@ -1,0 +1,106 @@
+import { test } from 'tap'
+import { expectError } from '../fixtures/expect-error.ts'
+import { dataFolder, loginNode, owner, wallet } from '../fixtures/login-node.ts'
+import { changeState } from '../fixtures/state-file.ts'
+
+const [ada, bob, eve] = [wallet(1), wallet(2), wallet(3)]
+
+test('with auth.owner that wallet is the owner, without any code', async (t) => {
+  const { node, enter, as } = await loginNode(t, { config: { auth: { owner: ada.toLowerCase() } } })
+  t.equal(node.claimCode(), null)
+  await enter(bob)
+  t.equal(await node.accounts.owner(), null)
+  const { sessionToken } = await enter(ada)
+  t.equal((await node.accounts.owner())?.wallet, ada)
+  t.equal((await as(sessionToken, '/api/users')).status, 200)
+})
+
+test('another auth.owner moves the ownership with the next start', async (t) => {
+  const folder = await dataFolder(t)
+  const first = await loginNode(t, { dataFolder: folder, config: { auth: { owner: ada } } })
+  const [adas, bobs] = [await first.enter(ada), await first.enter(bob)]
+  t.equal((await first.as(adas.sessionToken, '/api/users')).status, 200)
+  await expectError(t, await first.as(bobs.sessionToken, '/api/users'), 403, 'FORBIDDEN')
+  await first.stop()
+
+  const second = await loginNode(t, {
+    dataFolder: folder,
+    config: { auth: { owner: bob, admission: 'owner' } },
+  })
+  const warned = `is no longer the owner; their data stays with their account. If both wallets are yours, take the account along: nodekeep user set-wallet ${ada} ${bob} --swap`
+  t.equal(second.log.filter((line) => line.includes(warned)).length, 1)
+  t.equal((await second.as(bobs.sessionToken, '/api/users')).status, 200, 'with the session of before')
+  await expectError(t, await second.as(adas.sessionToken, '/api/account/sessions'), 401, 'UNAUTHORIZED')
+  await expectError(t, await second.signIn(ada), 403, 'FORBIDDEN')
+  await second.stop()
+
+  const third = await loginNode(t, { dataFolder: folder, unclaimed: true })
+  t.equal((await third.node.accounts.owner())?.wallet, bob, 'and without the key the owner stays')
+  t.equal(third.node.claimCode(), null)
+})
+
+test('while somebody else is the owner, the configured one is not let in as such', async (t) => {
+  const folder = await dataFolder(t)
+  const auth = { owner: ada, admission: 'owner' }
+  const { node, signIn } = await loginNode(t, { dataFolder: folder, config: { auth } })
+  // A command with another configuration, beside the running node.
+  await node.accounts.ensure(bob)
+  changeState(folder, 'UPDATE users SET owner = 1 WHERE wallet = ?', bob)
+  await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
+  t.equal((await node.accounts.owner())?.wallet, bob)
+})
+
+test('whoever becomes the owner is not disabled, nor deleted later', async (t) => {
+  const folder = await dataFolder(t)
+  const first = await loginNode(t, { dataFolder: folder, config: { auth: { owner: ada } } })
+  const { sessionToken } = await first.enter(ada)
+  const { user } = await first.enter(bob)
+  await first.as(sessionToken, `/api/users/${user.uuid}`, { method: 'DELETE' })
+  t.type((await first.node.accounts.get(user.uuid))?.deletionDue, Date)
+  await first.stop()
+  const second = await loginNode(t, { dataFolder: folder, config: { auth: { owner: bob } } })
+  t.match(await second.node.accounts.get(user.uuid), { owner: true, disabledAt: null, deletionDue: null })
+  t.equal((await second.enter(bob)).user.uuid, user.uuid)
+})
+
+test('a wallet with a slip of the pen stops the start', async (t) => {
+  const slip = ada.replace(/[a-fA-F]/g, (digit) => (digit < 'a' ? digit.toLowerCase() : digit.toUpperCase()))
+  const start = loginNode(t, { config: { auth: { owner: slip } } })
+  await t.rejects(start, /^auth\.owner .* checksum \(EIP-55\)\. Copy it again\.$/)
+  const list = loginNode(t, { config: { auth: { allowlist: [bob, slip] } } })
+  await t.rejects(list, /^auth\.allowlist\[1\] .* checksum \(EIP-55\)\. Copy it again\.$/)
+})
+
+test('who may sign in: the owner, or those of the list too, or everybody', async (t) => {
+  const statuses = async (auth: object) => {
+    const { signIn, node } = await loginNode(t, { config: { auth } })
+    const got = []
+    for (const who of [owner, ada, eve]) got.push((await signIn(who)).status)
+    t.equal(
+      (await Array.fromAsync(node.accounts.list())).length,
+      got.filter((status) => status === 200).length,
+    )
+    await node.stop()
+    return got
+  }
+  t.same(await statuses({ admission: 'owner', allowlist: [ada] }), [200, 403, 403])
+  t.same(await statuses({ admission: 'allowlist', allowlist: [ada.toLowerCase()] }), [200, 200, 403])
+  t.same(await statuses({ admission: 'open' }), [200, 200, 200])
+})
+
+test('a stricter policy holds for the sessions and API tokens that there are, from the next start on', async (t) => {
+  const folder = await dataFolder(t)
+  const allowing = (allowlist: string[]) =>
+    loginNode(t, { dataFolder: folder, config: { auth: { admission: 'allowlist', allowlist } } })
+  const first = await allowing([ada, bob])
+  const [adas, bobs] = [await first.enter(ada), await first.enter(bob)]
+  await first.stop()
+  const second = await allowing([ada])
+  t.equal((await second.as(adas.sessionToken, '/api/account/sessions')).status, 200)
+  await expectError(t, await second.as(bobs.sessionToken, '/api/account/sessions'), 401, 'UNAUTHORIZED')
+  const who = await (await second.as(bobs.sessionToken, '/whoami')).json()
+  t.strictSame(who, { user: { authenticated: false } })
+  await second.stop()
+  const third = await allowing([bob])
+  t.equal((await third.as(bobs.sessionToken, '/api/account/sessions')).status, 200, 'it was never revoked')
+})

@@ -1,0 +1,34 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { HistoryMismatch, pendingSteps } from '../../src/state/schema.ts'
+
+const steps = (...ids: string[]) => ids.map((id) => ({ id }))
+
+test('what is recorded must be the beginning of the list', async (t) => {
+  const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3 }), { maxLength: 8 })
+  fc.assert(
+    fc.property(ids, fc.nat(8), (all, length) => {
+      const done = all.slice(0, length)
+      const pending = pendingSteps(done, steps(...all)).map(({ id }) => id)
+      return JSON.stringify([...done, ...pending]) === JSON.stringify(all)
+    }),
+  )
+  t.throws(
+    () => pendingSteps(['a', 'b'], steps('a')),
+    new HistoryMismatch('migration "b" has run, but this version does not know it'),
+  )
+  t.throws(
+    () => pendingSteps(['b'], steps('a', 'b')),
+    new HistoryMismatch('migration "b" has run where "a" is expected'),
+  )
+  t.throws(
+    () => pendingSteps(['x'], steps('a')),
+    new HistoryMismatch('migration "x" has run, but this version does not know it'),
+  )
+})
+
+test('every step has an id of its own', async (t) => {
+  t.throws(() => pendingSteps([], steps('a', 'b', 'a')), /Two migrations have the id "a"/)
+  t.throws(() => pendingSteps([], steps('')), /needs an id/)
+  t.throws(() => pendingSteps([], [{} as { id: string }]), /needs an id/)
+})

@@ -1,0 +1,152 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { type Test, test } from 'tap'
+import { Admission } from '../../src/access/admission.ts'
+import { Authenticator } from '../../src/access/authenticator.ts'
+import { databaseSchema } from '../../src/composition/database-schema.ts'
+import { createLogger } from '../../src/log/logger.ts'
+import { createEventBus } from '../../src/services/event-bus.ts'
+import { createSessionTable } from '../../src/sessions/session-table.ts'
+import { UserSessions } from '../../src/sessions/user-sessions.ts'
+import { Ownership } from '../../src/sign-in/ownership.ts'
+import { SignIn } from '../../src/sign-in/sign-in.ts'
+import { openStateDatabase } from '../../src/state/database.ts'
+import { UserAccounts } from '../../src/users/user-accounts.ts'
+import { UserAdministration } from '../../src/users/user-administration.ts'
+import { dataFolder, owner, trusting, wallet } from '../fixtures/login-node.ts'
+
+const ada = wallet(1)
+
+/** The parts of a sign-in on a real database, where something happens while the wallet is verified. */
+async function parts(t: Test, meanwhile: (administration: UserAdministration) => Promise<unknown>) {
+  const database = await openStateDatabase(await dataFolder(t), databaseSchema)
+  t.teardown(() => database.close())
+  const accounts = new UserAccounts(database)
+  const sessions = createSessionTable(database)
+  const admission = new Admission({ admission: 'open', allowlist: [] })
+  const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: 60_000 })
+  const events = createEventBus().scope(createLogger({ level: 'silent' }))
+  const userSessions = new UserSessions({ sessions, idleMs: 60_000, authenticator, events })
+  const administration = new UserAdministration({
+    database,
+    userSessions,
+    authenticator,
+    deletionGraceDays: 7,
+  })
+  const verify: typeof trusting = async (...proof) => {
+    await meanwhile(administration)
+    return trusting(...proof)
+  }
+  const { ownership } = await Ownership.establish(database, accounts, owner)
+  const signIn = new SignIn({
+    providers: {
+      get: () => ({ verify }),
+      names: () => ['test'],
+      contextOf: () => (work) => work(),
+    },
+    database,
+    ownership,
+    admission,
+    userSessions,
+    timeoutMs: 1000,
+    expiryDays: 1,
+  })
+  const request = {
+    provider: 'test',
+    credentials: { uuid: 'x', address: ada, token: ada },
+    claim: null,
+    origin: new URL('http://localhost'),
+    signal: new AbortController().signal,
+    label: 'test',
+  }
+  return {
+    accounts,
+    sessions,
+    userSessions,
+    authenticator,
+    administration,
+    signIn: () => signIn.signIn(request),
+  }
+}
+
+type Change = (administration: UserAdministration, uuid: string) => Promise<unknown>
+
+const disabled: Change[] = [
+  (administration, uuid) => administration.disable(uuid),
+  (administration, uuid) => administration.delete(uuid),
+]
+
+const otherWallet: Change = (administration, uuid) => administration.setWallet(uuid, wallet(2))
+
+test('who is disabled while they sign in gets no session', async (t) => {
+  for (const change of disabled) {
+    let uuid = ''
+    const { accounts, sessions, signIn } = await parts(t, (administration) => change(administration, uuid))
+    uuid = (await accounts.ensure(ada)).uuid
+    await t.rejects(signIn(), { code: 'FORBIDDEN' })
+    t.same(await sessions.listByUser(uuid), [])
+  }
+})
+
+test('who loses their wallet while they sign in is a stranger', async (t) => {
+  let uuid = ''
+  const { accounts, sessions, signIn } = await parts(t, (administration) => otherWallet(administration, uuid))
+  uuid = (await accounts.ensure(ada)).uuid
+  t.not((await signIn()).user.uuid, uuid)
+  t.same(await sessions.listByUser(uuid), [])
+})
+
+test('a session that begins while its user is locked out is over, whenever that happens', async (t) => {
+  for (const change of [...disabled, otherWallet]) {
+    for (let turns = 0; turns < 20; turns += 1) {
+      const { accounts, sessions, administration, signIn } = await parts(t, async () => {})
+      const { uuid } = await accounts.ensure(ada)
+      const signingIn = signIn().catch((error: NodekeepError) => t.equal(error.code, 'FORBIDDEN'))
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve()
+      await change(administration, uuid)
+      await signingIn
+      t.same(await sessions.listByUser(uuid), [], `after ${turns} turns`)
+    }
+  }
+})
+
+test('what is revoked while it is looked up is not remembered', async (t) => {
+  const { sessions, userSessions, authenticator, signIn } = await parts(t, async () => {})
+  for (let n = 0; n < 50; n += 1) {
+    const { token, user } = await signIn()
+    const looking = authenticator.authenticate(token)
+    for (let turn = 0; turn < n % 7; turn += 1) await Promise.resolve()
+    await userSessions.endAll(user.uuid)
+    await looking
+    t.equal(authenticator.cached(token), undefined)
+    t.equal(await authenticator.authenticate(token), null)
+    t.same(await sessions.listByUser(user.uuid), [])
+  }
+})
+
+test('another wallet keeps the user and ends all sessions', async (t) => {
+  const { accounts, authenticator, administration, signIn } = await parts(t, async () => {})
+  const { token, user } = await signIn()
+  t.equal((await authenticator.authenticate(token))?.wallet, ada)
+  const moved = await administration.setWallet(user.uuid, wallet(2).toLowerCase())
+  t.match(moved, { uuid: user.uuid, username: user.username, wallet: wallet(2) })
+  t.equal(authenticator.cached(token), undefined)
+  t.equal(await authenticator.authenticate(token), null)
+  t.not((await signIn()).user.uuid, user.uuid, 'the old wallet is a stranger')
+  t.equal((await accounts.findByWallet(wallet(2)))?.uuid, user.uuid)
+  const taken = administration.setWallet(user.uuid, ada)
+  await t.rejects(taken, { code: 'CONFLICT', message: `The wallet ${ada} belongs to another user.` })
+  for (const wrong of ['', '0x', ada.slice(1), `${ada}1`, 'ada'])
+    await t.rejects(administration.setWallet(user.uuid, wrong), { code: 'VALIDATION_ERROR' })
+  await t.rejects(administration.setWallet('nobody', wallet(3)), { code: 'NOT_FOUND' })
+})
+
+test('of many who want one name, one gets it', async (t) => {
+  const { accounts, administration } = await parts(t, async () => {})
+  const users = await Promise.all(Array.from({ length: 10 }, (_, n) => accounts.ensure(wallet(n + 1))))
+  const renames = await Promise.allSettled(users.map(({ uuid }) => administration.rename(uuid, 'countess')))
+  t.equal(renames.filter(({ status }) => status === 'fulfilled').length, 1)
+  for (const rename of renames) {
+    if (rename.status === 'rejected') t.equal((rename.reason as NodekeepError).code, 'CONFLICT')
+  }
+  await t.rejects(administration.rename(users[0]?.uuid ?? '', 'No'), NodekeepError)
+})
