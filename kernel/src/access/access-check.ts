@@ -5,7 +5,7 @@ import type { AccessCheck } from '../http/shared-hooks.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { Authenticator } from './authenticator.ts'
 import { FailedAttempts } from './failed-attempts.ts'
-import { type RequestToken, isSameOrigin, mayChange, tokenOf } from './request-token.ts'
+import { isSameOrigin, mayChange, type RequestToken, tokenOf } from './request-token.ts'
 
 /**
  * The paths of sign-ins, which are limited for each client. A foreign page could use up the limit of its visitors, so its
