@@ -54,8 +54,8 @@ const noHeaders = {
 } as const
 
 /**
- * The hooks and libraries that every Fastify instance of the node shares: the access check, errors, cookies, request ids
- * and limits.
+ * The hooks and libraries that every Fastify instance of the node shares: the access check, errors, cookies, request
+ * ids and limits.
  */
 export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
   async (app, { log, checkAccess, bodyTimeoutMs, corsOrigins, logsAnswers, onAdmitted }) => {
