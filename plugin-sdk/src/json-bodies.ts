@@ -9,9 +9,9 @@ const mostValues = 500_000
 const largeBody = 16 * 1024
 
 /**
- * Refuses JSON bodies that would take long to parse for their size, before they are parsed, for routes whose bodies may be
- * large. Ten megabytes of brackets would hold up the whole node for a second and take a hundred times their memory.
- * Replaces the JSON parser of the plugin's Fastify instance, so call it before you register the routes.
+ * Refuses JSON bodies that would take long to parse for their size, before they are parsed, for routes whose bodies
+ * may be large. Ten megabytes of brackets would hold up the whole node for a second and take a hundred times their
+ * memory. Replaces the JSON parser of the plugin's Fastify instance, so call it before you register the routes.
  *
  * More than 1000 levels are answered with VALIDATION_ERROR, more than 500,000 values with PAYLOAD_TOO_LARGE.
  *
@@ -56,7 +56,9 @@ function refusalOf(json: string): NodekeepError | null {
   return null
 }
 
-/** Returns the end of the string that begins at a quote. A long string, such as a file in base64, is skipped at once. */
+/**
+ * Returns the end of the string that begins at a quote. A long string, such as a file in base64, is skipped at once.
+ */
 function endOfString(json: string, start: number): number {
   let end = start
   do end = json.indexOf('"', end + 1)

@@ -23,8 +23,8 @@ export function stackOf(thrown: unknown): string {
 const mostCauses = 16
 
 /**
- * Returns a thrown value and its causes: the `cause` of each error and the members of aggregate errors, each once, and at
- * most the 16 nearest. It never throws itself.
+ * Returns a thrown value and its causes: the `cause` of each error and the members of aggregate errors, each once,
+ * and at most the 16 nearest. It never throws itself.
  */
 export function withCauses(thrown: unknown): unknown[] {
   const found = new Set([thrown])

@@ -41,8 +41,8 @@ export function wasMadeIn(folder: string, thrown: unknown): boolean {
 const finders = new Set<OwnerFinder>()
 
 /**
- * Keeps the process alive when a plugin leaves a promise rejected or throws where nobody catches, and tells the owner of
- * the context in which that happened. Faults without an owner are left to Node, which ends the process.
+ * Keeps the process alive when a plugin leaves a promise rejected or throws where nobody catches, and tells the owner
+ * of the context in which that happened. Faults without an owner are left to Node, which ends the process.
  *
  * @param find asked when the context was lost, as in listeners on an emitter that another owner created
  * @returns stops watching. The listeners on the process go with the last watcher.

@@ -16,8 +16,9 @@ export interface GuardedRegistry<T extends object> extends Iterable<readonly [na
 }
 
 /**
- * Creates the live view of a registry for the kernel itself. A method of an entry runs in the fault context of the plugin
- * that added the entry: an error that it leaves unhandled is blamed on that plugin and does not end the process.
+ * Creates the live view of a registry for the kernel itself. A method of an entry runs in the fault context of the
+ * plugin that added the entry: an error that it leaves unhandled is blamed on that plugin and does not end the
+ * process.
  */
 export function guardRegistry<T extends object>(entries: OwnedEntries): GuardedRegistry<T> {
   const read = (name: string): T | undefined => {

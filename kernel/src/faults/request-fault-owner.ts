@@ -36,7 +36,9 @@ export class RequestFaultOwner implements FaultOwner {
   }
 }
 
-/** Returns the fault owner of a connection that a plugin has taken over. An uncaught exception closes the connection. */
+/**
+ * Returns the fault owner of a connection that a plugin has taken over. An uncaught exception closes the connection.
+ */
 export function connectionFaultOwner(plugin: FaultOwner, socket: Duplex): FaultOwner {
   return {
     id: plugin.id,

@@ -1,8 +1,8 @@
 import { isIP, isIPv6, SocketAddress } from 'node:net'
 
 /**
- * Returns the group of a client address, which limits count by. A client with one IPv6 address usually has the /64 around
- * it, so that is one group.
+ * Returns the group of a client address, which limits count by. A client with one IPv6 address usually has the /64
+ * around it, so that is one group.
  *
  * @param address from the socket or a trusted proxy. Everything that is not an IP address is one group.
  */

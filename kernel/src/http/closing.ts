@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { announcesBody } from './body-deadline.ts'
 
 /** Milliseconds that a closed connection stays open for its client to read the answer. */
 const lingerMs = 2000
@@ -40,9 +39,9 @@ export function ignoreInput(socket: Duplex): void {
 }
 
 /** Returns whether the rest of a request body may be too large to read and discard. */
-export function hasLargeRemainder(request: IncomingMessage): boolean {
-  if (request.complete || !announcesBody(request)) return false
-  return !(Number(request.headers['content-length']) <= smallBody)
+export function hasLargeRemainder({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > smallBody
 }
 
 /**

@@ -2,7 +2,10 @@ import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
 import { rightsOf } from './route-config.ts'
 import type { MountedRoute } from './route-table.ts'
 
-/** Collects the routes of an app while they are registered. Refuses a route whose `config` would not guard it as meant. */
+/**
+ * Collects the routes of an app while they are registered. Refuses a route whose `config` would not guard it as
+ * meant.
+ */
 export function collectRoutes(app: FastifyInstance): MountedRoute[] {
   const routes: MountedRoute[] = []
   const atPrefix = new Set<MountedRoute>()
@@ -23,8 +26,8 @@ export function collectRoutes(app: FastifyInstance): MountedRoute[] {
 }
 
 /**
- * Returns the route with a slash at the end, which Fastify registers beside the route `/` below a prefix without calling
- * the hook. Returns nothing if the app registered that route itself.
+ * Returns the route with a slash at the end, which Fastify registers beside the route `/` below a prefix without
+ * calling the hook. Returns nothing if the app registered that route itself.
  */
 function slashedTwin(app: FastifyInstance, route: MountedRoute, known: readonly MountedRoute[]) {
   const { method } = route
@@ -35,7 +38,9 @@ function slashedTwin(app: FastifyInstance, route: MountedRoute, known: readonly 
   return [{ ...route, path, schema: { hide: true } }]
 }
 
-/** Returns whether this is the route that @fastify/cors adds to every instance. Only the kernel's answers preflights. */
+/**
+ * Returns whether this is the route that @fastify/cors adds to every instance. Only the kernel's answers preflights.
+ */
 function isPreflight({ method, url }: RouteOptions): boolean {
   return url === '*' && [method].flat().join() === 'OPTIONS'
 }

@@ -14,8 +14,8 @@ const exposedHeaders = [
 ]
 
 /**
- * Lets pages of the given origins call the routes of an instance, with the user's cookie. Answers to other origins carry
- * no CORS headers, so a browser withholds them from the page.
+ * Lets pages of the given origins call the routes of an instance, with the user's cookie. Answers to other origins
+ * carry no CORS headers, so a browser withholds them from the page.
  */
 export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   const allowed = new Set(origins)

@@ -35,8 +35,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     pluginTimeout: options.loadTimeoutMs,
     routerOptions,
     schemaController: {
-      // With a compiler given here, Fastify does not load its own one, whose form its types declare. It asks for another
-      // compiler whenever shared schemas were added.
+      // With a compiler given here, Fastify does not load its own one, whose form its types declare. It asks for
+      // another compiler whenever shared schemas were added.
       compilersFactory: {
         buildValidator: (shared: SharedSchemas) => createValidatorCompiler(shared) as never,
       },
@@ -63,8 +63,8 @@ export function createRequestIds(): () => string {
 }
 
 /**
- * Writes Fastify's own log lines without whole requests and answers, which carry data that does not belong in a log. The
- * shared hooks log requests.
+ * Writes Fastify's own log lines without whole requests and answers, which carry data that does not belong in a log.
+ * The shared hooks log requests.
  */
 class AppLog extends LogController {
   constructor() {

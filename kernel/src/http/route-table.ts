@@ -55,8 +55,8 @@ export const routerOptions = {
 } as const
 
 /**
- * The kernel's table of all routes. Each mount and unmount builds a new router and swaps it in one step, so a mount that
- * fails changes nothing.
+ * The kernel's table of all routes. Each mount and unmount builds a new router and swaps it in one step, so a mount
+ * that fails changes nothing.
  */
 export class RouteTable {
   #mounts: ReadonlyMap<string, RouteMount> = new Map()
@@ -137,7 +137,9 @@ function addRoute(router: Router, route: MountedRoute, mount: RouteMount, owners
   router.on(route.method as HTTPMethod, route.path, noop, { route, mount } satisfies FoundRoute)
 }
 
-/** Returns the forms that a path matches, without the names of its parameters. An optional parameter makes two forms. */
+/**
+ * Returns the forms that a path matches, without the names of its parameters. An optional parameter makes two forms.
+ */
 function patternsOf(path: string): string[] {
   const pattern = path === '*' ? '/*' : path.replaceAll(/:[^/(.?-]+/g, ':')
   if (!pattern.endsWith('?')) return [pattern]

@@ -60,8 +60,8 @@ export function sendPublicError(
 const failing = new WeakSet<FastifyReply>()
 
 /**
- * Answers when an error could not be sent, for example because an `onSend` hook throws. Fastify would send an error in its
- * own form, which shows the cause.
+ * Answers when an error could not be sent, for example because an `onSend` hook throws. Fastify would send an error
+ * in its own form, which shows the cause.
  */
 function sendLastResort(thrown: unknown, reply: FastifyReply): FastifyReply {
   const { request } = reply

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import cookie from '@fastify/cookie'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
@@ -6,7 +7,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest, RouteOptions } fr
 import fastifyPlugin from 'fastify-plugin'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
 import { addressGroup } from './address-group.ts'
-import { announcesBody, limitBodyTime } from './body-deadline.ts'
+import { limitBodyTime } from './body-deadline.ts'
 import { discardBody } from './closing.ts'
 import { allowOrigins, isStrayPreflight } from './cors.ts'
 import { pathOf, sendError } from './send-error.ts'
@@ -54,8 +55,8 @@ const noHeaders = {
 } as const
 
 /**
- * The hooks and libraries that every Fastify instance of the node shares: the access check, errors, cookies, request ids
- * and limits.
+ * The hooks and libraries that every Fastify instance of the node shares: the access check, errors, cookies, request
+ * ids and limits.
  */
 export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
   async (app, { log, checkAccess, bodyTimeoutMs, corsOrigins, logsAnswers, onAdmitted }) => {
@@ -65,7 +66,8 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
     }
     await app.register(cookie, { hook: false })
     await app.register(sensible)
-    if (corsOrigins.length > 0) {
+    const hasCors = corsOrigins.length > 0
+    if (hasCors) {
       // @fastify/cors answers preflights before any later hook.
       app.addHook('onRequest', (request, reply, done) => {
         begin(request, reply)
@@ -96,7 +98,7 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
           if (!raw.complete && !raw.socket.destroyed) discardBody(raw, bodyTimeoutMs)
         })
       }
-      if (request.is404 || isStrayPreflight(request)) done()
+      if (request.is404 || (hasCors && isStrayPreflight(request))) done()
       else if (onAdmitted === undefined) checkAccess(request, reply, done)
       else {
         checkAccess(request, reply, (refused) => {
@@ -153,6 +155,11 @@ async function logAnswer(request: FastifyRequest, reply: FastifyReply): Promise<
   const { method } = request
   const { statusCode: status, elapsedTime } = reply
   request.log.debug({ method, path: pathOf(request), status, ms: Math.round(elapsedTime) }, 'answered')
+}
+
+function announcesBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'] ?? '0'
+  return headers['transfer-encoding'] !== undefined || length !== '0'
 }
 
 function expectsContinue({ headers, raw }: FastifyRequest): boolean {

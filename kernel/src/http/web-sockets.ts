@@ -25,14 +25,16 @@ const clients = new WeakMap<IncomingMessage, WebSocket>()
 /** Bytes of one message. Bulk data belongs in HTTP bodies, which are streamed. */
 const maxPayload = 1024 * 1024
 
-/** Returns whether a request took its connection away from HTTP. No other request can follow it, whatever the answer. */
+/**
+ * Returns whether a request took its connection away from HTTP. No other request can follow it, whatever the answer.
+ */
 export function isUpgrade(request: IncomingMessage & { upgrade?: boolean }): boolean {
   return request.upgrade === true
 }
 
 /**
- * Ends the WebSocket that a request became, because its session has ended (RFC 6455, status 1008). A client that does not
- * close its side within a second is cut off. Nothing happens to other requests.
+ * Ends the WebSocket that a request became, because its session has ended (RFC 6455, status 1008). A client that does
+ * not close its side within a second is cut off. Nothing happens to other requests.
  */
 export function endWebSocket(request: IncomingMessage): void {
   if (!isUpgrade(request)) return

@@ -52,8 +52,8 @@ export class RegistryEntries {
   }
 
   /**
-   * Tells the listeners that entries were added or removed. An exception of a listener reaches neither the others nor the
-   * caller: it stays unhandled in the fault context in which the listener was added.
+   * Tells the listeners that entries were added or removed. An exception of a listener reaches neither the others nor
+   * the caller: it stays unhandled in the fault context in which the listener was added.
    */
   announce(): void {
     for (const listener of [...this.#listeners]) listener()

@@ -164,8 +164,8 @@ test('a request that waits behind another plugin’s has not begun, so its plugi
       routes((app) => void app.get('/quick', async () => 'quick'))
     },
   })
-  const wishes = { slow: { required: false }, quick: { required: false } }
-  const config = { plugins: wishes, server: { drainSeconds: 0.2 } }
+  const optional = { slow: { required: false }, quick: { required: false } }
+  const config = { plugins: optional, server: { drainSeconds: 0.2 } }
   const { node, token, turn, state } = await startSwitchNode(t, [slow.plugin, quick], { config })
   const connection = rawConnection(node.url)
   t.teardown(() => connection.close())

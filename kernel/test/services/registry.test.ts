@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { guardRegistry } from '../../src/faults/guarded-registry.ts'
 import { createRegistryReader, Registries } from '../../src/services/registry.ts'
 
-const account = new AsyncLocalStorage<string>()
+const owner = new AsyncLocalStorage<string>()
 
 test('a registry exists when it is first named, and is the same for all', async (t) => {
   const registries = new Registries()
@@ -66,8 +66,8 @@ test('the reading side is a live view in the order of adding', async (t) => {
 test('a listener is called in the context in which it was added', async (t) => {
   const entries = new Registries().entries('tools@1')
   const heard: unknown[] = []
-  account.run('reader', () => entries.listen(() => heard.push(account.getStore())))
-  account.run('writer', () => entries.announce())
+  owner.run('reader', () => entries.listen(() => heard.push(owner.getStore())))
+  owner.run('writer', () => entries.announce())
   t.same(heard, ['reader'])
 })
 
@@ -77,11 +77,11 @@ test('the kernel calls entries as the plugin that added them, and they keep thei
     name = 'hammer'
     use() {
       this.#uses += 1
-      return `${account.getStore()} ${this.#uses}`
+      return `${owner.getStore()} ${this.#uses}`
     }
   }
   const entries = new Registries().entries('tools@1')
-  account.run('smith', () => entries.add('hammer', new Tool(), 'smith', AsyncLocalStorage.snapshot()))
+  owner.run('smith', () => entries.add('hammer', new Tool(), 'smith', AsyncLocalStorage.snapshot()))
   const reader = guardRegistry<Tool>(entries)
   t.equal(reader.get('saw'), undefined)
   t.equal(reader.get('hammer')?.name, 'hammer')
