@@ -59,14 +59,14 @@ test('the command line ends with code 1 and one clear error', { jobs: 2 }, async
   }
 })
 
-test('--verbose shows where it happened', async (t) => {
+test('--verbose shows the stack trace', async (t) => {
   const plugins = { 'throws-in-setup': { from: join(fixtures, 'throws-in-setup') } }
   const { code, stderr } = await run(plugins, {}, ['--verbose'])
   t.equal(code, 1)
   t.match(stderr, /caused by Error: the setup broke\n\s+at .*throws-in-setup\/index\.js/)
 })
 
-test('an error that nobody handled counts as a failure of a required plugin', { jobs: 2 }, async (t) => {
+test('an unhandled error counts as a failure of a required plugin', { jobs: 2 }, async (t) => {
   for (const folder of [
     'leaves-rejection-in-import',
     'leaves-rejection-in-setup',

@@ -25,7 +25,7 @@ async function start(t: Test, server: Record<string, unknown> = {}) {
   return { node, url, owner: await signInOwner(url) }
 }
 
-test('SIGTERM lets answers finish, tells long ones to end, and stops the plugins in reverse', async (t) => {
+test('SIGTERM lets answers finish, aborts long ones, and stops the plugins in reverse', async (t) => {
   const { node, url, owner } = await start(t)
   const slow = owner.ask('/first/slow')
   const events = await owner.ask('/second/events')
@@ -55,7 +55,7 @@ test('SIGTERM lets answers finish, tells long ones to end, and stops the plugins
   ])
 })
 
-test('what does not end in time is cut', async (t) => {
+test('answers that exceed the drain time are cut', async (t) => {
   const { node, owner } = await start(t, { drainSeconds: 0.3 })
   const never = owner.ask('/first/never')
   const failed = t.rejects(never)
@@ -79,7 +79,7 @@ test('a second signal ends the node at once', async (t) => {
   await Promise.all([failed, again])
 })
 
-test('a signal that comes twice, from a service manager and from npm, is one', async (t) => {
+test('a signal from a service manager and its copy from npm count as one', async (t) => {
   const sendOften = async (signal: 'SIGTERM' | 'SIGHUP') => {
     const { node, owner } = await start(t)
     const slow = owner.ask('/first/slow')

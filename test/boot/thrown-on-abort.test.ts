@@ -29,7 +29,7 @@ async function stillServes(t: Test, node: NodeProcess, url: URL): Promise<void> 
   t.equal(node.child.exitCode, null, 'the process lives')
 }
 
-test('what a plugin throws when it is called off for being late is its own fault', async (t) => {
+test('an error that a plugin throws on the abort at its time limit is its own fault', async (t) => {
   const { node, url } = await start(t, { signInTimeoutMs: 50 })
   t.equal((await fetch(new URL('/health', url))).status, 200)
   await node.logged(broke('in a slow check'))
@@ -39,7 +39,7 @@ test('what a plugin throws when it is called off for being late is its own fault
   t.same(node.log().filter(broke('after a sound check')), [], 'what is over is not called off')
 })
 
-test('so is what it throws when the client is gone', async (t) => {
+test('an error that a plugin throws after the client left is its own fault', async (t) => {
   const { node, url } = await start(t, {})
   const leave = new AbortController()
   const gone = signInSlowly(url, leave.signal)

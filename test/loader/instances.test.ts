@@ -64,7 +64,7 @@ test('a choice of a plugin that is not loaded is explained', async (t) => {
   })
 })
 
-test('a choice that cannot be meant stops the start, and says what there is', async (t) => {
+test('a wrong choice stops the start, and the message lists the options', async (t) => {
   const plugins = { greeter: { from: './greeter' }, healthy: { from: './healthy' } }
   const cases: [services: Record<string, string>, expected: RegExp][] = [
     [{ 'test-greeter': 'greter' }, /^services\.test-greeter \(.*\) chooses "greter".* "greeter"\?$/],
@@ -93,7 +93,7 @@ test('a plugin may own a section of another name', async (t) => {
   })
 })
 
-test('the section of a plugin that was not found keeps no node from starting', async (t) => {
+test('the section of a plugin that was not found does not prevent a start', async (t) => {
   const lines: string[] = []
   const plugins = { gone: { from: './not-there', required: false }, healthy: { from: './healthy' } }
   const { node, state } = await start(t, { plugins, estate: { size: 7 } }, (line) => lines.push(line))

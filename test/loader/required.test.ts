@@ -49,7 +49,7 @@ test('a required plugin that fails ends the start with one error', async (t) => 
   }
 })
 
-test('so does one that hangs', { jobs: hanging.length }, async (t) => {
+test('a required plugin that hangs ends the start with one error', { jobs: hanging.length }, async (t) => {
   for (const failing of hanging) {
     t.test(idOf(failing), async (t) => {
       const dataFolder = await temporaryFolder(t)
@@ -59,7 +59,7 @@ test('so does one that hangs', { jobs: hanging.length }, async (t) => {
   }
 })
 
-test('several of them are listed in one error', async (t) => {
+test('several failed plugins are listed in one error', async (t) => {
   const several = failingPlugins.filter(({ state }) => state === 'failed').slice(0, 6)
   const config = configurationOf(several, true)
   const error = await createTestNode({ folder: fixtures, config }).catch((error: Error) => error)

@@ -34,7 +34,7 @@ test('the greeting is configured', async (t) => {
   assert.deepEqual(await (await node.fetch('/api/hello')).json(), { text: 'Welcome, stranger!' })
 })
 
-test('a card is sent by a user and read by whoever has its link', async (t) => {
+test('a card is sent by a user and read by everybody who has its link', async (t) => {
   const node = await startNode(t)
   const ada = await node.signIn()
   const sent = await ada.fetch('/api/hello/cards', post(card))

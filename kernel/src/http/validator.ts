@@ -1,4 +1,4 @@
-import { Ajv } from 'ajv'
+import { Ajv, type ErrorObject } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import { createAjv } from '../validation/ajv.ts'
 
@@ -16,10 +16,10 @@ export function createValidatorCompiler(shared: SharedSchemas = {}): FastifySche
     checkSchema(schema)
     if (httpPart === 'body') {
       literal ??= withShared(createAjv({ coerceTypes: false }), shared)
-      return literal.compile(schema)
+      return compile(literal, schema)
     }
     coercing ??= withShared(createAjv({ coerceTypes: 'array' }), shared)
-    return coercing.compile(schema)
+    return compile(coercing, schema)
   }
 }
 
@@ -29,6 +29,19 @@ function withShared(ajv: Ajv, shared: SharedSchemas): Ajv {
     ajv.addSchema(schema, id)
   }
   return ajv
+}
+
+/** Ajv attaches the refused value to each error. It is hidden here, so that a log of the error does not contain it. */
+function compile(ajv: Ajv, schema: object): ReturnType<FastifySchemaCompiler<object>> {
+  const check = ajv.compile(schema)
+  const validate = (value: unknown): boolean => {
+    const valid = check(value)
+    validate.errors = check.errors ?? null
+    for (const error of validate.errors ?? []) Object.defineProperty(error, 'data', { enumerable: false })
+    return valid
+  }
+  validate.errors = null as ErrorObject[] | null
+  return validate
 }
 
 let checker: Ajv | undefined

@@ -114,8 +114,7 @@ function testNode(node: RunningNode, removeData: () => Promise<void>): TestNode 
       const owner = role === 'owner'
       const known = owner ? await node.accounts.owner() : null
       const user = known ?? (await node.accounts.ensure(randomWallet(), owner))
-      const wish = { userUuid: user.uuid, label: 'test', expiryDays: 1 }
-      const { token } = await node.issueSession(wish)
+      const { token } = await node.issueSession({ userUuid: user.uuid, label: 'test', expiryDays: 1 })
       const withSession = (init: RequestInit = {}) => {
         const headers = new Headers(init.headers)
         headers.set('authorization', `Bearer ${token}`)

@@ -14,7 +14,7 @@ async function version(env: NodeJS.ProcessEnv, cwd: string): Promise<string> {
   return (await ran).stdout
 }
 
-test('compiled code is kept where nobody else can put any', async (t) => {
+test('compiled code is cached in a private folder', async (t) => {
   const home = t.testdir()
   await version({ HOME: home }, home)
   const folder = join(home, '.cache/nodekeep')
@@ -25,7 +25,7 @@ test('compiled code is kept where nobody else can put any', async (t) => {
   t.equal(statSync(folder).mode & 0o777, 0o700, 'an open folder is restricted')
 })
 
-test('without a place for it nothing is kept, and the command works', async (t) => {
+test('without a folder for the cache the command still works', async (t) => {
   const home = t.testdir({ file: '' })
   mkdirSync(join(home, 'here'))
   t.match(await version({ HOME: join(home, 'file') }, home), /^\d+\.\d+/)

@@ -45,7 +45,7 @@ test('config print shows every value with its origin, and no secret', async (t) 
   t.notMatch(stdout, 'very-secret-key')
 })
 
-test('config check says that all is in order, or all that is not', async (t) => {
+test('config check confirms a valid configuration, or lists all mistakes', async (t) => {
   const folder = await commandFolder(t, greeter)
   await addPlugin(folder.path)
   t.match(await folder.run('config', 'check'), {
@@ -64,7 +64,7 @@ test('config check says that all is in order, or all that is not', async (t) => 
   t.notMatch(stderr, /\n {4}at /)
 })
 
-test('config check finds what only the loaded plugins can tell', async (t) => {
+test('config check finds mistakes that only the loaded plugins reveal', async (t) => {
   const folder = await commandFolder(t, { ...greeter, services: { greeting: 'greeter' }, greter: {} })
   await addPlugin(folder.path)
   const { code, stdout, stderr } = await folder.run('config', 'check')
@@ -90,7 +90,7 @@ export default definePlugin({ id: '${id}', ${declaration}, setup() { return { gr
   )
 }
 
-test('config check and plugins list find what services would keep from starting', async (t) => {
+test('config check and plugins list find plugins that services block', async (t) => {
   const from = (...ids: string[]) => Object.fromEntries(ids.map((id) => [id, { from: `./${id}` }]))
   const folder = await commandFolder(t, { plugins: from('guest') })
   await addServicePlugin(folder.path, 'guest', 'requires: { greeting }')
@@ -121,7 +121,7 @@ test('config check and plugins list find what services would keep from starting'
   })
 })
 
-test('config schema is a JSON Schema that takes the file and finds its faults', async (t) => {
+test('config schema is a JSON Schema that accepts a valid file and finds mistakes', async (t) => {
   const folder = await commandFolder(t, greeter)
   await addPlugin(folder.path)
   const { code, stdout } = await folder.run('config', 'schema')
@@ -133,7 +133,7 @@ test('config schema is a JSON Schema that takes the file and finds its faults', 
   t.notOk(validate({ greeter: { key: 'a', wrod: 1 } }))
 })
 
-test('plugins list tells what is loaded, for people and for programs', async (t) => {
+test('plugins list shows the plugins, for people and for programs', async (t) => {
   const folder = await commandFolder(t, greeter)
   await addPlugin(folder.path)
   const list = await folder.run('plugins', 'list')

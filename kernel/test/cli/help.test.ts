@@ -38,7 +38,7 @@ test('the version is that of the package', async (t) => {
   t.same(await folder.run('--version'), { code: 0, stdout: `${manifest.version}\n`, stderr: '' })
 })
 
-test('a slip of the pen is answered in one line that helps', async (t) => {
+test('a misspelled command is answered with one helpful line', async (t) => {
   const folder = await commandFolder(t)
   const slips: readonly (readonly [string, RegExp])[] = [
     ['strat', /There is no command "strat"\. Did you mean "start"\?/],

@@ -35,7 +35,7 @@ test('a node is claimed for a wallet, and the session works at once, beside the 
   t.equal(await node.accounts.findByWallet(bob), null)
 })
 
-test('the configured owner needs no claiming', async (t) => {
+test('a configured owner need not claim the node', async (t) => {
   const folder = await commandFolder(t, { auth: { owner: ada } })
   const options = { dataFolder: folder.data, config: { auth: { owner: ada } } }
   const { node } = await loginNode(t, options)
@@ -47,7 +47,7 @@ test('the configured owner needs no claiming', async (t) => {
   t.equal((await node.sessions.listByUser(user?.uuid ?? '')).length, 1)
 })
 
-test('a session is made for another user, for some days', async (t) => {
+test('a session is created for another user, for a number of days', async (t) => {
   const folder = await commandFolder(t, { auth: { admission: 'open' } })
   const { node, as, enter } = await loginNode(t, { dataFolder: folder.data })
   const { user } = await enter(ada)
@@ -68,7 +68,7 @@ test('a session is made for another user, for some days', async (t) => {
   t.match(both, refusal(/cannot be used with/))
 })
 
-test('no session is made that would open nothing', async (t) => {
+test('no session is created for a user who may not sign in', async (t) => {
   const folder = await commandFolder(t, { auth: { admission: 'allowlist', allowlist: [ada] } })
   const { node, enter } = await loginNode(t, { dataFolder: folder.data })
   const [adas, bobs] = [await enter(ada), await enter(bob)]
@@ -82,7 +82,7 @@ test('no session is made that would open nothing', async (t) => {
   t.equal((await node.sessions.listByUser(bobs.user.uuid)).length, 1)
 })
 
-test('what is wrong is said in one line', async (t) => {
+test('each mistake is answered with one line', async (t) => {
   const folder = await commandFolder(t)
   await loginNode(t, { dataFolder: folder.data })
   const address = await folder.run('session', 'create', '--wallet', ada.slice(0, -1))

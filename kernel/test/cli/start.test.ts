@@ -6,7 +6,7 @@ import { until } from '../state/fixtures/until.ts'
 import { commandFolder } from './fixtures/nodekeep.ts'
 import { startedNode } from './fixtures/started-node.ts'
 
-test('a node says where it is, what it runs and what to do next, and ends well', async (t) => {
+test('a node prints its address, its plugins and the next steps, and stops cleanly', async (t) => {
   const folder = await commandFolder(t)
   const node = await startedNode(t, { cwd: folder.path, args: ['start', '--port', '0'] })
   const banner = node.stderr()
@@ -27,7 +27,7 @@ test('a node says where it is, what it runs and what to do next, and ends well',
   t.equal(node.stderr(), banner, 'a node that stops has nothing more to say')
 })
 
-test('where one can sign in, a node without an owner shows the claim code', async (t) => {
+test('with a login provider, a node without an owner shows the claim code', async (t) => {
   const folder = await commandFolder(t, { plugins: { 'login-test': { from: './login-test' } } })
   await addLoginPlugin(folder.path)
   const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
@@ -56,7 +56,7 @@ export default definePlugin({ id: 'login-test', contributes: { logins: LoginProv
   )
 }
 
-test('without a command it starts, and Ctrl+C ends it', async (t) => {
+test('without a command the node starts, and Ctrl+C stops it', async (t) => {
   const folder = await commandFolder(t)
   const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0', '--data', 'elsewhere'] })
   t.ok(
@@ -100,7 +100,7 @@ test('flags win over the environment, and the environment over the file', async 
   t.equal((await fromEnvironment.end('SIGTERM')).code, 0)
 })
 
-test('a request that has reached the node is answered before it ends', async (t) => {
+test('a request that has reached the node is answered before the node stops', async (t) => {
   const folder = await commandFolder(t)
   const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
   const connection = rawConnection(node.url)

@@ -15,7 +15,7 @@ const notes = definePlugin({
   },
 })
 
-test('a token is made, listed and revoked beside the running node', async (t) => {
+test('a token is created, listed and revoked beside the running node', async (t) => {
   const folder = await commandFolder(t)
   const { as, enter } = await loginNode(t, { dataFolder: folder.data, plugins: [notes] })
   await enter(owner)
@@ -36,7 +36,7 @@ test('a token is made, listed and revoked beside the running node', async (t) =>
   t.ok(isRefusal(await folder.run('token', 'revoke', id)))
 })
 
-test('a name that was stored before does not reach the terminal as commands to it', async (t) => {
+test('control characters in a stored name do not reach the terminal', async (t) => {
   const folder = await commandFolder(t)
   const { node, enter } = await loginNode(t, { dataFolder: folder.data })
   const { user } = await enter(owner)
@@ -47,7 +47,7 @@ test('a name that was stored before does not reach the terminal as commands to i
   t.match(stdout, /^[^\p{Cc}\p{Bidi_Control}]+\n$/u)
 })
 
-test('a token is made for another user, with another end or none', async (t) => {
+test('a token is created for another user, with another expiry or none', async (t) => {
   const folder = await commandFolder(t, { auth: { admission: 'open' } })
   const { node, enter } = await loginNode(t, { dataFolder: folder.data, plugins: [notes] })
   const { user } = await enter(ada)
@@ -67,7 +67,7 @@ test('a token is made for another user, with another end or none', async (t) => 
   t.match(stdout, /never expires\n/)
 })
 
-test('what cannot be is said in one line', async (t) => {
+test('an impossible change is answered with one line', async (t) => {
   const folder = await commandFolder(t)
   const { node, enter } = await loginNode(t, { dataFolder: folder.data })
   const unclaimed = await folder.run('token', 'create', '-n', 'x', '-s', 'ai')

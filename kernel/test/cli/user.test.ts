@@ -45,7 +45,7 @@ test('users are changed beside the running node', async (t) => {
   t.not((await enter(ada)).user.uuid, user.uuid)
 })
 
-test('a lost wallet of the owner is mended, and it takes the configuration along', async (t) => {
+test("the owner's lost wallet is replaced, in the configuration too", async (t) => {
   const folder = await commandFolder(t, { auth: { owner: ada } })
   const config = (wallet: string) => ({ auth: { owner: wallet, admission: 'owner' } })
   const first = await loginNode(t, { dataFolder: folder.data, config: config(ada) })
@@ -65,7 +65,7 @@ test('a lost wallet of the owner is mended, and it takes the configuration along
   await expectError(t, await second.signIn(ada), 403, 'FORBIDDEN')
 })
 
-test('an owner whose new wallet became another user first gets the old account back with it', async (t) => {
+test('an owner whose new wallet already belongs to another user gets the old user back', async (t) => {
   const folder = await commandFolder(t, { auth: { owner: bob } })
   const config = (wallet: string) => ({ auth: { owner: wallet, admission: 'owner' } })
   const first = await loginNode(t, { dataFolder: folder.data, config: config(ada) })
@@ -99,7 +99,7 @@ test('an owner whose new wallet became another user first gets the old account b
   t.match(await third.node.accounts.owner(), { uuid: user.uuid, wallet: bob })
 })
 
-test('wallets are exchanged between others, too, and nobody needs to have the new one', async (t) => {
+test('wallets of other users can be swapped too, and the new wallet may be unused', async (t) => {
   const folder = await commandFolder(t)
   const { node, enter } = await loginNode(t, { dataFolder: folder.data, unclaimed: true })
   const { user: boss } = await enter(owner, { claim: node.claimCode() })
@@ -113,7 +113,7 @@ test('wallets are exchanged between others, too, and nobody needs to have the ne
   t.ok(isRefusal(wrong), wrong.stderr)
 })
 
-test('the wallet of an owner by claim code is mended at once', async (t) => {
+test('the wallet of an owner by claim code is replaced at once', async (t) => {
   const folder = await commandFolder(t)
   const { node, enter } = await loginNode(t, { dataFolder: folder.data, unclaimed: true })
   const { user } = await enter(ada, { claim: node.claimCode() })
@@ -121,7 +121,7 @@ test('the wallet of an owner by claim code is mended at once', async (t) => {
   t.match(await node.accounts.owner(), { uuid: user.uuid, wallet: bob })
 })
 
-test('what cannot be is said in one line', async (t) => {
+test('an impossible change is answered with one line', async (t) => {
   const folder = await commandFolder(t)
   const { node, enter } = await loginNode(t, { dataFolder: folder.data })
   await enter(owner)

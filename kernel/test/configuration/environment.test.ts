@@ -65,7 +65,7 @@ test('a variable is read as the type of its key', async (t) => {
   configuration.refuseUnknownSections([])
 })
 
-test('instances of one plugin have variables of their own', async (t) => {
+test('each instance of a plugin has its own variables', async (t) => {
   const configuration = await load(t.testdir(), {
     inline: { plugins: { lmstudio: { from: 'ai-openai' }, 'ai-openai': true } },
     environment: { NODEKEEP_LMSTUDIO__API_KEY: 'one', NODEKEEP_AI_OPENAI__API_KEY: 'two' },

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { load, problemsOf } from './sources.ts'
 
-test('without a file the defaults hold', async (t) => {
+test('without a file the defaults apply', async (t) => {
   const folder = t.testdir()
   const { kernel, plugins, file, folder: base } = await load(folder, {})
   t.match(kernel.server, { host: '127.0.0.1', port: 4200, trustedProxies: [], cors: { origins: [] } })
@@ -20,7 +20,7 @@ test('comments, trailing commas, $schema and a byte order mark are fine', async 
   configuration.refuseUnknownSections([])
 })
 
-test('presets are laid under the file, the later ones and the nearer ones winning', async (t) => {
+test('the file wins over its presets, and later presets win over earlier ones', async (t) => {
   const port = (value: number, rest = '') => `{ ${rest} "server": { "port": ${value} } }`
   const { kernel } = await load(t.testdir(), {
     files: {
@@ -36,7 +36,7 @@ test('presets are laid under the file, the later ones and the nearer ones winnin
   t.equal(kernel.log.level, 'warn')
 })
 
-test('a preset that is reached twice counts once, at its first place', async (t) => {
+test('a preset that is reached twice counts once, at its first position', async (t) => {
   const { kernel } = await load(t.testdir(), {
     files: {
       'node.json': '{ "extends": ["a.json", "b.json"] }',
@@ -57,7 +57,7 @@ test('a relative data folder starts where it is written', async (t) => {
   t.equal((await load(folder, { files, environment, flags: { data: 'x' } })).kernel.data, join(folder, 'x'))
 })
 
-test('files that cannot be used are refused with one line that says where', async (t) => {
+test('unusable files are refused with one line that names the place', async (t) => {
   const cases: Record<string, [files: Record<string, string>, expected: RegExp]> = {
     'missing file': [
       { 'other.json': '{}' },

@@ -33,7 +33,7 @@ test('a file takes values from the environment', async (t) => {
   })
 })
 
-test('a missing variable is refused with key, place and fix', async (t) => {
+test('a missing variable is refused with key, line and remedy', async (t) => {
   const files = {
     'node.json': `{\n  "ai": {\n    "apiKey": "${reference('KEY')}",\n    "retries": "${reference('N')}"\n  }\n}`,
   }
@@ -44,7 +44,7 @@ test('a missing variable is refused with key, place and fix', async (t) => {
   ])
 })
 
-test('a section that nobody asks for may name missing variables', async (t) => {
+test('an unused section may name missing variables', async (t) => {
   const inline = { plugins: { ai: false }, ai: { apiKey: reference('KEY') } }
   const configuration = await load(t.testdir(), { inline })
   configuration.refuseUnknownSections([])

@@ -65,7 +65,7 @@ test('an invalid section can be printed, with unknown keys hidden', async (t) =>
   t.match(values.ai, { apikey: '[secret]', apiKey: '[secret]', url: 5 })
 })
 
-test('the secrets of sections are known to whoever writes logs', async (t) => {
+test('the logger knows the secrets of all sections', async (t) => {
   const configuration = await load(t.testdir(), {
     inline: {
       ai: { apiKey: reference('KEY'), accounts: { me: { name: 'me', password: 'p1' } }, tokens: ['t1'] },
@@ -77,7 +77,7 @@ test('the secrets of sections are known to whoever writes logs', async (t) => {
   t.strictSame(configuration.secretValues(), [secret, 'p1', 't1'])
 })
 
-test('no message holds a secret, wherever it stands', async (t) => {
+test('no message contains a secret, wherever it is written', async (t) => {
   const strict = Type.Object({
     key: Secret({ minLength: 50, maxLength: 3, pattern: '^x$', format: 'uuid' }),
     n: Type.Integer(),
@@ -91,7 +91,7 @@ test('no message holds a secret, wherever it stands', async (t) => {
   t.notMatch(lines.join('\n'), secret)
 })
 
-test('whatever is written where, no message holds it', async (t) => {
+test('no message contains a value, whatever it is and wherever it is written', async (t) => {
   const key = fc.constantFrom('apiKey', 'url', 'accounts', 'me', 'name', 'password', 'tokens', 'tokesn', '0')
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(

@@ -19,7 +19,7 @@ const schema = Type.Object({
 
 const apiKey = 'sk-12345678'
 
-test('defaults fill a section, also inside of objects that are not written', async (t) => {
+test('defaults fill a section, also inside missing objects', async (t) => {
   const configuration = await load(t.testdir(), { inline: { ai: { apiKey, open: { other: 1 } } } })
   t.strictSame(configuration.section('ai', schema), {
     apiKey,
@@ -42,7 +42,7 @@ test('each call returns a copy', async (t) => {
   t.strictSame((configuration.section('ai', schema) as typeof first).mounts, { '/': { backend: 'a' } })
 })
 
-test('everything that is wrong is one line: key, place, what to do', async (t) => {
+test('every problem is one line: key, place, remedy', async (t) => {
   const files = {
     'node.json': `{
   "ai": {
@@ -77,7 +77,7 @@ test('everything that is wrong is one line: key, place, what to do', async (t) =
   t.notMatch(lines.join('\n'), /verysecretvalue/)
 })
 
-test('of alternatives, the one that was meant is explained', async (t) => {
+test('for alternatives, the closest one is explained', async (t) => {
   const either = Type.Object({
     target: Type.Union([
       Type.Boolean(),
@@ -145,7 +145,7 @@ test("the kernel's sections are checked when the configuration is loaded", async
   ])
 })
 
-test('a wallet whose mixed case is not its checksum was not copied well', async (t) => {
+test('a wallet with a wrong checksum is refused', async (t) => {
   const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
   const misread = wallet.replace('5aA', '5aa')
   for (const owner of [wallet, wallet.toLowerCase(), `0x${wallet.slice(2).toUpperCase()}`]) {

@@ -14,7 +14,7 @@ function checked(id: string, check: HealthCheck['check']) {
   })
 }
 
-test('a node that is well: exactly the fields of the interface', async (t) => {
+test('a healthy node answers exactly the fields of the interface', async (t) => {
   const node = await createTestNode()
   t.teardown(() => node.stop())
   const answer = await node.fetch('/health')
@@ -25,7 +25,7 @@ test('a node that is well: exactly the fields of the interface', async (t) => {
   t.ok(Number.isInteger(uptime), 'whole seconds')
 })
 
-test('checks that are not well, throw, answer nonsense or come too late degrade the node', async (t) => {
+test('checks that fail, throw, answer nonsense or time out degrade the node', async (t) => {
   const checks: Record<string, HealthCheck['check']> = {
     unwell: () => ({ ok: false, state: 'full' }),
     throws: () => {
@@ -50,7 +50,7 @@ test('checks that are not well, throw, answer nonsense or come too late degrade 
   }
 })
 
-test('a check is told when its time is over', async (t) => {
+test('the signal of a check is aborted at its time limit', async (t) => {
   const told = Promise.withResolvers<void>()
   const patient = checked('patient', async (signal) => {
     signal.addEventListener('abort', () => told.resolve())
@@ -90,7 +90,7 @@ test('503 only when a check fails that the configuration requires', async (t) =>
   t.match(checks, { disk: { ok: false, state: 'disabled' } }, 'the owner sees which one')
 })
 
-test('however often it is asked, each check looks at most once a second', async (t) => {
+test('each check runs at most once a second, however often the report is read', async (t) => {
   let looks = 0
   const open = Promise.withResolvers<void>()
   const slow = checked('slow', async () => {
@@ -109,7 +109,7 @@ test('however often it is asked, each check looks at most once a second', async 
   t.ok(looks <= 1 + seconds, `${looks} looks in ${seconds} seconds`)
 })
 
-test('a plugin that should be there and is not degrades the node', async (t) => {
+test('a plugin that should be up and is not degrades the node', async (t) => {
   const broken = definePlugin({
     id: 'broken',
     setup() {
@@ -122,7 +122,7 @@ test('a plugin that should be there and is not degrades the node', async (t) => 
   t.match(await (await node.fetch('/health')).json(), { status: 'degraded', database: 'connected' })
 })
 
-test('the owner, and nobody else, reads what every check found', async (t) => {
+test('only the owner can read the result of every check', async (t) => {
   const disk = checked('disk', () => ({ ok: false, state: 'full' }))
   const node = await createTestNode({ plugins: [disk] })
   t.teardown(() => node.stop())

@@ -1,6 +1,7 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
 import { definePlugin, Type } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
+import { createValidatorCompiler } from '../../src/http/validator.ts'
 
 const values: readonly (readonly [format: string, right: string, wrong: string])[] = [
   [
@@ -58,4 +59,15 @@ test('a route schema may name every format that configuration knows', async (t) 
   t.match(await (await inBody('wallet-address', 'me')).json(), {
     message: /must be a wallet address: .* \(EIP-55\)\. Copy it again\.$/,
   })
+})
+
+test('a log of a validation error does not contain the refused value', async (t) => {
+  const compile = createValidatorCompiler()
+  const route = { method: 'POST', url: '/', httpStatus: '200' }
+  const validate = compile({ ...route, schema: Type.Object({ pin: Type.Integer() }), httpPart: 'body' })
+  t.equal(validate({ pin: 'in confidence' }), false)
+  t.match(JSON.stringify(validate.errors), /\/pin/)
+  t.notMatch(JSON.stringify(validate.errors), /confidence/)
+  t.equal(validate({ pin: 7 }), true)
+  t.equal(validate.errors, null)
 })

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
 import { oddities } from './fixtures/oddities.ts'
 
-test('whatever was thrown, there is a line', async (t) => {
+test('every thrown value is logged', async (t) => {
   const lines: string[] = []
   const log = createLogger({ destination: { write: (line) => lines.push(line) } })
   for (const [name, thrown] of Object.entries(oddities())) {

@@ -15,7 +15,7 @@ function capture(options: LoggerOptions = {}) {
 
 const session = `nks_${'aB3-_'.repeat(9).slice(0, 43)}`
 
-test('a line says when, how grave, which plugin and what', async (t) => {
+test('a line has the time, the level, the plugin and the message', async (t) => {
   const { log, lines, last } = capture()
   log.child({ plugin: 'files' }).warn({ note: 7 }, 'note stored')
   const { time, ...rest } = last()
@@ -45,7 +45,7 @@ test('an error is written with its causes', async (t) => {
   t.match(last(), { msg: 'outer', err: { message: 'outer: middle: inner' } })
 })
 
-test('for people it is text, errors over several lines', async (t) => {
+test('the pretty form is text, with errors over several lines', async (t) => {
   const { log, lines } = capture({ format: 'pretty' })
   log.child({ plugin: 'files' }).info({ note: 7, password: 'hunter22' }, 'note stored')
   t.match(lines[0], /^\[\d\d:\d\d:\d\d\] INFO: \[files\] note stored \{"note":7,"password":"\[secret\]"\}\n$/)
@@ -53,7 +53,7 @@ test('for people it is text, errors over several lines', async (t) => {
   t.match(lines[1], /ERROR: it failed *\n *err: \{[\s\S]*\n *Error: bad \[secret\]\n *at /)
 })
 
-test('no secret leaves by any part of a line', async (t) => {
+test('no part of a line contains a secret', async (t) => {
   const { log, lines, secrets } = capture({ level: 'trace' })
   const value = 'pass "word" with \\ and\nline, ünïcode & 100% /slash'
   secrets.add(value)
@@ -156,7 +156,7 @@ test('a server logs requests without their secrets', async (t) => {
   t.match(JSON.parse(lines[0] ?? ''), { reqId: /./, req: { url: '/?token=[secret]' } })
 })
 
-test('what is not a terminal gets JSON lines, and the end of the process loses none', async (t) => {
+test('an output that is no terminal gets JSON lines, and no line is lost at the end of the process', async (t) => {
   const run = async (format: string) => {
     const program = join(import.meta.dirname, 'fixtures/logging.ts')
     const options = { maxBuffer: 1e7 }

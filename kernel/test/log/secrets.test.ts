@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
 import { createSecrets, minSecretLength } from '../../src/log/secrets.ts'
 
-test('short values are not looked for', async (t) => {
+test('short values are not replaced', async (t) => {
   const secrets = createSecrets()
   secrets.add('')
   secrets.add('x'.repeat(minSecretLength - 1))
@@ -19,14 +19,14 @@ test('a secret that contains another is replaced whole', async (t) => {
   t.equal(secrets.scrub('(my secret-1 of two) (secret-1)'), '([secret]) ([secret])')
 })
 
-test('signs that mean something in expressions are taken literally', async (t) => {
+test('special characters of regular expressions are taken literally', async (t) => {
   const secrets = createSecrets()
   secrets.add('.*+?^$()|[]{}\\/-')
   secrets.add('[a-z]+')
   t.equal(secrets.scrub('abc .*+?^$()|[]{}\\/- abc [a-z]+'), 'abc [secret] abc [secret]')
 })
 
-test('whatever the secret, a line with it is JSON without it', async (t) => {
+test('removing any secret leaves valid JSON', async (t) => {
   const lines: string[] = []
   // Letters and digits alone could be a part of a field's name.
   const secret = fc.string({ unit: 'binary', minLength: 5, maxLength: 30 }).map((text) => `§${text}`)

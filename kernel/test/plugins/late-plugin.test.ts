@@ -46,7 +46,7 @@ async function namesOfChecks(ask: (path: string) => Promise<Response>): Promise<
   return Object.keys(checks)
 }
 
-test('what a setup does after its time is over has no effect, and is cleaned up at once', async (t) => {
+test('work of a setup after its time limit has no effect and is cleaned up at once', async (t) => {
   const done = Promise.withResolvers<string[]>()
   const gate = Promise.withResolvers<void>()
   const late = definePlugin({
@@ -75,7 +75,7 @@ test('what a setup does after its time is over has no effect, and is cleaned up 
   t.match(state('late'), { state: 'failed', phase: 'setup' })
 })
 
-test('a plugin that was stopped can bring nothing more', async (t) => {
+test('a stopped plugin cannot add anything', async (t) => {
   const lives: Kept[] = []
   const sticky = definePlugin({
     id: 'sticky',
@@ -102,7 +102,7 @@ test('a plugin that was stopped can bring nothing more', async (t) => {
   t.same(await namesOfChecks(ask), ['database'], 'not in its next life either')
 })
 
-test('a node that stops does not wait for a setup that takes its time', async (t) => {
+test('a stopping node does not wait for a slow setup', async (t) => {
   let attempts = 0
   const begun = Promise.withResolvers<AbortSignal>()
   const slow = definePlugin({

@@ -43,7 +43,7 @@ function hasNoCircle(plugins: readonly OrderedPlugin[]): boolean {
   return left.size === 0
 }
 
-test('exactly those are blocked that lack a provider, wait in a circle, or depend on one that does', async () => {
+test('exactly the plugins without a provider, in a circle, or behind such a plugin are blocked', async () => {
   fc.assert(
     fc.property(somePlugins, (plugins) => {
       const { ids, blocked } = order(plugins)
@@ -58,7 +58,7 @@ test('exactly those are blocked that lack a provider, wait in a circle, or depen
   )
 })
 
-test('who provides comes before who requires', async () => {
+test('providers come before dependents', async () => {
   fc.assert(
     fc.property(somePlugins, (plugins) => {
       const { ids } = order(plugins)
@@ -74,7 +74,7 @@ test('who provides comes before who requires', async () => {
   )
 })
 
-test('optional services block nobody, and come first where all wishes can be met', async () => {
+test('optional services block no plugin, and come first where the order allows', async () => {
   fc.assert(
     fc.property(somePlugins, (plugins) => {
       const without = plugins.map((plugin) => ({ ...plugin, optional: [] }))
@@ -103,11 +103,11 @@ const plugin = (id: string, more: Partial<OrderedPlugin> = {}): OrderedPlugin =>
   ...more,
 })
 
-test('without services, plugins come as they were given', async (t) => {
+test('without services, plugins stay in the given order', async (t) => {
   t.same(order(['c', 'a', 'b'].map((id) => plugin(id))).ids, ['c', 'a', 'b'])
 })
 
-test('reasons name the path, the service and what would mend it', async (t) => {
+test('reasons name the path, the service and the remedy', async (t) => {
   const { blocked } = order([
     plugin('a', { provides: ['a@1'], requires: ['b@1'] }),
     plugin('b', { provides: ['b@1'], requires: ['a@1'] }),

@@ -57,7 +57,7 @@ const loginOf = (id: string, requires = {}) =>
     },
   })
 
-test('a plugin that is switched off answers no more, and works again when it is switched on', async (t) => {
+test('a plugin that is switched off stops answering, and works again when it is switched on', async (t) => {
   const { ask, turn, state } = await startSwitchNode(t, [lone])
   t.equal((await ask('/lone')).status, 200)
   const off = await turn('lone', 'disable')
@@ -71,7 +71,7 @@ test('a plugin that is switched off answers no more, and works again when it is 
   t.match(state('lone'), { state: 'active', routes: [{ path: '/lone' }, { path: '/lone' }] })
 })
 
-test('a plugin whose stop breaks is switched off and on all the same', async (t) => {
+test('a plugin whose stop fails can still be switched off and on', async (t) => {
   const stubborn = definePlugin({
     id: 'stubborn',
     setup({ onStop, routes }) {
@@ -91,7 +91,7 @@ test('a plugin whose stop breaks is switched off and on all the same', async (t)
   t.equal(await (await ask('/stubborn')).text(), 'here')
 })
 
-test('those that require it are blocked with it and come back; those that only use it go on without', async (t) => {
+test('plugins that require it are blocked and come back; plugins with it as optional run without it', async (t) => {
   const { ask, turn, state } = await startSwitchNode(t, [greeter, needy, flexible])
   t.equal(await (await ask('/flexible')).text(), 'hello')
   await turn('greeter', 'disable')
@@ -107,7 +107,7 @@ test('those that require it are blocked with it and come back; those that only u
   t.equal(await (await ask('/flexible')).text(), 'hello')
 })
 
-test('what the node needs stays on', async (t) => {
+test('a required plugin cannot be switched off', async (t) => {
   const { ask, turn } = await startSwitchNode(t, [greeter, needy, lone], { required: ['needy'] })
   const direct = await turn('needy', 'disable')
   t.equal(direct.status, 409)
@@ -123,7 +123,7 @@ test('what the node needs stays on', async (t) => {
   t.equal((await turn('nobody', 'enable')).status, 404)
 })
 
-test('the last way to sign in stays on, also when it hangs on another plugin', async (t) => {
+test('the last login provider cannot be switched off, nor a plugin that it requires', async (t) => {
   const one = loginOf('one-login')
   const two = loginOf('two-login', { greeting: Greeting })
   const { turn, state } = await startSwitchNode(t, [greeter, one, two])
@@ -151,7 +151,7 @@ test('only the owner may switch', async (t) => {
   t.equal((await turn('lone', 'disable')).status, 200)
 })
 
-test('the choice outlives a restart and only takes away', async (t) => {
+test('the choice survives a restart and can only disable', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-switch-'))
   t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
   let session: { token?: string } = {}
@@ -216,7 +216,7 @@ test('switching on tries a failed plugin again', async (t) => {
   t.equal((await ask('/lone')).status, 200)
 })
 
-test('a plugin that fails in its start leaves those without it that only would have used it', async (t) => {
+test('when a plugin fails in its start, plugins with it as optional run without it', async (t) => {
   let fails = true
   const provider = definePlugin({
     id: 'provider',
@@ -247,7 +247,7 @@ test('a plugin that fails in its start leaves those without it that only would h
   t.equal(await (await ask('/flexible')).text(), 'nothing to say')
 })
 
-test('calls at the same time take their turns', async (t) => {
+test('concurrent changes run one after the other', async (t) => {
   const { ask, turn, state } = await startSwitchNode(t, [greeter, needy, flexible, lone])
   const calls = Array.from({ length: 24 }, (_, index) =>
     turn(index % 3 === 0 ? 'lone' : 'greeter', index % 2 === 0 ? 'disable' : 'enable'),
@@ -259,7 +259,7 @@ test('calls at the same time take their turns', async (t) => {
   t.equal(await (await ask('/needy')).text(), 'hello')
 })
 
-test('a newcomer cannot take the service of one that is up', async (t) => {
+test('a new plugin cannot take over the service of a plugin that is up', async (t) => {
   const rival = definePlugin({
     id: 'rival',
     provides: { greeting: Greeting },

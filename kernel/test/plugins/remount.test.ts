@@ -12,7 +12,7 @@ const rang = defineEvent<void>('test.rang')
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-test('a plugin may come and go many times and leaves nothing behind', async (t) => {
+test('a plugin that starts and stops many times leaves nothing behind', async (t) => {
   const lives: WeakRef<object>[] = []
   let heard = 0
   let changes = 0

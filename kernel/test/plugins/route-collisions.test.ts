@@ -42,7 +42,7 @@ const different = [
   [String.raw`/a/:x(\d+)`, '/a/:x'],
 ] as const
 
-test('of two plugins with one route, the second is refused and the first told by name', async (t) => {
+test('the second of two plugins with one route is refused, and the message names the first', async (t) => {
   for (const [first, second] of colliding) {
     const table = new RouteTable()
     table.mount(mountOf('one', first))
@@ -59,7 +59,7 @@ test('of two plugins with one route, the second is refused and the first told by
   }
 })
 
-test('routes that differ live beside each other', async (t) => {
+test('different routes coexist', async (t) => {
   for (const [first, second] of different) {
     const table = new RouteTable()
     table.mount(mountOf('one', first))

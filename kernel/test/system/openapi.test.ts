@@ -83,7 +83,7 @@ test('the document is valid OpenAPI 3.1 and has the routes of all plugins', asyn
   t.match(post?.responses[201], { description: 'The note' })
 })
 
-test('every operation says who may call and how errors look', async (t) => {
+test('every operation names its access and the form of errors', async (t) => {
   const node = await createTestNode({ plugins: [notes] })
   t.teardown(() => node.stop())
   const { paths, components } = await read(await node.signIn())
@@ -100,7 +100,7 @@ test('every operation says who may call and how errors look', async (t) => {
   t.same(paths['/notes/{id}']?.post?.security, [{ bearer: [] }, { cookie: [] }])
 })
 
-test('it follows the plugins that are there', async (t) => {
+test('the document follows the plugins that are up', async (t) => {
   const node = await createTestNode({ plugins: [notes], config: { plugins: { notes: { required: false } } } })
   t.teardown(() => node.stop())
   const owner = await node.signIn('owner')
@@ -124,7 +124,7 @@ function naming(id: string, $id: string, type: string) {
   })
 }
 
-test('schemas that several plugins name alike are kept apart, and none takes the name of the node', async (t) => {
+test('equal schema names of several plugins stay separate, and none replaces a name of the node', async (t) => {
   const scoped = definePlugin({
     id: 'scoped',
     setup({ routes }) {
@@ -191,7 +191,7 @@ test('a route that cannot be described is left out, and the others stay', async 
   t.equal((await user.fetch('/odd/tags')).status, 200, 'it answers nevertheless')
 })
 
-test('it is for those who are signed in', async (t) => {
+test('the document is for signed-in users', async (t) => {
   const node = await createTestNode()
   t.teardown(() => node.stop())
   await checkErrorResponse(t, await node.fetch('/openapi.json'), 'UNAUTHORIZED')

@@ -25,7 +25,7 @@ const greeting = definePlugin({
   },
 })
 
-test('a test node is a node of its own, on a port of its own', async (t) => {
+test('each test node has its own port and data', async (t) => {
   const [one, two] = await Promise.all([startNode(t), startNode(t)])
   t.not(one.url.port, two.url.port)
   t.not(one.dataFolder, two.dataFolder)
@@ -33,7 +33,7 @@ test('a test node is a node of its own, on a port of its own', async (t) => {
   for (const node of [one, two]) t.match(await (await node.fetch('/health')).json(), { status: 'ok' })
 })
 
-test('users are signed in, each a person of their own', async (t) => {
+test('each sign-in creates another user', async (t) => {
   const node = await startNode(t, { plugins: [greeting] })
   const [ada, grace] = await Promise.all([node.signIn(), node.signIn()])
   t.not(ada.user.uuid, grace.user.uuid)
@@ -45,7 +45,7 @@ test('users are signed in, each a person of their own', async (t) => {
   t.equal((await ada.fetch('/api/system/plugins')).status, 403)
 })
 
-test('the owner is one person, however often they sign in', async (t) => {
+test('the owner is one user, however often they sign in', async (t) => {
   const node = await startNode(t)
   const first = await node.signIn('owner')
   const second = await node.signIn('owner')
@@ -86,7 +86,7 @@ test('configuration comes from the options and the given environment only', asyn
   t.equal(await word({ environment: { NODEKEEP_GREETING__WORD: 'Ahoy' } }), 'Ahoy')
 })
 
-test('data goes with the node, unless a folder is given', async (t) => {
+test('the data is removed with the node, unless a folder is given', async (t) => {
   const node = await startNode(t)
   t.ok(existsSync(node.dataFolder))
   await node.stop()
@@ -125,7 +125,7 @@ test('a node that cannot start says why and leaves nothing behind', async (t) =>
   )
 })
 
-test('an optional plugin may fail, and the node tells so', async (t) => {
+test('an optional plugin may fail, and the node shows its state', async (t) => {
   const broken = definePlugin({
     id: 'broken',
     setup() {
@@ -143,7 +143,7 @@ test('an optional plugin may fail, and the node tells so', async (t) => {
   })
 })
 
-test('the log is heard line by line, and silent otherwise', async (t) => {
+test('the log is passed on line by line, or not written at all', async (t) => {
   const lines: string[] = []
   const node = await startNode(t, { plugins: [greeting], onLog: (line) => lines.push(line) })
   const ada = await node.signIn()

@@ -57,7 +57,7 @@ function makeWall({ definePlugin, defineService, defineEvent, NodekeepError }: t
   })
 }
 
-test('plugins with a copy of the SDK each work together in one node', async (t) => {
+test('plugins with different copies of the SDK work together in one node', async (t) => {
   const second = await loadSecondSdk(t)
   const node = await createTestNode({ plugins: [makeClock(second), makeWall(sdk)] })
   t.teardown(() => node.stop())
