@@ -6,11 +6,11 @@ import { composeKernel } from './composition/compose.ts'
 import { databaseSchema } from './composition/database-schema.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
 import type { Configuration } from './configuration/index.ts'
+import { watchFaults } from './faults/fault-context.ts'
+import { guardRegistry } from './faults/guarded-registry.ts'
 import { HttpServer } from './http/http-server.ts'
 import type { Secrets } from './log/secrets.ts'
-import { watchFaults } from './plugins/attribution.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
-import { createKernelReader } from './services/kernel-reader.ts'
 import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
 import { Ownership } from './sign-in/ownership.ts'
 import { openStateDatabase } from './state/database.ts'
@@ -115,7 +115,7 @@ async function boot(options: NodeOptions, undo: Step[]): Promise<RunningNode> {
       database,
       log,
       sessions: cradle.sessions,
-      holders: createKernelReader<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
+      holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
       absentPlugins: () =>
         cradle.records.list.filter(({ wish, isUp }) => wish.enabled && !isUp).map(({ id }) => id),
     }),

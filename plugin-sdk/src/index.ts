@@ -29,7 +29,7 @@ export {
 } from './errors.ts'
 export { defineEvent, type EventBus, type EventType } from './event.ts'
 export { interruptible } from './interruptible.ts'
-export { boundJson } from './json-bodies.ts'
+export { limitJsonComplexity } from './json-bodies.ts'
 export { apiEndpoint, type EndpointNames } from './model-servers/api-endpoint.ts'
 export { type ErrorTextLimits, errorText } from './model-servers/error-text.ts'
 export { leavable } from './model-servers/leavable.ts'

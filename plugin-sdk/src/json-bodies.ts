@@ -1,22 +1,26 @@
 import { NodekeepError } from './errors.ts'
 import type { RoutesApp } from './routes.ts'
 
-/** Levels of objects and arrays that a large body may have. */
+/** Nested objects and arrays in a large body. */
 const mostLevels = 1000
-/** Values that a large body may have, roughly: its commas, colons and opening brackets are counted. */
+/** Values in a large body, roughly: commas, colons and opening brackets count. */
 const mostValues = 500_000
-/** What is shorter is parsed at once, in characters: it cannot take long. */
+/** Characters. A shorter body is parsed without a check: it cannot take long. */
 const largeBody = 16 * 1024
 
 /**
- * For routes whose bodies may be large: refuses JSON that would take long to parse for its size, before it is parsed.
- * Ten megabytes of nothing but brackets hold up the whole node for a second, and take a hundred times their memory.
- * Takes the place of the parser of the plugin's instance of Fastify, so it is called before the routes are registered.
+ * Refuses JSON bodies that would take long to parse for their size, before they are parsed, for routes whose bodies
+ * may be large. Ten megabytes of brackets would hold up the whole node for a second and take a hundred times their
+ * memory. Replaces the JSON parser of the plugin's Fastify instance, so call it before you register the routes.
  *
- * Such requests are answered with VALIDATION_ERROR for more than 1000 levels, PAYLOAD_TOO_LARGE for more than 500,000
- * values.
+ * More than 1000 levels are answered with VALIDATION_ERROR, more than 500,000 values with PAYLOAD_TOO_LARGE.
+ *
+ * @example routes((app) => {
+ *   limitJsonComplexity(app)
+ *   app.post('/import', { bodyLimit: 10_000_000 }, handler)
+ * })
  */
-export function boundJson(app: RoutesApp): void {
+export function limitJsonComplexity(app: RoutesApp): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
@@ -52,7 +56,9 @@ function refusalOf(json: string): NodekeepError | null {
   return null
 }
 
-/** Where the string ends that begins at a quote: long ones, such as files in base64, are passed over in one go. */
+/**
+ * Returns the end of the string that begins at a quote. A long string, such as a file in base64, is skipped at once.
+ */
 function endOfString(json: string, start: number): number {
   let end = start
   do end = json.indexOf('"', end + 1)

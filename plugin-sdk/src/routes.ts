@@ -1,4 +1,5 @@
 // An import that names nothing would not come into the published declarations.
+/// <reference types="@fastify/sensible" preserve="true" />
 /// <reference types="@fastify/websocket" preserve="true" />
 import type {
   FastifyBaseLogger,

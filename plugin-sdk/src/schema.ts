@@ -1,8 +1,6 @@
-import type { TString, TStringOptions } from 'typebox'
-import { Type } from '#typebox'
+import { type TString, type TStringOptions, Type } from 'typebox'
 
-export type { Static } from 'typebox'
-export { Type } from '#typebox'
+export { type Static, Type } from 'typebox'
 
 /** The JSON Schema keyword that marks a value as secret. */
 export const secretKeyword = 'x-nodekeep-secret'

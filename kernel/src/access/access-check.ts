@@ -1,16 +1,11 @@
 import { type AuthenticatedUser, NodekeepError, userOf } from '@nodekeep/plugin-sdk'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
+import { tooManyRequests } from '../errors/too-many-requests.ts'
+import type { AccessCheck } from '../http/shared-hooks.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { Authenticator } from './authenticator.ts'
 import { FailedAttempts } from './failed-attempts.ts'
 import { isSameOrigin, mayChange, tokenOf } from './request-token.ts'
-
-/** Decides whether a request may go on; sets `request.user`. Calls back with a NodekeepError when it may not. */
-export type AccessCheck = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: (error?: Error) => void,
-) => void
 
 /**
  * The paths of sign-ins, which are limited for each client. A foreign page could use up the limit of its visitors, so its
@@ -50,7 +45,7 @@ export function createAccessCheck(
       const isStale = user === null && carried.by === 'cookie' && config.access === 'public'
       const wait = user === null && !isStale ? failures.count(request.ip) : 0
       if (wait > 0) {
-        done(tooMany('Too many wrong session tokens came from your address.', wait))
+        done(tooManyRequests('Too many wrong session tokens came from your address.', wait))
         return
       }
       if (
@@ -73,17 +68,6 @@ export function createAccessCheck(
     if (known !== undefined) decide(known)
     else authenticator.authenticate(carried.token).then(decide, done)
   }
-}
-
-/**
- * Makes the error for a client that has reached a limit.
- *
- * @param wait seconds until it may try again
- */
-export function tooMany(what: string, wait: number): NodekeepError {
-  return new NodekeepError('TOO_MANY_REQUESTS', `${what} Try again in ${wait} seconds.`, {
-    headers: { 'retry-after': String(wait) },
-  })
 }
 
 /** Returns the reason why a request must not reach its route, or `undefined`. */

@@ -9,18 +9,18 @@ import {
   Users,
 } from '@nodekeep/plugin-sdk'
 import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
-import { type AccessCheck, createAccessCheck } from '../access/access-check.ts'
+import { createAccessCheck } from '../access/access-check.ts'
 import { Admission } from '../access/admission.ts'
 import { Authenticator } from '../access/authenticator.ts'
+import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
-import { createApp } from '../http/create-app.ts'
-import { createRequestIds } from '../http/request-id.ts'
+import { createApp, createRequestIds } from '../http/create-app.ts'
 import { RouteTable } from '../http/route-table.ts'
+import type { AccessCheck } from '../http/shared-hooks.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { createEventBus } from '../services/event-bus.ts'
-import { createKernelReader } from '../services/kernel-reader.ts'
 import { kernelServices } from '../services/kernel-services.ts'
 import { Registries } from '../services/registry.ts'
 import { ServiceDirectory } from '../services/service-directory.ts'
@@ -145,7 +145,7 @@ function createSignIn(cradle: KernelCradle): SignIn {
   const { registries, database, ownership, admission, userSessions, configuration } = cradle
   const { auth, session } = configuration.kernel
   return new SignIn({
-    providers: createKernelReader<LoginProvider>(registries.entries(tokenKey(LoginProviders))),
+    providers: guardRegistry<LoginProvider>(registries.entries(tokenKey(LoginProviders))),
     database,
     ownership,
     admission,
@@ -179,7 +179,7 @@ function createAppFactory({
 function createHealth({ configuration, registries, records }: KernelCradle): Health {
   const { required, timeoutMs } = configuration.kernel.health
   return new Health({
-    checks: createKernelReader<HealthCheck>(registries.entries(tokenKey(HealthChecks))),
+    checks: guardRegistry<HealthCheck>(registries.entries(tokenKey(HealthChecks))),
     required,
     timeoutMs,
     pluginsImpaired: () => records.list.some(({ state }) => state !== 'active' && state !== 'disabled'),

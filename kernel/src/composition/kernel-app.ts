@@ -1,6 +1,5 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import { healthRoutes } from '../health/health-routes.ts'
-import { compileLate } from '../http/late-compilation.ts'
 import { answerNotFound } from '../http/not-found.ts'
 import { kernelOwner, type RequestHandler } from '../http/route-table.ts'
 import { kernelVersion } from '../kernel-version.ts'
@@ -19,7 +18,6 @@ export interface KernelApp {
 export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> {
   const { log, createApp, routeTable, health } = cradle
   const { instance, routes } = await createApp(log)
-  compileLate(instance)
   answerNotFound(instance, routeTable)
   const app = instance as unknown as RoutesApp
   identityRoutes(app, cradle)

@@ -1,17 +1,17 @@
 import { type ErrorBody, type ErrorCode, errorStatus, isNodekeepError } from '@nodekeep/plugin-sdk'
-import { STATUS_CODES } from '../http/node-http.ts'
 
 /** An error in the form that leaves the node. */
 export interface PublicError extends ErrorBody {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Whether the cause is the node's fault and belongs into the log, which doesn't know it yet. */
+  /** Whether the cause is a fault of the node that is not in the log yet. */
   readonly internal: boolean
 }
 
-/** What Fastify and the libraries around it (http-errors, with `expose`) throw for a client's mistake. */
+/** An error of Fastify or of http-errors, whose errors @fastify/sensible throws too. */
 interface LibraryError {
   readonly statusCode?: unknown
+  readonly status?: unknown
   readonly code?: unknown
   readonly expose?: unknown
   readonly message?: unknown
@@ -29,7 +29,7 @@ const codeByStatus = new Map<number, ErrorCode>(
 
 /**
  * Turns anything that was thrown while a request was answered into the error that the client may see. It never throws
- * itself, though the properties of what was thrown may.
+ * itself, even if the properties of the thrown value do.
  *
  * @param requestId lets a person find the hidden cause of an internal error in the log
  */
@@ -37,15 +37,11 @@ export function toPublicError(thrown: unknown, requestId: string): PublicError {
   try {
     const known = meantForClients(thrown)
     if (known !== undefined) return known
+    return internalError(codeOfFault(thrown), requestId)
   } catch {
-    // What cannot be looked at is not meant for clients.
+    // An error whose properties throw is not meant for clients.
+    return internalError('INTERNAL_ERROR', requestId)
   }
-  return publicError(
-    'INTERNAL_ERROR',
-    `Something went wrong on the node. Its log has the details under the request id ${requestId}.`,
-    {},
-    true,
-  )
 }
 
 /** Makes a public error of a code of the table. */
@@ -58,13 +54,18 @@ export function publicError(
   return { error: true, message, code, status: errorStatus[code], headers, internal }
 }
 
-/** The JSON text of an error's body: exactly the three fields of the interface. */
+function internalError(code: ErrorCode, requestId: string): PublicError {
+  const message = `Something went wrong on the node. Its log has the details under the request id ${requestId}.`
+  return publicError(code, message, {}, true)
+}
+
+/** Returns the JSON of an error's body: exactly the three fields of the interface. */
 export function errorBody({ message, code }: ErrorBody): string {
   return JSON.stringify({ error: true, message, code })
 }
 
 function meantForClients(thrown: unknown): PublicError | undefined {
-  // Another copy of the SDK may know codes that this one doesn't.
+  // Another copy of the SDK may have codes that this one does not know.
   if (isNodekeepError(thrown) && Object.hasOwn(errorStatus, thrown.code)) {
     const internal = errorStatus[thrown.code] >= 500 && thrown.logged !== true
     return publicError(thrown.code, thrown.message, thrown.headers, internal)
@@ -92,11 +93,19 @@ function fromLibrary(error: LibraryError): PublicError | undefined {
       )
   }
   const status = error.statusCode
-  // Clients of other services throw the like, too, about what is no business of this node's clients.
+  // Clients of other services throw similar errors, which do not concern this node's clients.
   const isMeant = error.expose === true || String(error.code).startsWith('FST_')
   if (!isMeant || typeof status !== 'number' || status < 400 || status >= 500) return undefined
-  const message = typeof error.message === 'string' ? error.message : (STATUS_CODES[status] ?? 'Bad request')
+  const message = typeof error.message === 'string' ? error.message : 'The request is not valid.'
   return publicError(codeByStatus.get(status) ?? 'VALIDATION_ERROR', message)
+}
+
+/** Returns the code of an error of http-errors with a status from 500, such as `httpErrors.serviceUnavailable()`. */
+function codeOfFault(thrown: unknown): ErrorCode {
+  if (!(thrown instanceof Error)) return 'INTERNAL_ERROR'
+  const { expose, status, statusCode } = thrown as LibraryError
+  const isHttpError = expose === false && typeof status === 'number' && status === statusCode && status >= 500
+  return (isHttpError ? codeByStatus.get(status) : undefined) ?? 'INTERNAL_ERROR'
 }
 
 function validationMessage({ validation, validationContext }: LibraryError): string {

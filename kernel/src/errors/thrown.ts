@@ -1,17 +1,17 @@
 import { inspect } from 'node:util'
 
-/** The message of anything that can be thrown. It never throws itself. */
+/** Returns the message of anything that can be thrown. It never throws itself. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return String(thrown.message) || String(thrown.name)
     if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message)
     return typeof thrown === 'object' || typeof thrown === 'function' ? inspect(thrown) : String(thrown)
   } catch {
-    return 'something was thrown that does not say what it is'
+    return 'a value was thrown that cannot be described'
   }
 }
 
-/** Where anything that was thrown was made; empty when it does not say. It never throws itself. */
+/** Returns the stack of anything that was thrown, or an empty text. It never throws itself. */
 export function stackOf(thrown: unknown): string {
   try {
     return thrown instanceof Error ? String(thrown.stack) : ''
@@ -20,16 +20,16 @@ export function stackOf(thrown: unknown): string {
   }
 }
 
-const mostBelow = 16
+const mostCauses = 16
 
 /**
- * What was thrown, and what it says caused it: causes and the members of aggregate errors, each once, the 16 nearest at
- * most. It never throws itself.
+ * Returns a thrown value and its causes: the `cause` of each error and the members of aggregate errors, each once,
+ * and at most the 16 nearest. It never throws itself.
  */
 export function withCauses(thrown: unknown): unknown[] {
   const found = new Set([thrown])
   for (const error of found) {
-    for (const below of directCauses(error)) if (found.size <= mostBelow) found.add(below)
+    for (const below of directCauses(error)) if (found.size <= mostCauses) found.add(below)
   }
   return [...found]
 }

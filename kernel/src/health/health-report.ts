@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import { type HealthCheck, type HealthFinding, withTimeLimit } from '@nodekeep/plugin-sdk'
-import type { KernelReader } from '../services/kernel-reader.ts'
-import { callWithSignal } from '../services/owned-signal.ts'
-import type { OnAccount } from '../services/registry.ts'
+import { callWithSignal } from '../faults/call-with-signal.ts'
+import type { FaultContext } from '../faults/fault-context.ts'
+import type { GuardedRegistry } from '../faults/guarded-registry.ts'
 
 /** The answer of `GET /health` (interface, "Health report"). */
 export interface HealthReport {
@@ -22,7 +22,7 @@ export interface HealthStatus {
 }
 
 export interface HealthOptions {
-  readonly checks: KernelReader<HealthCheck>
+  readonly checks: GuardedRegistry<HealthCheck>
   /** Names of checks without which the node cannot serve. */
   readonly required: readonly string[]
   readonly timeoutMs: number
@@ -56,7 +56,7 @@ export class Health {
   async #look(): Promise<HealthStatus> {
     const { checks, required, timeoutMs, pluginsImpaired } = this.#options
     const looked = [...checks].map(
-      async ([name, check]) => [name, await ask(check, checks.accountOf(name), timeoutMs)] as const,
+      async ([name, check]) => [name, await ask(check, checks.contextOf(name), timeoutMs)] as const,
     )
     const findings: Record<string, HealthFinding> = Object.fromEntries(await Promise.all(looked))
     // Named, so that the owner sees what it is that the node counts as down for.
@@ -76,10 +76,10 @@ export class Health {
   }
 }
 
-async function ask(check: HealthCheck, onAccount: OnAccount, timeoutMs: number): Promise<HealthFinding> {
+async function ask(check: HealthCheck, context: FaultContext, timeoutMs: number): Promise<HealthFinding> {
   const abort = new AbortController()
   try {
-    const work = callWithSignal(onAccount, abort.signal, (signal) => check.check(signal))
+    const work = callWithSignal(context, abort.signal, (signal) => check.check(signal))
     const { ok, state } = await withTimeLimit(work, timeoutMs, 'late')
     return { ok: ok === true, state: String(state) }
   } catch {

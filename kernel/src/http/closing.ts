@@ -1,17 +1,22 @@
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { announcesBody } from './body-deadline.ts'
 
-/** For so long a closed connection waits for its client to have read the answer. */
+/** Milliseconds that a closed connection stays open for its client to read the answer. */
 const lingerMs = 2000
 
-/** So many bytes of what a client still sends are read and thrown away, to notice that it has finished. */
+/** Bytes that are still read and discarded after the answer, to notice that the client has finished. */
 const lingerBytes = 256 * 1024
+
+/** Bytes of an unwanted body that are still read, so that the connection can be used again. */
+const smallBody = 64 * 1024
 
 const lingering = new WeakSet<Duplex>()
 
 /**
  * Ends a connection whose client may still be sending. Closing at once would make the system answer the rest with a
  * reset, which throws the answer away on its way (RFC 9112, section 9.6). So the sending side is closed, the rest
- * of the input is read within bounds and ignored, and then the connection goes.
+ * of the input is read within bounds and ignored, and then the connection is destroyed.
  */
 export function closeLingering(socket: Duplex): void {
   if (lingering.has(socket) || socket.destroyed) return
@@ -23,7 +28,7 @@ export function closeLingering(socket: Duplex): void {
   socket.end()
 }
 
-/** Keeps the HTTP parser from whatever else arrives. */
+/** Discards further input, so that it no longer reaches the HTTP parser. */
 export function ignoreInput(socket: Duplex): void {
   let left = lingerBytes
   socket.removeAllListeners('data')
@@ -32,4 +37,31 @@ export function ignoreInput(socket: Duplex): void {
     if (left <= 0) socket.pause()
   })
   socket.resume()
+}
+
+/** Returns whether the rest of a request body may be too large to read and discard. */
+export function hasLargeRemainder(request: IncomingMessage): boolean {
+  if (request.complete || !announcesBody(request)) return false
+  return !(Number(request.headers['content-length']) <= smallBody)
+}
+
+/**
+ * Discards the rest of an answered request's body. A small rest has `ms` milliseconds to arrive. With a large rest, the
+ * connection ends.
+ */
+export function discardBody(request: IncomingMessage, ms: number): void {
+  const { socket } = request
+  if (hasLargeRemainder(request)) {
+    closeLingering(socket)
+    return
+  }
+  const timer = setTimeout(() => {
+    if (!request.complete) socket.destroy()
+  }, ms)
+  const stop = () => {
+    clearTimeout(timer)
+    socket.off('close', stop)
+  }
+  request.once('end', stop)
+  socket.once('close', stop)
 }

@@ -3,8 +3,8 @@ import { rightsOf } from './route-config.ts'
 import type { MountedRoute } from './route-table.ts'
 
 /**
- * Collects the routes of an app while they are registered, and refuses those that say nothing useful about who
- * may call them.
+ * Collects the routes of an app while they are registered. Refuses a route whose `config` would not guard it as
+ * meant.
  */
 export function collectRoutes(app: FastifyInstance): MountedRoute[] {
   const routes: MountedRoute[] = []
@@ -26,19 +26,21 @@ export function collectRoutes(app: FastifyInstance): MountedRoute[] {
 }
 
 /**
- * What Fastify registers beside the route `/` below a prefix, and tells no hook of: the same with a slash at the end.
- * One that was registered by itself is known already.
+ * Returns the route with a slash at the end, which Fastify registers beside the route `/` below a prefix without
+ * calling the hook. Returns nothing if the app registered that route itself.
  */
 function slashedTwin(app: FastifyInstance, route: MountedRoute, known: readonly MountedRoute[]) {
   const { method } = route
   const path = `${route.path}/`
   if (known.some((other) => other.method === method && other.path === path)) return []
   if (!app.hasRoute({ method: method as HTTPMethods, url: path })) return []
-  // Described once is enough.
+  // The OpenAPI document describes the route once.
   return [{ ...route, path, schema: { hide: true } }]
 }
 
-/** The route that @fastify/cors adds to every instance. Only the kernel's own answers preflights. */
+/**
+ * Returns whether this is the route that @fastify/cors adds to every instance. Only the kernel's answers preflights.
+ */
 function isPreflight({ method, url }: RouteOptions): boolean {
   return url === '*' && [method].flat().join() === 'OPTIONS'
 }

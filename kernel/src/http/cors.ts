@@ -1,7 +1,7 @@
 import cors from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** Answer headers that pages of other sites may read, beside those that they always may. */
+/** Response headers that pages of other sites may read, in addition to the safelisted ones. */
 const exposedHeaders = [
   'accept-ranges',
   'allow',
@@ -15,7 +15,7 @@ const exposedHeaders = [
 
 /**
  * Lets pages of the given origins call the routes of an instance, with the user's cookie. Answers to other origins
- * say nothing of it, and a browser then keeps them from the page.
+ * carry no CORS headers, so a browser withholds them from the page.
  */
 export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   const allowed = new Set(origins)
@@ -34,7 +34,7 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
   })
 }
 
-/** Whether a request reached the route that @fastify/cors adds to every instance, and no other one. */
+/** Returns whether a request reached the route that @fastify/cors adds to every instance. */
 export function isStrayPreflight(request: FastifyRequest): boolean {
   return request.method === 'OPTIONS' && request.routeOptions.url === '*'
 }

@@ -1,13 +1,12 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import { randomBytes } from 'node:crypto'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { collectRoutes } from './collect-routes.ts'
-import { type PlatformOptions, platform } from './platform.ts'
-import { RequestLog } from './request-log.ts'
-import { logAs } from './request-logger.ts'
 import { type MountedRoute, routerOptions } from './route-table.ts'
 import { sendError } from './send-error.ts'
+import { logAs, type SharedHooksOptions, sharedHooks } from './shared-hooks.ts'
 import { createValidatorCompiler, type SharedSchemas } from './validator.ts'
 
-export interface AppOptions extends PlatformOptions {
+export interface AppOptions extends SharedHooksOptions {
   readonly nextRequestId: () => string
   /** Bytes of a buffered body. */
   readonly bodyLimit: number
@@ -22,12 +21,13 @@ export interface App {
   readonly routes: readonly MountedRoute[]
 }
 
-/** Makes the Fastify instance of one plugin (or of the kernel itself) with what all instances share. */
+/** Creates the Fastify instance of one plugin, or of the kernel itself, with everything that all instances share. */
 export async function createApp(options: AppOptions): Promise<App> {
   const instance = Fastify({
-    // Fastify would make a child logger and listen to each answer's end for every request of a logger of its own.
+    // The shared hooks make the logger of a request. With a logger here, Fastify would make another one, and listen to
+    // the end of each answer.
     logger: false,
-    logController: new RequestLog(),
+    logController: new AppLog(),
     genReqId: options.nextRequestId,
     requestIdHeader: false,
     bodyLimit: options.bodyLimit,
@@ -35,8 +35,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     pluginTimeout: options.loadTimeoutMs,
     routerOptions,
     schemaController: {
-      // Given here, Fastify doesn't load a compiler of its own. What it declares is the form of that one. It asks for
-      // another whenever schemas to refer to were added.
+      // With a compiler given here, Fastify does not load its own one, whose form its types declare. It asks for
+      // another compiler whenever shared schemas were added.
       compilersFactory: {
         buildValidator: (shared: SharedSchemas) => createValidatorCompiler(shared) as never,
       },
@@ -48,6 +48,32 @@ export async function createApp(options: AppOptions): Promise<App> {
   }) as unknown as FastifyInstance
   instance.log = options.log
   const routes = collectRoutes(instance)
-  await instance.register(platform, options)
+  await instance.register(sharedHooks, options)
   return { instance, routes }
+}
+
+/**
+ * Returns a function that makes request ids. They are unique across restarts, short, and never taken from the client. A
+ * counter behind a random prefix costs less than randomness for each request.
+ */
+export function createRequestIds(): () => string {
+  const prefix = randomBytes(4).toString('hex')
+  let count = 0
+  return () => `${prefix}-${++count}`
+}
+
+/**
+ * Writes Fastify's own log lines without whole requests and answers, which carry data that does not belong in a log.
+ * The shared hooks log requests.
+ */
+class AppLog extends LogController {
+  constructor() {
+    super({ disableRequestLogging: true })
+  }
+
+  override streamError(error: Error, _request: FastifyRequest, reply: FastifyReply): void {
+    const left = (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE'
+    if (left) reply.log.debug('The client left before the answer was complete.')
+    else reply.log.error({ err: error }, 'The answer was cut off, because reading its source failed.')
+  }
 }

@@ -2,21 +2,19 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type PublicError, publicError } from '../errors/public-error.ts'
-import { clientError } from './client-error.ts'
-import { Connections } from './connections.ts'
-import { answerDirectly, answerOnSocket } from './direct-answer.ts'
-import { hostProblem } from './host-header.ts'
+import { Connection } from './connection.ts'
 import { createServer } from './node-http.ts'
 import type { RequestHandler, RouteTable } from './route-table.ts'
+import { writeError, writeErrorToSocket } from './write-error.ts'
 
 export interface HttpServerOptions {
   readonly table: RouteTable
-  /** Answers what the table knows no route for. */
+  /** Answers requests that the table has no route for. */
   readonly unmatched: RequestHandler
   readonly nextRequestId: () => string
   readonly headersTimeoutMs: number
   readonly keepAliveTimeoutMs: number
-  /** How long nothing may move on a connection. It ends those who ask and never read what they are answered. */
+  /** A connection without any traffic for this long is closed, such as one whose client does not read its answer. */
   readonly stallTimeoutMs: number
   readonly maxConnections: number
 }
@@ -25,33 +23,35 @@ export interface HttpServerOptions {
 export class HttpServer {
   readonly #options: HttpServerOptions
   readonly #server: Server
-  readonly #connections = new Connections()
-  #stalls: NodeJS.Timeout | undefined
+  readonly #connections = new Map<Duplex, Connection>()
 
   constructor(options: HttpServerOptions) {
     this.#options = options
     this.#server = createServer({
       headersTimeout: options.headersTimeoutMs,
       keepAliveTimeout: options.keepAliveTimeoutMs,
-      // Each route limits the time of its body by itself: a single limit would cut long uploads.
+      // Each route limits the time of its body: a single limit would cut long uploads.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
-      // Node would answer a request without "Host" by itself, in another form than the node's.
+      // Node would refuse a request without "Host" in a form of its own.
       requireHostHeader: false,
       shouldUpgradeCallback: ({ method, headers }) =>
         method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket',
     })
+    this.#server.timeout = options.stallTimeoutMs
     this.#server.maxConnections = options.maxConnections
-    this.#server.on('connection', (socket: Socket) => this.#connections.add(socket))
-    this.#server.on('request', (request, response) => this.#handle(request, response))
-    // Whether the body is wanted at all is decided on the way to the route, which then asks for it.
-    this.#server.on('checkContinue', (request, response) => this.#handle(request, response))
-    this.#server.on('checkExpectation', (request, response) => this.#handle(request, response))
+    const receive = (request: IncomingMessage, response: ServerResponse) =>
+      this.#connections.get(request.socket)?.receive(response)
+    this.#server.on('connection', (socket: Socket) => this.#connect(socket))
+    this.#server.on('request', receive)
+    // The hooks before the route decide whether the body is wanted, and then ask for it.
+    this.#server.on('checkContinue', receive)
+    this.#server.on('checkExpectation', receive)
     this.#server.on('upgrade', (request, socket, head) =>
-      this.#connections.whenAnswered(request.socket, () => this.#upgrade(request, socket, head)),
+      this.#connections.get(socket)?.endWith(() => this.#upgrade(request, socket, head)),
     )
-    this.#server.on('connect', (request, socket) =>
-      this.#connections.whenAnswered(request.socket, () => this.#refuse(socket, noTunnels)),
+    this.#server.on('connect', (_request, socket) =>
+      this.#connections.get(socket)?.endWith(() => this.#refuse(socket, noTunnels)),
     )
     this.#server.on('clientError', (error, socket) => this.#fail(error, socket))
   }
@@ -59,40 +59,39 @@ export class HttpServer {
   /**
    * Begins to listen.
    *
-   * @returns where it really listens, with the port that was chosen for 0
+   * @returns the address and port in use, with the port that the system chose for 0
    */
   async listen(host: string, port: number): Promise<AddressInfo> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#server.once('error', reject).listen({ host, port }, resolve)
     await promise
     this.#server.off('error', reject)
-    const { stallTimeoutMs } = this.#options
-    this.#stalls = setInterval(
-      () => this.#connections.limitStalls(stallTimeoutMs),
-      stallTimeoutMs / 8,
-    ).unref()
     return this.#server.address() as AddressInfo
   }
 
-  /** Takes no more connections, lets requests finish for so long, then ends what is left. */
+  /** Accepts no more connections, lets requests finish for `drainMs` milliseconds, then closes all connections. */
   async close(drainMs: number): Promise<void> {
     if (!this.#server.listening) return
-    clearInterval(this.#stalls)
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#server.close(() => resolve())
     const sweep = setInterval(() => this.#server.closeIdleConnections(), 20)
-    const limit = setTimeout(() => this.#connections.destroyAll(), drainMs)
+    const limit = setTimeout(() => this.#destroyAll(), drainMs)
     await promise
     clearInterval(sweep)
     clearTimeout(limit)
-    this.#connections.destroyAll()
+    this.#destroyAll()
   }
 
-  #handle(request: IncomingMessage, response: ServerResponse): void {
-    this.#connections.began(response)
+  #connect(socket: Socket): void {
+    this.#connections.set(socket, new Connection(socket, (response) => this.#handle(response)))
+    socket.once('close', () => this.#connections.delete(socket))
+  }
+
+  #handle(response: ServerResponse): void {
+    const request = response.req
     const problem = hostProblem(request)
     if (problem !== null) {
-      answerDirectly(response, problem, this.#options.nextRequestId())
+      writeError(response, problem, this.#options.nextRequestId())
       return
     }
     const found = this.#options.table.find(request.method ?? 'GET', request.url ?? '/')
@@ -113,17 +112,60 @@ export class HttpServer {
   }
 
   #refuse(socket: Duplex, error: PublicError): void {
-    answerOnSocket(socket, error, this.#options.nextRequestId())
+    writeErrorToSocket(socket, error, this.#options.nextRequestId())
   }
 
   #fail(cause: NodeJS.ErrnoException, socket: Duplex): void {
     const error = clientError(cause)
     if (error === null) socket.destroy()
-    else this.#connections.failed(socket, error, () => this.#refuse(socket, error))
+    else this.#connections.get(socket)?.malformed(error, () => this.#refuse(socket, error))
+  }
+
+  #destroyAll(): void {
+    for (const socket of this.#connections.keys()) socket.destroy()
   }
 }
 
-const noTunnels = publicError('METHOD_NOT_ALLOWED', 'The node is no proxy: CONNECT is not possible.', {
+const noTunnels = publicError('METHOD_NOT_ALLOWED', 'The node is not a proxy: CONNECT is not possible.', {
   allow: '',
 })
 const noWebSocket = publicError('NOT_FOUND', 'There is no WebSocket at this path.')
+const noHost = publicError('VALIDATION_ERROR', 'The request has no "Host" header.', { connection: 'close' })
+const manyHosts = publicError('VALIDATION_ERROR', 'The request has more than one "Host" header.', {
+  connection: 'close',
+})
+
+/**
+ * Returns the error of a request whose `Host` is not valid (RFC 9112, section 3.2), otherwise `null`. Node would take
+ * the first of several hosts. A proxy in front might take another one, so several are refused.
+ */
+function hostProblem({ headers, httpVersion, rawHeaders }: IncomingMessage): PublicError | null {
+  if (headers.host === undefined) return httpVersion === '1.0' ? null : noHost
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1
+  }
+  return count === 1 ? null : manyHosts
+}
+
+/**
+ * Returns the error for a client whose bytes never became a request, or `null` when the client is gone.
+ *
+ * @param error emitted by `http.Server` as `clientError`
+ */
+function clientError(error: NodeJS.ErrnoException): PublicError | null {
+  switch (error.code) {
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return null
+    case 'HPE_HEADER_OVERFLOW':
+      return publicError('HEADERS_TOO_LARGE', 'The request headers are too large: at most 16 KiB in all.')
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return publicError('PAYLOAD_TOO_LARGE', 'The chunk extensions of the request body are too large.')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return publicError('REQUEST_TIMEOUT', 'The request headers did not arrive in time.')
+    default:
+      return publicError('VALIDATION_ERROR', 'This is not a well-formed HTTP/1.1 request.')
+  }
+}

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 
 /**
- * What the kernel uses of Node's HTTP. An `import` of `node:http` reads all of its exports, and one of them brings
- * Node's HTTP client with it: 16 MB of memory and 30 ms of each start, for what nobody may ever call.
+ * The parts of Node's HTTP that the kernel uses. An `import` of `node:http` reads all of its exports, and one of them
+ * loads Node's HTTP client: 16 MB of memory and 30 ms of each start, for a client that the node may never use.
  */
 export const { createServer, METHODS, STATUS_CODES, validateHeaderName, validateHeaderValue } = createRequire(
   import.meta.url,

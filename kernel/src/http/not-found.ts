@@ -4,7 +4,7 @@ import { isStrayPreflight } from './cors.ts'
 import type { RouteTable } from './route-table.ts'
 import { pathOf, sendPublicError } from './send-error.ts'
 
-/** Makes an instance answer what no route is there for: 405 where the path has other methods, otherwise 404. */
+/** Makes an instance answer requests without a route: 405 if the path has other methods, otherwise 404. */
 export function answerNotFound(instance: FastifyInstance, table: RouteTable): void {
   const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const path = pathOf(request)
@@ -20,7 +20,7 @@ export function answerNotFound(instance: FastifyInstance, table: RouteTable): vo
     return sendPublicError(error, reply, table.foreignErrors(path))
   }
   instance.setNotFoundHandler(answer)
-  // Before the body is looked at: whatever it is, it has no business here.
+  // This hook runs before the body is read: nobody wants it.
   instance.addHook('onRequest', (request, reply, done) => {
     if (request.is404 || isStrayPreflight(request)) answer(request, reply)
     else done()

@@ -10,7 +10,7 @@ interface RouteConfig {
   readonly body?: unknown
 }
 
-/** What the node reads of a route's `config`. A plugin may put more into it for its own hooks. */
+/** The keys of a route's `config` that the node reads. A plugin may add others for its own hooks. */
 const known = ['access', 'publicReason', 'scope', 'rateLimit', 'body']
 
 /** Who may call a route. */
@@ -23,7 +23,7 @@ export interface RouteRights {
 /**
  * Reads the `config` of a route.
  *
- * @throws TypeError for what would guard the route less than its author thinks
+ * @throws TypeError for a `config` that would guard the route less than its author means
  */
 export function rightsOf(route: RouteOptions): RouteRights {
   const config = (route.config ?? {}) as RouteConfig
@@ -53,7 +53,7 @@ export function rightsOf(route: RouteOptions): RouteRights {
   return { access, publicReason: access === 'public' ? String(publicReason) : null, scope: scope ?? null }
 }
 
-/** The known key that is one slip of the pen away from this one. */
+/** Returns the known key that differs from this one by one typing error. */
 function misspelt(key: string): string | undefined {
   if (known.includes(key)) return undefined
   return known.find((name) => distance(name.toLowerCase(), key.toLowerCase()) <= 1)

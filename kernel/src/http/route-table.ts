@@ -24,19 +24,13 @@ export const kernelOwner = 'kernel'
 
 type Router = Instance<HTTPVersion.V1>
 
-/** Routes without parameters, by their path and then by method: those are found without the router. */
-type PlainRoutes = Map<string, Map<string, FoundRoute>>
-
-/** A path that stands for itself: the router would decode others, or look for parameters in them. */
-const plainPath = /^[\w./~-]+$/
-
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Everything that one plugin puts into the table. */
+/** Everything that one plugin adds to the table. */
 export interface RouteMount {
   readonly owner: string
   readonly routes: readonly MountedRoute[]
-  /** Path prefixes below which unknown paths are answered in a foreign form. */
+  /** Path prefixes below which errors of unknown paths have a foreign form. */
   readonly foreignErrors: readonly { readonly prefix: string; readonly serializeError: ErrorSerializer }[]
   readonly handle: RequestHandler
   /** Takes the upgrade of a connection for one of the mount's WebSocket routes. */
@@ -49,10 +43,10 @@ export interface FoundRoute {
   readonly mount: RouteMount
 }
 
-/** Takes over a connection that is to become a WebSocket; `false` when there is nobody to take it. */
+/** Takes over a connection that is to become a WebSocket. Returns `false` when the owner takes no WebSockets. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
 
-/** What every router of the node agrees on, so that the table and the plugins' own routers see the same paths. */
+/** Options of every router of the node, so that the table and the plugins' own routers see the same paths. */
 export const routerOptions = {
   ignoreTrailingSlash: false,
   ignoreDuplicateSlashes: false,
@@ -61,13 +55,12 @@ export const routerOptions = {
 } as const
 
 /**
- * The kernel's table of all routes. It is built anew whenever a plugin comes or goes, and swapped in one step: a
- * mount that fails leaves the former table as it was.
+ * The kernel's table of all routes. Each mount and unmount builds a new router and swaps it in one step, so a mount
+ * that fails changes nothing.
  */
 export class RouteTable {
   #mounts: ReadonlyMap<string, RouteMount> = new Map()
   #router: Router = createRouter(routerOptions)
-  #plain: PlainRoutes = new Map()
   #version = 0
 
   /** Rises with every change. */
@@ -75,7 +68,7 @@ export class RouteTable {
     return this.#version
   }
 
-  /** All routes, in the order in which they came. */
+  /** All routes, in the order in which they were mounted. */
   get routes(): MountedRoute[] {
     return [...this.#mounts.values()].flatMap((mount) => mount.routes)
   }
@@ -99,38 +92,31 @@ export class RouteTable {
     this.#swap(new Map([...this.#mounts].filter(([name]) => name !== owner)))
   }
 
-  /** Finds the route of a request target, which may have a query. */
+  /** Returns the route of a request target, which may have a query. */
   find(method: string, target: string): FoundRoute | null {
-    const plain = this.#plain.get(target)?.get(method)
-    if (plain !== undefined) return plain
     const found = this.#router.find(method as HTTPMethod, target)
     return found === null ? null : (found.store as FoundRoute)
   }
 
-  /** How errors below a path are to be written, when a plugin declared that for its prefix. */
+  /** Returns how to write errors below a path, if a plugin declared that for its prefix. */
   foreignErrors(path: string): ErrorSerializer | undefined {
     const declared = [...this.#mounts.values()].flatMap((mount) => mount.foreignErrors)
     return declared.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))?.serializeError
   }
 
-  /** The methods that a path has routes for. */
+  /** Returns the methods that a path has routes for. */
   methods(path: string): string[] {
     return METHODS.filter((method) => this.find(method, path) !== null)
   }
 
   #swap(mounts: ReadonlyMap<string, RouteMount>): void {
     const router = createRouter(routerOptions)
-    const plain: PlainRoutes = new Map()
     const owners = new Map<string, string>()
     for (const mount of mounts.values()) {
-      for (const route of mount.routes) {
-        addRoute(router, route, mount, owners)
-        if (plainPath.test(route.path)) addPlain(plain, { route, mount })
-      }
+      for (const route of mount.routes) addRoute(router, route, mount, owners)
     }
     this.#mounts = mounts
     this.#router = router
-    this.#plain = plain
     this.#version += 1
   }
 }
@@ -140,10 +126,10 @@ function addRoute(router: Router, route: MountedRoute, mount: RouteMount, owners
     const key = `${route.method} ${pattern}`
     const owner = owners.get(key)
     if (owner !== undefined) {
-      const mend = owner === kernelOwner ? 'Choose another path.' : 'Disable one of the two plugins.'
+      const remedy = owner === kernelOwner ? 'Choose another path.' : 'Disable one of the two plugins.'
       throw new NodekeepError(
         'CONFLICT',
-        `The route ${route.method} ${route.path} belongs to "${owner}" already. ${mend}`,
+        `The route ${route.method} ${route.path} belongs to "${owner}" already. ${remedy}`,
       )
     }
     owners.set(key, mount.owner)
@@ -151,13 +137,9 @@ function addRoute(router: Router, route: MountedRoute, mount: RouteMount, owners
   router.on(route.method as HTTPMethod, route.path, noop, { route, mount } satisfies FoundRoute)
 }
 
-function addPlain(plain: PlainRoutes, found: FoundRoute): void {
-  const { method, path } = found.route
-  const methods = plain.get(path) ?? new Map<string, FoundRoute>()
-  plain.set(path, methods.set(method, found))
-}
-
-/** What a path matches, whatever its parameters are called. One with an optional parameter matches two forms. */
+/**
+ * Returns the forms that a path matches, without the names of its parameters. An optional parameter makes two forms.
+ */
 function patternsOf(path: string): string[] {
   const pattern = path === '*' ? '/*' : path.replaceAll(/:[^/(.?-]+/g, ':')
   if (!pattern.endsWith('?')) return [pattern]

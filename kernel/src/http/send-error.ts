@@ -1,13 +1,13 @@
 import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, type PublicError, toPublicError } from '../errors/public-error.ts'
-import { answerInstead } from './direct-answer.ts'
+import { hasLargeRemainder } from './closing.ts'
 import { validateHeaderName, validateHeaderValue } from './node-http.ts'
-import { leavesMuch } from './unread-body.ts'
 import { isUpgrade } from './web-sockets.ts'
+import { sendErrorRaw } from './write-error.ts'
 
-/** Headers of the answer that a route had begun and that an error now stands for. */
-const headersOfTheOther = [
+/** Headers of the answer that a route had prepared. They do not belong to the error that replaces it. */
+const contentHeaders = [
   'accept-ranges',
   'cache-control',
   'content-disposition',
@@ -19,55 +19,55 @@ const headersOfTheOther = [
   'last-modified',
 ]
 
-/** Answers whatever was thrown, in the node's form or in the route's own, and logs what is the node's fault. */
+/** Answers anything that was thrown, in the node's form or in the route's own, and logs the node's own faults. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = toPublicError(thrown, request.id)
   logFault(thrown, error, request)
   return sendPublicError(error, reply, request.routeOptions.config?.serializeError)
 }
 
-/** Sends an error, written by the given serializer or else in the node's form. */
+/** Sends an error, written by the given serializer or in the node's form. */
 export function sendPublicError(
   error: PublicError,
   reply: FastifyReply,
   serializeError: ErrorSerializer = nodeForm,
 ): FastifyReply {
-  for (const name of headersOfTheOther) reply.removeHeader(name)
+  for (const name of contentHeaders) reply.removeHeader(name)
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (!isSendable(name, value)) reply.removeHeader(name)
   }
-  // Fastify closes the connection after every bad body. That is needed only where a part of it is still to come.
+  // Fastify closes the connection after every bad body. That is needed only if a large part of it is still to arrive.
   const { raw } = reply.request
-  if (leavesMuch(raw) || isUpgrade(raw)) reply.header('connection', 'close')
+  if (hasLargeRemainder(raw) || isUpgrade(raw)) reply.header('connection', 'close')
   else if (reply.hasHeader('connection')) reply.removeHeader('connection')
   for (const [name, value] of Object.entries(error.headers)) {
     if (isSendable(name, value)) reply.header(name, value)
   }
   if (failing.has(reply)) {
-    answerInstead(reply, error)
+    sendErrorRaw(reply, error)
     return reply
   }
   const { contentType, body } = write(error, reply, serializeError)
   reply.code(error.status).type(contentType).serializer(asIs)
   const { send } = reply
-  // What comes when all is sent is nothing but too late, which Fastify knows how to say.
-  reply.send = (thrown: unknown) => (reply.sent ? send.call(reply, thrown) : sendAtLast(thrown, reply))
+  // After the answer is sent, Fastify itself reports that another one is too late.
+  reply.send = (thrown: unknown) => (reply.sent ? send.call(reply, thrown) : sendLastResort(thrown, reply))
   failing.add(reply)
   return send.call(reply, body)
 }
 
-/** Replies that send an error. Whatever they are to send after it stands for the failure of that. */
+/** Replies that send an error. A further error means that sending the first one failed. */
 const failing = new WeakSet<FastifyReply>()
 
 /**
- * Answers where an error could not be sent, as with an `onSend` hook that throws. Fastify would hand the reply an error
+ * Answers when an error could not be sent, for example because an `onSend` hook throws. Fastify would send an error
  * in its own form, which shows the cause.
  */
-function sendAtLast(thrown: unknown, reply: FastifyReply): FastifyReply {
+function sendLastResort(thrown: unknown, reply: FastifyReply): FastifyReply {
   const { request } = reply
   const error = toPublicError(thrown, request.id)
   logFault(thrown, error, request)
-  answerInstead(reply, error)
+  sendErrorRaw(reply, error)
   return reply
 }
 
@@ -76,7 +76,7 @@ function logFault(err: unknown, { internal, message }: PublicError, request: Fas
   else if (internal) request.log.error({ err, path: pathOf(request) }, message)
 }
 
-/** The path of a request without its query, where people put what doesn't belong into a log. */
+/** Returns the path of a request without its query, which may hold data that does not belong in a log. */
 export function pathOf({ url }: FastifyRequest): string {
   const [path = ''] = url.split(/[?#]/, 1)
   return path.replace(/^[a-z][a-z\d+.-]*:\/\/[^/]*/i, '') || '/'
@@ -87,9 +87,9 @@ function write(error: PublicError, reply: FastifyReply, serializeError: ErrorSer
   try {
     const { contentType, body } = serializeError({ error: true, message, code, status })
     if (typeof contentType !== 'string' || !isSendable('content-type', contentType)) {
-      throw new TypeError('It must give a "contentType" that a header can have.')
+      throw new TypeError('It must return a "contentType" that is valid in a header.')
     }
-    if (typeof body !== 'string') throw new TypeError('It must give a "body" that is a text.')
+    if (typeof body !== 'string') throw new TypeError('It must return a "body" that is a string.')
     return { contentType, body }
   } catch (fault) {
     reply.log.error({ err: fault }, 'The serializer of these errors failed.')

@@ -5,34 +5,36 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, preHandlerHookHandler, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { closeLingering } from './closing.ts'
-import { answerOnSocket } from './direct-answer.ts'
+import { writeErrorToSocket } from './write-error.ts'
 
 /** The WebSockets of one plugin. */
 export interface WebSockets {
-  /** Tells every client that the node goes away (RFC 6455, status 1001). Who doesn't leave is cut off at the close. */
+  /** Tells every client that the node is going away (RFC 6455, status 1001). The close cuts off those that stay. */
   dismiss(): void
 }
 
 const goingAway = 1001
 const policyViolation = 1008
 
-/** Milliseconds for the other end to take leave, too. */
-const leaveMs = 1000
+/** Milliseconds for the client to close its side, too. */
+const closeMs = 1000
 
-/** What requests became that were upgraded. */
+/** The WebSockets that upgraded requests became. */
 const clients = new WeakMap<IncomingMessage, WebSocket>()
 
-/** Bytes of one message. Bulk data belongs into HTTP bodies, which are streamed. */
+/** Bytes of one message. Bulk data belongs in HTTP bodies, which are streamed. */
 const maxPayload = 1024 * 1024
 
-/** Whether a request took its connection away from HTTP: whatever it is answered, no other request can follow. */
+/**
+ * Returns whether a request took its connection away from HTTP. No other request can follow it, whatever the answer.
+ */
 export function isUpgrade(request: IncomingMessage & { upgrade?: boolean }): boolean {
   return request.upgrade === true
 }
 
 /**
- * Ends the WebSocket that a request became, since its session has ended (RFC 6455, status 1008). Who doesn't leave is
- * cut off soon. Nothing happens to other requests.
+ * Ends the WebSocket that a request became, because its session has ended (RFC 6455, status 1008). A client that does
+ * not close its side within a second is cut off. Nothing happens to other requests.
  */
 export function endWebSocket(request: IncomingMessage): void {
   if (!isUpgrade(request)) return
@@ -42,13 +44,13 @@ export function endWebSocket(request: IncomingMessage): void {
     return
   }
   client.close(policyViolation, 'The session has ended.')
-  setTimeout(() => client.terminate(), leaveMs).unref()
+  setTimeout(() => client.terminate(), closeMs).unref()
 }
 
 /**
  * Cuts off the WebSocket that a request became.
  *
- * @returns whether it had become one
+ * @returns whether the request had become a WebSocket
  */
 export function cutWebSocket(request: IncomingMessage): boolean {
   const client = clients.get(request)
@@ -56,7 +58,7 @@ export function cutWebSocket(request: IncomingMessage): boolean {
   return client !== undefined
 }
 
-/** Makes an instance take WebSockets. The library is loaded for those that want them only. */
+/** Makes an instance take WebSockets. The library is loaded only for plugins that want them. */
 export async function createWebSockets(instance: FastifyInstance): Promise<WebSockets> {
   const { default: websocket } = await import('@fastify/websocket')
   instance.addHook('onRoute', requireUpgrade)
@@ -65,7 +67,7 @@ export async function createWebSockets(instance: FastifyInstance): Promise<WebSo
     if (isUpgrade(request.raw)) ids.set(request.raw, request.id)
     done()
   })
-  // The library ends the connection of what it has refused itself, not of what was refused before it.
+  // The library ends the connections that it has refused itself, but not those refused before.
   instance.addHook('onResponse', (request, _reply, done) => {
     if (isUpgrade(request.raw)) closeLingering(request.raw.socket)
     done()
@@ -81,7 +83,7 @@ export async function createWebSockets(instance: FastifyInstance): Promise<WebSo
     clients.set(request, client),
   )
   instance.websocketServer.on('wsClientError', (_error: Error, socket: Duplex, request: IncomingMessage) =>
-    answerOnSocket(socket, badHandshake, ids.get(request) ?? ''),
+    writeErrorToSocket(socket, badHandshake, ids.get(request) ?? ''),
   )
   return {
     dismiss() {
@@ -94,7 +96,7 @@ const badHandshake = publicError('VALIDATION_ERROR', 'This is not a WebSocket ha
   'sec-websocket-version': '13',
 })
 
-/** Lets an ordinary request to a WebSocket's path hear why it gets nothing. */
+/** Answers an ordinary request to the path of a WebSocket with an error that says so. */
 function requireUpgrade(route: RouteOptions & { websocket?: boolean }): void {
   if (route.websocket !== true) return
   route.preHandler = [route.preHandler ?? [], refuseOrdinary].flat()

@@ -133,7 +133,7 @@ export class Activation {
     }
     this.announceStop()
     routes.unmount()
-    await routes.settle(limits.drainMs)
+    await routes.drain(limits.drainMs)
     for (const hook of this.#stopHooks.reverse()) await attempt('Its onStop', hook)
     await attempt('Closing its routes', () => routes.close())
     for (const key of this.#provided.keys()) if (this.#parts.offers.has(key)) services.withdraw(key)

@@ -1,7 +1,7 @@
 import type { Plugin } from '@nodekeep/plugin-sdk'
 import type { Configuration, PluginEntry } from '../configuration/index.ts'
 import { checkSectionClaims, type SectionClaim } from '../configuration/index.ts'
-import { runAs } from './attribution.ts'
+import { runInContextOf } from '../faults/fault-context.ts'
 import { PluginFailure } from './failure.ts'
 import { importPlugin, sdkVersion } from './import-plugin.ts'
 import { locatePlugin } from './locate.ts'
@@ -72,7 +72,7 @@ async function load(record: PluginRecord, inline: Plugin | undefined, timeoutMs:
     record.manifest = manifest
     // A plugin that was switched off at run time may be switched on again, so it is imported.
     if (!record.wish.enabled) return
-    record.plugin = await runAs(record, () => importPlugin(manifest, timeoutMs))
+    record.plugin = await runInContextOf(record, () => importPlugin(manifest, timeoutMs))
   } catch (error) {
     const failure = PluginFailure.from('locate', error)
     if (record.state === 'disabled') record.notLoaded(failure)

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Log, Plugin } from '@nodekeep/plugin-sdk'
+import { runInContextOf } from '../faults/fault-context.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { Activation } from './activation.ts'
-import { runAs } from './attribution.ts'
 import { PluginFailure } from './failure.ts'
 import type { PluginRecord } from './plugin-record.ts'
 import { requiredServices, type ServiceWiring } from './service-wiring.ts'
@@ -93,7 +93,7 @@ export class PluginHost {
     this.#stopping = true
     for (const record of this.records) {
       const { activation } = record
-      if (activation !== null) runAs(record, () => activation.announceStop())
+      if (activation !== null) runInContextOf(record, () => activation.announceStop())
     }
   }
 
@@ -120,8 +120,8 @@ export class PluginHost {
     )
     record.begins(activation)
     try {
-      await runAs(record, () => activation.setUp(createContext()))
-      runAs(record, () => activation.publish())
+      await runInContextOf(record, () => activation.setUp(createContext()))
+      runInContextOf(record, () => activation.publish())
       this.#up.push(record)
       record.active()
     } catch (error) {
@@ -133,7 +133,7 @@ export class PluginHost {
     const { activation } = record
     if (activation === null) return
     try {
-      await runAs(record, () => activation.start())
+      await runInContextOf(record, () => activation.start())
     } catch (error) {
       await this.takeDown(record)
       await this.#fail(record, error)
@@ -162,7 +162,7 @@ export class PluginHost {
     const { activation } = record
     if (activation === null) return
     record.ends()
-    for (const failure of await runAs(record, () => activation.stop())) {
+    for (const failure of await runInContextOf(record, () => activation.stop())) {
       this.#parts.log.error(
         { plugin: record.id, phase: 'stop', err: failure.cause ?? failure },
         failure.message,

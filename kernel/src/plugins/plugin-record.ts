@@ -1,9 +1,7 @@
-import { sep } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Plugin } from '@nodekeep/plugin-sdk'
-import { messageOf, stackOf } from '../errors/thrown.ts'
+import { messageOf } from '../errors/thrown.ts'
+import { type FaultOwner, wasMadeIn } from '../faults/fault-context.ts'
 import type { Activation } from './activation.ts'
-import type { Accountable } from './attribution.ts'
 import { PluginFailure, type PluginPhase } from './failure.ts'
 import type { PluginManifest } from './manifest.ts'
 
@@ -30,7 +28,7 @@ export interface PluginWish {
 }
 
 /** One plugin of the node, under the id that configuration gives it. */
-export class PluginRecord implements Accountable {
+export class PluginRecord implements FaultOwner {
   readonly wish: PluginWish
   readonly #onFault: (record: PluginRecord, thrown: unknown) => void
   manifest: PluginManifest | null = null
@@ -89,9 +87,7 @@ export class PluginRecord implements Accountable {
   /** Whether an error was made by code in the plugin's package. */
   isOriginOf(thrown: unknown): boolean {
     const folder = this.manifest?.folder
-    if (folder === undefined || folder === '') return false
-    const stack = stackOf(thrown)
-    return stack.includes(`${pathToFileURL(folder).href}/`) || stack.includes(`${folder}${sep}`)
+    return folder !== undefined && folder !== '' && wasMadeIn(folder, thrown)
   }
 
   begins(activation: Activation): void {

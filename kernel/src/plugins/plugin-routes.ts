@@ -2,18 +2,17 @@ import type { ErrorSerializer, Routes, RoutesApp, RoutesOptions } from '@nodekee
 import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
-import { announcesBody } from '../http/body-deadline.ts'
+import { bindEmitter } from '../faults/bind-emitter.ts'
+import { type FaultOwner, runInContextOf } from '../faults/fault-context.ts'
+import { connectionFaultOwner, RequestFaultOwner } from '../faults/request-fault-owner.ts'
 import type { App } from '../http/create-app.ts'
-import type { OnAdmitted } from '../http/platform.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import { pathOf, sendPublicError } from '../http/send-error.ts'
+import { hasBody, type OnAdmitted } from '../http/shared-hooks.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
-import { type Accountable, goOnAs, runnerFor } from './attribution.ts'
 import { duration } from './duration.ts'
-import { keepAccount } from './emitter-account.ts'
 import { PluginFailure } from './failure.ts'
 import { InFlight } from './in-flight.ts'
-import { connectionAccount, RequestAccount } from './request-account.ts'
 import { reserveAppMethods } from './reserved-app-methods.ts'
 
 interface Registration {
@@ -21,9 +20,9 @@ interface Registration {
   readonly options: RoutesOptions
 }
 
-/** The routes of one plugin: gathered in setup, loaded into a Fastify instance of its own, mounted, closed. */
+/** The routes of one plugin: registered in setup, loaded into a Fastify instance of its own, mounted, closed. */
 export class PluginRoutes {
-  readonly #accountable: Accountable
+  readonly #owner: FaultOwner
   readonly #table: RouteTable
   readonly #createApp: (onAdmitted: OnAdmitted) => Promise<App>
   readonly #registrations: Registration[] = []
@@ -31,21 +30,17 @@ export class PluginRoutes {
   #app: App | null = null
   #webSockets: WebSockets | null = null
   #loaded = false
-  #settled = false
+  #drained = false
 
-  constructor(
-    accountable: Accountable,
-    table: RouteTable,
-    createApp: (onAdmitted: OnAdmitted) => Promise<App>,
-  ) {
-    this.#accountable = accountable
+  constructor(owner: FaultOwner, table: RouteTable, createApp: (onAdmitted: OnAdmitted) => Promise<App>) {
+    this.#owner = owner
     this.#table = table
     this.#createApp = createApp
   }
 
-  /** What the plugin calls. */
+  /** The `routes` function that the plugin calls. */
   readonly add: Routes = (register, options = {}) => {
-    if (this.#loaded) throw new Error('Register routes before setup ends: later ones would never answer.')
+    if (this.#loaded) throw new Error('Register routes before setup ends: later routes would never answer.')
     const { prefix } = options
     if (prefix !== undefined && !/^(\/|$)/.test(prefix)) {
       throw new Error(`The prefix "${prefix}" of routes must begin with "/".`)
@@ -77,17 +72,17 @@ export class PluginRoutes {
     if (this.#app === null) return
     const { instance, routes } = this.#app
     this.#table.mount({
-      owner: this.#accountable.id,
+      owner: this.#owner.id,
       routes,
       foreignErrors: this.#registrations.flatMap(({ options: { prefix, serializeError } }) =>
         prefix === undefined || serializeError === undefined ? [] : [{ prefix, serializeError }],
       ),
       handle: (request, response) => instance.routing(request, response),
       upgrade: (request, socket, head) => {
-        const run = runnerFor(connectionAccount(this.#accountable, socket))
-        return run(() => {
+        const owner = connectionFaultOwner(this.#owner, socket)
+        return runInContextOf(owner, () => {
           this.#inFlight.addSocket(socket)
-          keepAccount(socket, run)
+          bindEmitter(socket, owner)
           return instance.server.emit('upgrade', request, socket, head)
         })
       },
@@ -95,18 +90,18 @@ export class PluginRoutes {
   }
 
   unmount(): void {
-    if (this.#app !== null) this.#table.unmount(this.#accountable.id)
+    if (this.#app !== null) this.#table.unmount(this.#owner.id)
   }
 
-  /** Asks those at the other end of WebSockets to leave. */
+  /** Tells the clients of WebSockets to leave. */
   announceStop(): void {
     this.#webSockets?.dismiss()
   }
 
-  /** Lets the requests that are being answered come to their end, for so long. Later ones are refused. */
-  async settle(ms: number): Promise<void> {
-    await this.#inFlight.settle(ms)
-    this.#settled = true
+  /** Waits at most `ms` milliseconds until the requests that run are answered. Later requests are refused. */
+  async drain(ms: number): Promise<void> {
+    await this.#inFlight.drain(ms)
+    this.#drained = true
   }
 
   /** Ends WebSockets and runs the `onClose` hooks of Fastify plugins. */
@@ -117,23 +112,18 @@ export class PluginRoutes {
   }
 
   readonly #admit: OnAdmitted = (request, reply, done) => {
-    if (this.#settled) {
+    if (this.#drained) {
       done(stopped())
       return
     }
-    this.#inFlight.add(reply.raw, request.id)
-    const account = new RequestAccount(this.#accountable, request, reply)
-    if (!announcesBody(request.raw)) {
-      goOnAs(account, done)
-      return
-    }
-    const run = runnerFor(account)
-    keepAccount(request.raw, run)
-    run(done)
+    this.#inFlight.add(reply)
+    const owner = new RequestFaultOwner(this.#owner, request, reply)
+    if (request[hasBody]) bindEmitter(request.raw, owner)
+    runInContextOf(owner, done)
   }
 
   async #prepare(instance: FastifyInstance): Promise<void> {
-    // Only a plugin that calls `reply.callNotFound()` comes here.
+    // Only `reply.callNotFound()` leads here.
     instance.setNotFoundHandler((request, reply) => {
       const path = pathOf(request)
       const serializeError = request.routeOptions.config?.serializeError ?? this.#table.foreignErrors(path)
@@ -148,13 +138,13 @@ export class PluginRoutes {
   }
 }
 
-/** Without the library such a route would take its handler for one of HTTP. */
+/** Refuses a WebSocket route where the library is not loaded: Fastify would run its handler for ordinary requests. */
 function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolean }): void {
   if (websocket !== true) return
   throw new Error(`The route ${url} takes WebSockets. Call routes() with { webSockets: true } for it.`)
 }
 
-/** Fastify watches over each nested plugin with the same limit, and may be first to see that it is over. */
+/** Fastify limits each nested plugin to the same time, and may notice the end of it first. */
 function isLoadTimeout(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown }
   return code === 'AVV_ERR_PLUGIN_EXEC_TIMEOUT' || code === 'FST_ERR_PLUGIN_TIMEOUT'

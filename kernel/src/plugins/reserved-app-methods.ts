@@ -10,8 +10,8 @@ const reserved = {
 } as const
 
 /**
- * Refuses what a plugin must not do with its Fastify instance, where it would do it: what would take the node's
- * error form away, and what would never work. Instances nested in this one inherit that.
+ * Makes methods of a plugin's Fastify instance throw: those that would change the node's form of errors, and those that
+ * would never work. Nested instances inherit that.
  */
 export function reserveAppMethods(instance: FastifyInstance): void {
   for (const [method, instead] of Object.entries(reserved)) {

@@ -1,21 +1,21 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Disposer, RegistryWriter } from '@nodekeep/plugin-sdk'
-import type { OnAccount, Registries, RegistryEntries } from './registry.ts'
+import { currentContext, type FaultContext } from '../faults/fault-context.ts'
+import type { Registries, RegistryEntries } from './registry.ts'
 
 interface Contribution {
   readonly registry: RegistryEntries
   readonly name: string
   readonly entry: unknown
-  readonly onAccount: OnAccount
+  readonly context: FaultContext
 }
 
-/** What one plugin adds to registries: held back until it is active, taken back when it stops. */
+/** The registry entries of one plugin. They become visible when the plugin is active and go when it stops. */
 export class Contributions {
   readonly #registries: Registries
   readonly #owner: string
   readonly #contributions = new Set<Contribution>()
   #published = false
-  #over = false
+  #withdrawn = false
 
   constructor(registries: Registries, owner: string) {
     this.#registries = registries
@@ -25,7 +25,7 @@ export class Contributions {
   writer<T>(key: string): RegistryWriter<T> {
     const registry = this.#registries.entries(key)
     return {
-      add: (name, entry) => this.#add({ registry, name, entry, onAccount: AsyncLocalStorage.snapshot() }),
+      add: (name, entry) => this.#add({ registry, name, entry, context: currentContext() }),
     }
   }
 
@@ -37,9 +37,9 @@ export class Contributions {
     this.#announce(this.#contributions)
   }
 
-  /** Takes everything back for good: what is added afterwards never becomes visible. */
+  /** Removes all entries. Entries that are added afterwards never become visible. */
   withdraw(): void {
-    this.#over = true
+    this.#withdrawn = true
     const gone = [...this.#contributions]
     this.#contributions.clear()
     if (!this.#published) return
@@ -49,9 +49,9 @@ export class Contributions {
   }
 
   #add(contribution: Contribution): Disposer {
-    if (this.#over) return () => {}
+    if (this.#withdrawn) return () => {}
     const { registry, name, entry } = contribution
-    refuseNoEntry(this.#owner, name, entry)
+    refuseInvalid(this.#owner, name, entry)
     registry.refuseTaken(name, this.#owner)
     for (const other of this.#contributions) {
       if (other.registry === registry && other.name === name) {
@@ -70,8 +70,8 @@ export class Contributions {
     }
   }
 
-  #show({ registry, name, entry, onAccount }: Contribution): void {
-    registry.add(name, entry, this.#owner, onAccount)
+  #show({ registry, name, entry, context }: Contribution): void {
+    registry.add(name, entry, this.#owner, context)
   }
 
   #announce(changed: Iterable<Contribution>): void {
@@ -81,8 +81,8 @@ export class Contributions {
   }
 }
 
-/** Types don't hold plugins in JavaScript. Names stand in addresses, and in messages. */
-function refuseNoEntry(owner: string, name: unknown, entry: unknown): void {
+/** Plugins in JavaScript are not held by types, and names appear in URLs and in messages. */
+function refuseInvalid(owner: string, name: unknown, entry: unknown): void {
   if (typeof name !== 'string' || !/^[^/\p{Cc}]{1,256}$/u.test(name)) {
     const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 300)) : typeof name
     throw new TypeError(

@@ -1,11 +1,11 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Disposer, EventBus, EventType, Log } from '@nodekeep/plugin-sdk'
+import { currentContext } from '../faults/fault-context.ts'
 
 /** The event bus of one plugin. */
 export interface EventScope extends EventBus {
   /**
-   * Takes all listeners of this scope back, also for what is emitted but not delivered yet. Whoever listens
-   * afterwards hears nothing.
+   * Removes all listeners of this scope, also for events that are emitted but not delivered yet. Listeners that are
+   * added afterwards are never called.
    */
   close(): void
 }
@@ -13,9 +13,9 @@ export interface EventScope extends EventBus {
 /** The node's event bus. */
 export interface KernelEventBus {
   /**
-   * A bus for one listener group, such as a plugin. All scopes share the events.
+   * Returns the bus of one group of listeners, such as a plugin. All scopes share the events.
    *
-   * @param log hears of listeners that throw or reject
+   * @param log takes the errors of listeners
    */
   scope(log: Log): EventScope
 }
@@ -26,7 +26,7 @@ interface Listener {
   active: boolean
 }
 
-/** Delivers each event in a microtask of its own, to those who listened when it was emitted and still do. */
+/** Creates the bus. Each event is delivered in its own microtask, to listeners from before it that are still there. */
 export function createEventBus(): KernelEventBus {
   const byEvent = new Map<string, Set<Listener>>()
 
@@ -59,9 +59,13 @@ export function createEventBus(): KernelEventBus {
         emit: (event, payload) => emit(event.name, payload),
         on<T>(event: EventType<T>, call: (payload: T) => void | Promise<void>): Disposer {
           if (closed) return () => {}
-          // What a listener leaves behind is on the account of who listens, not of who emits.
-          const bound = AsyncLocalStorage.bind(call as Listener['call'])
-          const listener: Listener = { log, call: bound, active: true }
+          // A fault of a listener is blamed on the plugin that listens, not on the one that emits.
+          const context = currentContext()
+          const listener: Listener = {
+            log,
+            call: (payload) => context(() => call(payload as T)),
+            active: true,
+          }
           add(event.name, listener)
           const dispose = (): void => {
             remove(event.name, listener)

@@ -1,13 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Disposer, NodekeepError, type RegistryReader } from '@nodekeep/plugin-sdk'
-
-/** Runs work as the one who made this function would: faults that it leaves behind are theirs. */
-export type OnAccount = <T>(work: () => T) => T
+import { currentContext, type FaultContext } from '../faults/fault-context.ts'
 
 interface Holding {
   readonly entry: unknown
   readonly owner: string
-  readonly onAccount: OnAccount
+  readonly context: FaultContext
 }
 
 /** The entries of one registry, each with the plugin that added it. */
@@ -21,7 +18,7 @@ export class RegistryEntries {
     this.#id = id
   }
 
-  /** Keeps names from being added by anybody. */
+  /** Reserves names: no plugin can add them. */
   reserve(...names: readonly string[]): void {
     for (const name of names) this.#reserved.add(name)
   }
@@ -42,12 +39,12 @@ export class RegistryEntries {
   }
 
   /**
-   * @param onAccount where calls of the entry are to run when the kernel makes them
+   * @param context the fault context in which the kernel calls the entry
    * @throws NodekeepError CONFLICT when the name is taken
    */
-  add(name: string, entry: unknown, owner: string, onAccount: OnAccount = asCaller): void {
+  add(name: string, entry: unknown, owner: string, context: FaultContext = callersContext): void {
     this.refuseTaken(name, owner)
-    this.#entries.set(name, { entry, owner, onAccount })
+    this.#entries.set(name, { entry, owner, context })
   }
 
   remove(name: string, owner: string): void {
@@ -55,16 +52,16 @@ export class RegistryEntries {
   }
 
   /**
-   * Tells the listeners that entries came or went. One that throws harms neither the others nor the caller: its
-   * error is left unhandled where the listener was added.
+   * Tells the listeners that entries were added or removed. An exception of a listener reaches neither the others nor
+   * the caller: it stays unhandled in the fault context in which the listener was added.
    */
   announce(): void {
     for (const listener of [...this.#listeners]) listener()
   }
 
   listen(listener: () => void): Disposer {
-    const onAccount = AsyncLocalStorage.snapshot()
-    const guarded = () => onAccount(() => callGuarded(listener))
+    const context = currentContext()
+    const guarded = () => context(() => callGuarded(listener))
     this.#listeners.add(guarded)
     return () => {
       this.#listeners.delete(guarded)
@@ -79,18 +76,18 @@ export class RegistryEntries {
     return [...this.#entries.keys()]
   }
 
-  /** The names that one owner has added. */
+  /** Returns the names that one owner has added. */
   namesOf(owner: string): string[] {
     return this.names().filter((name) => this.#entries.get(name)?.owner === owner)
   }
 
-  /** The account of the plugin that added an entry. It stays theirs when the entry is gone. */
-  accountOf(name: string): OnAccount {
-    return this.#entries.get(name)?.onAccount ?? asCaller
+  /** Returns the fault context of the plugin that added an entry. It stays usable when the entry is gone. */
+  contextOf(name: string): FaultContext {
+    return this.#entries.get(name)?.context ?? callersContext
   }
 }
 
-const asCaller: OnAccount = (work) => work()
+const callersContext: FaultContext = (work) => work()
 
 function callGuarded(listener: () => void): void {
   try {
@@ -102,7 +99,7 @@ function callGuarded(listener: () => void): void {
   }
 }
 
-/** The live view of a registry that one plugin reads; what it listens to is handed to `onDispose`. */
+/** Creates the live view of a registry for one plugin. `onDispose` gets a disposer for each of its listeners. */
 export function createRegistryReader<T>(
   entries: RegistryEntries,
   onDispose: (dispose: Disposer) => void,
@@ -121,7 +118,7 @@ export function createRegistryReader<T>(
   }
 }
 
-/** All registries of a node. A registry needs nobody to provide it: it is there when it is first named. */
+/** All registries of a node. A registry exists as soon as it is first named. */
 export class Registries {
   readonly #byKey = new Map<string, RegistryEntries>()
 

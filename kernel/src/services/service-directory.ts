@@ -1,4 +1,4 @@
-/** The implementations of services that are there now, by token key. */
+/** The implementations of the services that are available now, by token key. */
 export class ServiceDirectory {
   readonly #implementations = new Map<string, unknown>()
 

@@ -7,8 +7,8 @@ import {
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
-import type { KernelReader } from '../services/kernel-reader.ts'
-import { callWithSignal } from '../services/owned-signal.ts'
+import { callWithSignal } from '../faults/call-with-signal.ts'
+import type { GuardedRegistry } from '../faults/guarded-registry.ts'
 import { issueSession } from '../sessions/issue-session.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { StateDatabase } from '../state/database.ts'
@@ -34,7 +34,7 @@ export interface SignedIn {
 }
 
 export interface SignInParts {
-  readonly providers: Pick<KernelReader<LoginProvider>, 'get' | 'names' | 'accountOf'>
+  readonly providers: Pick<GuardedRegistry<LoginProvider>, 'get' | 'names' | 'contextOf'>
   readonly database: StateDatabase
   readonly ownership: Ownership
   readonly admission: Admission
@@ -91,7 +91,7 @@ export class SignIn {
     const abort = new AbortController()
     const either = AbortSignal.any([clientGone, abort.signal])
     try {
-      const work = callWithSignal(providers.accountOf(name), either, (signal) =>
+      const work = callWithSignal(providers.contextOf(name), either, (signal) =>
         provider.verify(credentials, { origin, signal }),
       )
       const verified: unknown = await withTimeLimit(work, timeoutMs, late, clientGone)

@@ -1,6 +1,6 @@
 import { type Log, type SessionStore, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
-import type { KernelReader } from '../services/kernel-reader.ts'
-import { callWithSignal } from '../services/owned-signal.ts'
+import { callWithSignal } from '../faults/call-with-signal.ts'
+import type { GuardedRegistry } from '../faults/guarded-registry.ts'
 import type { StateDatabase } from '../state/database.ts'
 
 const intervalMs = 60 * 60 * 1000
@@ -19,7 +19,7 @@ export interface ErasureParts {
 
 export interface HousekeepingParts extends ErasureParts {
   readonly sessions: SessionStore
-  readonly holders: KernelReader<UserDataHolder>
+  readonly holders: GuardedRegistry<UserDataHolder>
 }
 
 /**
@@ -53,11 +53,11 @@ async function keepHouse(parts: HousekeepingParts, signal: AbortSignal): Promise
 
 /** Wraps each holder so that its plugin owns the faults of its listeners on the signal. */
 function* inContextOfOwner(
-  holders: KernelReader<UserDataHolder>,
+  holders: GuardedRegistry<UserDataHolder>,
 ): Generator<readonly [name: string, holder: UserDataHolder]> {
   for (const [name, holder] of holders) {
     const erase: UserDataHolder['erase'] = (userUuid, signal) =>
-      callWithSignal(holders.accountOf(name), signal, (own) => holder.erase(userUuid, own))
+      callWithSignal(holders.contextOf(name), signal, (own) => holder.erase(userUuid, own))
     yield [name, { erase }]
   }
 }

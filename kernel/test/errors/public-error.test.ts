@@ -29,7 +29,7 @@ test('errors of another copy of the SDK are known by their brand', async (t) => 
   }
 })
 
-test('mistakes of clients that libraries report keep their meaning', async (t) => {
+test('client errors of libraries keep their meaning', async (t) => {
   const library = (statusCode: number) => Object.assign(new Error('Not so.'), { statusCode, expose: true })
   for (const code of codes.filter((name) => errorStatus[name] < 500)) {
     t.match(toPublicError(library(errorStatus[code]), 'id'), { code, message: 'Not so.' }, code)
@@ -41,7 +41,7 @@ test('mistakes of clients that libraries report keep their meaning', async (t) =
   t.match(toPublicError(fastify, 'id'), { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'Not so.' })
 })
 
-test('whatever else is thrown stays inside', async (t) => {
+test('anything else that is thrown stays hidden', async (t) => {
   const system = Object.assign(new Error('ENOENT: /root/secret'), { code: 'ENOENT', errno: -2 })
   const library = Object.assign(new Error('secret'), { statusCode: 503 })
   const odd = { statusCode: '404', message: 'secret', expose: true }
@@ -67,7 +67,7 @@ test('whatever else is thrown stays inside', async (t) => {
   }
 })
 
-test('what throws when it is looked at is an internal error', async (t) => {
+test('a value whose properties throw is an internal error', async (t) => {
   const { proxy, revoke } = Proxy.revocable({}, {})
   revoke()
   const status = Object.defineProperty(new Error('hidden'), 'statusCode', {

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { messageOf, stackOf, withCauses } from '../../src/errors/thrown.ts'
 
-test('all causes of an error are found once, and not without end', async (t) => {
+test('all causes of an error are found once, up to a limit', async (t) => {
   const inner = new TypeError('inner')
   const middle = new Error('middle', { cause: inner })
   const outer = new AggregateError([middle, 'no error', inner], 'outer', { cause: middle })
@@ -13,10 +13,10 @@ test('all causes of an error are found once, and not without end', async (t) => 
   t.strictSame(withCauses('a text'), ['a text'])
 })
 
-test('what cannot be looked at says so', async (t) => {
+test('a value that cannot be described says so', async (t) => {
   const { proxy, revoke } = Proxy.revocable(new Error('hidden'), {})
   revoke()
-  t.equal(messageOf(proxy), 'something was thrown that does not say what it is')
+  t.equal(messageOf(proxy), 'a value was thrown that cannot be described')
   t.equal(stackOf(proxy), '')
   t.equal(withCauses(proxy).length, 1)
 })

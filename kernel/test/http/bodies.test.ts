@@ -70,7 +70,7 @@ test('bodies against a schema: taken literally, every fault named', async (t) =>
   t.match(await connection.answer(), { status: 200, body: '{"count":1}' })
 })
 
-test('a body that is too large is refused by its length, or once it is', async (t) => {
+test('a body that is too large is refused by its announced length, or as soon as it exceeds the limit', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
 

@@ -11,7 +11,7 @@ const forged = {
   'x-forwarded-host': 'forged.test',
 }
 
-// Side by side: much of it is waiting.
+// The tests run concurrently, because they mostly wait.
 t.jobs = 4
 
 test('forwarded addresses are believed from trusted proxies only', async (t) => {
@@ -64,7 +64,7 @@ test('an idle connection is closed after its time, and not while it is in use', 
   t.equal(await connection.ended(), '')
 })
 
-test('a connection on which nothing moves is closed, a slow one is not', async (t) => {
+test('a connection without traffic is closed, a slow one is not', async (t) => {
   const silent = definePlugin({
     id: 'silent',
     setup({ routes }) {

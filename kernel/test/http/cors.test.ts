@@ -14,7 +14,7 @@ function corsHeaders(answer: { headers: Headers }): string[] {
   return [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))
 }
 
-test('by default no answer speaks of other origins', async (t) => {
+test('by default no answer has CORS headers', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -74,7 +74,7 @@ test('an origin counts however the configuration writes it', async (t) => {
   }
 })
 
-test('a late body and a broken one are told to such pages as well', async (t) => {
+test('such pages can also read the errors of a late and of a broken body', async (t) => {
   const node = await createTestNode({
     plugins: [probe],
     config: { server: { cors: { origins: [app] }, bodyTimeoutSeconds: 0.2 } },
@@ -98,7 +98,7 @@ test('a late body and a broken one are told to such pages as well', async (t) =>
   }
 })
 
-test('other origins hear nothing of it', async (t) => {
+test('answers to other origins have no CORS headers', async (t) => {
   const node = await createTestNode({ plugins: [probe], config: { server: { cors: { origins: [app] } } } })
   t.teardown(() => node.stop())
   const origins = [

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as after } from 'node:timers/promises'
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { ClientPresence, definePlugin, EventStream, NodekeepError } from '@nodekeep/plugin-sdk'
+import { clientSignal, definePlugin, EventStream, NodekeepError } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { rawConnection } from './fixtures/raw-connection.ts'
 
@@ -16,16 +16,13 @@ function streaming(
     id: 'streaming',
     setup({ routes }) {
       routes((app) => {
-        app.get('/stream', { config }, async (request, reply) => {
-          const presence = new ClientPresence(request)
+        app.get('/stream', { config }, async (_request, reply) => {
           const stream = new EventStream(reply, heartbeatMs)
           try {
-            await answer(stream, presence.signal)
+            await answer(stream, clientSignal(reply))
           } catch (error) {
             stream.close()
             if (!stream.began) throw error
-          } finally {
-            presence.release()
           }
           return reply
         })
@@ -34,7 +31,7 @@ function streaming(
   })
 }
 
-test('events arrive one by one, with the head that streams need', async (t) => {
+test('events arrive one by one, with the headers that streams need', async (t) => {
   const plugin = streaming(async (stream) => {
     stream.send('{"a":1}')
     stream.send('[DONE]')
@@ -62,7 +59,7 @@ test('before the first event a route can still be answered with an error', async
   t.match(await response.json(), { error: true, code: 'CONFLICT' })
 })
 
-test('heartbeats come while nothing else does', async (t) => {
+test('heartbeats are sent while there are no events', async (t) => {
   const plugin = streaming(async (stream, signal) => {
     await once(signal, 'abort')
     stream.close()
@@ -124,7 +121,7 @@ test('characters of several bytes do not keep a stream waiting for a client that
   t.ok(answer.endsWith('0\r\n\r\n'), 'it came to its end')
 })
 
-test('who does not read is not sent more than the buffers hold', async (t) => {
+test('a client that does not read gets no more than the buffers hold', async (t) => {
   const line = 'x'.repeat(64 * 1024)
   let sent = 0
   const { promise: left, resolve } = Promise.withResolvers<void>()

@@ -1,5 +1,5 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { boundJson, definePlugin } from '@nodekeep/plugin-sdk'
+import { definePlugin, limitJsonComplexity } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import { test } from 'tap'
 
@@ -7,7 +7,7 @@ const plugin = definePlugin({
   id: 'large',
   setup({ routes }) {
     routes((app) => {
-      boundJson(app)
+      limitJsonComplexity(app)
       const config = { access: 'public', publicReason: 'It is there for a test.' } as const
       app.post('/large', { config, bodyLimit: 2 ** 25 }, async ({ body }) => ({ again: body }))
     })

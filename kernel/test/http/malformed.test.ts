@@ -69,7 +69,7 @@ const malformed: Readonly<Record<string, readonly [bytes: string | Buffer, code:
   'a tunnel': [`CONNECT example.org:443 HTTP/1.1\r\n${host}\r\n`, 'METHOD_NOT_ALLOWED'],
 }
 
-test('what is no HTTP gets one error of the table, and then the connection ends', async (t) => {
+test('bytes that are not HTTP get one error of the table, and then the connection ends', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({ plugins: [probe], onLog: (line) => lines.push(line) })
   t.teardown(() => node.stop())
@@ -87,7 +87,7 @@ test('what is no HTTP gets one error of the table, and then the connection ends'
   t.same(grave, [], 'mistakes of clients are no news for the log')
 })
 
-test('paths and queries of every kind are answered in form', async (t) => {
+test('odd paths and queries are answered in the one form', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const ask = async (target: string) => {

@@ -9,7 +9,7 @@ import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 /** CONNECT makes no request: see the malformed ones. */
 const methods = METHODS.filter((method) => method !== 'CONNECT')
 
-test('every method that a path does not take gets 405 with what it takes', async (t) => {
+test('every method that a path does not take gets 405 and the list of its methods', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -26,7 +26,7 @@ test('every method that a path does not take gets 405 with what it takes', async
   checkError(t, await connection.answer(), 'NOT_FOUND', 'OPTIONS *')
 })
 
-test('a wrong method or path is told before the body is looked at', async (t) => {
+test('a wrong method or path is answered before the body is read', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)

@@ -1,4 +1,6 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { checkError } from './fixtures/error-answer.ts'
 import { probe } from './fixtures/probe-plugin.ts'
@@ -63,7 +65,30 @@ test('a broken body is the error of its own request, in its place', async (t) =>
   }
 })
 
-test('what follows a request that closes the connection is not carried out', async (t) => {
+test('a route that reads its body late gets the error of a broken body', async (t) => {
+  const late = definePlugin({
+    id: 'late',
+    setup({ routes }) {
+      routes((app) => {
+        const config = { access: 'public', publicReason: 'A test.' } as const
+        app.post('/late', { config, onRequest: () => wait(20) }, async ({ body }) => ({ body }))
+      })
+    },
+  })
+  const node = await createTestNode({ plugins: [late] })
+  t.teardown(() => node.stop())
+  const chunked = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
+  for (const before of ['', rawRequest('GET', '/nothing')]) {
+    const connection = rawConnection(node.url)
+    connection.send(`${before}${rawRequest('POST', '/late', chunked)}3\r\n[1,\r\nzz\r\n`)
+    if (before !== '') checkError(t, await connection.answer(), 'NOT_FOUND')
+    checkError(t, await connection.answer(), 'VALIDATION_ERROR')
+    connection.socket.end()
+    t.equal(await connection.ended(), '')
+  }
+})
+
+test('requests after one that closes the connection do not begin', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)

@@ -150,7 +150,7 @@ test('a fault of a plugin is a plain 500; the log has the cause under the reques
   }
 })
 
-test('an error takes the place of the answer that was begun', async (t) => {
+test('an error replaces the answer that was prepared', async (t) => {
   const { node, lines } = await start()
   t.teardown(() => node.stop())
   const answer = await node.fetch('/conflict')
@@ -165,7 +165,7 @@ test('an error takes the place of the answer that was begun', async (t) => {
   t.notMatch(lines.join(''), /"level":"error"/, 'what a client did wrong is not the log’s business')
 })
 
-test('a stream that fails half-way is cut off, so that nobody takes it for whole', async (t) => {
+test('a stream that fails halfway is cut off, so that no client takes it for complete', async (t) => {
   const { node, logged } = await start()
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -179,7 +179,7 @@ test('a stream that fails half-way is cut off, so that nobody takes it for whole
   t.match(JSON.parse(logged(id)), { level: 'error', plugin: 'faulty', err: { message: secret } })
 })
 
-test('a foreign protocol has its errors in its own form, below its prefix only', async (t) => {
+test('a foreign protocol has errors in its own form, only below its prefix', async (t) => {
   const { node } = await start()
   t.teardown(() => node.stop())
   for (const [path, status, body] of [
@@ -199,7 +199,7 @@ test('a foreign protocol has its errors in its own form, below its prefix only',
     await checkErrorResponse(t, await node.fetch(`/confused/${name}/thing`), 'CONFLICT', name)
 })
 
-test('an answer that fails where it is sent shows nothing of the cause, and neither does its error', async (t) => {
+test('an answer that fails while it is sent does not show the cause, and neither does its error', async (t) => {
   const { node, lines } = await start()
   t.teardown(() => node.stop())
   for (const way of Object.keys(onSends)) {

@@ -51,7 +51,7 @@ test('the table finds what the router of a plugin with the same routes would fin
   t.end()
 })
 
-test('a route that has gone is found no more', (t) => {
+test('a route that was removed is not found', (t) => {
   const table = new RouteTable()
   table.mount(mountOf([routeOf('GET', '/a')]))
   t.equal(table.find('GET', '/a')?.mount.owner, 'some')

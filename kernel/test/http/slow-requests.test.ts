@@ -9,10 +9,10 @@ import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 const octets = { 'content-type': 'application/octet-stream' }
 const impatient = { server: { headersTimeoutSeconds: 0.5, bodyTimeoutSeconds: 0.4 } }
 
-// Side by side: nearly all of it is waiting.
+// The tests run concurrently, because they mostly wait.
 t.jobs = 5
 
-test('headers that trickle in, or never come, are timed out', async (t) => {
+test('headers that trickle in or never arrive time out', async (t) => {
   const node = await createTestNode({ plugins: [probe], config: impatient })
   t.teardown(() => node.stop())
   const slowloris = Array.from({ length: 20 }, () => rawConnection(node.url))
@@ -32,7 +32,7 @@ test('headers that trickle in, or never come, are timed out', async (t) => {
   t.equal((await node.fetch('/health')).status, 200)
 })
 
-test('a body for memory has to be complete in time, however it trickles', async (t) => {
+test('a buffered body must be complete in time, even if it trickles in', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({
     plugins: [probe],
@@ -53,7 +53,7 @@ test('a body for memory has to be complete in time, however it trickles', async 
   t.notMatch(lines.join(''), /"level":"(warn|error)"/)
 })
 
-test('a body is in time also behind a request that is let in late', async (t) => {
+test('a body has its limit also behind a request that is admitted late', async (t) => {
   const waiting = definePlugin({
     id: 'waiting',
     setup({ routes }) {

@@ -7,10 +7,10 @@ import { type RawConnection, rawConnection, rawRequest } from './fixtures/raw-co
 const MiB = 1024 * 1024
 const json = { 'content-type': 'application/json' }
 
-// Most of it is waiting until the node no longer bears with a client that sends on.
+// The tests run concurrently, because they mostly wait until the node closes the connection of a client that keeps sending.
 t.jobs = 4
 
-/** Sends until the node has closed the connection, heedless of any answer, and tells how much it took. */
+/** Sends until the node has closed the connection, without regard to any answer, and returns the bytes sent. */
 async function flood({ socket, ended }: RawConnection): Promise<number> {
   const chunk = Buffer.alloc(64 * 1024)
   const closed = ended()
@@ -51,7 +51,7 @@ test('a large upload that is refused is answered early and not read', async (t) 
   }
 })
 
-test('an upload whose route answers without reading it does not go on for ever', async (t) => {
+test('an upload whose route answers without reading it ends', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -71,7 +71,7 @@ test('a client that sends on reads the answer although the node closes', async (
   t.match(await answer.json(), { code: 'UNAUTHORIZED' })
 })
 
-test('the small rest of a refused request is taken, and the connection goes on', async (t) => {
+test('the small rest of a refused request is read, and the connection stays open', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -84,7 +84,7 @@ test('the small rest of a refused request is taken, and the connection goes on',
   checkError(t, await connection.answer(), 'VALIDATION_ERROR', 'the body is exactly as long as it says')
 })
 
-test('the small rest of a refused request has its time, too', async (t) => {
+test('the small rest of a refused request has a time limit, too', async (t) => {
   const node = await createTestNode({ plugins: [probe], config: { server: { bodyTimeoutSeconds: 0.2 } } })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -93,7 +93,7 @@ test('the small rest of a refused request has its time, too', async (t) => {
   t.equal(await connection.ended(), '')
 })
 
-test('who asks first whether to send the body is told at once', async (t) => {
+test('a client that asks with 100-continue whether to send the body is answered at once', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const asking = { ...json, expect: '100-continue' }

@@ -143,7 +143,7 @@ function event(socket: WebSocket, name: string): Promise<Event> {
   return new Promise((resolve) => socket.addEventListener(name, resolve, { once: true }))
 }
 
-test('a fault in what a WebSocket began cuts it, without a word of HTTP', async (t) => {
+test('a fault in the code of a WebSocket cuts its connection, without an HTTP answer', async (t) => {
   const faulty = definePlugin({
     id: 'faulty',
     setup({ routes }) {

@@ -18,7 +18,7 @@ function setUp() {
   return { entries, of, changes: () => changes }
 }
 
-test('what is added is held back until it is published, then comes at once', async (t) => {
+test('entries are held back until they are published, and then appear at once', async (t) => {
   const { entries, of, changes } = setUp()
   const { contributions, writer } = of('smith')
   writer.add('hammer', 1)
@@ -29,7 +29,7 @@ test('what is added is held back until it is published, then comes at once', asy
   t.equal(changes(), 1, 'one change for both')
 })
 
-test('what is added later is there at once, and a disposer takes it back once', async (t) => {
+test('a later entry appears at once, and its disposer removes it once', async (t) => {
   const { entries, of, changes } = setUp()
   const { contributions, writer } = of('smith')
   contributions.publish()
@@ -41,7 +41,7 @@ test('what is added later is there at once, and a disposer takes it back once', 
   t.equal(changes(), 2)
 })
 
-test('what is taken back before it is published never appears', async (t) => {
+test('an entry that is removed before it is published never appears', async (t) => {
   const { entries, of } = setUp()
   const { contributions, writer } = of('smith')
   writer.add('hammer', 1)()
@@ -66,7 +66,7 @@ test('a taken name is refused when it is added, and nothing appears when it was 
   t.same(entries.names(), ['hammer'])
 })
 
-test('nothing of a plugin is left after it is withdrawn, whatever it does afterwards', async (t) => {
+test('after a plugin is withdrawn, it has no entries, whatever it does', async (t) => {
   const { entries, of } = setUp()
   const first = of('smith')
   const dispose = first.writer.add('hammer', 1)
@@ -85,7 +85,7 @@ test('nothing of a plugin is left after it is withdrawn, whatever it does afterw
   t.same(entries.names(), ['hammer'])
 })
 
-test('what is no name or no entry is refused', async (t) => {
+test('an invalid name or entry is refused', async (t) => {
   const { entries, of } = setUp()
   const { contributions, writer } = of('smith')
   contributions.publish()

@@ -32,7 +32,7 @@ test('events reach all listeners of all scopes, in order, after the current call
   t.same(seen, ['a 1', 'b 1', 'a 2', 'b 2', 'a 3', 'b 3', 'a by b'])
 })
 
-test('nothing is kept for those who listen later, nor delivered to those who left', async (t) => {
+test('events reach neither later listeners nor removed ones', async (t) => {
   const { scope } = setUp()
   const events = scope('a')
   const seen: string[] = []
@@ -46,7 +46,7 @@ test('nothing is kept for those who listen later, nor delivered to those who lef
   t.same(seen, ['stays'])
 })
 
-test('a listener that leaves during a delivery is not called any more', async (t) => {
+test('a listener that is removed during a delivery is not called', async (t) => {
   const { scope } = setUp()
   const events = scope('a')
   const seen: string[] = []

@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'tap'
-import { createKernelReader } from '../../src/services/kernel-reader.ts'
+import { guardRegistry } from '../../src/faults/guarded-registry.ts'
 import { createRegistryReader, Registries } from '../../src/services/registry.ts'
 
-const account = new AsyncLocalStorage<string>()
+const owner = new AsyncLocalStorage<string>()
 
-test('a registry is there when it is first named, and is the same for all', async (t) => {
+test('a registry exists when it is first named, and is the same for all', async (t) => {
   const registries = new Registries()
   registries.entries('tools@1').add('hammer', 1, 'smith')
   t.equal(registries.entries('tools@1').get('hammer'), 1)
   t.equal(registries.entries('tools@2').get('hammer'), undefined)
 })
 
-test('a name is given once, and the message says who has it', async (t) => {
+test('a name is given once, and the message says which plugin has it', async (t) => {
   const entries = new Registries().entries('tools@1')
   entries.reserve('anvil')
   entries.add('hammer', 1, 'smith')
@@ -24,7 +24,7 @@ test('a name is given once, and the message says who has it', async (t) => {
   t.equal(entries.get('hammer'), 1)
 })
 
-test('nobody removes what belongs to another', async (t) => {
+test('no plugin removes the entry of another', async (t) => {
   const entries = new Registries().entries('tools@1')
   entries.add('hammer', 1, 'smith')
   entries.remove('hammer', 'carpenter')
@@ -63,11 +63,11 @@ test('the reading side is a live view in the order of adding', async (t) => {
   t.equal(changes, 1)
 })
 
-test('a listener hears on the account under which it was added', async (t) => {
+test('a listener is called in the context in which it was added', async (t) => {
   const entries = new Registries().entries('tools@1')
   const heard: unknown[] = []
-  account.run('reader', () => entries.listen(() => heard.push(account.getStore())))
-  account.run('writer', () => entries.announce())
+  owner.run('reader', () => entries.listen(() => heard.push(owner.getStore())))
+  owner.run('writer', () => entries.announce())
   t.same(heard, ['reader'])
 })
 
@@ -77,12 +77,12 @@ test('the kernel calls entries as the plugin that added them, and they keep thei
     name = 'hammer'
     use() {
       this.#uses += 1
-      return `${account.getStore()} ${this.#uses}`
+      return `${owner.getStore()} ${this.#uses}`
     }
   }
   const entries = new Registries().entries('tools@1')
-  account.run('smith', () => entries.add('hammer', new Tool(), 'smith', AsyncLocalStorage.snapshot()))
-  const reader = createKernelReader<Tool>(entries)
+  owner.run('smith', () => entries.add('hammer', new Tool(), 'smith', AsyncLocalStorage.snapshot()))
+  const reader = guardRegistry<Tool>(entries)
   t.equal(reader.get('saw'), undefined)
   t.equal(reader.get('hammer')?.name, 'hammer')
   t.equal(reader.get('hammer')?.use(), 'smith 1')

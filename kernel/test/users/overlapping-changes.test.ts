@@ -41,7 +41,7 @@ async function parts(t: Test, meanwhile: (administration: UserAdministration) =>
     providers: {
       get: () => ({ verify }),
       names: () => ['test'],
-      accountOf: () => (work) => work(),
+      contextOf: () => (work) => work(),
     },
     database,
     ownership,

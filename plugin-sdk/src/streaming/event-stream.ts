@@ -4,13 +4,13 @@ import type { FastifyReply } from 'fastify'
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
-  // Asks nginx and its kin not to hold the answer back.
+  // Asks nginx and similar proxies not to buffer the answer.
   'x-accel-buffering': 'no',
 } as const
 
 /**
- * An answer of server-sent events (WHATWG HTML, section 9.2), past Fastify. The head goes out with the first event,
- * or with the first heartbeat if that is earlier; until then a route can still throw and be answered as any other.
+ * An answer of server-sent events (WHATWG HTML, section 9.2), written past Fastify. The headers are sent with the first
+ * event or the first heartbeat. Until then, a route can throw and its error is answered as usual.
  *
  * @example
  * const stream = new EventStream(reply, 15_000)
@@ -25,23 +25,23 @@ export class EventStream {
   readonly #heartbeat: NodeJS.Timeout
   #began = false
 
-  /** @param heartbeatMs how often to send a comment, so that nobody on the way takes the answer for dead */
+  /** @param heartbeatMs milliseconds between comments, which keep proxies from closing the connection as idle */
   constructor(reply: FastifyReply, heartbeatMs: number) {
     this.#reply = reply
     this.#response = reply.raw
     this.#heartbeat = setInterval(() => {
-      // Who does not take what is there already has no use for more.
+      // A client that has not read the earlier events does not need a comment.
       if (!this.#response.writableNeedDrain) this.#write(': ping\n\n')
     }, heartbeatMs)
   }
 
-  /** Whether something was sent, so that the route cannot be answered in another way any more. */
+  /** Whether something was sent. Then the route can no longer answer in another way. */
   get began(): boolean {
     return this.#began
   }
 
   /**
-   * Sends an event without a name. `false` when the client has not taken what was sent: wait for `drained` then.
+   * Sends an event without a name. Returns `false` when the client reads too slowly: then wait for `drained`.
    *
    * @param data one line, such as JSON
    */
@@ -49,7 +49,7 @@ export class EventStream {
     return this.#write(`data: ${data}\n\n`)
   }
 
-  /** Resolves when there is room for more, or the signal is aborted. */
+  /** Resolves when the client has read enough for the next event, or when the signal aborts. */
   async drained(signal: AbortSignal): Promise<void> {
     if (!this.#response.writableNeedDrain || signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -61,22 +61,22 @@ export class EventStream {
     signal.removeEventListener('abort', go)
   }
 
-  /** Ends the answer in good order. */
+  /** Ends the answer. */
   end(): void {
     clearInterval(this.#heartbeat)
     this.#begin()
     this.#response.end()
   }
 
-  /** Sends nothing any more. Call it when the route throws instead, or the client has left. */
+  /** Stops the heartbeat. Call it when the route throws instead, or when the client has left. */
   close(): void {
     clearInterval(this.#heartbeat)
   }
 
   #write(text: string): boolean {
     this.#begin()
-    // As bytes. Node 26.10 measures a text in bytes where it says that the client is slow, and in characters where it
-    // says that there is room again: after characters of several bytes it may never say so.
+    // Node 26.10 counts a text in bytes to find that the client is slow, but in characters to find that it has caught
+    // up. After characters of several bytes, 'drain' may never come. So the text is written as bytes.
     return this.#response.write(Buffer.from(text))
   }
 

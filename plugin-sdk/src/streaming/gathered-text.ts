@@ -1,7 +1,7 @@
-/** Pieces that are kept apart. Each takes some 16 bytes beside its text, which may be a single letter. */
+/** Pieces that are kept before they are joined. A piece takes about 16 bytes beside its text. */
 const mostPieces = 1024
 
-/** A text that comes in pieces, kept in about the memory that it takes as a whole, however small the pieces are. */
+/** A text that arrives in pieces. It takes about as much memory as the whole text, however small the pieces are. */
 export class GatheredText {
   #text = ''
   #pieces: string[] = []
@@ -11,7 +11,7 @@ export class GatheredText {
     if (this.#pieces.length >= mostPieces) this.#join()
   }
 
-  /** All that has come so far. */
+  /** Returns the text so far. */
   toString(): string {
     this.#join()
     return this.#text

@@ -1,4 +1,4 @@
-import { AiChats, boundJson, definePlugin } from '@nodekeep/plugin-sdk'
+import { AiChats, definePlugin, limitJsonComplexity } from '@nodekeep/plugin-sdk'
 import { serializeError } from './answers/error.ts'
 import { configuration } from './configuration.ts'
 import { chatCompletionsRoute } from './routes/chat-completions.ts'
@@ -15,7 +15,7 @@ export default definePlugin({
     const { defaultProvider = null, maxBodyBytes, heartbeatSeconds } = config
     const register: Parameters<typeof routes>[0] = (app) => {
       const heartbeatMs = heartbeatSeconds * 1000
-      boundJson(app)
+      limitJsonComplexity(app)
       chatCompletionsRoute(app, { chats, defaultProvider, maxBodyBytes, heartbeatMs })
       modelRoutes(app, chats)
     }

@@ -1,4 +1,11 @@
-import { AiChats, AiProviders, boundJson, definePlugin, SessionsEnded, UserData } from '@nodekeep/plugin-sdk'
+import {
+  AiChats,
+  AiProviders,
+  definePlugin,
+  limitJsonComplexity,
+  SessionsEnded,
+  UserData,
+} from '@nodekeep/plugin-sdk'
 import { ChatService } from './chats/chat-service.ts'
 import { Fallbacks } from './chats/fallbacks.ts'
 import { RunningChats } from './chats/running-chats.ts'
@@ -72,7 +79,7 @@ export default definePlugin({
     })
     const { maxBodyBytes, heartbeatSeconds } = config
     routes((app) => {
-      boundJson(app)
+      limitJsonComplexity(app)
       chatRoute(app, { chats, maxBodyBytes, heartbeatMs: heartbeatSeconds * 1000 })
       modelsRoute(app, chats)
       usageRoute(app, ledger)

@@ -1,4 +1,4 @@
-import { boundJson, type FilesService, type RoutesApp, type WasmLimits } from '@nodekeep/plugin-sdk'
+import { type FilesService, limitJsonComplexity, type RoutesApp, type WasmLimits } from '@nodekeep/plugin-sdk'
 import type { FunctionCalls } from '../functions/function-calls.ts'
 import type { StoredModules } from '../modules/stored-modules.ts'
 import type { FairQueue } from '../queue/fair-queue.ts'
@@ -26,7 +26,7 @@ export interface WasmRoutesParts {
 /** Registers all endpoints, below `/api/wasm`. */
 export function wasmRoutes(parts: WasmRoutesParts): (app: RoutesApp) => void {
   return (app) => {
-    boundJson(app)
+    limitJsonComplexity(app)
     executeRoutes(app, parts)
     exportsRoute(app, parts)
     runRoute(app, parts)

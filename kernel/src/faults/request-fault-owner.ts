@@ -1,21 +1,21 @@
 import type { Duplex } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toPublicError } from '../errors/public-error.ts'
-import { answerInstead } from '../http/direct-answer.ts'
 import { pathOf } from '../http/send-error.ts'
 import { cutWebSocket } from '../http/web-sockets.ts'
-import type { Accountable, FaultKind } from './attribution.ts'
+import { sendErrorRaw } from '../http/write-error.ts'
+import type { FaultKind, FaultOwner } from './fault-context.ts'
 
 /**
- * The account of a plugin while it answers one request. An exception that breaks the answering off, where nobody
- * could catch it, ends the request too: otherwise its client would wait for ever.
+ * The fault owner while a plugin answers one request. The plugin is blamed, and an exception also ends the request:
+ * it broke off the code that would have answered, so the client would wait forever.
  */
-export class RequestAccount implements Accountable {
-  readonly #plugin: Accountable
+export class RequestFaultOwner implements FaultOwner {
+  readonly #plugin: FaultOwner
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
 
-  constructor(plugin: Accountable, request: FastifyRequest, reply: FastifyReply) {
+  constructor(plugin: FaultOwner, request: FastifyRequest, reply: FastifyReply) {
     this.#plugin = plugin
     this.#request = request
     this.#reply = reply
@@ -32,12 +32,14 @@ export class RequestAccount implements Accountable {
     if (kind === 'rejection' || raw.writableEnded || raw.destroyed) return
     const error = toPublicError(undefined, id)
     log.error({ err: thrown, path: pathOf(this.#request) }, error.message)
-    if (!cutWebSocket(this.#request.raw)) answerInstead(this.#reply, error)
+    if (!cutWebSocket(this.#request.raw)) sendErrorRaw(this.#reply, error)
   }
 }
 
-/** The same for a connection that the plugin has taken over: an exception that nobody caught cuts it. */
-export function connectionAccount(plugin: Accountable, socket: Duplex): Accountable {
+/**
+ * Returns the fault owner of a connection that a plugin has taken over. An uncaught exception closes the connection.
+ */
+export function connectionFaultOwner(plugin: FaultOwner, socket: Duplex): FaultOwner {
   return {
     id: plugin.id,
     faulted(thrown, kind) {

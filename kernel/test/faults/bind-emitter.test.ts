@@ -5,7 +5,7 @@ import { createTestNode } from '@nodekeep/kernel/testing'
 import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
-test('what a plugin keeps of its own with what runs is there while it reads a body', async (t) => {
+test("a plugin's own AsyncLocalStorage keeps its value while the plugin reads a body", async (t) => {
   const own = new AsyncLocalStorage<string>()
   const seen: unknown[] = []
   const reader = definePlugin({

@@ -1,22 +1,28 @@
 import cookie from '@fastify/cookie'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
-import type { ErrorSerializer } from '@nodekeep/plugin-sdk'
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { type ErrorSerializer, isNodekeepError } from '@nodekeep/plugin-sdk'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { type AccessCheck, tooMany } from '../access/access-check.ts'
-import { addressGroup } from '../access/failed-attempts.ts'
-import { announcesBody, BodyDeadlines } from './body-deadline.ts'
+import { tooManyRequests } from '../errors/too-many-requests.ts'
+import { addressGroup } from './address-group.ts'
+import { announcesBody, limitBodyTime } from './body-deadline.ts'
+import { discardBody } from './closing.ts'
 import { allowOrigins, isStrayPreflight } from './cors.ts'
-import { logAs } from './request-logger.ts'
 import { pathOf, sendError } from './send-error.ts'
-import { giveUpBody } from './unread-body.ts'
 
-/** What is done with a request that was let in, before the hooks of a plugin's author. */
+/** Decides whether a request may go on, and sets `request.user`. Calls back with a NodekeepError when it may not. */
+export type AccessCheck = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+) => void
+
+/** Runs for a request that the access check admitted, before the hooks of a plugin's author. */
 export type OnAdmitted = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
 
-export interface PlatformOptions {
-  /** Requests log as its children. */
+export interface SharedHooksOptions {
+  /** The parent of the requests' loggers. */
   readonly log: FastifyBaseLogger
   readonly checkAccess: AccessCheck
   readonly bodyTimeoutMs: number
@@ -27,14 +33,20 @@ export interface PlatformOptions {
   readonly onAdmitted?: OnAdmitted
 }
 
+/** The property of a Fastify request that says whether it announces a body. */
+export const hasBody = Symbol('hasBody')
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Set by the kernel for routes that were registered with a serializer of their own. */
     serializeError?: ErrorSerializer
   }
+  interface FastifyRequest {
+    [hasBody]: boolean
+  }
 }
 
-/** Only `retry-after` is a standard, and the error brings it along. */
+/** Only `retry-after` is a standard header, and the error carries it. */
 const noHeaders = {
   'x-ratelimit-limit': false,
   'x-ratelimit-remaining': false,
@@ -42,9 +54,10 @@ const noHeaders = {
 } as const
 
 /**
- * What every Fastify instance of the node shares: who may call, how errors look, cookies, request ids, limits.
+ * The hooks and libraries that every Fastify instance of the node shares: the access check, errors, cookies, request
+ * ids and limits.
  */
-export const platform = fastifyPlugin<PlatformOptions>(
+export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
   async (app, { log, checkAccess, bodyTimeoutMs, corsOrigins, logsAnswers, onAdmitted }) => {
     const begin = (request: FastifyRequest, reply: FastifyReply) => {
       logAs(log, request, reply)
@@ -64,12 +77,13 @@ export const platform = fastifyPlugin<PlatformOptions>(
       global: false,
       keyGenerator: ({ ip }) => addressGroup(ip),
       errorResponseBuilder: (_request, { ttl }) =>
-        tooMany('Too many requests came from your address.', Math.ceil(ttl / 1000)),
+        tooManyRequests('Too many requests came from your address.', Math.ceil(ttl / 1000)),
       addHeadersOnExceeding: noHeaders,
       addHeaders: noHeaders,
     })
     app.decorateRequest('user', null)
-    // Plain text is what foreign pages can send without asking. A route that wants it says so.
+    app.decorateRequest(hasBody, false)
+    // Pages of other sites can send plain text without asking. A route that wants it adds a parser.
     app.removeContentTypeParser('text/plain')
 
     app.addHook('onRequest', (request, reply, done) => {
@@ -77,8 +91,9 @@ export const platform = fastifyPlugin<PlatformOptions>(
       begin(request, reply)
       request.cookies = raw.headers.cookie === undefined ? noCookies : app.parseCookie(raw.headers.cookie)
       if (announcesBody(raw)) {
+        request[hasBody] = true
         reply.raw.once('finish', () => {
-          if (!raw.complete && !raw.socket.destroyed) giveUpBody(raw, bodyTimeoutMs)
+          if (!raw.complete && !raw.socket.destroyed) discardBody(raw, bodyTimeoutMs)
         })
       }
       if (request.is404 || isStrayPreflight(request)) done()
@@ -90,19 +105,46 @@ export const platform = fastifyPlugin<PlatformOptions>(
         })
       }
     })
-    const bodies = new BodyDeadlines(bodyTimeoutMs)
     app.addHook('preParsing', (request, reply, _payload, done) => {
-      if (announcesBody(request.raw)) {
-        bodies.watch(request.raw, reply.raw, request.routeOptions.config.body ?? 'buffered')
+      if (request[hasBody]) {
+        const kind = request.routeOptions.config.body ?? 'buffered'
+        limitBodyTime(request.raw, reply.raw, kind, bodyTimeoutMs)
         if (expectsContinue(request) && !isTooLarge(request)) reply.raw.writeContinue()
       }
       done()
     })
     if (logsAnswers) app.addHook('onResponse', logAnswer)
+    app.addHook('onRoute', expectClientsToLeave)
     app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
   },
-  { name: 'nodekeep-platform' },
+  { name: 'nodekeep-shared-hooks' },
 )
+
+/** Gives a request and its reply a child of a logger that names the request. */
+export function logAs(parent: FastifyBaseLogger, request: FastifyRequest, reply: FastifyReply): void {
+  const log = parent.child({ reqId: request.id })
+  request.log = log
+  reply.log = log
+}
+
+/**
+ * Wraps the handler of a route, so that it may throw the reason of its `clientSignal` after its answer has begun or has
+ * been cut off. Fastify would log that as an error.
+ */
+function expectClientsToLeave(route: RouteOptions & { websocket?: boolean }): void {
+  if (route.websocket === true) return
+  const { handler } = route
+  route.handler = function (request, reply) {
+    const answer: unknown = handler.call(this, request, reply)
+    if (!(answer instanceof Promise)) return answer
+    return answer.catch((error: unknown) => {
+      const left =
+        reply.sent && reply.raw.closed && isNodekeepError(error) && error.code === 'REQUEST_TIMEOUT'
+      if (!left) throw error
+      request.log.debug('The client left before the answer was complete.')
+    })
+  }
+}
 
 /** One object for all requests without cookies. */
 const noCookies = Object.freeze({})

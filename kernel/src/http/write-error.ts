@@ -5,8 +5,8 @@ import { errorBody, type PublicError } from '../errors/public-error.ts'
 import { closeLingering } from './closing.ts'
 import { STATUS_CODES } from './node-http.ts'
 
-/** Answers an error where no Fastify instance is concerned. */
-export function answerDirectly(response: ServerResponse, error: PublicError, requestId: string): void {
+/** Writes an error to a response that no Fastify instance handles. */
+export function writeError(response: ServerResponse, error: PublicError, requestId: string): void {
   const body = errorBody(error)
   response.writeHead(error.status, {
     ...error.headers,
@@ -17,8 +17,8 @@ export function answerDirectly(response: ServerResponse, error: PublicError, req
   response.end(response.req.method === 'HEAD' ? undefined : body)
 }
 
-/** Answers an error past Fastify, which cannot bring its answer to an end. What was sent of that is cut off. */
-export function answerInstead(reply: FastifyReply, error: PublicError): void {
+/** Sends an error past Fastify, for a reply that Fastify cannot finish. An answer that has begun is cut off instead. */
+export function sendErrorRaw(reply: FastifyReply, error: PublicError): void {
   const { raw } = reply
   if (raw.writableEnded || raw.destroyed) return
   if (raw.headersSent) {
@@ -27,11 +27,11 @@ export function answerInstead(reply: FastifyReply, error: PublicError): void {
   }
   reply.hijack()
   for (const name of raw.getHeaderNames()) raw.removeHeader(name)
-  answerDirectly(raw, error, reply.request.id)
+  writeError(raw, error, reply.request.id)
 }
 
-/** Answers an error on a bare connection, where Node has made no response, and ends the connection. */
-export function answerOnSocket(socket: Duplex, error: PublicError, requestId: string): void {
+/** Writes an error to a bare connection, for which Node has made no response, and ends the connection. */
+export function writeErrorToSocket(socket: Duplex, error: PublicError, requestId: string): void {
   if (!socket.writable) {
     socket.destroy()
     return

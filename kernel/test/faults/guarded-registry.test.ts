@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { createKernelReader } from '../../src/services/kernel-reader.ts'
+import { guardRegistry } from '../../src/faults/guarded-registry.ts'
 import { Registries } from '../../src/services/registry.ts'
 
 interface Greeter {
@@ -15,7 +15,7 @@ class Polite implements Greeter {
   }
 }
 
-test('the kernel calls entries of any make, as their own object and on the account of their owner', async (t) => {
+test('the kernel calls entries of any make, as their own object and in the fault context of their owner', async (t) => {
   const entries = new Registries().entries('greeters@1')
   const calls: string[] = []
   const frozen = Object.freeze({ greeting: 'Hi', greet: (name: string) => `Hi ${name}` })
@@ -25,7 +25,7 @@ test('the kernel calls entries of any make, as their own object and on the accou
       return work()
     })
   }
-  const greeters = createKernelReader<Greeter>(entries)
+  const greeters = guardRegistry<Greeter>(entries)
   t.same(greeters.names(), ['polite', 'frozen'])
   t.equal(greeters.get('polite')?.greet('Ada'), 'Hello Ada!')
   t.equal(greeters.get('frozen')?.greet('Ada'), 'Hi Ada')

@@ -1,0 +1,122 @@
+import type { ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import type { PublicError } from '../errors/public-error.ts'
+import { failBody } from './body-deadline.ts'
+import { closeLingering, ignoreInput } from './closing.ts'
+
+/** Requests that may wait on one connection, in HTTP/1.1 terms: be pipelined. */
+const mostWaiting = 64
+
+/**
+ * One connection of a client, on which one request runs at a time.
+ *
+ * A client may send further requests before it has the answer (RFC 9112, section 9.3.2). Node parses them at once and
+ * would begin them at once. Here they wait: the next request begins when the response before it has closed. So a client
+ * gets no more work done at a time than it has connections, whatever it sends, and everything behind the server may
+ * assume that a connection serves one request.
+ *
+ * Pausing the socket would not bound the queue, because a single read of 64 KiB can hold 2,300 requests. It would also
+ * hide that the client has left. So the socket is still read, and a queue of more than 64 requests closes the
+ * connection. When a connection closes, the requests that wait on it are dropped: they never begin.
+ */
+export class Connection {
+  readonly #socket: Duplex
+  readonly #handle: (response: ServerResponse) => void
+  /** Responses to the requests that have not begun, in order. */
+  readonly #waiting: ServerResponse[] = []
+  /** The response to the request that runs. */
+  #current: ServerResponse | null = null
+  /** The response to the request that was read last. Its body may still arrive. */
+  #latest: ServerResponse | null = null
+  /** Ends HTTP on this connection after all requests: an upgrade, or the refusal of malformed bytes. */
+  #ending: (() => void) | null = null
+  #isMalformed = false
+
+  /**
+   * @param socket a TCP connection, or any other that speaks HTTP
+   * @param handle begins a request
+   */
+  constructor(socket: Duplex & { destroySoon?: () => void }, handle: (response: ServerResponse) => void) {
+    this.#socket = socket
+    this.#handle = handle
+    // Node listens for errors itself, but not after an upgrade or a refused request.
+    socket.on('error', () => socket.destroy())
+    const destroySoon = socket.destroySoon?.bind(socket) ?? (() => socket.end())
+    // Node calls this after an answer with "connection: close".
+    socket.destroySoon = () => {
+      if (this.#latest?.req.complete === false) closeLingering(socket)
+      else destroySoon()
+    }
+  }
+
+  /** Begins a request, or queues it behind the one that runs. */
+  receive(response: ServerResponse): void {
+    // One read can hold many requests. Node goes on parsing them after the connection was destroyed.
+    if (this.#socket.destroyed) return
+    this.#latest = response
+    if (this.#current === null) this.#begin(response)
+    else if (this.#waiting.push(response) > mostWaiting) this.#socket.destroy()
+  }
+
+  /** Ends HTTP on this connection when all requests are answered. Node reads no requests any more. */
+  endWith(ending: () => void): void {
+    if (this.#current === null) {
+      ending()
+      return
+    }
+    this.#ending = ending
+    this.#socket.once('end', this.#leave)
+  }
+
+  /**
+   * Handles bytes that are not HTTP. The requests before them are still answered. If they are within the body of a
+   * request, reading that body fails.
+   *
+   * @param refuse writes the error on the connection and ends it
+   */
+  malformed(error: PublicError, refuse: () => void): void {
+    if (this.#isMalformed) return
+    this.#isMalformed = true
+    const latest = this.#latest
+    if (latest === null || (latest.writableFinished && latest.req.complete)) {
+      refuse()
+      return
+    }
+    ignoreInput(this.#socket)
+    if (latest.writableFinished) closeLingering(this.#socket)
+    else if (latest.req.complete) this.endWith(refuse)
+    else
+      failBody(latest.req, new NodekeepError(error.code, error.message, { headers: { connection: 'close' } }))
+  }
+
+  #begin(response: ServerResponse): void {
+    this.#current = response
+    response.once('close', this.#next)
+    this.#handle(response)
+  }
+
+  readonly #next = (): void => {
+    // Other listeners of the response hear of its end before the next request begins.
+    if (this.#waiting.length > 0 || this.#ending !== null) queueMicrotask(this.#advance)
+    else this.#current = null
+  }
+
+  readonly #advance = (): void => {
+    this.#current = null
+    this.#socket.off('end', this.#leave)
+    // The client has left, or the answer was the last one ("connection: close").
+    if (!this.#socket.writable) {
+      this.#waiting.length = 0
+      return
+    }
+    const response = this.#waiting.shift()
+    if (response !== undefined) this.#begin(response)
+    else this.#ending?.()
+  }
+
+  /** Node does the same for a client that closes its side, but no longer after an upgrade. */
+  readonly #leave = (): void => {
+    this.#socket.end()
+  }
+}
