@@ -78,7 +78,7 @@ export class AnthropicProvider implements AiProvider {
 
   #noKeyError(): NodekeepError {
     const { name, section } = this.#options
-    const message = `The AI provider "${name}" has no key. This node's owner has to set ${section}.apiKey.`
+    const message = `The AI provider "${name}" has no key. The owner of the node must set ${section}.apiKey.`
     return new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
   }
 

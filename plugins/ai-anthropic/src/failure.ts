@@ -41,7 +41,7 @@ export function providerError({ name, section, key, model }: FailedCall, thrown:
   const cause = new Error(`status ${status}, ${kind}, request ${isWord(requestID) ? requestID : 'unknown'}`)
   const said = typeof apiMessage === 'string' ? apiMessage : ''
   if (errorCode?.endsWith('spend_limit_reached')) {
-    const message = `The AI provider "${name}" has reached its spending limit. Its owner has to raise it.`
+    const message = `The AI provider "${name}" has reached its spending limit. The owner of the node must raise it.`
     return new NodekeepError('UPSTREAM_ERROR', message, { cause, permanent: true })
   }
   return modelServerError(name, {

@@ -26,7 +26,7 @@ export function refusalError(
   const cause = new Error(`status ${status}: ${withoutQuotes(message)}`)
   // The node sends no key. These come from models that Ollama runs in its cloud, and from proxies.
   if (status === 401 || status === 403) {
-    const text = `The AI provider "${name}" needs a sign-in for this. Its owner has to sign in there.`
+    const text = `The AI provider "${name}" needs a sign-in for this. The owner of the node must sign in there.`
     return new NodekeepError('UPSTREAM_ERROR', text, { cause, permanent: true })
   }
   const setting = `${section}.host`

@@ -42,7 +42,7 @@ export function modelListError(call: FailedCall, thrown: unknown): NodekeepError
   const { name, section } = call
   const status = statusOf(failureOf(thrown))
   if (status !== 404 && status !== 405 && status !== 501) return providerError(call, thrown)
-  const message = `The AI provider "${name}" has no list of models at its address. This node's owner has to check ${section}.baseURL, or can set ${section}.models.`
+  const message = `The AI provider "${name}" has no list of models at its address. The owner of the node must check ${section}.baseURL, or can set ${section}.models.`
   return new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
 }
 

@@ -59,7 +59,7 @@ export class OpenAIProvider implements AiProvider {
     signal.throwIfAborted()
     if (this.#lacksKey) {
       const { name, section } = this.#options
-      const message = `The AI provider "${name}" has no key. This node's owner has to set ${section}.apiKey.`
+      const message = `The AI provider "${name}" has no key. The owner of the node must set ${section}.apiKey.`
       throw new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
     }
     try {

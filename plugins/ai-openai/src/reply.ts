@@ -4,8 +4,7 @@ import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
 
 type Choice = Partial<ChatCompletionChunk.Choice>
 
-/** A delta with the thoughts of the model: the first field is of llama.cpp, vLLM and DeepSeek, the other of OpenRouter and
- * Ollama. */
+/** A delta with thoughts. llama.cpp, vLLM and DeepSeek have the first field, OpenRouter and Ollama the second. */
 type Delta = Partial<ChatCompletionChunk.Choice.Delta> & {
   readonly reasoning_content?: unknown
   readonly reasoning?: unknown

@@ -115,7 +115,9 @@ t.test(
     const none = await chat(ada, { provider: 'gone', model: 'y' })
     t.equal(failing.calls.length, 6)
     t.equal(none.status, 404)
-    t.match(await none.json(), { message: 'There is no AI provider "gone". These are loaded: failing, local.' })
+    t.match(await none.json(), {
+      message: 'There is no AI provider "gone". These are loaded: failing, local.',
+    })
     t.match(await usageOf(ada), [
       { provider: 'gone', model: 'y', failed: 1, inputTokens: 0 },
       { provider: 'local', model: 'llama', failed: 0 },
