@@ -174,7 +174,7 @@ t.test('a node says at its start which of the configured models nobody has', asy
       .sort(),
     [
       /^ai\.fallbacks\["acme\/large"] names "absent\/family\/model", .*no AI provider "absent".*Load its plugin/,
-      /^ai\.fallbacks\["gone\/x"] is for an AI provider "gone" that is not there, so only its fallbacks reply/,
+      /^ai\.fallbacks\["gone\/x"] is for the AI provider "gone", which is not loaded, so only its fallbacks reply/,
     ],
   )
   t.equal(lines.length, 2)
