@@ -78,7 +78,10 @@ t.test('a server that sends the node elsewhere is not followed', async (t) => {
     for (const stream of [true, false]) {
       const answer = await ask(ada, wire, { stream })
       t.equal(answer.status, 502, wire.provider)
-      t.match(await answer.json(), { code: 'UPSTREAM_ERROR', message: /has moved.*owner has to correct ai-/ })
+      t.match(await answer.json(), {
+        code: 'UPSTREAM_ERROR',
+        message: /has moved.*owner of the node must correct ai-/,
+      })
     }
     t.equal(wire.server.chats(), before + 2, `${wire.provider}: nothing is tried again`)
   }

@@ -8,14 +8,14 @@ export interface ChatQuery extends ChatRequest {
 
 /** A reply that has begun. */
 export interface ChatReply {
-  /** Who replies: the provider that was asked, or the one that configuration puts in its place when it fails. */
+  /** The provider that replies: the requested one, or a configured fallback. */
   readonly provider: string
   readonly model: string
   /**
-   * The reply, to be gone through once: well-formed pieces, `finish` last, after at most one `usage`. No more is
-   * taken from the provider than the loop asks for. Leaving the loop ends the call at the provider.
+   * The reply, which can be read once: well-formed pieces, then at most one `usage`, then `finish`. No more is taken
+   * from the provider than the loop requests. Leaving the loop ends the call at the provider.
    *
-   * Throws NodekeepError: UPSTREAM_ERROR when the reply breaks off, is longer than allowed or makes no sense,
+   * Throws NodekeepError: UPSTREAM_ERROR when the reply is cut short, too long or malformed,
    * UPSTREAM_TIMEOUT when it stalls, SERVICE_UNAVAILABLE when the provider's plugin stops, UNAUTHORIZED when a session
    * of the user ends.
    */
@@ -23,30 +23,29 @@ export interface ChatReply {
 }
 
 /**
- * Chats with the models of all providers, for features that offer them in a form of their own. What holds for
- * `POST /api/ai/chat` holds here: capabilities, time limits, retries, fallbacks, limits and accounting by user.
+ * Chats with the models of all providers, for features with an interface of their own. Capabilities, time limits, retries,
+ * fallbacks, limits and accounting are the same as for `POST /api/ai/chat`.
  */
 export interface AiChatService {
   /**
-   * Resolves with the first piece of the reply. Its deltas have to be gone through, or begun and left: that ends the
-   * chat and accounts for it.
+   * Resolves with the first piece of the reply. The caller must read the deltas, or begin to read and leave the loop: that
+   * ends the chat and counts its usage.
    *
-   * @param userUuid whose limits apply, and whose usage it is
+   * @param userUuid the user whose limits apply and whose usage is counted
    * @param signal ends the chat at any time, with its reason
-   * @throws NodekeepError NOT_FOUND for an unknown provider or model (the message lists what there is), also when nobody
-   * replies for a provider that is not there,
-   * VALIDATION_ERROR for what the provider cannot do, TOO_MANY_REQUESTS with `retry-after` beyond a limit, and what the
-   * provider throws after retries and fallbacks
+   * @throws NodekeepError NOT_FOUND for an unknown provider or model (the message lists the known ones), VALIDATION_ERROR
+   * for a request that the provider does not support, TOO_MANY_REQUESTS with `retry-after` beyond a limit, and the error of
+   * the provider after retries and fallbacks
    */
   start(userUuid: string, query: ChatQuery, signal: AbortSignal): Promise<ChatReply>
   /**
-   * The names that stand for providers, without asking anybody: those of providers that are there now, and those that
-   * configuration has others reply for, also while they are not there.
+   * Lists the names of the loaded providers, and of those that have fallbacks, whether they are loaded or not. It sends no
+   * request.
    */
   providers(): readonly string[]
   /**
-   * The models of every provider by its name; none for a provider that does not answer. Never waits longer than the
-   * feature's short time limit for lists.
+   * Lists the models of every provider, by its name. The list is empty if the provider does not answer within the
+   * feature's short time limit.
    */
   models(): Promise<Readonly<Record<string, readonly string[]>>>
 }

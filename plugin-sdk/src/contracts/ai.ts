@@ -6,21 +6,21 @@ export type ChatPart =
   | {
       readonly type: 'image'
       readonly url: string
-      /** How closely the model looks at it. A provider without such a choice ignores it. */
+      /** The level of detail at which the model sees the image. A provider without such levels ignores it. */
       readonly detail?: 'auto' | 'low' | 'high' | 'original'
     }
 
-/** A call of a tool that the model asks for. */
+/** A tool call of the model. */
 export interface ChatToolCall {
   readonly id: string
   readonly name: string
-  /** The arguments as the JSON text that the model wrote; it may not parse. */
+  /** The arguments as the JSON text that the model wrote. It may be invalid. */
   readonly arguments: string
 }
 
 /**
- * One message of a conversation, by who speaks: the operator, the person, the model, or a tool that was called. Parts
- * stand apart: a provider whose server takes one text has them on lines of their own.
+ * One message of a conversation, from the operator, the person, the model, or a tool. Parts are separate: a provider whose
+ * server takes one text joins text parts with line ends.
  */
 export type ChatMessage =
   | { readonly role: 'system' | 'user'; readonly content: string | readonly ChatPart[] }
@@ -31,25 +31,25 @@ export type ChatMessage =
     }
   | { readonly role: 'tool'; readonly toolCallId: string; readonly content: string }
 
-/** A tool that the model may ask for. */
+/** A tool that the model may call. */
 export interface ChatTool {
   readonly name: string
   readonly description?: string
   /** JSON Schema of the arguments, at most 100 levels deep. */
   readonly parameters: Readonly<Record<string, unknown>>
   /**
-   * Whether the server has to keep the arguments to the schema. One that promises no such thing gives the arguments
-   * that the model writes, which whoever calls the tool has to check in any case.
+   * Whether the server must enforce the schema for the arguments. Not every server can, so the code that runs the tool
+   * must check the arguments in any case.
    */
   readonly strict?: boolean
 }
 
-/** Whether the model has to call a tool: as it likes, not at all, any, or the one with this name. */
+/** Whether the model must call a tool: it decides (`auto`), none, any (`required`), or the tool with this name. */
 export type ChatToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
 /**
- * What a provider is asked. The `ai` feature has validated it and applied its limits. Options that only tune the reply
- * are wishes: a provider whose server has no word for one ignores it.
+ * A request to a provider. The `ai` feature has validated it and applied its limits. A provider ignores options that only
+ * tune the reply if its server does not support them.
  */
 export interface ChatRequest {
   readonly model: string
@@ -57,41 +57,41 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
   /** The longest reply, in tokens. */
   readonly maxTokens?: number
-  /** 0 to 2. A provider whose own scale ends earlier takes its end. */
+  /** 0 to 2. A provider with a shorter scale uses the end of its scale. */
   readonly temperature?: number
   /** 0 to 1. */
   readonly topP?: number
-  /** -2 to 2. Above 0, words become rarer the more often the reply already has them. */
+  /** -2 to 2. Above 0, words become less likely the more often they are in the reply. */
   readonly frequencyPenalty?: number
-  /** -2 to 2. Above 0, words become rarer once the reply has them. */
+  /** -2 to 2. Above 0, words become less likely once they are in the reply. */
   readonly presencePenalty?: number
-  /** A safe integer. The same request with the same seed has the same reply, as far as the server can do that. */
+  /** A safe integer. The same request with the same seed gets the same reply, as far as the server supports that. */
   readonly seed?: number
-  /** How much the model thinks before it replies. A provider with other steps takes the nearest that it has. */
+  /** How much the model thinks before it replies. A provider with other levels uses the nearest one. */
   readonly reasoningEffort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
-  /** Texts that end the reply when the model writes them. They are not part of it. */
+  /** Texts that end the reply. They are not part of it. */
   readonly stop?: readonly string[]
   /** Only for providers that support tools. */
   readonly tools?: readonly ChatTool[]
   readonly toolChoice?: ChatToolChoice
   /**
-   * Whether a reply may have several tool calls; as the server likes where it isn't said. One that cannot be told gives
-   * several all the same, so that whoever wants a single call takes the first.
+   * Whether a reply may have several tool calls. By default the server decides. A server without this option may still
+   * send several, so a caller that needs a single call uses the first.
    */
   readonly parallelToolCalls?: boolean
-  /** Asks for a reply that is JSON. Only for providers that support it. */
+  /** Requests a reply in JSON. Only for providers that support it. */
   readonly json?: {
-    /** What the reply has to be, as a JSON Schema of at most 100 levels. Any JSON object without it. */
+    /** JSON Schema of the reply, at most 100 levels deep. Without it, the reply is any JSON object. */
     readonly schema?: Readonly<Record<string, unknown>>
-    /** What the reply is called and what it is for, which the model may read. Both may be ignored. */
+    /** Name and purpose of the reply, for the model. Both may be ignored. */
     readonly name?: string
     readonly description?: string
-    /** Whether the server has to keep to the schema where it would else only try to. Many always keep to it. */
+    /** Whether the server must enforce the schema. Many servers always do. */
     readonly strict?: boolean
   }
 }
 
-/** Why a reply ended: by itself, at a limit of length, to have tools called, or by a filter of the provider. */
+/** Why a reply ended: by itself, at a length limit, for tool calls, or by a content filter of the provider. */
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /** A piece of a reply. */
@@ -99,24 +99,24 @@ export type ReplyDelta =
   | { readonly type: 'text'; readonly text: string }
   | {
       readonly type: 'tool_call'
-      /** Which call of the reply, counted from 0, 999 at most; later pieces of a call repeat it. */
+      /** The call's index in the reply, from 0 to 999. All pieces of a call have the same index. */
       readonly index: number
       readonly id?: string
       readonly name?: string
       /** Further text of the arguments' JSON. */
       readonly arguments?: string
     }
-  /** Tokens so far. A later one replaces an earlier one, so a provider tells as soon as it knows anything. */
+  /** Tokens up to now. A later count replaces an earlier one, so a provider yields each count as soon as it has it. */
   | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number }
   | { readonly type: 'finish'; readonly reason: ChatFinishReason }
 
-/** What a provider yields: pieces of the reply, and what the model thinks before it or in between. */
+/** A piece that a provider yields: part of the reply, or of the model's thoughts. */
 export type ChatDelta =
   | ReplyDelta
-  /** It is no part of the reply, but shows that the model is at work, and counts as written. The text may be empty. */
+  /** Thoughts are no part of the reply. They show that the model is at work, and count as written. May be empty. */
   | { readonly type: 'reasoning'; readonly text: string }
 
-/** What a provider can do beyond text. What it doesn't name it cannot, and is never asked for. */
+/** What a provider supports beyond text. It never gets a request for anything else. */
 export interface AiCapabilities {
   /** `tools`, `toolChoice`, `parallelToolCalls`, and messages that call tools or answer such calls. */
   readonly tools?: boolean
@@ -126,25 +126,25 @@ export interface AiCapabilities {
   readonly json?: boolean
 }
 
-/** A source of models. It is small: streams, retries, limits and accounting belong to the `ai` feature. */
+/** A source of models. Streams to the client, retries, limits and accounting belong to the `ai` feature. */
 export interface AiProvider {
   readonly supports?: AiCapabilities
   /**
-   * The identifiers of the models that are to be had now. Those of more than 512 characters are left out.
+   * Lists the identifiers of the available models. Identifiers of more than 512 characters are left out.
    *
-   * @throws NodekeepError as `chat`, when they cannot be told
+   * @throws NodekeepError as `chat`
    */
   models(signal: AbortSignal): Promise<string[]>
   /**
-   * Yields the reply and, last, exactly one `finish`: a reply without it counts as cut short. Takes no more from its server
-   * than it is asked for, but for what fits into buffers of the connection: a reader may be slow. Ends the call at its
-   * server when the signal aborts or the loop is left, also before the first piece: `cancellableReply` makes that of a
-   * generator.
+   * Yields the reply and, last, exactly one `finish`: a reply without it counts as cut short. Because a reader may be slow,
+   * it takes no more from its server than is requested, except what fits into the buffers of the connection. It ends the
+   * call at its server when the signal aborts or the loop is left, also before the first piece. `cancellableReply` does
+   * that for a generator.
    *
    * @throws NodekeepError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, TOO_MANY_REQUESTS (with `retry-after` where the server
-   * says it), NOT_FOUND for an unknown model, VALIDATION_ERROR for a request that the model cannot serve; `permanent`
-   * where asking again is no use. `modelServerError` makes them from an HTTP answer. A provider makes no retries of
-   * its own.
+   * sends it), NOT_FOUND for an unknown model, VALIDATION_ERROR for a request that the model cannot serve. `permanent`
+   * means that a retry is useless. `modelServerError` makes these errors from an HTTP answer. A provider makes no retries
+   * of its own.
    */
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta>
 }

@@ -1,25 +1,25 @@
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
-/** Addresses of RFC 1918 and RFC 4193, names without a dot, and names that only a local network resolves. */
+/** Addresses of RFC 1918 and RFC 4193, names without a dot, and names that resolve only in a local network. */
 const localNetwork =
   /^(10(\.\d+){3}|192\.168(\.\d+){2}|172\.(1[6-9]|2\d|3[01])(\.\d+){2}|\[f[cd][0-9a-f]{2}:[0-9a-f:]*\]|[^.[\]]+|.+\.(local|lan|home\.arpa|internal))$/
 
-/** How complaints about an address call things. */
+/** Names for the error messages of `apiEndpoint`. */
 export interface EndpointNames {
-  /** The key of the configuration that has the address, such as `ai-acme.url`. */
+  /** The configuration key of the address, such as `ai-acme.url`. */
   readonly setting: string
-  /** An address as it should be. */
+  /** An example of a valid address. */
   readonly example: string
-  /** The key of the configuration with the secret that is sent there, such as `ai-acme.apiKey`; none when none is sent. */
+  /** The configuration key of the secret that is sent there, such as `ai-acme.apiKey`. Leave it out if there is none. */
   readonly secret?: string
 }
 
 /**
- * Reads the address of an API, as the owner of a node configures it: http or https, without user, query and fragment. A
- * secret travels encrypted, or within this machine or a local network.
+ * Checks the configured address of an API: http or https, without user, query and fragment. A secret may be sent over
+ * https, or over http within this machine or a local network.
  *
  * @returns the address without a slash at its end
- * @throws Error when it is no address of an API, or a secret must not be sent there. It says what to correct, and does
- * not repeat the address, which may have a secret in it.
+ * @throws Error if the address is not valid, or a secret must not be sent there. The message tells what to correct. It does
+ * not repeat the address, which may contain a secret.
  * @example const endpoint = apiEndpoint(config.url, { setting: `${id}.url`, example: 'https://api.acme.example/v1' })
  */
 export function apiEndpoint(address: string, { setting, example, secret }: EndpointNames): string {
@@ -27,15 +27,15 @@ export function apiEndpoint(address: string, { setting, example, secret }: Endpo
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new Error(`${setting} must be an address, such as "${example}".`)
   }
-  // By the whole text: of a "?" or "#" with nothing behind it, the parts of the URL tell nothing.
+  // The whole text is tested, because a URL has no search or hash for a "?" or "#" at its end.
   if (url.username !== '' || url.password !== '' || /[?#]/.test(url.href)) {
-    const place = secret === undefined ? '' : ` The key belongs into ${secret}.`
-    throw new Error(`${setting} must be an address without user, "?" and "#".${place}`)
+    const hint = secret === undefined ? '' : ` The key belongs in ${secret}.`
+    throw new Error(`${setting} must be an address without user, "?" and "#".${hint}`)
   }
   const local = loopback.test(url.hostname) || localNetwork.test(url.hostname)
   if (secret !== undefined && url.protocol === 'http:' && !local) {
     throw new Error(
-      `${setting} must be an https address: over http, everyone on the way could read ${secret}.`,
+      `${setting} must be an https address: over http, anyone on the network path could read ${secret}.`,
     )
   }
   return url.href.replace(/\/+$/, '')

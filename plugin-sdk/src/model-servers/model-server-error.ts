@@ -2,30 +2,30 @@ import { type ErrorCode, isNodekeepError, NodekeepError } from '../errors.ts'
 
 /** How the server of a model failed. */
 export interface ModelServerFailure {
-  /** HTTP status of its answer; none when there was no answer. */
+  /** HTTP status of the answer. Leave it out if there was no answer. */
   readonly status?: number
-  /** What the server says about it, for people. Only shown where it is about the request. */
+  /** The server's own message. Users see it only if the failure is about the request. */
   readonly message?: string
-  /** The `retry-after` of its answer: seconds, or a date as HTTP writes it (RFC 9110, section 10.2.3). */
+  /** The `retry-after` of the answer: seconds, or a date (RFC 9110, section 10.2.3). */
   readonly retryAfter?: string | null
-  /** The underlying failure, for the log. One that is a Nodekeep error already is the error, where there is no status. */
+  /** The underlying error, for the log. Without a status, a NodekeepError here is returned unchanged. */
   readonly cause?: unknown
   /**
-   * The key of the configuration that has the server's address, such as `ai-acme.url`. With it, a redirect (3xx) and a
-   * 404 whose `message` says nothing of a model are the address's fault, and the owner is told so.
+   * The configuration key of the server's address, such as `ai-acme.url`. With it, a redirect (3xx) and a 404 without a
+   * word about a model become errors that tell the owner to correct this key.
    */
   readonly setting?: string
-  /** The model that was asked for; none where the list of models was. */
+  /** The requested model. Leave it out if the request was for the list of models. */
   readonly model?: string
 }
 
-const longestMessage = 500
+const maxMessageLength = 500
 
-/** Azure calls a model a deployment, and OpenRouter what runs it its endpoints. */
-const ofModel = /model|deployment|endpoints/i
+/** Words that 404 answers use for a model. Azure says deployment, and OpenRouter endpoints. */
+const modelWords = /model|deployment|endpoints/i
 
 /**
- * Turns the failure of a model's server into the error that an AI provider throws.
+ * Makes the error that an AI provider throws from a failure of its server.
  *
  * @param provider the name of the provider, as people know it
  * @example throw modelServerError('acme', { status: response.status, retryAfter: response.headers.get('retry-after') })
@@ -33,21 +33,24 @@ const ofModel = /model|deployment|endpoints/i
 export function modelServerError(provider: string, failure: ModelServerFailure): NodekeepError {
   const { status, message = '', cause } = failure
   if (status === undefined && isNodekeepError(cause)) return cause
-  const said = message.replaceAll(/\s+/g, ' ').trim().slice(0, longestMessage)
+  const said = message.replaceAll(/\s+/g, ' ').trim().slice(0, maxMessageLength)
   const make = (code: ErrorCode, text: string, permanent = false) =>
     new NodekeepError(code, text, { cause, permanent, headers: retryHeaders(failure) })
-  const wrong = wrongAddress(provider, failure)
-  if (wrong !== null) return make('UPSTREAM_ERROR', wrong, true)
+  const addressFault = addressFaultOf(provider, failure)
+  if (addressFault !== null) return make('UPSTREAM_ERROR', addressFault, true)
   switch (status) {
     case undefined:
-      return make('UPSTREAM_ERROR', `The AI provider "${provider}" cannot be reached, or broke off.`)
+      return make(
+        'UPSTREAM_ERROR',
+        `The AI provider "${provider}" cannot be reached, or closed the connection.`,
+      )
     case 401:
     case 402:
     case 403:
-      // Servers repeat a part of the key here.
+      // Servers repeat a part of the key in this message, so it is not shown.
       return make(
         'UPSTREAM_ERROR',
-        `The AI provider "${provider}" does not accept this node's key. Its owner has to set another one.`,
+        `The AI provider "${provider}" does not accept this node's key. The owner of the node must set another one.`,
         true,
       )
     case 404:
@@ -56,7 +59,7 @@ export function modelServerError(provider: string, failure: ModelServerFailure):
     case 504:
       return make('UPSTREAM_TIMEOUT', `The AI provider "${provider}" took too long.`)
     case 429:
-      return make('TOO_MANY_REQUESTS', `The AI provider "${provider}" has too much to do. Try again later.`)
+      return make('TOO_MANY_REQUESTS', `The AI provider "${provider}" is too busy. Try again later.`)
   }
   if (status >= 400 && status < 500) {
     const reason = said === '' ? 'It gives no reason.' : `It says: ${said}`
@@ -65,18 +68,18 @@ export function modelServerError(provider: string, failure: ModelServerFailure):
   return make('UPSTREAM_ERROR', `The AI provider "${provider}" failed. Try again later.`)
 }
 
-/** What to tell the owner of an address at which there is no API; `null` where that is not what happened. */
-function wrongAddress(
+/** Returns a message for the owner if the configured address has no API, otherwise `null`. */
+function addressFaultOf(
   provider: string,
   { status, setting, model, message = '' }: ModelServerFailure,
 ): string | null {
   if (status === undefined || setting === undefined) return null
   if (status >= 300 && status < 400) {
-    return `The AI provider "${provider}" has moved. This node's owner has to correct ${setting}.`
+    return `The AI provider "${provider}" has moved. The owner of the node must correct ${setting}.`
   }
   if (status !== 404) return null
-  if (model !== undefined && (message.includes(model) || ofModel.test(message))) return null
-  return `The AI provider "${provider}" has no API at its address. This node's owner has to check ${setting}.`
+  if (model !== undefined && (message.includes(model) || modelWords.test(message))) return null
+  return `The AI provider "${provider}" has no API at its address. The owner of the node must check ${setting}.`
 }
 
 function retryHeaders({ retryAfter }: ModelServerFailure): Record<string, string> {

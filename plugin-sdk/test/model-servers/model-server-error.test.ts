@@ -41,7 +41,8 @@ test('an address at which there is no API is told apart from a model that is not
   const noApi = {
     code: 'UPSTREAM_ERROR',
     permanent: true,
-    message: 'The AI provider "acme" has no API at its address. This node\'s owner has to check ai-acme.url.',
+    message:
+      'The AI provider "acme" has no API at its address. The owner of the node must check ai-acme.url.',
   }
   for (const message of [
     ...['', '404 page not found', '{"detail":"Not Found"}', 'File Not Found', 'Cannot POST /chat'],
@@ -64,7 +65,7 @@ test('an address at which there is no API is told apart from a model that is not
 test('a server that sends elsewhere has moved', async (t) => {
   for (const status of [301, 302, 307, 308]) {
     const error = modelServerError('acme', { status, setting: 'ai-acme.url' })
-    const message = /"acme" has moved\. .* owner has to correct ai-acme\.url\.$/
+    const message = /"acme" has moved\. .* owner of the node must correct ai-acme\.url\.$/
     t.match(error, { code: 'UPSTREAM_ERROR', permanent: true, message }, `${status}`)
   }
 })

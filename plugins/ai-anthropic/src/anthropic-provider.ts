@@ -13,22 +13,22 @@ import { guardedFetch } from './guarded-fetch.ts'
 import { type ReplyEvent, readReply } from './reply.ts'
 import { messageParams } from './request.ts'
 
-/** More than the API has; a server that always promises a further page is not believed. */
-const mostModels = 10_000
+/** More than the API has. A faulty server might promise a further page each time. */
+const maxModels = 10_000
 
-/** What the provider works with. */
+/** Options of the provider. */
 export interface AnthropicProviderOptions {
-  /** The name under which people ask for it. */
+  /** The name that requests use. */
   readonly name: string
-  /** The configuration section, which messages to the owner name. */
+  /** The section of the configuration, for messages to the owner. */
   readonly section: string
   /** The address of the API, without a slash at its end. */
   readonly endpoint: string
-  /** Empty when there is none. */
+  /** The key, or an empty text. */
   readonly key: string
 }
 
-/** Models behind Anthropic's Messages API, by its official SDK. */
+/** The models of Anthropic's Messages API, by its official SDK. */
 export class AnthropicProvider implements AiProvider {
   readonly supports = { tools: true, images: true, json: true }
   readonly #options: AnthropicProviderOptions
@@ -45,26 +45,26 @@ export class AnthropicProvider implements AiProvider {
       const { models } = await this.#connect()
       const found = new Set<string>()
       for await (const { id } of models.list({ limit: 1000 }, { signal })) {
-        if (found.size >= mostModels || found.has(id)) break
+        if (found.size >= maxModels || found.has(id)) break
         if (typeof id === 'string' && id !== '') found.add(id)
       }
       return [...found]
     } catch (error) {
-      throw this.#explain(error, signal, this.#options)
+      throw this.#failure(error, signal, this.#options)
     }
   }
 
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
-    return cancellableReply(signal, (ending) => this.#reply(request, ending))
+    return cancellableReply(signal, (signal) => this.#reply(request, signal))
   }
 
   async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
     try {
       signal.throwIfAborted()
-      if (this.#options.key === '') throw this.#lackingKey()
+      if (this.#options.key === '') throw this.#noKeyError()
       const body = await messageParams(request)
       const client = await this.#connect()
-      // Not `messages.create`, which writes to the console about models that Anthropic gives up.
+      // `messages.create` would write to the console about deprecated models.
       const events = await client.post<Stream<ReplyEvent>>('/v1/messages', {
         body,
         stream: true,
@@ -72,21 +72,21 @@ export class AnthropicProvider implements AiProvider {
       })
       yield* readReply(events)
     } catch (error) {
-      throw this.#explain(error, signal, { ...this.#options, model: request.model })
+      throw this.#failure(error, signal, { ...this.#options, model: request.model })
     }
   }
 
-  #lackingKey(): NodekeepError {
+  #noKeyError(): NodekeepError {
     const { name, section } = this.#options
-    const message = `The AI provider "${name}" has no key. This node's owner has to set ${section}.apiKey.`
+    const message = `The AI provider "${name}" has no key. The owner of the node must set ${section}.apiKey.`
     return new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
   }
 
-  /** The SDK is loaded when it is first needed. */
+  /** Loads the SDK with the first call. */
   #connect(): Promise<Anthropic> {
     this.#client ??= import('@anthropic-ai/sdk').then(({ Anthropic }) => {
       const { endpoint, key } = this.#options
-      // What is not said here, the SDK takes from the environment.
+      // Without these options, the SDK would read the environment.
       return new Anthropic({
         apiKey: key,
         baseURL: endpoint,
@@ -100,8 +100,8 @@ export class AnthropicProvider implements AiProvider {
     return this.#client
   }
 
-  #explain(error: unknown, signal: AbortSignal, failing: FailedCall): unknown {
+  #failure(error: unknown, signal: AbortSignal, call: FailedCall): unknown {
     if (signal.aborted) return signal.reason
-    return isNodekeepError(error) ? error : providerError(failing, error)
+    return isNodekeepError(error) ? error : providerError(call, error)
   }
 }

@@ -8,14 +8,14 @@ export const configuration = Type.Object({
   apiKey: Type.Optional(
     Secret({
       maxLength: 512,
-      // Blanks around it are cut off.
+      // Blanks around the key are removed.
       format: 'api-key',
-      description: 'The key. Without one, or with an empty one, there are no models.',
+      description: 'The API key. Without one, or with an empty one, there are no models.',
     }),
   ),
   baseURL: Type.String({
     default: anthropicBaseURL,
     maxLength: 2048,
-    description: 'Where the API answers, without "/v1".',
+    description: 'The address of the API, without "/v1".',
   }),
 })

@@ -1,7 +1,7 @@
 import type { APIError } from '@anthropic-ai/sdk'
 import { modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** HTTP statuses of the API's types of errors: in mid-reply, the type stands alone (Anthropic's page "Errors"). */
+/** HTTP statuses of the API's error types: an error within a reply has a type only (Anthropic's page "Errors"). */
 const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -15,25 +15,25 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 }
 
-/** Whose failure it is. */
+/** The call that failed, for messages. */
 export interface FailedCall {
   readonly name: string
   readonly section: string
   readonly key: string
-  /** The model that was asked for; none where the list of models was. */
+  /** The requested model, unless the request was for the list of models. */
   readonly model?: string
 }
 
 /**
- * Turns what the SDK throws into the error of the contract. The API's own words stay out of the log, and so does what
- * does not parse: they may quote the chat, or the key.
+ * Turns an error of the SDK into an error of the contract. Texts of the API and unparsable events stay out of the log,
+ * because they may quote the chat or the key.
  */
 export function providerError({ name, section, key, model }: FailedCall, thrown: unknown): NodekeepError {
   if (thrown instanceof SyntaxError) {
-    return modelServerError(name, { cause: new Error('A piece of the answer is no JSON.') })
+    return modelServerError(name, { cause: new Error('An event of the answer is not valid JSON.') })
   }
   if (!isApiError(thrown))
-    return modelServerError(name, { ...(isLate(thrown) && { status: 504 }), cause: thrown })
+    return modelServerError(name, { ...(isTimeout(thrown) && { status: 504 }), cause: thrown })
   const status = statusOf(thrown)
   if (status === undefined) return modelServerError(name, { cause: thrown.cause ?? thrown })
   const { type, requestID, errorCode, apiMessage, headers, error } = thrown
@@ -41,12 +41,12 @@ export function providerError({ name, section, key, model }: FailedCall, thrown:
   const cause = new Error(`status ${status}, ${kind}, request ${isWord(requestID) ? requestID : 'unknown'}`)
   const said = typeof apiMessage === 'string' ? apiMessage : ''
   if (errorCode?.endsWith('spend_limit_reached')) {
-    const message = `The AI provider "${name}" has reached its spending limit. Its owner has to raise it.`
+    const message = `The AI provider "${name}" has reached its spending limit. The owner of the node must raise it.`
     return new NodekeepError('UPSTREAM_ERROR', message, { cause, permanent: true })
   }
   return modelServerError(name, {
     status,
-    // Gateways have forms of their own, which are not shown but may speak of a model.
+    // Gateways have other forms of errors. The text is not shown, but it may name a model.
     message: said === '' && status === 404 ? JSON.stringify(error ?? '') : said.replaceAll(key, '[secret]'),
     retryAfter: headers?.get('retry-after') ?? null,
     cause,
@@ -58,22 +58,22 @@ export function providerError({ name, section, key, model }: FailedCall, thrown:
 function statusOf({ status, type, name, error }: APIError): number | undefined {
   if (status !== undefined) return status
   if (name === 'APIConnectionTimeoutError') return 504
-  // An event that tells of an error has a body, a connection that failed has none.
+  // An error within a reply has a body. A failed connection has none.
   return error === undefined ? undefined : (statuses[type ?? ''] ?? 500)
 }
 
-/** Whether it is a name, such as `server_error`, and no sentence. */
+/** Tells whether a value is a name, such as `server_error`, rather than a sentence. */
 function isWord(value: unknown): boolean {
   return typeof value === 'string' && /^[\w.-]{1,64}$/.test(value)
 }
 
-/** Whether a connection on which nothing came was given up; the SDK tells it only before the answer begins. */
-function isLate(thrown: unknown): boolean {
+/** Tells whether the connection was idle for too long. The SDK reports that only before the answer begins. */
+function isTimeout(thrown: unknown): boolean {
   const { code } = ((thrown as Error | undefined)?.cause ?? {}) as { code?: unknown }
   return code === 'UND_ERR_BODY_TIMEOUT'
 }
 
-/** By what it holds: the SDK's class is only there once the SDK is. */
+/** Recognizes the SDK's error by its fields, because its class is loaded late. */
 function isApiError(thrown: unknown): thrown is APIError {
   return thrown instanceof Error && 'apiMessage' in thrown && 'requestID' in thrown
 }

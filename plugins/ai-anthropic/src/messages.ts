@@ -1,16 +1,15 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { type ChatMessage, type ChatPart, type ChatToolCall, NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** A conversation as the API takes it: what the operator says stands apart from the messages. */
+/** A conversation in the form of the API, where system messages are separate. */
 export interface Conversation {
   readonly system: Anthropic.TextBlockParam[]
   readonly messages: Anthropic.MessageParam[]
 }
 
 /**
- * Parts a conversation into what the API knows: system messages, wherever they stand, become `system`, and answers of
- * tools that follow each other one message of the user, as the API wants them. Empty texts are left out; the API
- * refuses them.
+ * Converts a conversation into the form of the API. System messages become `system`, wherever they stand. Consecutive
+ * tool results become one message of the user, as the API requires. Empty texts are left out because the API refuses them.
  *
  * @throws NodekeepError VALIDATION_ERROR for an image that cannot be sent
  */
@@ -55,7 +54,7 @@ function userContent(content: string | readonly ChatPart[]): Anthropic.MessageCo
   )
 }
 
-/** None when the model said nothing: the API refuses empty messages. */
+/** Returns no message if the model said nothing: the API refuses empty messages. */
 function assistantTurns({
   content,
   toolCalls = [],
@@ -69,8 +68,8 @@ function toolUse({ id, name, arguments: text }: ChatToolCall): Anthropic.ToolUse
 }
 
 /**
- * The API takes nothing but an object. What a model wrote wrong is wrapped in one, as Anthropic's page on fine-grained
- * tool streaming proposes, so that the model sees it.
+ * Parses the arguments of a call. The API requires an object, so other text is wrapped in one for the model to see, as
+ * Anthropic's page on fine-grained tool streaming proposes.
  */
 function toolInput(text: string): object {
   if (text.trim() === '') return {}
@@ -78,7 +77,7 @@ function toolInput(text: string): object {
     const input: unknown = JSON.parse(text)
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
   } catch {
-    // Wrapped below, like all that is no object.
+    // Wrapped below, like any value that is no object.
   }
   return { INVALID_JSON: text }
 }
@@ -101,9 +100,9 @@ const mediaTypes: readonly string[] = [
 ] satisfies MediaType[]
 
 /**
- * An image as the API takes it, from a `data:` URL (RFC 2397) in base64.
+ * Converts an image from a `data:` URL (RFC 2397) in base64.
  *
- * @throws NodekeepError VALIDATION_ERROR for another URL or kind of image
+ * @throws NodekeepError VALIDATION_ERROR for another URL or type of image
  */
 function imageBlock(url: string): Anthropic.ImageBlockParam {
   const comma = url.indexOf(',')

@@ -13,34 +13,34 @@ const finishReasons: Readonly<Record<Anthropic.StopReason, ChatFinishReason>> = 
   refusal: 'content_filter',
 }
 
-/** What the SDK passes on of a reply. */
+/** An event of a reply, as the SDK passes it on. */
 export type ReplyEvent = Anthropic.RawMessageStreamEvent | PingEvent
 
-/** How long the connection may stay open after the end of the reply. */
-const longestEndMs = 1000
+/** How long the connection may stay open after the end of the reply, in milliseconds. */
+const maxEndMs = 1000
 
 /**
- * Reads the events of a reply (Anthropic's page "Streaming messages"), and goes on to their end, so that the connection
- * can be used again. Kinds of events and blocks that are not known are passed over.
+ * Reads the events of a reply (Anthropic's page "Streaming messages") up to the end of the answer, so that the connection
+ * can be used again. Unknown events and blocks are ignored.
  *
- * @throws Error when the events end before `message_stop`: the SDK ends its loop silently then, or when it is aborted
+ * @throws Error if the events end before `message_stop`: the SDK ends its loop silently then, and also on an abort
  */
 export async function* readReply(events: Stream<ReplyEvent>): AsyncGenerator<ChatDelta> {
   const tokens = new TokenCount()
   const calls = new ToolCalls()
   let reason: ChatFinishReason = 'stop'
   let hasStarted = false
-  let patience: NodeJS.Timeout | undefined
+  let endTimer: NodeJS.Timeout | undefined
   try {
     for await (const event of events) {
-      if (patience !== undefined) continue
+      if (endTimer !== undefined) continue
       switch (event.type) {
         case 'message_start':
           hasStarted = true
           yield* tokens.add(event.message.usage)
           break
         case 'ping':
-          // Before, it is only that of what stands before the model.
+          // Earlier pings come from a proxy, not from the model.
           if (hasStarted) yield { type: 'reasoning', text: '' }
           break
         case 'content_block_start':
@@ -57,22 +57,21 @@ export async function* readReply(events: Stream<ReplyEvent>): AsyncGenerator<Cha
           yield* tokens.add(event.usage)
           break
         case 'message_stop':
-          patience = setTimeout(() => events.controller.abort(), longestEndMs)
+          endTimer = setTimeout(() => events.controller.abort(), maxEndMs)
           yield { type: 'finish', reason }
       }
     }
-    if (patience === undefined) throw new Error('The reply ended without "message_stop".')
+    if (endTimer === undefined) throw new Error('The reply ended without "message_stop".')
   } catch (error) {
-    // After its end, nothing can happen to a reply.
-    if (patience === undefined) throw error
+    // The reply is complete, so a later error changes nothing.
+    if (endTimer === undefined) throw error
   } finally {
-    clearTimeout(patience)
+    clearTimeout(endTimer)
   }
 }
 
 /**
- * Gateways send as the start of a block what else comes after it. Of thoughts that are hidden, the start may be all that
- * comes.
+ * Reads the start of a block. Some gateways send the whole content here. Hidden thoughts may have nothing but a start.
  */
 function* readStart(
   { index, content_block: block }: Anthropic.RawContentBlockStartEvent,
@@ -89,7 +88,7 @@ function* readDelta(
   calls: ToolCalls,
 ): Iterable<ChatDelta> {
   if (delta.type === 'text_delta') yield { type: 'text', text: delta.text }
-  else if (delta.type === 'input_json_delta') yield* calls.go(index, delta.partial_json)
+  else if (delta.type === 'input_json_delta') yield* calls.append(index, delta.partial_json)
   else if (delta.type === 'thinking_delta') yield { type: 'reasoning', text: delta.thinking }
   else if (delta.type === 'signature_delta') yield { type: 'reasoning', text: '' }
 }
@@ -104,8 +103,8 @@ const counted = [
 ] as const
 
 /**
- * The tokens of a reply. `message_start` tells those of the prompt, and each `message_delta` the totals so far; a total
- * that it leaves out stays. What was written to the cache or read from it is no part of `input_tokens`, but of the input.
+ * The tokens of a reply. `message_start` has those of the prompt, and each `message_delta` the totals up to now; a missing
+ * total is unchanged. Tokens written to the cache or read from it are input, but not part of `input_tokens`.
  */
 class TokenCount {
   readonly #totals = {
@@ -115,7 +114,7 @@ class TokenCount {
     output_tokens: 0,
   }
 
-  /** Returns the tokens so far, and nothing while none are told: gateways that don't count leave them out, or say 0. */
+  /** Returns the tokens up to now, or nothing while they are unknown: some gateways leave them out or send 0. */
   add(usage: Counts | null | undefined): ChatDelta[] {
     for (const kind of counted) {
       const tokens = usage?.[kind]
@@ -133,13 +132,13 @@ function isCount(tokens: number | null | undefined): tokens is number {
   return Number.isSafeInteger(tokens) && Number(tokens) >= 0
 }
 
-/** A call that has begun, and its arguments while no text of them has come. */
+/** A call that has begun. `input` has its arguments until the first text of them comes. */
 interface Call {
   readonly index: number
   input: unknown
 }
 
-/** The calls of a reply, by the blocks that they come in. */
+/** The tool calls of a reply, by the index of their block. */
 class ToolCalls {
   readonly #calls = new Map<number, Call>()
 
@@ -149,14 +148,14 @@ class ToolCalls {
     return { type: 'tool_call', index, id, name }
   }
 
-  *go(block: number, text: string): Iterable<ChatDelta> {
+  *append(block: number, text: string): Iterable<ChatDelta> {
     const call = this.#calls.get(block)
     if (call === undefined || text === '') return
     call.input = undefined
     yield { type: 'tool_call', index: call.index, arguments: text }
   }
 
-  /** Without any text, the arguments are those that the block began with: none, or all of a gateway's. */
+  /** If no text came, the arguments are the `input` of the block's start: empty, or complete from some gateways. */
   *end(block: number): Iterable<ChatDelta> {
     const call = this.#calls.get(block)
     if (call?.input === undefined) return

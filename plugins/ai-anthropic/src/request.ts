@@ -3,16 +3,16 @@ import { type ChatRequest, type ChatTool, type ChatToolChoice, NodekeepError } f
 import { conversation } from './messages.ts'
 
 /**
- * The longest reply when a request doesn't say, in tokens: the API wants a number. Thinking counts, too; every model of
- * the API's current version can write more than this.
+ * The longest reply in tokens, if the request has no limit: the API requires one. It includes thoughts. Every model of
+ * the API's current version can write more.
  */
 export const defaultMaxTokens = 16384
 
 /**
- * A request in the words of the Messages API (version 2026-10-21). `temperature` and `topP` are left out: since that
- * version the API refuses them whatever their value. It has no words for penalties, a seed, and details of images.
+ * Converts a request for the Messages API (version 2026-10-21). That version refuses `temperature` and `topP`, and has no
+ * penalties, seed and image details, so they are left out.
  *
- * @throws NodekeepError VALIDATION_ERROR for what the API has no words for
+ * @throws NodekeepError VALIDATION_ERROR for content that the API cannot express
  */
 export async function messageParams(request: ChatRequest): Promise<Anthropic.MessageCreateParamsStreaming> {
   const { model, maxTokens = defaultMaxTokens, stop } = request
@@ -31,9 +31,9 @@ export async function messageParams(request: ChatRequest): Promise<Anthropic.Mes
 }
 
 /**
- * The tools of a request and which of them the model has to call; nothing where there are none.
+ * Converts the tools of a request and the tool choice.
  *
- * @throws NodekeepError VALIDATION_ERROR for a strict tool with a schema that the API cannot take
+ * @throws NodekeepError VALIDATION_ERROR for a strict tool whose schema the API cannot take
  */
 async function toolParams({
   tools = [],
@@ -73,7 +73,7 @@ type Json = NonNullable<ChatRequest['json']>
 type Effort = NonNullable<ChatRequest['reasoningEffort']>
 
 /**
- * What a reply has to be, and how much is thought for it; `null` where a request says neither.
+ * Converts the form of the reply and the effort, or returns `null` if the request has neither.
  *
  * @throws NodekeepError VALIDATION_ERROR for JSON without a schema, or with one that the API cannot take
  */
@@ -89,7 +89,7 @@ async function outputFormat({ schema, description }: Json): Promise<Anthropic.JS
   if (schema?.type !== 'object') {
     throw new NodekeepError(
       'VALIDATION_ERROR',
-      'This provider writes JSON by a JSON Schema of the type "object" only. Give it one.',
+      'This provider needs a JSON Schema of the type "object" for a reply in JSON. Add one.',
       { permanent: true },
     )
   }
@@ -97,16 +97,16 @@ async function outputFormat({ schema, description }: Json): Promise<Anthropic.JS
   return { type: 'json_schema', schema: await closedSchema(described) }
 }
 
-/** The API knows nothing below `low`. */
-function effort(wanted: Effort): NonNullable<Anthropic.OutputConfig['effort']> {
-  return wanted === 'none' || wanted === 'minimal' ? 'low' : wanted
+/** The lowest effort of the API is `low`. */
+function effort(requested: Effort): NonNullable<Anthropic.OutputConfig['effort']> {
+  return requested === 'none' || requested === 'minimal' ? 'low' : requested
 }
 
 /**
- * The JSON Schema of an object in the form that the API can keep a model to. It knows a part of JSON Schema only; the
- * SDK turns what goes beyond it into descriptions, which the model reads.
+ * Converts the JSON Schema of an object for strict output. The API supports a part of JSON Schema; the SDK turns the rest
+ * into descriptions, which the model reads.
  *
- * @throws NodekeepError VALIDATION_ERROR for one that the API cannot take
+ * @throws NodekeepError VALIDATION_ERROR for a schema that the API cannot take
  */
 async function closedSchema(schema: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
   const { jsonSchemaOutputFormat } = await import('@anthropic-ai/sdk/helpers/json-schema')
@@ -115,7 +115,7 @@ async function closedSchema(schema: Readonly<Record<string, unknown>>): Promise<
   } catch (error) {
     throw new NodekeepError(
       'VALIDATION_ERROR',
-      'This provider cannot keep to this JSON Schema. Give each part of it a type.',
+      'This provider does not support this JSON Schema. Give each part of it a type.',
       { cause: error, permanent: true },
     )
   }

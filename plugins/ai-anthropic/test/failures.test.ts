@@ -15,7 +15,7 @@ test('the key reaches nobody else: redirects are not followed', async (t) => {
   t.match(await chatError(provider), {
     code: 'UPSTREAM_ERROR',
     permanent: true,
-    message: /has moved\. This node's owner has to correct ai-anthropic\.baseURL\.$/,
+    message: /has moved\. The owner of the node must correct ai-anthropic\.baseURL\.$/,
   })
   await t.rejects(provider.models(new AbortController().signal), { code: 'UPSTREAM_ERROR' })
   t.same(other.headers(), {}, 'nobody has asked there')
@@ -27,7 +27,7 @@ test('an address without the API is told apart from a model that is not there', 
     code: 'UPSTREAM_ERROR',
     permanent: true,
     message:
-      'The AI provider "anthropic" has no API at its address. This node\'s owner has to check ai-anthropic.baseURL.',
+      'The AI provider "anthropic" has no API at its address. The owner of the node must check ai-anthropic.baseURL.',
   }
   for (const [body, expected] of [
     ['<html><h1>404 Not Found</h1><p>Look at our model trains.</p></html>', noApi],
@@ -72,7 +72,7 @@ test('what does not parse is not for the log', async (t) => {
   })
   t.match(await chatError(provider), {
     code: 'UPSTREAM_ERROR',
-    cause: { message: 'A piece of the answer is no JSON.' },
+    cause: { message: 'An event of the answer is not valid JSON.' },
   })
 })
 
@@ -98,7 +98,8 @@ test('a limit of spending is not taken for a limit of speed', async (t) => {
   t.match(await chatError(provider), {
     code: 'UPSTREAM_ERROR',
     permanent: true,
-    message: 'The AI provider "anthropic" has reached its spending limit. Its owner has to raise it.',
+    message:
+      'The AI provider "anthropic" has reached its spending limit. The owner of the node must raise it.',
   })
 })
 

@@ -13,7 +13,7 @@ test('without a key there are no models, and a chat says who has to set one', as
     t.match(await chatError(provider), {
       code: 'UPSTREAM_ERROR',
       permanent: true,
-      message: 'The AI provider "anthropic" has no key. This node\'s owner has to set ai-anthropic.apiKey.',
+      message: 'The AI provider "anthropic" has no key. The owner of the node must set ai-anthropic.apiKey.',
     })
     t.same(server.headers(), {}, 'nobody was asked')
   }

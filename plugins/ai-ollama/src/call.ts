@@ -3,12 +3,13 @@ import { type FailedCall, refusalError, saidIn, withoutQuotes } from './failure.
 
 const maxLineBytes = 4 * 1024 * 1024
 const maxListBytes = 8 * 1024 * 1024
-/** How long a connection may stay open after the end of its answer. */
+/** How long the connection may stay open after the end of the reply, in milliseconds. */
 const maxEndMs = 1000
 
 /**
- * One call of the server. The SDK cannot end a call whose answer has not begun, goes on with what it cannot read, writes
- * that to the console, holds lines of any length, and drops when to try again. Its `fetch` sees to that here.
+ * One call of the server, which gives the SDK its `fetch`. With the usual one, the SDK could not end a call before its
+ * answer begins, would write lines that are not JSON to the console and go on, hold lines of any length in memory, and
+ * drop `retry-after`.
  */
 export class Call {
   readonly #call: FailedCall
@@ -21,7 +22,7 @@ export class Call {
     this.#signal = AbortSignal.any([signal, this.#ending.signal])
   }
 
-  /** For the SDK. Throws NodekeepError for an answer that is an error. */
+  /** The `fetch` for the SDK. Throws NodekeepError for an error answer. */
   readonly fetch: typeof fetch = async (input, init = {}) => {
     const { method, body } = init
     const response = await fetch(input, {
@@ -54,37 +55,38 @@ export class Call {
         const cause = new Error(withoutQuotes(saidIn(error)))
         throw modelServerError(this.#call.name, { status: 500, cause })
       }
-      // The SDK takes an error that is none for one.
+      // The SDK takes an `error` of null for an error.
       yield Buffer.from(`${error === null ? JSON.stringify({ ...piece, error: undefined }) : line}\n`)
     }
   }
 
-  /** Reads what comes after the last line, so that the connection can be used again. The SDK stops before. */
+  /** Reads the end of the answer, where the SDK stops before it, so that the connection can be used again. */
   async finish(): Promise<void> {
-    const patience = setTimeout(() => this.end(), maxEndMs)
+    const timer = setTimeout(() => this.end(), maxEndMs)
     try {
       while ((await this.#lines?.next())?.done === false);
     } catch {
-      // After its end, nothing can happen to a reply.
+      // The reply is complete, so a later error changes nothing.
     } finally {
-      clearTimeout(patience)
+      clearTimeout(timer)
     }
   }
 
-  /** Ends the call at the server; nothing where it has ended. */
+  /** Ends the call at the server. Does nothing if it has ended. */
   end(): void {
     this.#ending.abort()
   }
 }
 
-/** Reads a line of a reply. What one with an `error` says is Ollama's way to fail in mid-reply (its page "Errors"). */
+/** Reads a line of a reply. A line with `error` is a failure within the reply (Ollama's page "Errors"). */
 function readLine(line: string): { readonly error?: unknown } {
   let piece: unknown
   try {
     piece = JSON.parse(line)
   } catch {
-    // Refused below, like all that is no object: without its text, which the log has no use for.
+    // Refused below, like any value that is no object. The text itself stays out of the log.
   }
-  if (typeof piece !== 'object' || piece === null) throw new Error('A line of the answer is no JSON object.')
+  if (typeof piece !== 'object' || piece === null)
+    throw new Error('A line of the answer is not a JSON object.')
   return piece
 }

@@ -5,6 +5,6 @@ export const configuration = Type.Object({
   host: Type.String({
     default: 'http://127.0.0.1:11434',
     maxLength: 2048,
-    description: 'Where the Ollama server answers, with or without scheme and port.',
+    description: 'The address of the Ollama server, with or without scheme and port.',
   }),
 })

@@ -1,32 +1,32 @@
 import { modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** What a failure names: the provider, its section of the configuration, and the model. */
+/** The call that failed, for messages. */
 export interface FailedCall {
-  /** The name under which people ask for the provider. */
+  /** The name of the provider. */
   readonly name: string
-  /** The configuration section. */
+  /** The section of the configuration. */
   readonly section: string
-  /** The model that was asked for; none where the list of models was. */
+  /** The requested model, unless the request was for the list of models. */
   readonly model?: string
 }
 
-/** An answer of the server that is an error. */
+/** An error answer of the server. */
 export interface Refusal {
   readonly status: number
   readonly said: string
   readonly retryAfter: string | null
 }
 
-/** Turns an answer of the server into the error of the contract. */
+/** Turns an error answer of the server into an error of the contract. */
 export function refusalError(
   { name, section, model }: FailedCall,
   { status, said, retryAfter }: Refusal,
 ): NodekeepError {
   const message = messageIn(said)
   const cause = new Error(`status ${status}: ${withoutQuotes(message)}`)
-  // No key is sent: these come from models that Ollama runs elsewhere, and from what stands before the server.
+  // The node sends no key. These come from models that Ollama runs in its cloud, and from proxies.
   if (status === 401 || status === 403) {
-    const text = `The AI provider "${name}" needs a sign-in for this. Its owner has to sign in there.`
+    const text = `The AI provider "${name}" needs a sign-in for this. The owner of the node must sign in there.`
     return new NodekeepError('UPSTREAM_ERROR', text, { cause, permanent: true })
   }
   const setting = `${section}.host`
@@ -40,7 +40,7 @@ export function refusalError(
   })
 }
 
-/** Turns what the SDK or a connection throws into the error of the contract. */
+/** Turns an error of the SDK or of the connection into an error of the contract. */
 export function connectionError({ name }: FailedCall, thrown: unknown): NodekeepError {
   const { code } = ((thrown as Error | undefined)?.cause ?? {}) as { code?: unknown }
   const late = /^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$/.test(String(code))
@@ -48,22 +48,22 @@ export function connectionError({ name }: FailedCall, thrown: unknown): Nodekeep
 }
 
 /**
- * What a server says, for the log, up to where it quotes anything: that may be of the chat, such as a tool call that the
- * model wrote wrong.
+ * Returns the text of a server up to the first quotation, for the log. The quotation may be of the chat, such as a tool
+ * call that the model wrote wrong.
  */
 export function withoutQuotes(said: string): string {
   const quote = said.search(/(?<!\w)["'`{[]|\n/)
   return said.slice(0, quote < 0 ? 200 : Math.min(quote, 200))
 }
 
-/** What an `error` says. Ollama's is a text; that of others who speak its protocol may have a `message`. */
+/** Returns the text of an `error`. Ollama's is a text; other servers may send an object with a `message`. */
 export function saidIn(error: unknown): string {
   if (typeof error === 'string') return error
   const { message } = Object(error) as { message?: unknown }
   return typeof message === 'string' ? message : JSON.stringify(error)
 }
 
-/** Ollama says `{ "error": "…" }`. */
+/** Returns the text of an error answer: `{ "error": "…" }`. */
 function messageIn(said: string): string {
   try {
     return saidIn((JSON.parse(said) as { error?: unknown }).error ?? '')

@@ -15,11 +15,11 @@ export default definePlugin({
 })
 
 /**
- * Reads the address of a server in the forms that Ollama's own tools take: a URL, a name or address with or without a
- * port, or a port alone. Nothing at all is the usual address on this machine.
+ * Reads the address of a server in the forms of Ollama's own tools: a URL, a name or address with or without a port, or a
+ * port alone. An empty text is the usual address on this machine.
  *
- * @param section the configuration section, which complaints name
- * @throws Error when it is no address of a server
+ * @param section the section of the configuration, for error messages
+ * @throws Error if the text is not the address of a server
  */
 function serverHost(host: string, section: string): string {
   const text = host.trim().replace(/^:/, '127.0.0.1:')

@@ -1,12 +1,11 @@
 import { type ChatMessage, type ChatToolCall, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Message, ToolCall } from 'ollama/browser'
 
-/** A message of the wire. The SDK's types lack the ids, which servers have had since version 0.12.10. */
+/** A message of the protocol. The SDK's types lack the ids, which servers have had since version 0.12.10. */
 type WireMessage = Message & { readonly tool_call_id?: string }
 
 /**
- * A conversation as Ollama takes it. It knows one text for each message, beside which its images stand, and wants to
- * have the name of the tool in its answer.
+ * Converts a conversation for Ollama. A message has one text and a list of images, and a tool result names its tool.
  *
  * @throws NodekeepError VALIDATION_ERROR for an image that cannot be sent
  */
@@ -50,20 +49,20 @@ function toolCall({ id, name, arguments: text }: ChatToolCall): ToolCall & { id:
   return { id, function: { name, arguments: argumentsOf(text) } }
 }
 
-/** Ollama takes nothing but an object. What a model wrote wrong is wrapped in one, so that it sees it. */
+/** Parses the arguments of a call. Ollama requires an object, so other text is wrapped in one for the model to see. */
 function argumentsOf(text: string): Record<string, unknown> {
   if (text.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   } catch {
-    // Wrapped below, like all that is no object.
+    // Wrapped below, like any value that is no object.
   }
   return { INVALID_JSON: text }
 }
 
 /**
- * The base64 of an image's `data:` URL (RFC 2397).
+ * Returns the base64 of a `data:` URL (RFC 2397) of an image.
  *
  * @throws NodekeepError VALIDATION_ERROR for another URL
  */

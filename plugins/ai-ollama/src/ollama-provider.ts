@@ -11,13 +11,13 @@ import { connectionError, type FailedCall } from './failure.ts'
 import { readReply } from './reply.ts'
 import { chatParameters } from './request.ts'
 
-/** What the provider works with. */
+/** Options of the provider. */
 export interface OllamaProviderOptions extends FailedCall {
-  /** Where the server answers, in any form that the SDK takes. */
+  /** The address of the server, in any form that the SDK accepts. */
   readonly host: string
 }
 
-/** Models of an Ollama server, by its official SDK. */
+/** The models of an Ollama server, by its official SDK. */
 export class OllamaProvider implements AiProvider {
   readonly supports = { tools: true, images: true, json: true }
   readonly #options: OllamaProviderOptions
@@ -34,12 +34,12 @@ export class OllamaProvider implements AiProvider {
       const names = models.map(({ name, model }) => name ?? model)
       return [...new Set(names.filter((name) => typeof name === 'string' && name !== ''))]
     } catch (error) {
-      throw this.#explain(error, signal)
+      throw this.#failure(error, signal)
     }
   }
 
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
-    return cancellableReply(signal, (ending) => this.#reply(request, ending))
+    return cancellableReply(signal, (signal) => this.#reply(request, signal))
   }
 
   async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
@@ -51,22 +51,22 @@ export class OllamaProvider implements AiProvider {
       yield* readReply(await server.chat(parameters))
       await call.finish()
     } catch (error) {
-      throw this.#explain(error, signal)
+      throw this.#failure(error, signal)
     } finally {
       call.end()
     }
   }
 
   /**
-   * The SDK is loaded when it is first needed. Not its variant for Node: that one takes an image for the name of a file
-   * if there is one, and sends the file.
+   * Loads the SDK with the first call. Its variant for Node would take the text of an image for the name of a file, and
+   * send that file.
    */
   async #server({ fetch }: Call): Promise<Ollama> {
     const { Ollama } = await import('ollama/browser')
     return new Ollama({ host: this.#options.host, fetch })
   }
 
-  #explain(error: unknown, signal: AbortSignal): unknown {
+  #failure(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason
     return isNodekeepError(error) ? error : connectionError(this.#options, error)
   }

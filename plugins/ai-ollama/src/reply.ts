@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
 import type { ChatResponse, ToolCall } from 'ollama/browser'
 
-/** A piece of a reply. Nothing of it is sure to be there. */
+/** A piece of a reply. Any field may be missing. */
 type Piece = Partial<ChatResponse>
 
-/** Reads the pieces of a reply. The SDK's loop ends after the one that says `done`, or throws. */
+/** Reads the pieces of a reply. The SDK's loop ends after the piece with `done`, or throws. */
 export async function* readReply(pieces: AsyncIterable<Piece>): AsyncGenerator<ChatDelta> {
   let calls = 0
   for await (const piece of pieces) {
@@ -22,7 +22,7 @@ export async function* readReply(pieces: AsyncIterable<Piece>): AsyncGenerator<C
   }
 }
 
-/** A call comes whole. Servers before version 0.12.10 give it no id. */
+/** A call comes in one piece. Servers before version 0.12.10 give it no id. */
 function readCall(
   { id, function: { name, arguments: args } }: ToolCall & { id?: string },
   index: number,
@@ -36,7 +36,7 @@ function readCall(
   }
 }
 
-/** A count of 0 is left out on the wire. Where one is no count at all, there are none. */
+/** The protocol leaves out a count of 0. If a count is not valid, both are ignored. */
 function* readUsage({ prompt_eval_count: input, eval_count: output }: Piece): Iterable<ChatDelta> {
   if ((input ?? output ?? null) === null) return
   const [inputTokens, outputTokens] = [input ?? 0, output ?? 0]

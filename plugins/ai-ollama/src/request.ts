@@ -5,14 +5,14 @@ import { conversation } from './messages.ts'
 /**
  * The body of `POST /api/chat` (Ollama's API reference, "Generate a chat message").
  *
- * @throws NodekeepError VALIDATION_ERROR for what cannot be sent
+ * @throws NodekeepError VALIDATION_ERROR for content that the protocol cannot express
  */
 export function chatParameters(request: ChatRequest): OllamaRequest & { stream: true } {
   const { model, messages, json, reasoningEffort } = request
   const tools = offeredTools(request)
   const options = sampling(request)
-  // Models refuse steps of thinking that they don't have, but never that there is none.
-  const thinksNot = reasoningEffort === 'none' || reasoningEffort === 'minimal'
+  // Models refuse levels of thinking that they do not have. All of them accept `false`.
+  const noThinking = reasoningEffort === 'none' || reasoningEffort === 'minimal'
   return {
     model,
     messages: conversation(messages),
@@ -20,11 +20,11 @@ export function chatParameters(request: ChatRequest): OllamaRequest & { stream: 
     ...(tools.length > 0 && { tools: tools.map(tool) }),
     ...(Object.keys(options).length > 0 && { options }),
     ...(json && { format: json.schema ?? 'json' }),
-    ...(thinksNot && { think: false }),
+    ...(noThinking && { think: false }),
   }
 }
 
-/** Ollama has no word for the choice of a tool: it is offered what may be called, and calls it or not. */
+/** Ollama has no tool choice, so the list of tools is limited to those that may be called. */
 function offeredTools({ tools = [], toolChoice }: ChatRequest): readonly ChatTool[] {
   if (toolChoice === 'none') return []
   return typeof toolChoice === 'object' ? tools.filter(({ name }) => name === toolChoice.name) : tools

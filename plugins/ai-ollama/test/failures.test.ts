@@ -17,7 +17,7 @@ test('redirects are not followed', async (t) => {
   const moved = {
     code: 'UPSTREAM_ERROR',
     permanent: true,
-    message: /has moved\. This node's owner has to correct ai-ollama\.host\.$/,
+    message: /has moved\. The owner of the node must correct ai-ollama\.host\.$/,
   }
   t.match(await chatError(provider), moved)
   await t.rejects(provider.models(now()), moved)
@@ -35,7 +35,7 @@ test('an address without Ollama is told apart from a model that is not there', a
     code: 'UPSTREAM_ERROR',
     permanent: true,
     message:
-      'The AI provider "ollama" has no API at its address. This node\'s owner has to check ai-ollama.host.',
+      'The AI provider "ollama" has no API at its address. The owner of the node must check ai-ollama.host.',
   }
   for (const [body, expected] of [
     ['404 page not found', noApi],
@@ -92,7 +92,7 @@ test('a sign-in that is missing at the server is not called a key', async (t) =>
     t.match(await chatError(provider), {
       code: 'UPSTREAM_ERROR',
       permanent: true,
-      message: 'The AI provider "ollama" needs a sign-in for this. Its owner has to sign in there.',
+      message: 'The AI provider "ollama" needs a sign-in for this. The owner of the node must sign in there.',
     })
   }
 })

@@ -4,11 +4,10 @@ import { configuration } from './configuration.ts'
 import { chatCompletionsRoute } from './routes/chat-completions.ts'
 import { modelRoutes } from './routes/models.ts'
 
-/** The plugin `ai-openai-api`: the models of the node for clients that speak OpenAI's protocol. */
+/** The plugin `ai-openai-api`: an API with OpenAI's protocol for all models of the node. */
 export default definePlugin({
   id: 'ai-openai-api',
-  description:
-    "Answers in OpenAI's wire protocol, so that existing clients chat with every model of the node.",
+  description: "Serves OpenAI's API, so that existing clients can chat with every model of the node.",
   config: configuration,
   requires: { chats: AiChats },
   setup({ config, chats, routes }) {

@@ -65,7 +65,7 @@ test('a fallback replies for a provider that is not loaded, and no default provi
   for (const model of ['gone/y', 'lost/y']) {
     t.match(
       await refusal(ask(model)),
-      { status: 404, message: /no AI provider.*There are: local, other\./ },
+      { status: 404, message: /no AI provider.*These are loaded: local, other\./ },
       model,
     )
   }

@@ -89,7 +89,7 @@ test('a failure in mid-reply ends the stream with an error, never as if all were
   const breaking = replying([], {
     async *chat() {
       yield text('Half of ')
-      throw new NodekeepError('UPSTREAM_ERROR', 'The model broke off.')
+      throw new NodekeepError('UPSTREAM_ERROR', 'The model closed the connection.')
     },
   })
   const faulty = replying([], {

@@ -8,20 +8,20 @@ export const configuration = Type.Object({
   apiKey: Type.Optional(
     Secret({
       maxLength: 4096,
-      // Blanks around it are cut off.
+      // Blanks around the key are removed.
       format: 'api-key',
-      description: 'The key. An empty one is none; servers of your own may need none.',
+      description: 'The API key. It may be empty for servers that need none.',
     }),
   ),
   baseURL: Type.String({
     default: openaiBaseURL,
     maxLength: 2048,
-    description: 'Where the API answers, with its version, such as "http://127.0.0.1:1234/v1".',
+    description: 'The address of the API with its version, such as "http://127.0.0.1:1234/v1".',
   }),
   models: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
       maxItems: 1000,
-      description: 'The models to list. Without it, the server is asked.',
+      description: 'The models to list. Without this key, the node asks the server.',
     }),
   ),
   tokenLimitField: Type.Union(
@@ -29,7 +29,7 @@ export const configuration = Type.Object({
     {
       default: 'auto',
       description:
-        'How the longest reply is named to the server. "auto" is max_completion_tokens for OpenAI, else max_tokens.',
+        'The field for the longest reply. "auto" is max_completion_tokens for OpenAI and max_tokens for other servers.',
     },
   ),
 })

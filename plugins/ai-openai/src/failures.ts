@@ -1,34 +1,34 @@
 import { modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** What an error of the SDK tells (its class `APIError`): nothing of it is sure to be there. */
+/** The fields of an error of the SDK (its class `APIError`). Any of them may be missing. */
 interface Failure {
   readonly message?: unknown
   readonly name?: unknown
   readonly status?: unknown
   readonly headers?: { get(name: string): string | null }
-  /** What the server wrote below `error`, in the answer or in mid-reply. */
+  /** The value of `error` in the answer, or in an event of the reply. */
   readonly error?: unknown
   readonly code?: unknown
   readonly type?: unknown
   readonly cause?: unknown
 }
 
-/** Whose failure it is. */
+/** The call that failed, for messages. */
 interface FailedCall {
   readonly name: string
   readonly section: string
   readonly key: string
-  /** The model that was asked for; none where the list of models was. */
+  /** The requested model, unless the request was for the list of models. */
   readonly model?: string
 }
 
-/** Turns what the SDK throws into the error of the contract. */
+/** Turns an error of the SDK into an error of the contract. */
 export function providerError({ name, section, key, model }: FailedCall, thrown: unknown): NodekeepError {
   const failure = failureOf(thrown)
   const status = statusOf(failure)
   return modelServerError(name, {
     ...(status === undefined ? {} : { status }),
-    // Not shown then, and that it is about a model may stand in its code alone.
+    // For 404 the text is not shown. The fact that a model is missing may be in the code alone.
     message: status === 404 ? JSON.stringify(failure.error ?? '') : withoutKey(saidBy(failure), key),
     retryAfter: failure.headers?.get('retry-after') ?? null,
     cause: causeOf(failure, thrown, key),
@@ -37,16 +37,16 @@ export function providerError({ name, section, key, model }: FailedCall, thrown:
   })
 }
 
-/** The same where models were asked for. Many servers have no such list. */
-export function modelListError(failing: FailedCall, thrown: unknown): NodekeepError {
-  const { name, section } = failing
+/** Turns an error of the request for models into an error of the contract. Many servers have no such list. */
+export function modelListError(call: FailedCall, thrown: unknown): NodekeepError {
+  const { name, section } = call
   const status = statusOf(failureOf(thrown))
-  if (status !== 404 && status !== 405 && status !== 501) return providerError(failing, thrown)
-  const message = `The AI provider "${name}" has no list of models at its address. This node's owner has to check ${section}.baseURL, or can set ${section}.models.`
+  if (status !== 404 && status !== 405 && status !== 501) return providerError(call, thrown)
+  const message = `The AI provider "${name}" has no list of models at its address. The owner of the node must check ${section}.baseURL, or can set ${section}.models.`
   return new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
 }
 
-/** Whether a server refuses the wish for a count of tokens, which older ones don't know. */
+/** Tells whether a server refuses the option to count tokens. Older servers do not have it. */
 export function refusesStreamOptions(thrown: unknown): boolean {
   const failure = failureOf(thrown)
   const refused = failure.status === 400 || failure.status === 422
@@ -60,10 +60,10 @@ function failureOf(thrown: unknown): Failure {
 }
 
 function statusOf({ status, code, message }: Failure): number | undefined {
-  // Without credit, trying again later is as useless as with a wrong key.
+  // Without credit a retry is as useless as with a wrong key.
   if (code === 'insufficient_quota') return 402
   if (typeof status === 'number') return status
-  // Some servers write the status into an error in mid-reply.
+  // Some servers write the status into an error within the reply.
   if (typeof code === 'number' && code >= 400 && code < 600) return code
   return /timed? ?out/i.test(String(message)) ? 504 : undefined
 }
@@ -76,28 +76,28 @@ function saidBy({ error, message }: Failure): string {
 }
 
 /**
- * For the log. The server's own words stay out of it, and so does what does not parse: they may quote the chat, or the
- * key.
+ * Makes the cause for the log. Texts of the server and unparsable events stay out of it, because they may quote the chat
+ * or the key.
  */
 function causeOf(failure: Failure, thrown: unknown, key: string): Error {
   const { status, error, message, code, type, cause } = failure
-  if (thrown instanceof SyntaxError) return new Error('A piece of the answer is no JSON.')
+  if (thrown instanceof SyntaxError) return new Error('An event of the answer is not valid JSON.')
   if (status !== undefined || error !== undefined) {
     const kind = [code, type].find(isWord) ?? 'no code'
-    return new Error(withoutKey(`status ${status ?? 'none, in mid-reply'}, ${kind}`, key))
+    return new Error(withoutKey(`status ${status ?? 'none, within the reply'}, ${kind}`, key))
   }
   const reason = reasonOf(cause)
   return new Error(withoutKey(String(message ?? thrown), key) + (reason === '' ? '' : ` (${reason})`))
 }
 
-/** Whether it is a name of a kind of errors, such as `server_error` or `503`, and no sentence. */
+/** Tells whether a value is a name, such as `server_error` or `503`, rather than a sentence. */
 function isWord(value: unknown): boolean {
   return /^[\w.-]{1,64}$/.test(
     typeof value === 'number' ? String(value) : typeof value === 'string' ? value : '',
   )
 }
 
-/** The code of the system or the HTTP client below a failure, such as `ECONNREFUSED`. */
+/** Returns the code of the system or the HTTP client behind a failure, such as `ECONNREFUSED`. */
 function reasonOf(cause: unknown): string {
   if (typeof cause !== 'object' || cause === null) return ''
   const { code, cause: deeper } = cause as Failure

@@ -13,25 +13,25 @@ import { guardedFetch } from './guarded-fetch.ts'
 import { ReplyReader } from './reply.ts'
 import { chatParameters, type TokenLimitField } from './request.ts'
 
-/** What the provider works with. */
+/** Options of the provider. */
 export interface OpenAIProviderOptions extends Pick<Configuration, 'models' | 'tokenLimitField'> {
-  /** The name under which people ask for it. */
+  /** The name that requests use. */
   readonly name: string
-  /** The configuration section, which messages to the owner name. */
+  /** The section of the configuration, for messages to the owner. */
   readonly section: string
   /** The address of the API, without a slash at its end. */
   readonly endpoint: string
-  /** Empty for servers that need none. */
+  /** The key. It is empty for servers that need none. */
   readonly key: string
 }
 
-/** Models behind OpenAI's chat completions API, by its official SDK. */
+/** The models of a server with OpenAI's chat completions API, by OpenAI's SDK. */
 export class OpenAIProvider implements AiProvider {
   readonly supports = { tools: true, images: true, json: true }
   readonly #options: OpenAIProviderOptions
   readonly #tokenLimitField: TokenLimitField
   #client: Promise<OpenAI> | undefined
-  /** Whether the server may be asked to count tokens: some refuse the option for it. */
+  /** Whether to ask for a count of tokens. Some servers refuse the option. */
   #askForUsage = true
 
   constructor(options: OpenAIProviderOptions) {
@@ -47,19 +47,19 @@ export class OpenAIProvider implements AiProvider {
       const client = await this.#connect()
       return readModels(await client.get('/models', { signal }))
     } catch (error) {
-      throw this.#explain(error, signal, modelListError)
+      throw this.#failure(error, signal, modelListError)
     }
   }
 
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
-    return cancellableReply(signal, (ending) => this.#reply(request, ending))
+    return cancellableReply(signal, (signal) => this.#reply(request, signal))
   }
 
   async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
     signal.throwIfAborted()
     if (this.#lacksKey) {
       const { name, section } = this.#options
-      const message = `The AI provider "${name}" has no key. This node's owner has to set ${section}.apiKey.`
+      const message = `The AI provider "${name}" has no key. The owner of the node must set ${section}.apiKey.`
       throw new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
     }
     try {
@@ -69,7 +69,7 @@ export class OpenAIProvider implements AiProvider {
       }
       yield reader.finish()
     } catch (error) {
-      throw this.#explain(error, signal, providerError, request.model)
+      throw this.#failure(error, signal, providerError, request.model)
     }
   }
 
@@ -83,7 +83,7 @@ export class OpenAIProvider implements AiProvider {
       if (!refusesStreamOptions(error)) throw error
     }
     const reply = await completions.create(parameters, { signal })
-    // Not before: a refusal that only quotes the chat must not end the counting.
+    // Set only after a success: the first refusal may have had another reason.
     this.#askForUsage = false
     return reply
   }
@@ -92,14 +92,14 @@ export class OpenAIProvider implements AiProvider {
     return this.#options.key === '' && this.#options.endpoint === openaiBaseURL
   }
 
-  /** The SDK is loaded when it is first needed. */
+  /** Loads the SDK with the first call. */
   #connect(): Promise<OpenAI> {
     this.#client ??= import('openai').then(({ OpenAI }) => {
       const { endpoint, key } = this.#options
       return new OpenAI({
         baseURL: endpoint,
-        // The fetch below says what is sent. What is `null` here would else be taken from the environment.
-        apiKey: 'not this one',
+        // `guardedFetch` sends the key. Without the values of `null`, the SDK would read the environment.
+        apiKey: 'unused',
         adminAPIKey: null,
         organization: null,
         project: null,
@@ -112,7 +112,7 @@ export class OpenAIProvider implements AiProvider {
     return this.#client
   }
 
-  #explain(error: unknown, signal: AbortSignal, explain: typeof providerError, model?: string): unknown {
+  #failure(error: unknown, signal: AbortSignal, explain: typeof providerError, model?: string): unknown {
     // The SDK ends its loop silently, or with an error of its own, when the signal aborts.
     if (signal.aborted) return signal.reason
     return isNodekeepError(error) ? error : explain({ ...this.#options, ...(model && { model }) }, error)
@@ -126,12 +126,12 @@ function tokenLimitField({ tokenLimitField, endpoint }: OpenAIProviderOptions): 
 }
 
 /**
- * Reads the answer of `GET /models`: by OpenAI's form `{ "data": [{ "id" }] }`. Other servers have the list itself, call
- * it `models`, or name models by `name` or alone.
+ * Reads the answer of `GET /models`. OpenAI's form is `{ "data": [{ "id" }] }`. Other servers send the list itself, name it
+ * `models`, or have `name` instead of `id`, or names only.
  *
- * @throws Error when it has no list
+ * @throws Error if the answer has no list
  */
-export function readModels(answer: unknown): string[] {
+function readModels(answer: unknown): string[] {
   const list = [answer, property(answer, 'data'), property(answer, 'models')].find(Array.isArray)
   if (list === undefined) throw new Error('The answer has no list of models.')
   const names = list.map((model: unknown) =>

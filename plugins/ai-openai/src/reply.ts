@@ -4,7 +4,7 @@ import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
 
 type Choice = Partial<ChatCompletionChunk.Choice>
 
-/** With what llama.cpp, vLLM and DeepSeek, or OpenRouter and Ollama, call a model's thoughts. */
+/** A delta with thoughts. llama.cpp, vLLM and DeepSeek have the first field, OpenRouter and Ollama the second. */
 type Delta = Partial<ChatCompletionChunk.Choice.Delta> & {
   readonly reasoning_content?: unknown
   readonly reasoning?: unknown
@@ -19,8 +19,8 @@ const reasons: Readonly<Record<string, ChatFinishReason>> = {
 }
 
 /**
- * Reads the chunks of one reply (OpenAI's API reference, "The chat completion chunk object"), in which other servers
- * leave out and add what they like.
+ * Reads the chunks of one reply (OpenAI's API reference, "The chat completion chunk object"). Other servers leave out or
+ * add fields.
  */
 export class ReplyReader {
   readonly #calls = new ToolCalls()
@@ -28,7 +28,7 @@ export class ReplyReader {
   #refuses = false
   #told = ''
 
-  /** @throws Error when the chunk makes no sense */
+  /** @throws Error if the chunk is malformed */
   read(chunk: ChatCompletionChunk): ChatDelta[] {
     const deltas: ChatDelta[] = []
     const choice: Choice | undefined = chunk?.choices?.[0]
@@ -44,7 +44,7 @@ export class ReplyReader {
       for (const call of calls ?? []) deltas.push(this.#calls.read(call))
       this.#reason = choice.finish_reason ?? this.#reason
     }
-    // It comes in the last chunk, in one after it, or in each.
+    // The usage comes in the last chunk, in a chunk after it, or in every chunk.
     const usage = readUsage(chunk?.usage)
     if (usage !== null && `${usage.inputTokens} ${usage.outputTokens}` !== this.#told) {
       this.#told = `${usage.inputTokens} ${usage.outputTokens}`
@@ -53,30 +53,30 @@ export class ReplyReader {
     return deltas
   }
 
-  /** @throws Error when the chunks ended before the reply did: the SDK ends its loop silently then */
+  /** @throws Error if the chunks ended before the reply: the SDK ends its loop silently then */
   finish(): ChatDelta {
     // OpenRouter's reason for a reply that failed.
     if (!this.#reason || this.#reason === 'error') {
       throw new Error('The reply ended without a reason to finish.')
     }
     const reason = finishReason(this.#reason, this.#calls.count > 0)
-    // The words of a refusal are not what was asked for, such as JSON of a schema.
+    // A refusal is not the requested content, such as JSON of a schema.
     return { type: 'finish', reason: reason === 'stop' && this.#refuses ? 'content_filter' : reason }
   }
 }
 
 function textOf(text: unknown): ChatDelta {
-  if (typeof text !== 'string') throw new Error('A text of the reply is no text.')
+  if (typeof text !== 'string') throw new Error('A text of the reply is not a string.')
   return { type: 'text', text }
 }
 
-/** A reply that was made to call a tool ends with `stop`; other servers have reasons of their own. */
+/** A reply that had to call a tool ends with `stop`. Other servers have further reasons. */
 function finishReason(reason: string, hasCalls: boolean): ChatFinishReason {
   const known = reasons[reason] ?? 'stop'
   return known === 'stop' && hasCalls ? 'tool_calls' : known
 }
 
-/** Reads the tokens of a chunk; `null` where it counts none, as most chunks of most servers. */
+/** Reads the tokens of a chunk, or returns `null` if it has no valid count, like most chunks. */
 function readUsage(usage: CompletionUsage | null | undefined): Extract<ChatDelta, { type: 'usage' }> | null {
   if (usage === undefined || usage === null) return null
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage
@@ -85,24 +85,24 @@ function readUsage(usage: CompletionUsage | null | undefined): Extract<ChatDelta
 }
 
 type CallPiece = Partial<ChatCompletionChunk.Choice.Delta.ToolCall>
-/** As many as the `ai` feature lets through. Each piece is looked for among all of them. */
-const mostCalls = 1000
+/** The limit of the contract. */
+const maxCalls = 1000
 
 type ToolCallDelta = Extract<ChatDelta, { type: 'tool_call' }>
 
 /**
- * Puts the pieces of tool calls in order. By OpenAI's form a call is known by its index, and its first piece has id and
- * name. Other servers leave out the index or the id, count all calls as 0, or repeat id and name.
+ * Assigns the pieces of tool calls to their calls. In OpenAI's form, a call has an index, and its first piece has id and
+ * name. Other servers leave out the index or the id, use index 0 for all calls, or repeat id and name.
  */
 class ToolCalls {
   readonly #calls: { readonly index: unknown; readonly id: string }[] = []
 
-  /** How many calls have begun. */
+  /** The number of calls that have begun. */
   get count(): number {
     return this.#calls.length
   }
 
-  /** @throws Error when a call has no name, or there are too many */
+  /** @throws Error if a call has no name, or there are too many calls */
   read(piece: CallPiece): ToolCallDelta {
     const { index, id = '', function: { name, arguments: text } = {} } = piece
     const known = this.#calls.findLastIndex(
@@ -111,7 +111,7 @@ class ToolCalls {
     const args = text ? { arguments: typeof text === 'string' ? text : JSON.stringify(text) } : {}
     if (known >= 0) return { type: 'tool_call', index: known, ...args }
     if (typeof name !== 'string' || name === '') throw new Error('A tool call of the reply has no name.')
-    if (this.count >= mostCalls) throw new Error(`The reply has more than ${mostCalls} tool calls.`)
+    if (this.count >= maxCalls) throw new Error(`The reply has more than ${maxCalls} tool calls.`)
     const call = { index, id: id || `call_${this.count}` }
     this.#calls.push(call)
     return { type: 'tool_call', index: this.count - 1, id: call.id, name, ...args }

@@ -7,7 +7,7 @@ import type {
 
 type Parameters = ChatCompletionCreateParamsStreaming
 
-/** OpenAI's newer models refuse `max_tokens`, many other servers know nothing else. */
+/** OpenAI's newer models refuse `max_tokens`. Many other servers support nothing else. */
 export type TokenLimitField = 'max_tokens' | 'max_completion_tokens'
 
 /** The body of `POST /chat/completions` (OpenAI's API reference, "Create chat completion"). */
@@ -63,7 +63,7 @@ function messageOf(message: ChatMessage): ChatCompletionMessageParam {
     default: {
       const { role, content } = message
       const parts = typeof content === 'string' ? content : content.map(partOf)
-      // Only text is typed for the system; a server that takes no images there says so itself.
+      // The SDK's type allows only text in system messages. A server that takes no images there refuses them itself.
       return { role, content: parts } as ChatCompletionMessageParam
     }
   }

@@ -38,7 +38,7 @@ test('an address without the API is told apart from a model that is not there', 
     code: 'UPSTREAM_ERROR',
     permanent: true,
     message:
-      'The AI provider "openai" has no API at its address. This node\'s owner has to check ai-openai.baseURL.',
+      'The AI provider "openai" has no API at its address. The owner of the node must check ai-openai.baseURL.',
   }
   for (const body of [
     '<html><h1>404 Not Found</h1><p>Look at our model trains.</p></html>',
@@ -138,12 +138,12 @@ test('what the log is told quotes neither the chat nor the reply', async (t) => 
     [
       'an error in mid-reply',
       (response) => begin(response).end(event({ error: { message, type: 'overloaded' } })),
-      'status none, in mid-reply, overloaded',
+      'status none, within the reply, overloaded',
     ],
     [
       'a piece that does not parse',
       (response) => begin(response).end('data: Say hello.\n\n'),
-      'A piece of the answer is no JSON.',
+      'An event of the answer is not valid JSON.',
     ],
   ] as readonly [name: string, answer: Answer, cause: string][]) {
     server.answer = answer

@@ -30,7 +30,7 @@ test('without a key, OpenAI itself has no models and says who can help', async (
     await t.rejects(chat(provider), {
       code: 'UPSTREAM_ERROR',
       permanent: true,
-      message: /no key.*owner has to set ai-openai\.apiKey/,
+      message: /no key.*owner of the node must set ai-openai\.apiKey/,
     })
   }
 })

@@ -20,7 +20,7 @@ import { UsageLedger } from './usage/usage-ledger.ts'
 /** The plugin `ai`: chats with the models of every provider, over HTTP and for other plugins. */
 export default definePlugin({
   id: 'ai',
-  description: 'Chats with the models of every AI provider, streamed, within limits, and accounts for them.',
+  description: 'Chats with the models of every AI provider, with streaming, limits and accounting.',
   config: configuration,
   requires: { providers: AiProviders },
   contributes: { userData: UserData },
@@ -62,8 +62,8 @@ export default definePlugin({
       for (const { key, model, provider } of fallbacks.missing((name) => providers.has(name))) {
         const effect =
           model === key
-            ? `is for an AI provider "${provider}" that is not there, so only its fallbacks reply`
-            : `names "${model}", but there is no AI provider "${provider}", so it is skipped`
+            ? `is for the AI provider "${provider}", which is not loaded, so only its fallbacks reply`
+            : `names "${model}", but the AI provider "${provider}" is not loaded, so this fallback is skipped`
         log.warn(
           { model, providers: providers.names() },
           `ai.fallbacks["${key}"] ${effect}. Load its plugin (plugins), or correct the name.`,

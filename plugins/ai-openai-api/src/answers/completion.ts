@@ -18,7 +18,7 @@ export async function completion(reply: ChatReply): Promise<string> {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
     refusal: null,
-    // A provider may leave places between its calls empty.
+    // A provider may skip an index.
     ...(calls.length === 0 ? {} : { tool_calls: calls.filter(() => true).map(wireCall) }),
   }
   const choice = { index: 0, message, logprobs: null, finish_reason: finish }
@@ -44,7 +44,7 @@ function wireCall({ id, name, text }: GatheredCall) {
   return { id, type: 'function', function: { name, arguments: text.toString() } }
 }
 
-/** Writes the pieces of one reply as `chat.completion.chunk` objects. */
+/** Writes the pieces of a reply as `chat.completion.chunk` objects. */
 export class Chunks {
   readonly #head: string
   readonly #includesUsage: boolean
@@ -60,7 +60,7 @@ export class Chunks {
     return this.#choice('{"role":"assistant","content":""}')
   }
 
-  /** The chunk of a piece; `null` for one that nobody asked for. */
+  /** The chunk of a piece, or `null` if it has none. */
   of(delta: ReplyDelta): string | null {
     switch (delta.type) {
       case 'text':
@@ -74,7 +74,7 @@ export class Chunks {
     }
   }
 
-  /** The chunk after the last piece that tells the usage; `null` when it was not asked for. */
+  /** The chunk with the usage after the last piece, or `null` if the client did not request it. */
   usage(usage: (ReplyDelta & { type: 'usage' }) | null): string | null {
     if (!this.#includesUsage || usage === null) return null
     return `${this.#head},"choices":[],"usage":${JSON.stringify(wireUsage(usage))}}`
@@ -92,12 +92,12 @@ function wireToolCall({ index, id, name, arguments: text }: ReplyDelta & { type:
   return { index, ...(id === undefined ? {} : { id, type: 'function' }), function: call }
 }
 
-/** What every object of one reply repeats. */
+/** The fields that all objects of a reply have. */
 interface ReplyHead {
   readonly id: string
   /** Seconds since 1970. */
   readonly created: number
-  /** Who really replies, as `provider/model`: it may be another than was asked. */
+  /** The model that replies, as `provider/model`. It may be a fallback. */
   readonly model: string
 }
 
@@ -106,7 +106,7 @@ function replyHead({ provider, model }: Pick<ChatReply, 'provider' | 'model'>): 
   return { id, created: Math.floor(Date.now() / 1000), model: `${provider}/${model}` }
 }
 
-/** Tokens as the wire counts them. A sum that is no safe integer any more stays at the greatest one. */
+/** Converts the tokens. A sum stays at the greatest safe integer. */
 function wireUsage({ inputTokens, outputTokens }: { inputTokens: number; outputTokens: number }) {
   return {
     prompt_tokens: inputTokens,

@@ -1,12 +1,12 @@
 import type { ErrorBody, ErrorSerializer } from '@nodekeep/plugin-sdk'
 
-/** Writes errors as OpenAI does, for its clients to understand ("Error codes" of its API reference). */
+/** Writes errors in OpenAI's form ("Error codes" of its API reference). */
 export const serializeError: ErrorSerializer = (error) => ({
   contentType: 'application/json; charset=utf-8',
   body: errorText(error),
 })
 
-/** The JSON of an error. Its `code` is the node's own. */
+/** Returns the JSON of an error. Its `code` is the node's. */
 export function errorText({ message, code }: Pick<ErrorBody, 'message' | 'code'>): string {
   return JSON.stringify({ error: { message, type: typeOf(code), param: null, code } })
 }

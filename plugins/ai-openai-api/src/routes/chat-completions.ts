@@ -91,15 +91,15 @@ async function streamed(begin: () => Promise<ChatReply>, to: Streaming): Promise
     const body = errorBodyOf(error, request.id)
     const isKnown = isNodekeepError(error) && error.logged
     if (errorStatus[body.code] >= 500 && !isKnown) request.log.error({ err: error }, body.message)
-    // Clients of this protocol take an event with an error for the end.
+    // For clients of this protocol, an event with an error is the end.
     stream.send(errorText(body))
     stream.end()
   }
 }
 
 /**
- * The same reply with its first tool call only, for clients that want one at a time: not every provider has a server
- * that can be told. The model asks for the other ones again when it has the answer to the first.
+ * Returns the reply with its first tool call only, for `parallel_tool_calls: false`: not every provider can request that of
+ * its server. The model repeats the other calls when it has the result of the first.
  */
 function withOneCall(reply: ChatReply): ChatReply {
   return { ...reply, deltas: oneCall(reply.deltas) }
@@ -111,7 +111,7 @@ async function* oneCall(deltas: AsyncIterable<ReplyDelta>): AsyncGenerator<Reply
     if (delta.type !== 'tool_call') yield delta
     else {
       first ??= delta.index
-      // Clients keep a place for each call up to the highest index.
+      // Clients keep an array of calls, up to the highest index.
       if (delta.index === first) yield { ...delta, index: 0 }
     }
   }

@@ -8,7 +8,7 @@ export function modelRoutes(app: RoutesApp, chats: AiChatService): void {
       models.map((model) => ({
         id: `${provider}/${model}`,
         object: 'model',
-        // Nobody says when a model was made; clients want a number.
+        // The time is unknown, but clients expect a number.
         created: 0,
         owned_by: provider,
       })),
@@ -19,15 +19,15 @@ export function modelRoutes(app: RoutesApp, chats: AiChatService): void {
     object: 'list',
     data: await all(),
   }))
-  // The name has slashes in it, which some clients escape.
+  // The name has slashes, which some clients escape.
   const schema = {
-    summary: "Tell about one model, in OpenAI's protocol",
+    summary: "Describe one model, in OpenAI's protocol",
     params: Type.Object({ '*': Type.String({ maxLength: 1024 }) }),
   }
   app.get('/models/*', { config, schema }, async (request) => {
     const id = request.params['*']
     const found = (await all()).find((model) => model.id === id)
     if (found !== undefined) return found
-    throw new NodekeepError('NOT_FOUND', `There is no model "${id}". GET /v1/models lists all there are.`)
+    throw new NodekeepError('NOT_FOUND', `There is no model "${id}". GET /v1/models lists all models.`)
   })
 }

@@ -1,9 +1,9 @@
 import { type ChatPart, type ChatRequest, Type } from '@nodekeep/plugin-sdk'
 
-/** How closely an image is looked at. */
+/** The level of detail of an image. */
 export type WireDetail = NonNullable<Extract<ChatPart, { type: 'image' }>['detail']>
 
-/** How much is thought. */
+/** How much the model thinks. */
 export type WireEffort = NonNullable<ChatRequest['reasoningEffort']>
 
 type JSONSchema = Readonly<Record<string, unknown>>
@@ -19,7 +19,7 @@ export interface WirePart {
 export interface WireMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
   readonly content?: string | readonly WirePart[] | null
-  /** What the model said in place of a reply. */
+  /** The text with which the model refused. */
   readonly refusal?: string | null
   /** A spoken reply. */
   readonly audio?: unknown
@@ -44,10 +44,10 @@ export interface WireTool {
   }
 }
 
-/** What the reply has to be. */
+/** The form of the reply. */
 export interface WireFormat {
   readonly type: 'text' | 'json_object' | 'json_schema'
-  /** Where llama.cpp and others have the schema of a `json_object`. */
+  /** The schema of a `json_object`, where llama.cpp and other servers have it. */
   readonly schema?: JSONSchema | null
   readonly json_schema?: {
     readonly name?: string | null
@@ -57,7 +57,7 @@ export interface WireFormat {
   } | null
 }
 
-/** A body of `POST /v1/chat/completions` whose shape has been checked. Clients write fields that they don't use as null. */
+/** The validated body of `POST /v1/chat/completions`. Clients write unused fields as null. */
 export interface ChatRequestBody {
   readonly model: string
   readonly messages: readonly WireMessage[]
@@ -93,8 +93,8 @@ const textOrNull = { type: ['string', 'null'] }
 const flag = { type: ['boolean', 'null'] }
 const tokens = { type: ['integer', 'null'], minimum: 1, maximum: 2 ** 31 - 1 }
 const penalty = { type: ['number', 'null'], minimum: -2, maximum: 2 }
-// Numbers beyond that would arrive as others.
-const safe = {
+// Numbers beyond the safe integers would be rounded.
+const safeInteger = {
   type: ['integer', 'null'],
   minimum: Number.MIN_SAFE_INTEGER,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -143,12 +143,12 @@ const format = object(['type'], {
 })
 
 /**
- * The shape of that body, as OpenAI's API reference describes it ("Chat"), as far as it is understood here. Fields
- * that are not named are left unread, since clients send many that only tune a reply.
+ * The schema of that body (OpenAI's API reference, "Chat"). Fields that are not listed are ignored, because clients send
+ * many fields that only tune a reply.
  */
 export const chatRequest = Type.Unsafe<ChatRequestBody>(
   object(['model', 'messages'], {
-    // A provider, a slash, and one of its models.
+    // A provider, a slash, and a model.
     model: { type: 'string', minLength: 1, maxLength: 256 + 1 + 512 },
     messages: { type: 'array', minItems: 1, items: message },
     stream: flag,
@@ -159,7 +159,7 @@ export const chatRequest = Type.Unsafe<ChatRequestBody>(
     top_p: { type: ['number', 'null'], minimum: 0, maximum: 1 },
     frequency_penalty: penalty,
     presence_penalty: penalty,
-    seed: safe,
+    seed: safeInteger,
     reasoning_effort: { enum: [...efforts, null] },
     stop: {
       type: ['string', 'array', 'null'],

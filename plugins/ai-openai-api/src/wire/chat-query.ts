@@ -4,9 +4,9 @@ import { readMessage } from './messages.ts'
 import type { ModelName } from './model-name.ts'
 
 /**
- * Reads what a client asks for.
+ * Converts a request into a query for the `ai` feature.
  *
- * @throws NodekeepError VALIDATION_ERROR for what no provider can be asked for
+ * @throws NodekeepError VALIDATION_ERROR for a request that no provider can serve
  */
 export function readQuery(body: ChatRequestBody, { provider, model }: ModelName): ChatQuery {
   refuseUnsupported(body)
@@ -50,10 +50,9 @@ function readTuning(body: ChatRequestBody): Tuning {
 }
 
 /**
- * Reads which tools there are, and whether the model has to call them. Without tools, some clients send what says nothing
- * then with every request.
+ * Reads the tools and the tool choice. Some clients send a choice such as "auto" without tools, which is ignored.
  *
- * @throws NodekeepError VALIDATION_ERROR for a call that there is no tool for
+ * @throws NodekeepError VALIDATION_ERROR for a choice that needs a missing tool
  */
 function readTools(body: ChatRequestBody): Pick<ChatQuery, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
   const { tool_choice, parallel_tool_calls: parallelToolCalls } = body
@@ -91,10 +90,9 @@ function refuseImpossible(choice: ChatToolChoice | undefined, tools: readonly Ch
 }
 
 /**
- * Reads which form the reply has to have. Some servers have the schema of a `json_object` beside the type, so that their
- * clients write it there.
+ * Reads the form of the reply. The schema of a `json_object` may stand beside the type, as some servers have it.
  *
- * @throws NodekeepError VALIDATION_ERROR for a schema that is missing, or stands where it would be passed over
+ * @throws NodekeepError VALIDATION_ERROR for a schema that is missing, or in a field where it would be ignored
  */
 function readFormat(format: WireFormat | null | undefined): Pick<ChatQuery, 'json'> {
   if (format == null) return {}
@@ -124,8 +122,8 @@ function readDescribed({
 }
 
 /**
- * Refuses what no provider is asked for and what would make another reply: a client that got one without it would not
- * know.
+ * Refuses fields that the node cannot pass on and that would change the reply. If they were ignored, the client would not
+ * notice.
  *
  * @throws NodekeepError VALIDATION_ERROR
  */

@@ -2,10 +2,10 @@ import { type ChatMessage, type ChatPart, NodekeepError } from '@nodekeep/plugin
 import type { WireMessage, WirePart } from './chat-body.ts'
 
 /**
- * Reads a message of the wire.
+ * Converts a message.
  *
- * @param index which one of the request it is, counted from 0
- * @throws NodekeepError VALIDATION_ERROR naming what is wrong, also for an image that isn't in the request itself
+ * @param index its index in the request, for error messages
+ * @throws NodekeepError VALIDATION_ERROR for a malformed message, and for an image by address
  */
 export function readMessage(message: WireMessage, index: number): ChatMessage {
   const { role } = message
@@ -17,9 +17,9 @@ export function readMessage(message: WireMessage, index: number): ChatMessage {
   switch (role) {
     case 'system':
     case 'developer':
-      return { role: 'system', content: spoken(content, (part) => textPart(part, index)) }
+      return { role: 'system', content: contentOf(content, (part) => textPart(part, index)) }
     case 'user':
-      return { role: 'user', content: spoken(content, (part) => userPart(part, index)) }
+      return { role: 'user', content: contentOf(content, (part) => userPart(part, index)) }
     case 'tool': {
       const toolCallId = message.tool_call_id
       if (toolCallId == null) throw wrong(index, '"tool_call_id" is missing')
@@ -28,12 +28,12 @@ export function readMessage(message: WireMessage, index: number): ChatMessage {
   }
 }
 
-/** Reads what the model said, as clients send it back: whole, with all that stands beside the text. */
+/** Converts a message of the model. Clients send it back with all of its fields. */
 function assistantMessage(message: WireMessage, index: number): ChatMessage {
   const { content, refusal, tool_calls, function_call: oldCall, audio } = message
   if (oldCall != null) throw wrong(index, 'a "function_call" has to be written as "tool_calls"')
   if (audio != null) throw wrong(index, '"audio" is not supported: send what was said as "content"')
-  // A reply that had nothing to say has a null there, which is not the same as a field that was forgotten.
+  // A reply without text has null here. A missing field is an error of the client.
   if (content === undefined && refusal == null && tool_calls == null) {
     throw wrong(index, '"content" is missing')
   }
@@ -48,7 +48,7 @@ function assistantMessage(message: WireMessage, index: number): ChatMessage {
   return { role: 'assistant', content: text, toolCalls }
 }
 
-/** @param also the type of parts that may stand among those of the type `text` */
+/** @param also a further type of parts that is allowed */
 function textsIn(content: string | readonly WirePart[], index: number, also?: 'refusal'): string[] {
   return typeof content === 'string' ? [content] : content.map((part) => textOf(part, index, also))
 }
@@ -59,8 +59,8 @@ function textOf({ type, text, refusal }: WirePart, index: number, also?: 'refusa
   throw wrong(index, 'its parts can only be of the type "text", each with its "text"')
 }
 
-/** Several parts stay apart: how texts follow each other is for the provider to say. */
-function spoken(
+/** Several parts stay separate: the provider decides how to join texts. */
+function contentOf(
   content: string | readonly WirePart[],
   read: (part: WirePart) => ChatPart,
 ): string | ChatPart[] {

@@ -3,26 +3,26 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 /** The models of each provider, by the provider's name. */
 export type ModelLists = Readonly<Record<string, readonly string[]>>
 
-/** A model, and who has it. */
+/** A model and its provider. */
 export interface ModelName {
   readonly provider: string
   readonly model: string
 }
 
-/** What the node has. */
+/** The models of the node. */
 export interface KnownModels {
-  /** Names of providers, also of those that are not there and that others reply for. */
+  /** Names of the loaded providers, and of those that have fallbacks. */
   providers(): readonly string[]
-  /** Asked only where the name alone doesn't say who has the model: providers may take their time to tell. */
+  /** Called only if the name alone does not tell the provider, because it may take some time. */
   models(): Promise<ModelLists>
 }
 
 /**
- * Finds out which model a client means: `provider/model`, or the model's own name where only one provider lists it.
- * Models have slashes in their names too, so what stands before the first one counts only if it is a provider.
+ * Resolves the model name of a client: `provider/model`, or the name of a model that only one provider lists. Names of
+ * models may have slashes, so the text before the first slash counts only if it is a provider.
  *
- * @param defaultProvider who is asked where no list has the model, or several do
- * @throws NodekeepError NOT_FOUND, VALIDATION_ERROR where several providers have it
+ * @param defaultProvider the provider to use if no list has the model, or several lists do
+ * @throws NodekeepError NOT_FOUND, or VALIDATION_ERROR if several providers list the model
  */
 export async function resolveModel(
   name: string,
@@ -38,16 +38,16 @@ export async function resolveModel(
 }
 
 function listedModel(name: string, lists: ModelLists, defaultProvider: string | null): ModelName {
-  const having = Object.keys(lists).filter((provider) => lists[provider]?.includes(name))
-  const [only, other] = having
+  const providers = Object.keys(lists).filter((provider) => lists[provider]?.includes(name))
+  const [only, other] = providers
   if (only !== undefined && other === undefined) return { provider: only, model: name }
-  if (defaultProvider !== null && (only === undefined || having.includes(defaultProvider))) {
+  if (defaultProvider !== null && (only === undefined || providers.includes(defaultProvider))) {
     return { provider: defaultProvider, model: name }
   }
   if (only === undefined) {
-    throw new NodekeepError('NOT_FOUND', `There is no model "${name}". GET /v1/models lists all there are.`)
+    throw new NodekeepError('NOT_FOUND', `There is no model "${name}". GET /v1/models lists all models.`)
   }
-  const choices = having.map((provider) => `"${provider}/${name}"`).join(', ')
+  const choices = providers.map((provider) => `"${provider}/${name}"`).join(', ')
   throw new NodekeepError(
     'VALIDATION_ERROR',
     `Several providers have a model "${name}". Name one of ${choices}.`,

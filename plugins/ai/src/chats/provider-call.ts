@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type AiProvider,
   type ChatDelta,
@@ -127,7 +126,7 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
           begun = true
           yield delta
         }
-        if (pieces % piecesPerTurn === 1) await nextTurn()
+        if (pieces % piecesPerTurn === 1) await new Promise((resolve) => setImmediate(resolve))
       }
     } catch (error) {
       if (this.#outcome === 'left') return

@@ -24,11 +24,13 @@ export class ProviderStream<T> {
    */
   async next(maxMs: number, late: () => Error): Promise<IteratorResult<T>> {
     this.#abort.signal.throwIfAborted()
-    const { promise: interrupted, reject } = Promise.withResolvers<never>()
-    this.#interrupt = reject
-    const timer = setTimeout(() => reject(late()), maxMs)
+    let timer: NodeJS.Timeout | undefined
     try {
-      return await Promise.race([this.#pull(), interrupted])
+      return await new Promise((resolve, reject) => {
+        this.#interrupt = reject
+        timer = setTimeout(() => reject(late()), maxMs)
+        this.#pull().then(resolve, reject)
+      })
     } finally {
       clearTimeout(timer)
     }
@@ -43,16 +45,18 @@ export class ProviderStream<T> {
   }
 
   /** Lets the provider end by itself after its last piece, so that it can keep its connection. */
-  finish(): void {
-    const notEnded = new Error('The provider did not end after its last piece.')
-    this.next(maxEndMs, () => notEnded).then(
-      ({ done }) => {
-        if (done !== true) this.close(notEnded)
-      },
-      (error) => {
-        if (error === notEnded) this.close(notEnded)
-      },
-    )
+  async finish(): Promise<void> {
+    const late = () => {
+      const error = new Error('The provider did not end after its last piece.')
+      this.close(error)
+      return error
+    }
+    try {
+      const { done } = await this.next(maxEndMs, late)
+      if (done !== true) late()
+    } catch {
+      // The provider ended with an error, which changes nothing: the reply is complete.
+    }
   }
 
   async #pull(): Promise<IteratorResult<T>> {

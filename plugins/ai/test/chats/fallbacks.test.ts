@@ -87,7 +87,7 @@ t.test('a fallback replies also while the plugin of what was asked for is not lo
   for (const model of ['y', 'z']) {
     const none = await chat(ada, { provider: 'gone', model })
     t.equal(none.status, 404)
-    t.match(await none.json(), { message: 'There is no AI provider "gone". There are: local.' })
+    t.match(await none.json(), { message: 'There is no AI provider "gone". These are loaded: local.' })
   }
 })
 
@@ -115,7 +115,9 @@ t.test(
     const none = await chat(ada, { provider: 'gone', model: 'y' })
     t.equal(failing.calls.length, 6)
     t.equal(none.status, 404)
-    t.match(await none.json(), { message: 'There is no AI provider "gone". There are: failing, local.' })
+    t.match(await none.json(), {
+      message: 'There is no AI provider "gone". These are loaded: failing, local.',
+    })
     t.match(await usageOf(ada), [
       { provider: 'gone', model: 'y', failed: 1, inputTokens: 0 },
       { provider: 'local', model: 'llama', failed: 0 },
@@ -172,7 +174,7 @@ t.test('a node says at its start which of the configured models nobody has', asy
       .sort(),
     [
       /^ai\.fallbacks\["acme\/large"] names "absent\/family\/model", .*no AI provider "absent".*Load its plugin/,
-      /^ai\.fallbacks\["gone\/x"] is for an AI provider "gone" that is not there, so only its fallbacks reply/,
+      /^ai\.fallbacks\["gone\/x"] is for the AI provider "gone", which is not loaded, so only its fallbacks reply/,
     ],
   )
   t.equal(lines.length, 2)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { chat, createAiNode } from '../fixtures/ai-node.ts'
 import { replying, scripted } from '../fixtures/scripted-provider.ts'
 
-const message = 'The AI provider "acme" has no key. This node\'s owner has to set ai-acme.apiKey.'
+const message = 'The AI provider "acme" has no key. The owner of the node must set ai-acme.apiKey.'
 const keyless = new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
 const refused = new NodekeepError('UPSTREAM_ERROR', 'The key is wrong.', {
   permanent: true,

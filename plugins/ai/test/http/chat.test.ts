@@ -71,7 +71,7 @@ t.test('an unknown provider or model is answered with what there is', async (t) 
     t.strictSame(await answered({ stream, provider: 'emca' }), {
       status: 404,
       error: true,
-      message: 'There is no AI provider "emca". There are: acme, mute.',
+      message: 'There is no AI provider "emca". These are loaded: acme, mute.',
       code: 'NOT_FOUND',
     })
     t.strictSame(await answered({ stream, model: 'huge' }), {
@@ -82,7 +82,7 @@ t.test('an unknown provider or model is answered with what there is', async (t) 
     })
     t.match(await answered({ stream, provider: 'mute' }), {
       status: 404,
-      message: 'The AI provider "mute" does not have the model "large". What it has is not known now.',
+      message: 'The AI provider "mute" does not have the model "large". Its models are not known now.',
     })
   }
 })
@@ -92,5 +92,5 @@ t.test('a node without providers says so', async (t) => {
   t.teardown(() => node.stop())
   const answer = await chat(await node.signIn())
   t.equal(answer.status, 404)
-  t.match(await answer.json(), { message: 'There is no AI provider "acme". There is none.' })
+  t.match(await answer.json(), { message: 'There is no AI provider "acme". No AI provider is loaded.' })
 })
