@@ -7,7 +7,7 @@ export const configuration = Type.Object({
     minimum: 1,
     maximum: 256,
     description:
-      'Most sandbox processes, and so most calls at a time. Further calls wait, for each user in turn.',
+      'Most calls at a time, each in a sandbox process of its own. One more process is kept as a spare.',
   }),
   idleMs: Type.Integer({
     default: 60_000,

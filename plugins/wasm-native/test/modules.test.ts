@@ -70,7 +70,7 @@ test('of a file that is no module, nothing is told but that', async (t) => {
 })
 
 test('runs with other memory limits have sandboxes of their own', async (t) => {
-  const stand = nativeStand(t, { processes: 3 })
+  const stand = nativeStand(t, { processes: 2 })
   const grow = `(module (memory 1) (func (export "f") (result i32)
     (loop (br_if 0 (i32.ne (i32.const -1) (memory.grow (i32.const 1))))) (memory.size)))`
   for (const mebibytes of [1, 4, 2, 8, 1]) {

@@ -7,33 +7,33 @@ export const configuration = Type.Object({
     minimum: 1,
     maximum: 256,
     description:
-      'Most programs at once. Each has a process of its own; further ones wait, for each user in turn.',
+      'Most programs at a time, each in a process of its own. Further ones wait, for each user in turn.',
   }),
   spares: Type.Integer({
     default: 1,
     minimum: 0,
     maximum: 16,
-    description: 'Processes that are kept ready for the next programs, once there was one.',
+    description: 'Spare processes for the next programs. They are started with the first program.',
   }),
   idleMs: Type.Integer({
     default: 60_000,
     minimum: 100,
     maximum: 86_400_000,
-    description: 'A spare process that nobody needed for so long ends, in milliseconds.',
+    description: 'Spare processes end after this time without a program, in milliseconds.',
   }),
   folderMB: Type.Integer({
     default: 32,
     minimum: 1,
     maximum: 1024,
-    description: 'Most that a program can have in its folders, in MiB. All of it is held in memory.',
+    description: 'Most bytes in the folders of a program, in MiB. They are held in memory.',
   }),
   folderEntries: Type.Integer({
     default: 10_000,
     minimum: 1,
     maximum: 1_000_000,
-    description: 'Most files and folders that a program can have in its folders.',
+    description: 'Most files and folders in the folders of a program.',
   }),
 })
 
-/** The section as it is read. */
+/** The section, with its defaults. */
 export type Configuration = Static<typeof configuration>

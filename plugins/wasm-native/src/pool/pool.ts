@@ -11,7 +11,7 @@ import { type ModuleBounds, Sandbox, type SandboxListener } from './sandbox.ts'
 
 /** Settings of a pool. */
 export interface PoolSettings extends ModuleBounds {
-  /** Most processes at a time. */
+  /** Most busy processes at a time. One more is a spare. */
   readonly processes: number
   /** Milliseconds after which an idle process ends. */
   readonly idleMs: number
@@ -22,8 +22,9 @@ export interface PoolSettings extends ModuleBounds {
 const mostFailedStarts = 3
 
 /**
- * Runs calls in sandbox processes, one at a time in each, in the order in which they come. It keeps one idle process
- * ready while others are busy, and ends a process to stop its call. A call whose process dies is tried once more.
+ * Runs calls in sandbox processes, one at a time in each, in the order in which they come. While processes are busy, an
+ * idle one is kept as a spare, because a call ends at its limit with its process. A call whose process dies of another
+ * reason is tried once more.
  */
 export class Pool {
   readonly #settings: PoolSettings
@@ -132,15 +133,15 @@ export class Pool {
     if (limits === undefined) return
     const { memoryBytes } = limits
     const free = all.filter((each) => each.memoryBytes === memoryBytes && each.call === null && !each.ending)
-    let missing = Math.max(this.#waiting.length, 1) - free.length
-    for (; missing > 0 && this.#sandboxes.size < this.#settings.processes; missing -= 1) {
+    let missing = this.#waiting.length + 1 - free.length
+    for (; missing > 0 && this.#sandboxes.size <= this.#settings.processes; missing -= 1) {
       const sandbox = new Sandbox(memoryBytes, this.#settings, this.#listener)
       this.#sandboxes.add(sandbox)
       this.#guard.add(sandbox.process.pid)
       this.#monitor.begin()
     }
-    // Where there is no room for another one, an idle one with another memory limit makes room.
-    if (missing > 0 && this.#waiting.length > 0) {
+    // If there are as many as there may be, an idle one with another memory limit makes room.
+    if (this.#waiting.length > 0 && free.length === 0) {
       all.find((each) => each.idle && each.memoryBytes !== memoryBytes)?.end()
     }
   }

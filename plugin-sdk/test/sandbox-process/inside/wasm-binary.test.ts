@@ -1,0 +1,39 @@
+import { ByteReader, encodeUnsigned } from '@nodekeep/plugin-sdk/wasm-binary'
+import fc from 'fast-check'
+import { test } from 'tap'
+
+test('an unsigned integer is read as it was written', async () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 2 ** 32 - 1 }), fc.nat(255), (value, next) => {
+      const reader = new ByteReader(Buffer.from([...encodeUnsigned(value), next]))
+      return reader.unsigned() === value && reader.byte() === next && !reader.more
+    }),
+  )
+})
+
+test('sections, names, lists and what is passed over', async (t) => {
+  const reader = new ByteReader(Buffer.from([3, 2, 0x61, 0x62, 2, 5, 6, 0x80, 0x7f, 9, 1]))
+  const section = reader.part(1)
+  t.equal(section.byte(), 3)
+  t.throws(() => section.byte(), RangeError)
+  t.equal(reader.name(), 'ab')
+  t.strictSame(
+    reader.list((from) => from.byte()),
+    [5, 6],
+  )
+  reader.skipInteger()
+  reader.skip(1)
+  t.equal(reader.byte(), 1)
+})
+
+test('what ends too soon is an error', async (t) => {
+  const bytes = Buffer.from([0x80])
+  t.throws(() => new ByteReader(bytes).unsigned(), RangeError)
+  t.throws(() => new ByteReader(bytes).skipInteger(), RangeError)
+  t.throws(() => new ByteReader(bytes).part(2), RangeError)
+  t.throws(() => new ByteReader(Buffer.from([9, 0x61])).name(), RangeError)
+  t.throws(
+    () => new ByteReader(Buffer.from([255, 255, 255, 255, 15])).list((from) => from.byte()),
+    RangeError,
+  )
+})
