@@ -2,7 +2,7 @@ import { type Migrate, type Migration, withTimeLimit } from '@nodekeep/plugin-sd
 import type { StateDatabase } from './database.ts'
 import { HistoryMismatch, pendingSteps } from './schema.ts'
 import type { Sql } from './sql.ts'
-import { createStateStore, type Query } from './state-store.ts'
+import { createStateStore, type Query } from './state-stores.ts'
 
 /** The limits of a plugin's migrations. */
 export interface MigrateLimits {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { StateStore } from '@nodekeep/plugin-sdk'
 import { createSql } from './sql.ts'
-import { createStateStore } from './state-store.ts'
+import { createStateStore } from './state-stores.ts'
 
 /** Tells whether a node has stored anything in a folder. */
 export function holdsState(dataFolder: string): boolean {
