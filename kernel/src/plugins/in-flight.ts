@@ -20,16 +20,14 @@ export class InFlight {
 
   /** Waits until everything is answered, but at most `ms` milliseconds. Then it ends the rest with an error. */
   async drain(ms: number): Promise<void> {
-    // An injected request has no connection that could close its response.
-    const replies = [...this.#replies].filter(({ raw }) => !raw.writableFinished)
-    const open = [...replies.map(({ raw }) => raw), ...this.#sockets]
+    const open = [...[...this.#replies].map(({ raw }) => raw), ...this.#sockets]
     if (open.length === 0) return
     const closed = Promise.all(
       open.map((stream) => new Promise<void>((resolve) => void stream.once('close', resolve))),
     )
     const limit = Promise.withResolvers<void>()
     const timer = setTimeout(() => {
-      for (const reply of replies) sendErrorRaw(reply, stopped)
+      for (const reply of this.#replies) sendErrorRaw(reply, stopped)
       for (const socket of this.#sockets) socket.destroy()
       limit.resolve()
     }, ms)
