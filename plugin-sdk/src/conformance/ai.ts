@@ -11,15 +11,15 @@ import type { ConformanceTest } from './conformance-test.ts'
 export type { AiSubject, ModelScene, ReceivedChat, ScriptedModelServer, WireGap } from './ai/subject.ts'
 export type { ConformanceTest }
 
-/** What a provider's author tells the suite. What the provider can do, the suite reads from its `supports`. */
+/** What the author of a provider passes to the suite. It reads from `supports` what the provider can do. */
 export interface AiHarness {
-  /** Starts a server, and makes a provider that asks it. Called once for each test. */
+  /** Starts a server and makes a provider for it. Called once for each test. */
   setUp(): Promise<AiSubject>
 }
 
 /**
- * The tests that every AI provider has to pass. The suite knows no test runner: it registers its tests with the
- * function that it is given.
+ * Registers the tests that every AI provider must pass. The suite works with any test runner: it registers its tests with
+ * the given function.
  *
  * @example
  * import { test } from 'node:test'

@@ -13,14 +13,14 @@ export async function soon<T>(awaited: Promise<T>, otherwise: string): Promise<T
   return Promise.race([awaited, late]).finally(() => clearTimeout(timer))
 }
 
-/** Waits for what the other side will come to by itself. Only what never happens makes it wait to the end. */
+/** Waits until a condition of the other side holds, and fails after a limit. */
 export async function until(
-  happened: () => boolean,
+  condition: () => boolean,
   otherwise: string,
   withinMs = patience.ms,
 ): Promise<void> {
   const end = performance.now() + withinMs
-  while (!happened()) {
+  while (!condition()) {
     if (performance.now() > end) assert.fail(otherwise)
     await delay(2)
   }

@@ -42,7 +42,7 @@ aiConformance(
 )
 
 test('what a provider does not support is not asked of it', async (t) => {
-  const { failed } = await run(/where the provider supports/, (server) => {
+  const { failed } = await run(/if the provider supports/, (server) => {
     const provider = new PaperAiProvider(server)
     const unable = () => t.fail('it was asked')
     return Object.assign(provider, { supports: {}, ask: unable })

@@ -160,12 +160,12 @@ test('the key is in no message and no line of the log', async (t) => {
 })
 
 test('a connection that was given up in mid-reply is too slow, not broken', async (t) => {
-  const place = { name: 'anthropic', section: 'ai-anthropic', key }
+  const call = { name: 'anthropic', section: 'ai-anthropic', key }
   for (const [code, becomes] of [
     ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],
     ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],
   ] as const) {
     const thrown = new TypeError('terminated', { cause: Object.assign(new Error('…'), { code }) })
-    t.match(providerError(place, thrown), { code: becomes, permanent: false, cause: thrown })
+    t.match(providerError(call, thrown), { code: becomes, permanent: false, cause: thrown })
   }
 })

@@ -177,7 +177,7 @@ test('a connection that was given up is too slow, not broken', async (t) => {
     ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],
   ] as const) {
     const thrown = new TypeError('terminated', { cause: Object.assign(new Error('…'), { code }) })
-    const place = { name: 'ollama', section: 'ai-ollama' }
-    t.match(connectionError(place, thrown), { code: becomes, permanent: false, cause: thrown })
+    const call = { name: 'ollama', section: 'ai-ollama' }
+    t.match(connectionError(call, thrown), { code: becomes, permanent: false, cause: thrown })
   }
 })

@@ -59,13 +59,14 @@ function failureOf(thrown: unknown): Failure {
   return typeof thrown === 'object' && thrown !== null ? thrown : {}
 }
 
-function statusOf({ status, code, message }: Failure): number | undefined {
+function statusOf({ status, code, message, cause }: Failure): number | undefined {
   // Without credit a retry is as useless as with a wrong key.
   if (code === 'insufficient_quota') return 402
   if (typeof status === 'number') return status
   // Some servers write the status into an error within the reply.
   if (typeof code === 'number' && code >= 400 && code < 600) return code
-  return /timed? ?out/i.test(String(message)) ? 504 : undefined
+  // An idle connection within the reply has its reason in the cause only.
+  return /timed? ?out/i.test(`${String(message)} ${reasonOf(cause)}`) ? 504 : undefined
 }
 
 function saidBy({ error, message }: Failure): string {

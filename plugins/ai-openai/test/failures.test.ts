@@ -174,3 +174,14 @@ test('a server that takes too long is told apart from one that fails', async (t)
     t.match(providerError(failing, thrown), { code, permanent: false }, thrown.message)
   }
 })
+
+test('a connection that is idle for too long within a reply is too slow, not broken', async (t) => {
+  const call = { name: 'openai', section: 'ai-openai', key }
+  for (const [code, expected] of [
+    ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],
+    ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],
+  ] as const) {
+    const thrown = new TypeError('terminated', { cause: Object.assign(new Error('…'), { code }) })
+    t.match(providerError(call, thrown), { code: expected, permanent: false })
+  }
+})

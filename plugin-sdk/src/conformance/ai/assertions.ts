@@ -3,16 +3,16 @@ import { type ErrorCode, isNodekeepError, type NodekeepError } from '../../error
 import { type Heard, textOf } from './chatting.ts'
 import type { AiSubject } from './subject.ts'
 
-/** Expects an error of the table with one of the codes, which gives no key away. */
+/** Expects a NodekeepError with one of the codes, whose message does not contain the key. */
 export function assertCode(
   thrown: unknown,
   codes: readonly ErrorCode[],
   { key }: Pick<AiSubject, 'key'>,
 ): NodekeepError {
-  if (!isNodekeepError(thrown)) assert.fail(`${String(thrown)} is no NodekeepError`)
+  if (!isNodekeepError(thrown)) assert.fail(`${String(thrown)} is not a NodekeepError`)
   assert.ok(codes.includes(thrown.code), `${thrown.code} (${thrown.message}) is none of ${codes.join(', ')}`)
-  assert.notEqual(thrown.message, '', 'an error tells a person what to do')
-  assert.ok(key === undefined || !thrown.message.includes(key), 'no message of an error holds the key')
+  assert.notEqual(thrown.message, '', 'an error message tells what to do')
+  assert.ok(key === undefined || !thrown.message.includes(key), 'no error message contains the key')
   return thrown
 }
 
@@ -20,16 +20,16 @@ export function assertUpstream(thrown: unknown, subject: AiSubject): NodekeepErr
   return assertCode(thrown, ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT'], subject)
 }
 
-/** Expects that a reply failed after what the server said of it, and did not pretend to be whole. */
+/** Expects that a reply failed after the text that the server sent, and did not seem complete. */
 export function assertBrokenOff(heard: Heard, said: readonly string[], subject: AiSubject): void {
   const { deltas, failure } = heard
   assert.ok(!deltas.some(({ type }) => type === 'finish'), 'a reply that breaks off has no "finish"')
-  assert.ok(failure !== undefined, 'a reply that breaks off ends with an error, not as if it were whole')
-  assert.ok(said.join('').startsWith(textOf(deltas)), 'what came is what the server said')
+  assert.ok(failure !== undefined, 'a reply that breaks off ends with an error, not as if it were complete')
+  assert.ok(said.join('').startsWith(textOf(deltas)), 'the text is what the server sent')
   assertUpstream(failure.thrown, subject)
 }
 
-/** Expects what an aborted call may throw: the reason of the signal, or an error by which the call ended. */
+/** Expects the error of an aborted call: the reason of the signal, or another error. */
 export function assertEnded(thrown: unknown, signal: AbortSignal): void {
   const error = thrown instanceof Error || thrown === signal.reason
   assert.ok(error, `an aborted call ends with the signal's reason or an error, not with ${String(thrown)}`)

@@ -6,10 +6,10 @@ import type { AiSubject, ModelScene } from './subject.ts'
 /** A scene that is a reply from beginning to end. */
 export type ReplyScene = Extract<ModelScene, { kind: 'reply' }>
 
-/** What a provider yielded for one chat. */
+/** The pieces that a provider yielded for one chat. */
 export interface Heard {
   readonly deltas: ChatDelta[]
-  /** What it threw at the end, if it did. */
+  /** The error at the end, if any. */
   readonly failure?: { readonly thrown: unknown }
 }
 
@@ -24,7 +24,7 @@ export function question({ models }: AiSubject, rest: Partial<ChatRequest> = {})
   return { model, messages: [{ role: 'user', content: 'What is the capital of Peru?' }], ...rest }
 }
 
-/** Chats to the end, whatever that is, and looks at each piece. */
+/** Chats to the end, and checks each piece. */
 export async function hear(
   subject: AiSubject,
   request: ChatRequest = question(subject),
@@ -46,7 +46,7 @@ export async function hear(
   return soon(listen(), 'the chat does not end')
 }
 
-/** Chats in the background. Who starts it waits for it later, and may fail before. */
+/** Chats in the background. The caller awaits the result later, or fails earlier. */
 export function hearMeanwhile(...chat: Parameters<typeof hear>): Promise<Heard> {
   const hearing = hear(...chat)
   hearing.catch(() => {})
@@ -63,7 +63,7 @@ export async function hearAll(subject: AiSubject, request?: ChatRequest): Promis
   return deltas
 }
 
-/** Chats, and leaves the loop as soon as at least this text is there. */
+/** Chats, and leaves the loop once at least this text has come. */
 export async function leaveAfter(subject: AiSubject, text: string): Promise<void> {
   const controller = new AbortController()
   let heard = ''
@@ -92,7 +92,7 @@ const finishReasons: Readonly<Record<ChatFinishReason, true>> = {
   content_filter: true,
 }
 
-/** Checks the form of one piece, as it came: a provider may be written without types. */
+/** Checks the form of one piece, because a provider may be written without types. */
 function assertDelta(delta: ChatDelta, before: readonly ChatDelta[]): void {
   const shown = JSON.stringify(delta)
   assert.notEqual(before.at(-1)?.type, 'finish', `${shown} came after "finish"`)

@@ -5,7 +5,7 @@ import { assertEnded } from './assertions.ts'
 import { hear, hearAll, hearMeanwhile, leaveAfter, question } from './chatting.ts'
 import type { AiCheck, AiSubject, ModelScene } from './subject.ts'
 
-const longestEndMs = 1000
+const maxEndMs = 1000
 
 export function endingChecks(check: AiCheck): void {
   check('an aborted chat ends before its first piece', async (subject) => {
@@ -29,31 +29,31 @@ export function endingChecks(check: AiCheck): void {
     assert.equal(subject.server.chats(), 1, 'only the second chat reached the server')
   })
 
-  check('who leaves the reply ends the chat at the server', async (subject) => {
+  check('leaving the reply ends the chat at the server', async (subject) => {
     subject.server.play({ kind: 'stall', text: ['The', ' capital'] })
     await leaveAfter(subject, 'The')
     await assertClosed(subject)
   })
 
-  check('who leaves before the first piece ends the chat at the server', async (subject) => {
+  check('leaving before the first piece ends the chat at the server', async (subject) => {
     subject.server.play({ kind: 'silence' })
     const { signal } = new AbortController()
     const deltas = subject.provider.chat(question(subject), signal)[Symbol.asyncIterator]()
-    let settled = false
-    const settle = () => {
-      settled = true
+    let ended = false
+    const end = () => {
+      ended = true
     }
-    deltas.next().then(settle, settle)
-    await until(() => settled || subject.server.openChats() > 0, 'the chat does not reach the server')
-    assert.ok(!settled, 'a server that says nothing has no first piece')
+    deltas.next().then(end, end)
+    await until(() => ended || subject.server.openChats() > 0, 'the chat does not reach the server')
+    assert.ok(!ended, 'a server that says nothing has no first piece')
     assert.ok(deltas.return !== undefined, 'a reply can be left: its iterator has "return"')
-    // Not waited for: it may resolve when the wait for the piece does.
+    // It is not awaited because it may resolve only when the wait for the piece does.
     Promise.resolve(deltas.return()).catch(() => {})
     await assertClosed(subject)
-    await until(() => settled, 'who waits for the first piece goes on waiting', longestEndMs)
+    await until(() => ended, 'the wait for the first piece goes on', maxEndMs)
   })
 
-  check('an end of one chat is none of another', async (subject) => {
+  check('the end of one chat does not end another', async (subject) => {
     subject.server.play({ kind: 'stall', text: ['The'] })
     const first = new AbortController()
     const second = new AbortController()
@@ -61,7 +61,7 @@ export function endingChecks(check: AiCheck): void {
     await until(() => subject.server.openChats() === 2, 'two chats do not reach the server at once')
     first.abort()
     await chats[0]
-    await until(() => subject.server.openChats() < 2, 'the server still writes to who has gone')
+    await until(() => subject.server.openChats() < 2, 'the server still writes after the reader left')
     assert.equal(subject.server.openChats(), 1, 'the other chat goes on')
     second.abort()
     await chats[1]
@@ -90,17 +90,13 @@ async function assertAborts(
   await until(() => ended || happened(deltas), 'the chat does not begin')
   assert.ok(!ended, 'the chat ended before it was aborted')
   controller.abort()
-  await until(() => ended, 'the chat goes on after it was aborted', longestEndMs)
+  await until(() => ended, 'the chat goes on after it was aborted', maxEndMs)
   const failure = await outcome
-  assert.ok(failure !== null, 'an aborted chat ends with an error, not as if it were whole')
+  assert.ok(failure !== null, 'an aborted chat ends with an error, not as if it were complete')
   assertEnded(failure.thrown, controller.signal)
   await assertClosed(subject)
 }
 
 async function assertClosed({ server }: AiSubject): Promise<void> {
-  await until(
-    () => server.openChats() === 0,
-    'the server still writes to somebody who has gone',
-    longestEndMs,
-  )
+  await until(() => server.openChats() === 0, 'the server still writes after the reader left', maxEndMs)
 }

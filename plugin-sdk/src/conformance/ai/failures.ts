@@ -7,7 +7,7 @@ import { hear, hearAll, reply, textOf } from './chatting.ts'
 import { failureOfModels } from './models.ts'
 import type { AiCheck, AiSubject } from './subject.ts'
 
-/** What becomes of the statuses of a server, and whether asking again is no use. */
+/** The error codes of HTTP statuses, and whether a retry is useless. */
 const statuses: readonly [status: number, codes: readonly ErrorCode[], permanent: boolean][] = [
   [400, ['VALIDATION_ERROR'], true],
   [401, ['UPSTREAM_ERROR'], true],
@@ -27,12 +27,12 @@ export function failureChecks(check: AiCheck): void {
       assert.equal(error.permanent, permanent, `${error.code} is ${permanent ? '' : 'not '}permanent`)
       assert.equal(error.headers['retry-after'], undefined, 'nobody said when to try again')
       assert.deepEqual(deltas, [])
-      assert.equal(subject.server.chats(), 1, 'a provider does not try again by itself')
+      assert.equal(subject.server.chats(), 1, 'a provider does not retry')
       assert.equal(subject.server.openChats(), 0)
     })
   }
 
-  check('when to try again is passed on', async (subject) => {
+  check('retry-after is passed on', async (subject) => {
     const later = new Date(Date.now() + 90_000).toUTCString()
     for (const [status, retryAfter, least, most] of [
       [429, '7', 7, 7],
@@ -58,24 +58,24 @@ export function failureChecks(check: AiCheck): void {
   for (const [what, scene] of [
     ['whose connection is cut', { kind: 'cut', text }],
     ['that stops in mid-sentence', { kind: 'unfinished', text }],
-    ['that the server gives up', { kind: 'failure', text }],
-    ['that makes no sense', { kind: 'garbage' }],
+    ['that the server ends with an error', { kind: 'failure', text }],
+    ['that is malformed', { kind: 'garbage' }],
   ] as const) {
     check(`a reply ${what} is an upstream error, after one request`, async (subject) => {
       subject.server.play(scene)
       assertBrokenOff(await hear(subject), 'text' in scene ? scene.text : [], subject)
-      assert.equal(subject.server.chats(), 1, 'a provider does not try again by itself')
+      assert.equal(subject.server.chats(), 1, 'a provider does not retry')
     })
   }
 
-  check('a server that is gone is an upstream error', async (subject) => {
+  check('an unreachable server is an upstream error', async (subject) => {
     await subject.stopServer()
     const { failure } = await hear(subject)
-    assert.ok(failure !== undefined, 'a chat with nobody is an error')
-    assert.equal(assertUpstream(failure.thrown, subject).permanent, false, 'it may come back')
+    assert.ok(failure !== undefined, 'a chat without a server is an error')
+    assert.equal(assertUpstream(failure.thrown, subject).permanent, false, 'the server may come back')
   })
 
-  check('a failure does not spoil the next chat', async (subject) => {
+  check('a chat after a failure succeeds', async (subject) => {
     subject.server.play({ kind: 'cut', text })
     await hear(subject)
     subject.server.play({ kind: 'status', status: 500 })
@@ -89,7 +89,7 @@ type Elsewhere = Awaited<ReturnType<typeof startElsewhere>>
 
 export function redirectChecks(register: AiCheck): void {
   const check = (name: string, run: (subject: AiSubject, elsewhere: Elsewhere) => Promise<void>) =>
-    register(`${name} is not followed, where the wire can say it`, async (subject) => {
+    register(`${name} is not followed, if the protocol has redirects`, async (subject) => {
       if (subject.wireLacks?.includes('redirect')) return
       const elsewhere = await startElsewhere()
       try {
@@ -100,23 +100,23 @@ export function redirectChecks(register: AiCheck): void {
       }
     })
 
-  check('a server that sends a chat elsewhere', async (subject, elsewhere) => {
+  check('a redirect of a chat', async (subject, elsewhere) => {
     const { deltas, failure } = await hear(subject)
-    assert.equal(elsewhere.visits(), 0, 'the chat, and with it the key, goes nowhere else')
-    assert.ok(failure !== undefined, 'a chat that is sent elsewhere is an error')
+    assert.equal(elsewhere.visits(), 0, 'the chat and the key go nowhere else')
+    assert.ok(failure !== undefined, 'a redirected chat is an error')
     assertUpstream(failure.thrown, subject)
     assert.deepEqual(deltas, [])
-    assert.equal(subject.server.chats(), 1, 'a provider does not try again by itself')
+    assert.equal(subject.server.chats(), 1, 'a provider does not retry')
   })
 
-  check('a server that sends who asks for its models elsewhere', async (subject, elsewhere) => {
+  check('a redirect of a request for models', async (subject, elsewhere) => {
     const failure = await failureOfModels(subject)
-    assert.equal(elsewhere.visits(), 0, 'the question, and with it the key, goes nowhere else')
+    assert.equal(elsewhere.visits(), 0, 'the request and the key go nowhere else')
     if (failure !== null) assertUpstream(failure.thrown, subject)
   })
 }
 
-/** Another server of this machine, which only counts who comes. */
+/** Another server on this machine, which counts its connections. */
 async function startElsewhere() {
   let visits = 0
   const server = createServer((socket) => {

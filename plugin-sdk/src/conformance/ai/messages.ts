@@ -2,15 +2,14 @@ import assert from 'node:assert/strict'
 import type { ChatMessage, ChatPart, ChatToolCall } from '../../contracts/ai.ts'
 
 /**
- * Compares messages by what they say. Wires differ in how they part them: text and images may stand apart, an image
- * has its type or not, and arguments of calls are text or a value.
+ * Compares messages by their meaning. Protocols differ in form: text and images may be separate, an image may have no
+ * type, and arguments of calls are text or a value.
  */
 export function assertMessages(received: readonly ChatMessage[], sent: readonly ChatMessage[]): void {
   assert.deepEqual(received.map(meaning), sent.map(meaning), 'the messages arrive as they were sent')
   const belongs = answers(sent)
   for (const [index, call] of answers(received).entries()) {
-    if (call !== null)
-      assert.equal(call, belongs[index], 'an answer of a tool names the call that it belongs to')
+    if (call !== null) assert.equal(call, belongs[index], 'a tool result names its call')
   }
 }
 
@@ -33,7 +32,7 @@ function callMeaning({ name, arguments: text }: ChatToolCall): object {
   return { name, arguments: JSON.parse(text) as unknown }
 }
 
-/** For each answer of a tool, which call of the conversation it names; `null` where the wire has no ids. */
+/** Returns for each tool result the index of its call, or `null` if the protocol has no ids. */
 function answers(messages: readonly ChatMessage[]): (number | null)[] {
   const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
   return messages.flatMap((message) => {

@@ -10,12 +10,13 @@ export function modelChecks(check: AiCheck): void {
       'the list of models does not come',
     )
     assert.ok(Array.isArray(listed), 'the models are an array')
-    for (const model of listed) assert.ok(typeof model === 'string' && model !== '', 'a model is a text')
+    for (const model of listed)
+      assert.ok(typeof model === 'string' && model !== '', 'a model is a non-empty string')
     assert.equal(new Set(listed).size, listed.length, 'no model is listed twice')
     assert.deepEqual(listed.toSorted(), [...models].sort())
   })
 
-  check('an aborted question for the models ends', async ({ provider }) => {
+  check('an aborted request for models ends', async ({ provider }) => {
     const controller = new AbortController()
     for (const signal of [AbortSignal.abort(), controller.signal]) {
       const asking = provider.models(signal)
@@ -25,23 +26,23 @@ export function modelChecks(check: AiCheck): void {
           () => {},
           (thrown: unknown) => assertEnded(thrown, signal),
         ),
-        'the question for the models goes on after it was aborted',
+        'the request for models goes on after it was aborted',
       )
     }
   })
 
-  check('models of a server that is gone are an upstream error', async (subject) => {
+  check('models of an unreachable server are an upstream error', async (subject) => {
     await subject.stopServer()
     const failure = await failureOfModels(subject)
     if (failure !== null) assertUpstream(failure.thrown, subject)
   })
 }
 
-/** What the question for the models ends with; `null` for a list: a provider may know its models by itself. */
+/** Returns the error of a request for models, or `null` for a list: a provider may have a list of its own. */
 export function failureOfModels({ provider }: AiSubject): Promise<{ readonly thrown: unknown } | null> {
   const asking = provider.models(new AbortController().signal).then(
     () => null,
     (thrown: unknown) => ({ thrown }),
   )
-  return soon(asking, 'the question for the models does not end')
+  return soon(asking, 'the request for models does not end')
 }

@@ -4,7 +4,7 @@ import { hearAll, question } from './chatting.ts'
 import { assertMessages } from './messages.ts'
 import type { AiCheck } from './subject.ts'
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 const pixel =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
@@ -43,12 +43,12 @@ export function requestChecks(check: AiCheck): void {
     }
   })
 
-  check('options that nobody gave do not arrive', async (subject) => {
+  check('options that the request does not have do not arrive', async (subject) => {
     await hearAll(subject)
-    // Some wires want to know how long a reply may be.
+    // Some protocols require the longest reply.
     const { model, messages, maxTokens, ...options } = subject.server.received() ?? {}
     for (const [option, value] of Object.entries(options)) {
-      assert.equal(value, undefined, `nobody gave "${option}"`)
+      assert.equal(value, undefined, `the request has no "${option}"`)
     }
   })
 
@@ -59,7 +59,7 @@ export function requestChecks(check: AiCheck): void {
     assert.ok(temperature >= 1 && temperature <= 2, `2 arrives as ${temperature}`)
   })
 
-  check('images arrive, where the provider supports them', async (subject) => {
+  check('images arrive, if the provider supports them', async (subject) => {
     if (!subject.provider.supports?.images) return
     const messages: ChatMessage[] = [
       {
@@ -78,25 +78,28 @@ export function requestChecks(check: AiCheck): void {
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 
 export function jsonChecks(check: AiCheck): void {
-  check('the wish for JSON arrives, where the provider supports it', async (subject) => {
+  check('the request for JSON arrives, if the provider supports it', async (subject) => {
     if (!subject.provider.supports?.json) return
     for (const json of [{}, { schema }]) {
       if (!('schema' in json) && subject.wireLacks?.includes('jsonWithoutSchema')) continue
       await hearAll(subject, question(subject, { json }))
       const received = subject.server.received()?.json
-      assert.ok(received !== undefined, 'the wish for JSON arrives')
+      assert.ok(received !== undefined, 'the request for JSON arrives')
       assert.deepEqual(received.schema, json.schema)
     }
   })
 
   check(
-    'what JSON is called, and that it is strict, arrives, where the provider supports it',
+    'the name of JSON, and whether it is strict, arrive, if the provider supports it',
     async (subject) => {
       if (!subject.provider.supports?.json) return
       const closed = { ...schema, additionalProperties: false }
-      await hearAll(subject, question(subject, { json: { schema: closed, name: 'place', strict: true } }))
+      await hearAll(
+        subject,
+        question(subject, { json: { schema: closed, name: 'city_reply', strict: true } }),
+      )
       const { name, strict } = subject.server.received()?.json ?? {}
-      if (!subject.wireLacks?.includes('jsonName')) assert.equal(name, 'place')
+      if (!subject.wireLacks?.includes('jsonName')) assert.equal(name, 'city_reply')
       if (!subject.wireLacks?.includes('strictJson')) assert.equal(strict, true)
     },
   )

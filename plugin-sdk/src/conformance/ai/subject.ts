@@ -1,6 +1,6 @@
 import type { AiProvider, ChatFinishReason, ChatRequest, ChatToolCall } from '../../contracts/ai.ts'
 
-/** Something that a chat may need and some wires have no words for. */
+/** A feature of chats that some protocols cannot express. */
 export type WireGap =
   | 'maxTokens'
   | 'temperature'
@@ -12,44 +12,44 @@ export type WireGap =
   | 'stop'
   | 'usage'
   | 'content_filter'
-  /** For a wire on which thoughts, if there are any, look like text, or don't come at all. */
+  /** The protocol does not send thoughts, or sends them as text. */
   | 'thoughts'
   | 'parallelToolCalls'
   | 'strictTools'
   | 'jsonWithoutSchema'
   | 'jsonName'
   | 'strictJson'
-  /** For a wire that is not HTTP: it cannot send a chat to another server. */
+  /** The protocol is not HTTP, so a server cannot redirect a chat. */
   | 'redirect'
 
 /** A provider that is ready for one test, and the server behind it. */
 export interface AiSubject {
   readonly provider: AiProvider
-  /** The models that the server has; at least one. */
+  /** The models of the server, at least one. */
   readonly models: readonly string[]
   readonly server: ScriptedModelServer
-  /** The key that the provider sends, where it has one: no message of an error may hold it. */
+  /** The key that the provider sends, if any. No error message may contain it. */
   readonly key?: string
-  /** What the server's wire has no words for. Everything else has to arrive. */
+  /** Features that the server's protocol cannot express. Everything else must arrive. */
   readonly wireLacks?: readonly WireGap[]
-  /** Takes the server away: connections are refused from now on. */
+  /** Stops the server: connections are refused from now on. */
   stopServer(): Promise<void>
   close(): Promise<void>
 }
 
-/** Registers one test that gets a subject of its own. */
+/** Registers one test, which gets a subject of its own. */
 export type AiCheck = (name: string, run: (subject: AiSubject) => Promise<void>) => void
 
-/** What a scripted server does with the chats that come. The words are the contract's; the server puts them on its wire. */
+/** How a scripted server answers chats, in the terms of the contract. The server translates it into its protocol. */
 export type ModelScene =
   | {
       /** A reply from beginning to end. */
       readonly kind: 'reply'
-      /** What the model thinks before its text, each piece sent by itself, where the wire can tell thoughts from text. */
+      /** Thoughts before the text, each piece sent separately, if the protocol can tell thoughts from text. */
       readonly thoughts?: readonly string[]
-      /** The pieces of the text, each sent by itself. */
+      /** The pieces of the text, each sent separately. */
       readonly text: readonly string[]
-      /** Calls that the model makes after its text; their arguments come in at least two pieces where the wire can. */
+      /** Tool calls after the text. Their arguments come in at least two pieces if the protocol allows. */
       readonly toolCalls?: readonly ChatToolCall[]
       readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
       readonly finish: ChatFinishReason
@@ -57,45 +57,44 @@ export type ModelScene =
       readonly byteByByte?: boolean
     }
   /**
-   * An HTTP error at once, in the server's own form. As those of real servers do, that of 401 repeats the key that was
-   * sent, and that of 404 says that there is no such model.
+   * An HTTP error at once, in the server's own form. As with real servers, the error of 401 repeats the sent key, and the
+   * error of 404 says that the model does not exist.
    */
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string }
   /**
-   * The request is taken, and sent elsewhere: HTTP status 307 with this address as `location`. So is, in this scene, who
-   * asks for the models.
+   * A redirect of chats and of requests for models: HTTP status 307 with this address as `location`.
    */
   | { readonly kind: 'redirect'; readonly location: string }
-  /** The request is taken, and no byte of an answer ever comes. */
+  /** The server accepts the request, and never sends a byte of an answer. */
   | { readonly kind: 'silence' }
-  /** Some text, and then nothing more: the connection stays open. */
+  /** Some text, and then nothing. The connection stays open. */
   | { readonly kind: 'stall'; readonly text: readonly string[] }
   /** Some text, and then the connection is cut. */
   | { readonly kind: 'cut'; readonly text: readonly string[] }
-  /** Some text, and then the answer ends in order, without what ends a reply on this wire. */
+  /** Some text, and then a regular end of the answer without the end of the reply. */
   | { readonly kind: 'unfinished'; readonly text: readonly string[] }
-  /** Some text, and then an error in the form in which the server reports one in mid-reply. */
+  /** Some text, and then an error in the server's form for errors within a reply. */
   | { readonly kind: 'failure'; readonly text: readonly string[] }
-  /** Status 200 and the right content type, with a body that makes no sense. */
+  /** Status 200 and the right content type with a malformed body. */
   | { readonly kind: 'garbage' }
 
 /**
- * The request of the last chat, as the server understood it. What the wire cannot say is left out; the id of a tool call
- * is empty where the wire has none.
+ * The request of the last chat, as the server understood it. Features that the protocol lacks are left out. The id of a
+ * tool call is empty if the protocol has none.
  */
 export type ReceivedChat = ChatRequest
 
 /**
- * A local server that speaks the wire protocol of a provider's real one. Every author writes it for their protocol;
- * it is what makes the suite's tests real.
+ * A local server with the protocol of the provider's real server. Each author writes one for their protocol, so that the
+ * tests of the suite use a real connection.
  */
 export interface ScriptedModelServer {
-  /** Says what happens with every chat from now on. At first that is a short reply. */
+  /** Sets the scene for all chats from now on. The first scene is a short reply. */
   play(scene: ModelScene): void
-  /** The last chat that arrived, `null` before the first. */
+  /** The last chat that arrived, or `null` before the first. */
   received(): ReceivedChat | null
-  /** How many chats have arrived so far, those that failed among them. */
+  /** The number of chats that have arrived, including those that failed. */
   chats(): number
-  /** Chats whose connection is open now and whose answer has not been sent to its end. */
+  /** The number of chats whose connection is open and whose answer is not complete. */
   openChats(): number
 }

@@ -3,7 +3,7 @@ import { until } from '../soon.ts'
 import { type Heard, hearAll, hearMeanwhile, leaveAfter, reply, textOf } from './chatting.ts'
 import type { AiCheck } from './subject.ts'
 
-/** Characters of one to four bytes, those that are made of several, line ends, and what wires use themselves. */
+/** Characters of one to four bytes, combined characters, line ends, and text that protocols use themselves. */
 const oddText = [
   'Añejo, 東京, 👩‍👩‍👧‍👦 e\u0301',
   '\n\n',
@@ -15,7 +15,7 @@ const oddText = [
 ]
 
 export function textChecks(check: AiCheck): void {
-  check('the text of a reply is what the server says, and the end comes last', async (subject) => {
+  check('the text of a reply arrives unchanged, and its end comes last', async (subject) => {
     const text = ['The capital', ' of Peru', ' is Lima', '.']
     subject.server.play(reply(text))
     const deltas = await hearAll(subject)
@@ -23,7 +23,7 @@ export function textChecks(check: AiCheck): void {
     assert.deepEqual(deltas.at(-1), { type: 'finish', reason: 'stop' })
   })
 
-  check('text comes as it is written, not when it is whole', async (subject) => {
+  check('text comes as it is written, not when it is complete', async (subject) => {
     subject.server.play({ kind: 'stall', text: ['It is', ' a long'] })
     await leaveAfter(subject, 'It is a long')
   })
@@ -36,7 +36,7 @@ export function textChecks(check: AiCheck): void {
     })
   }
 
-  check('thoughts are no text, and are told of before it, where the wire has them', async (subject) => {
+  check('thoughts are no text, and come before it, if the protocol has them', async (subject) => {
     if (subject.wireLacks?.includes('thoughts')) return
     const thoughts = ['A capital?', ' Of Peru…']
     for (const text of [[], ['Lima', '.']]) {
@@ -47,7 +47,7 @@ export function textChecks(check: AiCheck): void {
       const before = begin < 0 ? deltas : deltas.slice(0, begin)
       assert.ok(
         before.some(({ type }) => type === 'reasoning'),
-        'that the model thinks is told, as "reasoning"',
+        'thoughts come as "reasoning"',
       )
     }
   })
@@ -57,13 +57,13 @@ export function textChecks(check: AiCheck): void {
     assert.equal(textOf(await hearAll(subject)), '')
   })
 
-  check('a long reply is whole', async (subject) => {
+  check('a long reply is complete', async (subject) => {
     const text = Array.from({ length: 1000 }, (_, index) => `${index} ${'é'.repeat(index % 97)}\n`)
     subject.server.play(reply(text))
     assert.equal(textOf(await hearAll(subject)), text.join(''))
   })
 
-  check('the reason of the end is told', async (subject) => {
+  check('the reason of the end arrives', async (subject) => {
     const reasons = ['stop', 'length', 'content_filter'] as const
     for (const finish of reasons.filter((reason) => !subject.wireLacks?.some((gap) => gap === reason))) {
       subject.server.play(reply(['Well'], { finish }))

@@ -21,7 +21,7 @@ const calls: ChatToolCall[] = [
 
 export function toolChecks(register: AiCheck): void {
   const check = (name: string, run: (subject: AiSubject) => Promise<void>) =>
-    register(`${name}, where the provider supports tools`, async (subject) => {
+    register(`${name}, if the provider supports tools`, async (subject) => {
       if (subject.provider.supports?.tools) await run(subject)
     })
 
@@ -44,7 +44,7 @@ export function toolChecks(register: AiCheck): void {
     if (received?.toolChoice !== undefined) assert.equal(received.toolChoice, 'auto')
   })
 
-  check('the choice of a tool arrives as far as the wire can say it', async (subject) => {
+  check('the tool choice arrives as far as the protocol can express it', async (subject) => {
     for (const toolChoice of ['none', 'required', { name: 'clock' }] as const) {
       await hearAll(subject, question(subject, { tools, toolChoice }))
       const { toolChoice: received } = subject.server.received() ?? {}
@@ -52,7 +52,7 @@ export function toolChecks(register: AiCheck): void {
     }
   })
 
-  check('the wish for a single call arrives', async (subject) => {
+  check('the request for a single call arrives', async (subject) => {
     if (subject.wireLacks?.includes('parallelToolCalls')) return
     await hearAll(subject, question(subject, { tools, parallelToolCalls: false }))
     assert.equal(subject.server.received()?.parallelToolCalls, false)
@@ -88,7 +88,7 @@ export function toolChecks(register: AiCheck): void {
   })
 }
 
-/** Ids need not be the server's: wires without ids have providers that make them up. */
+/** Ids may differ from the server's: if the protocol has none, the provider makes them. */
 function assertCalls(deltas: readonly ChatDelta[], expected: readonly ChatToolCall[]): void {
   const heard: { id: string; name: string; arguments: string }[] = []
   for (const delta of deltas) {

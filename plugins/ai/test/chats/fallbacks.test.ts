@@ -173,7 +173,7 @@ t.test('a node says at its start which of the configured models nobody has', asy
       .map(({ msg }) => msg)
       .sort(),
     [
-      /^ai\.fallbacks\["acme\/large"] names "absent\/family\/model", .*no AI provider "absent".*Load its plugin/,
+      /^ai\.fallbacks\["acme\/large"] names "absent\/family\/model", .*AI provider "absent" is not loaded.*Load its plugin/,
       /^ai\.fallbacks\["gone\/x"] is for the AI provider "gone", which is not loaded, so only its fallbacks reply/,
     ],
   )

@@ -10,7 +10,7 @@ import {
   text,
   usage,
 } from '../fixtures/scripted-provider.ts'
-import { settled } from '../fixtures/settled.ts'
+import { untilStable } from '../fixtures/until-stable.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -87,7 +87,7 @@ t.test('a client that is slow is not taken for a provider that is', async (t) =>
   const connection = await rawChat(node, await node.signIn(), { stream: true })
   await connection.until(/"chunk"/)
   connection.socket.pause()
-  await settled(() => acme.last.asked)
+  await untilStable(() => acme.last.asked)
   connection.socket.resume()
   t.match(readEvents(unchunked(await connection.rest())), { error: null })
 })

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createAiNode, usageOf } from '../fixtures/ai-node.ts'
 import { rawChat } from '../fixtures/raw-chat.ts'
 import { scripted, stop, text } from '../fixtures/scripted-provider.ts'
-import { settled } from '../fixtures/settled.ts'
+import { untilStable } from '../fixtures/until-stable.ts'
 
 /** How long an upstream call may outlive its client, in milliseconds. */
 const limit = 100
@@ -44,7 +44,7 @@ t.test('when the client goes, the call at the provider ends at once', async (t) 
     const { last } = providers[provider]
     if (way === 'reads no more and cuts') {
       socket.pause()
-      await settled(() => last.asked)
+      await untilStable(() => last.asked)
     }
     t.notOk(last.signal.aborted)
     const ended = new Promise((resolve) => last.signal.addEventListener('abort', resolve))

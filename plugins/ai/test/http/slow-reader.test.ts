@@ -3,7 +3,7 @@ import { createAiNode } from '../fixtures/ai-node.ts'
 import { readEvents } from '../fixtures/events.ts'
 import { rawChat, unchunked } from '../fixtures/raw-chat.ts'
 import { scripted, stop, text } from '../fixtures/scripted-provider.ts'
-import { settled } from '../fixtures/settled.ts'
+import { untilStable } from '../fixtures/until-stable.ts'
 
 const megabyte = 1024 * 1024
 
@@ -21,7 +21,7 @@ t.test('a client that does not read slows the provider down, and fills no memory
   await connection.until(/"chunk"/)
   connection.socket.pause()
   const { last } = acme
-  const waiting = await settled(() => last.asked)
+  const waiting = await untilStable(() => last.asked)
   // What the system keeps for a connection on its two sides is some megabytes.
   t.ok(waiting * piece.length < 10 * megabyte, `${waiting} pieces were taken`)
   t.notOk(last.signal.aborted)
