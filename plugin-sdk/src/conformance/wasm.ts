@@ -16,11 +16,11 @@ import { trapChecks } from './wasm/traps.ts'
 
 export type { ConformanceTest }
 
-/** What a runtime's author tells the suite. What the runtime can do, the suite reads from `supports`. */
+/** What the author of a runtime provides. The suite reads from `supports` what the runtime can do. */
 export interface WasmHarness {
   /** Makes a runtime. Called once for each test. */
   create(): Promise<WasmRuntime>
-  /** Ends it, and whatever it started. */
+  /** Ends the runtime, and everything that it started. */
   destroy?(runtime: WasmRuntime): Promise<void>
 }
 

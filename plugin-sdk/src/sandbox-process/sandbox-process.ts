@@ -5,7 +5,7 @@ import { dirname, extname, sep } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
-/** What a sandbox process is started with. */
+/** Options of a sandbox process. */
 export interface SandboxProcessOptions {
   /** The file that Node runs in the sandbox. The sandbox may read everything in its folder. */
   readonly main: URL
@@ -45,7 +45,7 @@ const niceness = 3
 const shell = '/bin/sh'
 
 /**
- * A process for code that nobody trusts, confined by Node's permission model and, where there is a shell, by limits of
+ * A process for untrusted code, confined by Node's permission model and, where there is a shell, by limits of
  * the system. It has an empty environment. It can read the folder of its own program and what `readable` names, and
  * nothing else: it can write no files, start no processes and open no connections. It reads requests from its standard
  * input and writes answers to descriptor 3. It should end when its input ends.

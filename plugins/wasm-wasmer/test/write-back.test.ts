@@ -71,7 +71,7 @@ t.test('what somebody else changed meanwhile stays as it is, and nothing else is
       end({ ...changes, stored: { new: 'new', ...changes.stored } }),
       {
         code: 'PRECONDITION_FAILED',
-        message: /exit code 7, but none of its changes was stored: "\/w\/.*" was changed by somebody else/,
+        message: /exit code 7, but none of its changes was stored: "\/w\/.*" was changed by another party/,
       },
       what,
     )
@@ -101,7 +101,7 @@ t.test('a folder that is gone as a whole, or was moved away, is not made anew', 
     for (const changes of [{ stored: { new: 'new' } }, { stored: { n: null } }, { removed: ['a'] }]) {
       const { files, end } = await begin()
       await happens(files)
-      const message = 'none of its changes was stored: "/w" was changed by somebody else meanwhile.'
+      const message = 'none of its changes was stored: "/w" was changed by another party meanwhile.'
       await t.rejects(end(changes), { code: 'PRECONDITION_FAILED', message: new RegExp(message) })
       await t.rejects(files.stat('/w'), { code: 'NOT_FOUND' })
       await files.makeDirectory('/w')

@@ -5,7 +5,7 @@ import type { FunctionRuntime } from './subject.ts'
 /** Bounds that no sample comes near unless it wants to, also on a busy machine. */
 export const limits: WasmLimits = { timeoutMs: 30_000, memoryBytes: 32 * 2 ** 20, outputBytes: 65_536 }
 
-/** What may differ from one run to the next. */
+/** Options of a run. */
 export interface RunOptions extends Partial<WasmLimits> {
   readonly signal?: AbortSignal
 }

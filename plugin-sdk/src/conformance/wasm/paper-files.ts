@@ -18,7 +18,7 @@ export class PaperFiles implements UserFiles {
     this.#revision += 1
   }
 
-  /** What a file says; undefined when it is not there. */
+  /** The content of a file; undefined when it does not exist. */
   text(path: string): string | undefined {
     return this.contents.get(path)?.toString()
   }

@@ -110,7 +110,7 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
   })
 }
 
-/** What the sample does, with which file, and a text. */
+/** A command of the sample: its letter, a file, and a text. */
 type Command = readonly [what: 'r' | 'w' | 'd' | 's', path: string, text?: string]
 
 /** Has the commands done by one program, and answers what it printed at each, and the errno of WASI. */

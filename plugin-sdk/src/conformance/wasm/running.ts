@@ -3,7 +3,7 @@ import { limitsOf, type RunOptions } from './calling.ts'
 import { moduleOf, type Sample } from './sample-module.ts'
 import type { ProgramRuntime } from './subject.ts'
 
-/** What a program is started with, where it is not nothing. */
+/** The input of a program; empty where it is left out. */
 export type ProgramStart = Partial<WasmProgramRun>
 
 export function run(
@@ -25,7 +25,7 @@ export function runModule(
   return runtime.run(module, { args, env, stdin, preopens }, limitsOf(options), signal)
 }
 
-/** What a program wrote, as text. */
+/** The output of a program, as text. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString()
 }

@@ -1,6 +1,6 @@
 import type { WasmLimits, WasmModule, WasmNumber } from '@nodekeep/plugin-sdk'
 
-/** What a call wants of a module: its list of functions, or the results of one. */
+/** The purpose of a call: the list of a module's functions, or the results of one function. */
 export type Wanted =
   | { readonly kind: 'list' }
   | { readonly kind: 'call'; readonly name: string; readonly args: readonly WasmNumber[] }

@@ -13,7 +13,7 @@ export interface ModuleBounds {
   readonly cachedBytes: number
 }
 
-/** What a pool hears of a sandbox. */
+/** Hears what a sandbox does. */
 export interface SandboxListener {
   /** The sandbox has started, or answered a call. */
   idle(sandbox: Sandbox): void

@@ -1,7 +1,7 @@
 import type { ErrorCode, WasmFunctionExport } from '@nodekeep/plugin-sdk'
 
 /**
- * What the node asks of a sandbox. Modules have numbers, which the node gives. Calls and lists are answered, in their
+ * Requests of the node. Modules have numbers, which the node gives. Calls and lists are answered, in their
  * order.
  *
  * `load`: number of the module, its bytes. `forget`: number of the module. `call`: number of the module, name,
@@ -10,7 +10,7 @@ import type { ErrorCode, WasmFunctionExport } from '@nodekeep/plugin-sdk'
 export const Request = { load: 1, call: 2, list: 3, forget: 4 } as const
 
 /**
- * What a sandbox answers.
+ * Answers of a sandbox.
  *
  * `ready`: once, first. `done`: results of a call. `listed`: functions as JSON. `failed`: index of the code in
  * `failureCodes`, message.

@@ -33,7 +33,7 @@ export interface ModuleImport {
   readonly type: number | null
 }
 
-/** What a module declares, apart from its code. */
+/** The declarations of a module, apart from its code. */
 export interface ModuleShape {
   readonly imports: readonly ModuleImport[]
   /** The module's own memories, in bytes. */

@@ -78,7 +78,7 @@ async function read(
   return [Buffer.concat(chunks), entry.revision]
 }
 
-/** What the limits leave. */
+/** The bytes and entries that the limits still allow. */
 class Remaining {
   readonly #limits: SandboxLimits
   #bytes: number

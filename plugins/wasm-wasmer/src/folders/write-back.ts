@@ -165,7 +165,7 @@ async function expectFolder(files: UserFiles, path: string): Promise<void> {
 
 function expect(isUnchanged: boolean, path: string): void {
   if (isUnchanged) return
-  throw new NodekeepError('PRECONDITION_FAILED', `"${path}" was changed by somebody else meanwhile.`)
+  throw new NodekeepError('PRECONDITION_FAILED', `"${path}" was changed by another party meanwhile.`)
 }
 
 async function entryAt(files: UserFiles, path: string): Promise<FileEntry | null> {

@@ -7,7 +7,7 @@ import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
 /** Whether a sandbox is started for a waiting run, or as a spare. A spare warms itself up first. */
 export type SandboxPurpose = 'run' | 'spare'
 
-/** What a sandbox tells. */
+/** Events of a sandbox. */
 interface SandboxEvents {
   ready: []
   message: [message: SandboxMessage, body: Buffer]

@@ -1,12 +1,12 @@
-/** A message between the node and a sandbox: what it says, and the bytes that go with it. */
+/** A message between the node and a sandbox: a header, and bytes. */
 export interface Frame {
   readonly header: unknown
   readonly body: Buffer
 }
 
 /**
- * The beginning of a frame: the lengths of its header and its body as two 32-bit little-endian integers, and the
- * header as JSON. The body follows it.
+ * Writes the beginning of a frame: the lengths of its header and its body as two 32-bit little-endian integers, and the
+ * header as JSON. The body follows.
  */
 export function frameHead(header: unknown, bodyBytes: number): Buffer {
   const text = Buffer.from(JSON.stringify(header))
@@ -19,14 +19,14 @@ export function frameHead(header: unknown, bodyBytes: number): Buffer {
 
 /** Puts frames together from chunks. */
 export class FrameCollector {
-  /** Bytes of a frame, at most. */
+  /** Most bytes of a frame. */
   largest = Number.MAX_SAFE_INTEGER
   #chunks: Buffer[] = []
   #bytes = 0
   #wanted = 8
 
   /**
-   * @returns the frames that are complete
+   * @returns the complete frames
    * @throws RangeError for a frame that is too large
    */
   push(chunk: Buffer): Frame[] {

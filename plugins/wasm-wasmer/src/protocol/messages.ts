@@ -8,14 +8,14 @@ export interface FolderEntry {
   readonly size: number | null
 }
 
-/** A folder that a program sees. Folders are listed before what is in them. */
+/** A folder that a program sees. Folders come before their contents. */
 export interface Folder {
   readonly guestPath: string
   readonly writable: boolean
   readonly entries: readonly FolderEntry[]
 }
 
-/** Bounds that the sandbox itself keeps. */
+/** Limits that the sandbox itself enforces. */
 export interface SandboxLimits {
   /** Bytes of all memories together. */
   readonly memoryBytes: number
@@ -27,7 +27,7 @@ export interface SandboxLimits {
   readonly folderEntries: number
 }
 
-/** The header of what a sandbox is sent, once. In the body: the module, stdin, the files in their order. */
+/** The header of the one request to a sandbox. The body holds the module, stdin, and the files in their order. */
 export interface RunRequest {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -37,23 +37,23 @@ export interface RunRequest {
   readonly limits: SandboxLimits
 }
 
-/** What a program changed in a folder. Folders come before what is in them. */
+/** The changes of a program in a folder. Folders come before their contents. */
 export interface FolderChanges {
-  /** What is gone, and was there, or is of the other kind now. */
+  /** Entries that are gone, or that changed from a file to a folder or the other way round. */
   readonly removed: readonly string[]
-  /** What is new or different. */
+  /** Entries that are new or changed. */
   readonly stored: readonly FolderEntry[]
 }
 
-/** Codes of what a program can do wrong. */
+/** Codes of failures that a program causes. */
 export type FailureCode = Extract<ErrorCode, 'VALIDATION_ERROR' | 'UNPROCESSABLE'>
 
-/** The header of what a sandbox sends. */
+/** The header of a message from a sandbox. */
 export type SandboxMessage =
   | { readonly kind: 'ready' }
-  /** The program is compiled, and begins. */
+  /** The program is compiled and begins. */
   | { readonly kind: 'began' }
-  /** In the body: stdout, stderr, the stored files in their order. One of `changes` for each folder. */
+  /** The body holds stdout, stderr, and the stored files in their order. `changes` has one item for each folder. */
   | {
       readonly kind: 'ended'
       readonly exitCode: number
@@ -62,5 +62,5 @@ export type SandboxMessage =
       readonly changes: readonly FolderChanges[]
     }
   | { readonly kind: 'failed'; readonly code: FailureCode; readonly message: string }
-  /** V8 has no more memory for the program. */
+  /** V8 refused the program more memory. */
   | { readonly kind: 'out-of-memory' }

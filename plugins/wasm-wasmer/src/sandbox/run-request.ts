@@ -51,7 +51,7 @@ export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send):
   }
 }
 
-/** What threads report of programs. All their other calls are for folders. */
+/** Reports of the threads about programs. All their other calls are for folders. */
 interface Reports {
   /** A module is about to be instantiated. */
   readonly beginning: () => void

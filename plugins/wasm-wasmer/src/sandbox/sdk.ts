@@ -1,7 +1,7 @@
 import { setEnvironmentData } from 'node:worker_threads'
 import type { Wasmer } from '#wasmer-sdk'
 
-/** Makes a sandbox of the SDK. */
+/** Builds a sandbox of the SDK. */
 interface SandboxBuilder {
   /** Mounts a folder that `__wasmerHostFileSystem` answers for. */
   mountHost(path: string, mount: number, readOnly: boolean): void
@@ -10,13 +10,13 @@ interface SandboxBuilder {
   start(): Promise<unknown>
 }
 
-/** What is used of the SDK beneath its public interface, in pkg/wasmer_sdk_js.d.ts. */
+/** The parts of the SDK's layer below its public interface that are used here: pkg/wasmer_sdk_js.d.ts. */
 interface Core {
   readonly SandboxBuilderCore: { readonly prototype: SandboxBuilder }
   setWorkerUrl(url: string): void
 }
 
-/** A folder to mount. Its number is its place among the others. */
+/** A folder to mount. Its number is its index. */
 export interface MountPoint {
   readonly guestPath: string
   readonly writable: boolean
@@ -25,13 +25,13 @@ export interface MountPoint {
 /** The SDK, ready to run. */
 export interface Sdk {
   readonly wasmer: Wasmer
-  /** What the sandboxes that are made from now on see. */
+  /** Sets the folders of programs that are started from now on. */
   mount(points: readonly MountPoint[]): void
 }
 
 /**
- * Loads the SDK. Its public interface has no folders but `/workspace`. What it has for that, its authors call
- * experimental; so this package depends on exactly one version of it.
+ * Loads the SDK. Its public interface has no folders but `/workspace`. The authors call the layer below it experimental,
+ * so this package depends on exactly one version.
  *
  * @param url of the SDK's entry for Node
  */
@@ -40,7 +40,7 @@ export async function loadSdk(url: string): Promise<Sdk> {
   const core = (await import(new URL('../pkg/wasmer_sdk_js.js', url).href)) as Core
   const wasmer = new Wasmer({ cache: false })
   await wasmer.ready()
-  // From sources this file is TypeScript, and so is the other one.
+  // From the sources, this file and the other one are TypeScript.
   const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
   setEnvironmentData('sdk', url)
   core.setWorkerUrl(worker.href)

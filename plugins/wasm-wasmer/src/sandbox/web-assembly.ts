@@ -1,4 +1,4 @@
-/** What is used here of https://webassembly.github.io/spec/js-api/. TypeScript knows it of browsers only. */
+/** The parts of https://webassembly.github.io/spec/js-api/ that are used here. TypeScript declares them for browsers only. */
 interface WebAssemblyInterface {
   readonly Module: (new (
     bytes: Uint8Array,
@@ -9,16 +9,16 @@ interface WebAssemblyInterface {
   Instance: new (module: object, imports?: Imports) => object
 }
 
-/** What a module is given, by module and name. What is a function stands as one. */
+/** The imports of an instance, by module and name. Functions are JavaScript functions. */
 export type Imports = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-/** What a module exports. */
+/** An export of a module. */
 export interface ModuleExport {
   readonly name: string
   readonly kind: string
 }
 
-/** What a module imports. */
+/** An import of a module. */
 export interface ModuleImport extends ModuleExport {
   readonly module: string
 }

@@ -14,7 +14,7 @@ export interface FunctionCall {
   readonly args: readonly unknown[]
 }
 
-/** Who calls, and until when. The signal aborts when the client leaves. */
+/** The user who calls. The signal aborts when the client leaves. */
 export interface Caller {
   readonly uuid: string
   readonly signal: AbortSignal

@@ -6,7 +6,7 @@ import type { StoredModules } from '../modules/stored-modules.ts'
 import type { ModuleUploads } from './module-uploads.ts'
 import { callAnswer, executeBody, executeFileBody, exportsAnswer, exportsQuery } from './schemas.ts'
 
-/** What the routes work with. */
+/** The parts of the plugin that the routes use. */
 export interface FunctionRouteParts {
   readonly calls: FunctionCalls
   readonly stored: StoredModules

@@ -16,7 +16,7 @@ import type { Runtimes } from '../runtimes.ts'
 import type { ModuleUploads } from './module-uploads.ts'
 import { runAnswer, runBody } from './schemas.ts'
 
-/** What the route works with. */
+/** The parts of the plugin that the route uses. */
 export interface ProgramRouteParts {
   readonly files: FilesService
   readonly runtimes: Runtimes

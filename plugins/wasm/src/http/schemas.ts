@@ -6,7 +6,7 @@ const moduleFile = path('a .wasm file')
 
 const moduleBytes = Type.String({ description: 'The module, in base64.' })
 
-/** Their types are the function's business, whose messages say more than a schema's. */
+/** `readArguments` checks the types: its messages say more than those of a schema. */
 const argument = Type.Unsafe<unknown>({
   description: 'A number. Integers beyond 2^53 are texts of decimal digits; "NaN", "Infinity", "-Infinity".',
 })
@@ -22,7 +22,7 @@ export const executeFileBody = Type.Object({ filepath: moduleFile, ...call }, { 
 /** The body of `POST /execute`. */
 export const executeBody = Type.Object({ wasmBytes: moduleBytes, ...call }, { additionalProperties: false })
 
-/** What both answer. The results are written by `resultText`, since no serializer knows of a negative zero. */
+/** The answer of both. `resultText` writes the results, because serializers write no negative zero. */
 export const callAnswer = Type.Object({
   success: Type.Boolean(),
   result: Type.Unsafe<unknown>({ description: 'null, a value, or an array of values.' }),
@@ -38,7 +38,7 @@ const valueType = Type.Union([
 /** `?path=…` */
 export const exportsQuery = Type.Object({ path: moduleFile })
 
-/** What `GET /exports` answers. */
+/** The answer of `GET /exports`. */
 export const exportsAnswer = Type.Object({
   exports: Type.Array(
     Type.Object({
@@ -53,7 +53,7 @@ const folder = Type.Object(
   {
     path: path('a folder'),
     as: Type.Optional(Type.String({ description: 'Absolute path under which the program sees it.' })),
-    writable: Type.Optional(Type.Boolean({ description: 'Keeps what the program changes there.' })),
+    writable: Type.Optional(Type.Boolean({ description: 'Whether the program may change it.' })),
   },
   { additionalProperties: false },
 )
@@ -76,7 +76,7 @@ export const runBody = Type.Object(
   { additionalProperties: false },
 )
 
-/** What `POST /run` answers. */
+/** The answer of `POST /run`. */
 export const runAnswer = Type.Object({
   success: Type.Boolean({ description: 'Whether the exit code is 0.' }),
   exitCode: Type.Integer(),

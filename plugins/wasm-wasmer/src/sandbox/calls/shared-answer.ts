@@ -1,4 +1,4 @@
-/** What a thread asks the main one. The answer is written into `answer`. */
+/** A call from a thread to the main thread, which writes its answer into `answer`. */
 export interface Call {
   readonly mount: number
   readonly method: string
@@ -6,13 +6,13 @@ export interface Call {
   readonly answer: SharedArrayBuffer
 }
 
-/** What an answer is. */
+/** The result of a call, or the code of its error. */
 type Outcome = { readonly value: unknown } | { readonly error: string }
 
 /** The channel of calls, among the threads of this process. */
 export const callChannel = 'nodekeep-calls'
 
-/** Bytes for an answer, where nothing says that it takes more: the SDK reads 64 KiB at a time. */
+/** Bytes of an answer, unless it needs more: the SDK reads 64 KiB at a time. */
 export const usualAnswerBytes = 8 + 72 * 1024
 
 const state = 0
@@ -20,7 +20,7 @@ const size = 1
 const waiting = 0
 const asJson = 1
 const asBytes = 2
-/** The buffer has no room; `size` says how much it takes. */
+/** The buffer is too small; `size` says how many bytes the answer needs. */
 const tooLong = 3
 
 /** Writes an answer, and wakes the thread that waits for it. */
@@ -41,7 +41,7 @@ export function emptyAnswer(answer: SharedArrayBuffer): SharedArrayBuffer {
   return answer
 }
 
-/** Waits for an answer. @returns how many bytes it takes, when the buffer has no room for it */
+/** Waits for an answer. Returns the bytes that it needs if the buffer is too small. */
 export function awaitAnswer(answer: SharedArrayBuffer): Outcome | number {
   const head = new Int32Array(answer, 0, 2)
   while (Atomics.load(head, state) === waiting) Atomics.wait(head, state, waiting)

@@ -1,14 +1,14 @@
 import type { SandboxLimits } from '../../protocol/messages.ts'
 import { Refusal } from '../refusal.ts'
 
-/** What is left of the room for files. */
+/** Counts the bytes and entries that are left for files in folders. */
 export class Budget {
   readonly #limits: SandboxLimits
   readonly #full: (reason: Refusal) => void
   #bytes: number
   #entries: number
 
-  /** @param full is told when a program wants more than there is: it has to end */
+  /** @param full hears when a program exceeds a limit, which ends the program */
   constructor(limits: SandboxLimits, full: (reason: Refusal) => void) {
     this.#limits = limits
     this.#full = full

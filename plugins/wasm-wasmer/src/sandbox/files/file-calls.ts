@@ -10,12 +10,12 @@ interface OpenFile {
   readonly appends: boolean
 }
 
-/** Most files that a program has open. */
+/** Most open files of a program. */
 const mostOpen = 4096
 
 /**
- * Answers what the SDK asks of mounted folders. Its calls and their arguments are those of `HostFileSystem` in the
- * SDK's js/bindgen/src/host_filesystem.rs. Nothing here reaches anything but memory.
+ * Answers the SDK's calls for mounted folders. The calls and their arguments are those of `HostFileSystem` in the SDK's
+ * js/bindgen/src/host_filesystem.rs. They reach only memory.
  */
 export class FileCalls {
   readonly #mounts: readonly Mount[]
@@ -70,7 +70,7 @@ export class FileCalls {
     const writes = write || append
     if (writes || create || createNew || truncate) changeable(mount)
     if (this.#open.size >= mostOpen) throw new FileError('EIO')
-    const [parent, name] = mount.root.place(path)
+    const [parent, name] = mount.root.split(path)
     let node = parent.entries.get(name)
     if (node !== undefined && createNew) throw new FileError('EEXIST')
     if (node === undefined && !create && !createNew) throw new FileError('ENOENT')

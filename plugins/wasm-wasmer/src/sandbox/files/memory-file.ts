@@ -9,7 +9,7 @@ export class MemoryFile {
   #bytes: Buffer
   #linked = true
 
-  /** @param original what it is at first; null for a new one. It is never changed. */
+  /** @param original the initial content, which is never changed; null for a new file */
   constructor(budget: Budget, original: Buffer | null) {
     this.#budget = budget
     this.#original = original
@@ -18,7 +18,7 @@ export class MemoryFile {
     budget.takeBytes(this.size)
   }
 
-  /** @returns a view, good until the next change */
+  /** @returns a view, valid until the next change */
   content(): Buffer {
     return this.#bytes.subarray(0, this.size)
   }
@@ -39,7 +39,7 @@ export class MemoryFile {
     this.size = size
   }
 
-  /** Removed from its folder. Who has it open may go on with it; the memory is the process's affair from then on. */
+  /** Notes the removal from the folder. The program may still use the file if it is open; only the limit of the process counts then. */
   unlink(): void {
     this.#budget.giveBytes(this.size)
     this.#linked = false
@@ -51,7 +51,7 @@ export class MemoryFile {
     else this.#budget.giveBytes(-growth)
   }
 
-  /** Makes sure that the bytes are not the original ones, and that there is room; what is new is zero. */
+  /** Makes the bytes a copy of the original that is large enough. New bytes are zero. */
   #own(size: number): void {
     this.#count(size - this.size)
     if (this.#bytes !== this.#original && size <= this.#bytes.length) return

@@ -2,10 +2,10 @@ import type { Budget } from './budget.ts'
 import { FileError } from './file-error.ts'
 import { MemoryFile } from './memory-file.ts'
 
-/** What a folder holds. */
+/** An entry of a folder. */
 export type MemoryNode = MemoryFile | MemoryFolder
 
-/** A folder in memory, with what is in it. Paths are relative to it, in the form `a/b`; it is itself ''. */
+/** A folder in memory, with its contents. Paths are relative to it, such as `a/b`; its own path is ''. */
 export class MemoryFolder {
   readonly kind = 'directory'
   readonly size = 0
@@ -28,8 +28,8 @@ export class MemoryFolder {
     return node
   }
 
-  /** The folder that something is in or is to be put into, and its name there. */
-  place(path: string): [parent: MemoryFolder, name: string] {
+  /** Splits a path into its parent folder and the name there. */
+  split(path: string): [parent: MemoryFolder, name: string] {
     const names = namesOf(path)
     const name = names.pop()
     if (name === undefined) throw new FileError('EACCES')
@@ -38,7 +38,7 @@ export class MemoryFolder {
     return [parent, name]
   }
 
-  /** @param original what the file is at first, or null when it is a new one */
+  /** @param original the initial content, or null for a new file */
   addFile(path: string, original: Buffer | null): MemoryFile {
     const [parent, name] = this.#vacancy(path)
     const file = new MemoryFile(this.#budget, original)
@@ -55,7 +55,7 @@ export class MemoryFolder {
 
   /** Removes a file, or a folder that is empty. */
   remove(path: string): void {
-    const [parent, name] = this.place(path)
+    const [parent, name] = this.split(path)
     const node = this.find(path)
     if (node.kind === 'directory' && node.entries.size > 0) throw new FileError('ENOTEMPTY')
     parent.entries.delete(name)
@@ -66,8 +66,8 @@ export class MemoryFolder {
   /** Moves within this folder. A file replaces a file, a folder an empty folder. */
   rename(from: string, to: string): void {
     const node = this.find(from)
-    const [oldParent, oldName] = this.place(from)
-    const [newParent, newName] = this.place(to)
+    const [oldParent, oldName] = this.split(from)
+    const [newParent, newName] = this.split(to)
     if (node.kind === 'directory' && isWithin(newParent, node)) throw new FileError('EACCES')
     const replaced = newParent.entries.get(newName)
     if (replaced === node) return
@@ -81,7 +81,7 @@ export class MemoryFolder {
     newParent.entries.set(newName, node)
   }
 
-  /** All that is in it, folders before what is in them. */
+  /** All entries below the folder. Folders come before their contents. */
   *walk(prefix = ''): Iterable<[path: string, node: MemoryNode]> {
     for (const [name, node] of this.entries) {
       yield [prefix + name, node]
@@ -90,7 +90,7 @@ export class MemoryFolder {
   }
 
   #vacancy(path: string): [parent: MemoryFolder, name: string] {
-    const [parent, name] = this.place(path)
+    const [parent, name] = this.split(path)
     if (parent.entries.has(name)) throw new FileError('EEXIST')
     this.#budget.takeEntry()
     return [parent, name]
@@ -102,7 +102,7 @@ const longestName = 255
 /** Characters of a path, at most. */
 const longestPath = 4096
 
-/** Takes the names that the user's files take, and as they take them: what they don't would only be lost later. */
+/** Accepts the names that the user's files can have, in their form. Other names could not be stored later. */
 function namesOf(path: string): string[] {
   if (path.length > longestPath || path.includes('\\')) throw new FileError('EIO')
   const names = path

@@ -7,7 +7,7 @@ export class Mount {
   readonly guestPath: string
   readonly writable: boolean
   readonly root: MemoryFolder
-  /** The files' contents, and null for folders, by path. */
+  /** Initial contents of files, and null for folders, by path. */
   readonly #before = new Map<string, Buffer | null>()
 
   /** @param contentOf the bytes of the next file */
@@ -23,7 +23,7 @@ export class Mount {
     }
   }
 
-  /** What is different from how it was, with the contents of the stored files in their order. */
+  /** The program's changes, and the contents of the stored files in their order. */
   changes(): [changes: FolderChanges, contents: Buffer[]] {
     const after = new Map(this.root.walk())
     const removed: string[] = []
