@@ -2,7 +2,7 @@ import type { ModelScene } from '@nodekeep/plugin-sdk/conformance/ai'
 import t, { type Test } from 'tap'
 import { question, usageOf } from './fixtures/asking.ts'
 import { startStand } from './fixtures/stand.ts'
-import { rawChat, settled } from './fixtures/tests-of-ai.ts'
+import { rawChat, untilStable } from './fixtures/tests-of-ai.ts'
 import { until } from './fixtures/until.ts'
 import type { Wire } from './fixtures/wires.ts'
 
@@ -59,14 +59,14 @@ for (const wire of wires) {
     const { socket, until: heard } = await rawChat(node, ada, question(wire, { stream: true }))
     await heard(/"chunk"/)
     socket.pause()
-    const before = await settled(() => poured.bytes)
+    const before = await untilStable(() => poured.bytes)
     // What the system keeps for the two connections, on both sides of each, is some megabytes.
     t.ok(before < 32 * 1024 * 1024, `${before} bytes were taken for nobody`)
     socket.resume()
     await until(() => poured.bytes > before + 1024 * 1024)
     t.pass('the server goes on when the client does')
     socket.pause()
-    await settled(() => poured.bytes)
+    await untilStable(() => poured.bytes)
     const left = performance.now()
     socket.destroy()
     await until(() => wire.server.openChats() === 0)
