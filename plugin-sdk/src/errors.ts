@@ -1,8 +1,8 @@
 /**
- * The error table: every code that an answer of the node can carry, with its HTTP status.
+ * The error table: every code that an answer of the node can have, with its HTTP status.
  *
- * The first five codes and their statuses come from the interface ("Errors"); the others extend it for cases
- * that the interface leaves open. A client may rely on `code`; messages are for people and may change.
+ * The first five codes and their statuses come from the interface ("Errors"). The others cover cases that the
+ * interface leaves open. A client may rely on `code`. Messages are for people and may change.
  */
 export const errorStatus = {
   VALIDATION_ERROR: 400,
@@ -29,41 +29,44 @@ export const errorStatus = {
 /** A code of the error table. */
 export type ErrorCode = keyof typeof errorStatus
 
-/** The JSON body of every error answer: exactly these three fields. */
+/** The JSON body of every error answer. It has exactly these three fields. */
 export interface ErrorBody {
   readonly error: true
   readonly message: string
   readonly code: ErrorCode
 }
 
-/** What may accompany an error. */
+/** Options of an error. */
 export interface NodekeepErrorOptions {
   /** The underlying failure. It is logged, never sent to the client. */
   readonly cause?: unknown
   /** Response headers that belong to this error, such as `retry-after` (seconds) or `allow`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Says that making the same call again cannot help, to those who would try. */
+  /** Whether a retry of the same call is useless. Default: `false`. */
   readonly permanent?: boolean
-  /** Says that the log knows it already, as of a state that lasts: the node doesn't log it again for each request. */
+  /**
+   * Whether the failure is in the log already, such as a lasting state that fails every request. The node does not log
+   * it again for each request. Default: `false`.
+   */
   readonly logged?: boolean
 }
 
 const brand: unique symbol = Symbol.for('nodekeep.error@1')
 
 /**
- * An error that the node answers with its code's status and exactly `{ error: true, message, code }`.
+ * An error that the node answers with the status of its code and exactly `{ error: true, message, code }`.
  *
- * Throw it anywhere: in a route, a service, a provider. The message goes to the client, so it says what to do
- * and names nothing internal. Whatever else is thrown becomes INTERNAL_ERROR with its cause hidden.
+ * Throw it anywhere: in a route, a service, a provider. The client sees the message, so it says what to do and names
+ * nothing internal. Any other thrown value becomes INTERNAL_ERROR, and its cause stays hidden.
  *
  * @example throw new NodekeepError('NOT_FOUND', 'There is no note named "shopping".')
  */
 export class NodekeepError extends Error {
   readonly code: ErrorCode
   readonly headers: Readonly<Record<string, string>>
-  /** Whether making the same call again cannot help. `false` where nobody said so. */
+  /** Whether a retry of the same call is useless. */
   readonly permanent: boolean
-  /** Whether who threw it has told the log. `false` where nobody said so. */
+  /** Whether the failure is in the log already. */
   readonly logged: boolean
 
   constructor(code: ErrorCode, message: string, options: NodekeepErrorOptions = {}) {
@@ -76,28 +79,28 @@ export class NodekeepError extends Error {
     Object.defineProperty(this, brand, { value: true })
   }
 
-  /** The HTTP status that belongs to the code. */
+  /** The HTTP status of the code. */
   get status(): number {
     return errorStatus[this.code]
   }
 }
 
 /**
- * Tells whether a value is a Nodekeep error, made by this copy of the SDK or by another one: errors cross
- * packages by brand, never by `instanceof`.
+ * Returns whether a value is a NodekeepError of this copy of the SDK or another one. Packages recognize errors by their
+ * brand, never by `instanceof`.
  */
 export function isNodekeepError(value: unknown): value is NodekeepError {
   return typeof value === 'object' && value !== null && (value as { [brand]?: unknown })[brand] === true
 }
 
 /**
- * What a client may see of anything that was thrown, for routes that report errors within an answer that has begun.
- * Whatever is no Nodekeep error stays hidden behind INTERNAL_ERROR: log it.
+ * Returns the error body that a client may see of a thrown value, for routes that report errors within an answer that
+ * has begun. Any value but a NodekeepError stays hidden behind INTERNAL_ERROR, so log it.
  *
- * @param requestId leads from the answer to the line in the log
+ * @param requestId the id of the request, by which the owner finds the line in the log
  */
 export function errorBodyOf(thrown: unknown, requestId: string): ErrorBody {
-  // Another copy of the SDK may know codes that this one doesn't.
+  // Another copy of the SDK may have codes that this one does not have.
   if (isNodekeepError(thrown) && Object.hasOwn(errorStatus, thrown.code)) {
     return { error: true, message: thrown.message, code: thrown.code }
   }

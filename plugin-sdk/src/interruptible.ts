@@ -1,9 +1,9 @@
 /**
- * Yields the items of a stream, but ends the wait for the next item when a signal aborts. Receiving a stream needs this:
- * the source may stay silent forever, such as a client that stopped sending. The source is told to return, and nobody
- * waits until it does.
+ * Yields the items of a stream, but ends the wait for the next item when a signal aborts. Code that receives a stream
+ * needs this: the source may stay silent forever, such as a client that stopped sending. At the end, `return` of the
+ * source is called and not awaited.
  *
- * @param signals any of them ends the stream, even if it was aborted before
+ * @param signals each of them ends the stream, even if it was aborted before
  * @throws the reason of the signal, or the error of the source
  *
  * @example

@@ -1,19 +1,19 @@
 import { NodekeepError } from './errors.ts'
 import type { RoutesApp } from './routes.ts'
 
-/** Nested objects and arrays in a large body. */
+/** Levels of nested objects and arrays in a large body. */
 const mostLevels = 1000
-/** Values in a large body, roughly: commas, colons and opening brackets count. */
+/** Values in a large body, estimated: the number of commas, colons and opening brackets. */
 const mostValues = 500_000
-/** Characters. A shorter body is parsed without a check: it cannot take long. */
+/** Characters. A shorter body is parsed without a check, because it cannot take long. */
 const largeBody = 16 * 1024
 
 /**
- * Refuses JSON bodies that would take long to parse for their size, before they are parsed, for routes whose bodies
- * may be large. Ten megabytes of brackets would hold up the whole node for a second and take a hundred times their
- * memory. Replaces the JSON parser of the plugin's Fastify instance, so call it before you register the routes.
+ * Refuses JSON bodies that would take too long to parse, before they are parsed. It is for routes that accept large
+ * bodies: ten megabytes of brackets would block the whole node for a second and take a hundred times their memory. It
+ * replaces the JSON parser of the plugin's Fastify instance, so call it before you register the routes.
  *
- * More than 1000 levels are answered with VALIDATION_ERROR, more than 500,000 values with PAYLOAD_TOO_LARGE.
+ * A body with more than 1000 levels gets VALIDATION_ERROR, a body with more than 500,000 values PAYLOAD_TOO_LARGE.
  *
  * @example routes((app) => {
  *   limitJsonComplexity(app)
@@ -57,7 +57,7 @@ function refusalOf(json: string): NodekeepError | null {
 }
 
 /**
- * Returns the end of the string that begins at a quote. A long string, such as a file in base64, is skipped at once.
+ * Returns the index of the closing quote of a string. A long string, such as a file in base64, is skipped in one search.
  */
 function endOfString(json: string, start: number): number {
   let end = start

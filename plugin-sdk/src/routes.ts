@@ -1,4 +1,4 @@
-// An import that names nothing would not come into the published declarations.
+// An import without names would be left out of the published declarations.
 /// <reference types="@fastify/sensible" preserve="true" />
 /// <reference types="@fastify/websocket" preserve="true" />
 import type {
@@ -13,16 +13,16 @@ import type { Static, TSchema } from 'typebox'
 import type { AuthenticatedUser } from './contracts/users.ts'
 import type { ErrorBody } from './errors.ts'
 
-/** Reads TypeBox schemas of a route as the types of its request and its answer. */
+/** Reads the TypeBox schemas of a route as the types of its request and its answer. */
 export interface SchemaTypes extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
   serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
 }
 
 /**
- * The Fastify instance that a plugin registers its routes on. It is the plugin's own: hooks, decorators and
- * nested plugins stay inside. It never listens; the kernel hands requests to it and answers what no route is there
- * for. `setErrorHandler`, `setNotFoundHandler`, `listen` and a route's `errorHandler` are refused: errors have one
+ * The Fastify instance on which a plugin registers its routes. Each plugin has its own: hooks, decorators and nested
+ * plugins stay inside. The instance never listens: the kernel passes requests to it and answers requests without a
+ * route. `setErrorHandler`, `setNotFoundHandler`, `listen` and a route's `errorHandler` are refused: errors have one
  * form on the whole node, unless `serializeError` writes them for a foreign protocol.
  */
 export type RoutesApp = FastifyInstance<
@@ -33,53 +33,53 @@ export type RoutesApp = FastifyInstance<
   SchemaTypes
 >
 
-/** How one foreign protocol writes errors, for routes that speak it (an OpenAI-style API, tus, WebDAV …). */
+/** Writes errors in the form of a foreign protocol, for routes that speak it (an OpenAI-style API, tus, WebDAV …). */
 export type ErrorSerializer = (error: ErrorBody & { readonly status: number }) => {
   readonly contentType: string
   readonly body: string
 }
 
-/** What holds for all routes of one call of `routes`. */
+/** Options for all routes of one call of `routes`. */
 export interface RoutesOptions {
   /** A path before every route of the call, such as `/api/notes`. */
   readonly prefix?: string
   /** Writes the errors of these routes, and of unknown paths below `prefix`, in another form than the node's. */
   readonly serializeError?: ErrorSerializer
   /**
-   * Makes WebSocket routes possible: `app.get(path, { websocket: true }, (socket, request) => …)`, as
-   * @fastify/websocket describes. Messages are at most 1 MiB; who may connect is checked as for any route.
+   * Enables WebSocket routes: `app.get(path, { websocket: true }, (socket, request) => …)`, as @fastify/websocket
+   * describes. A message has at most 1 MiB. Access is checked as for any route.
    */
   readonly webSockets?: boolean
 }
 
-/** Registers routes. Nothing answers before the plugin is active, and nothing after it stopped. */
+/** Registers routes. They answer only while the plugin is active. */
 export type Routes = (register: (app: RoutesApp) => void | Promise<void>, options?: RoutesOptions) => void
 
 /**
- * Who may call a route.
+ * The clients that may call a route.
  *
- * - `user` (also when nothing is said): anyone signed in
+ * - `user` (default): every user who is signed in
  * - `owner`: the node's owner
- * - `public`: everyone; `publicReason` says why that is right
+ * - `public`: every client; `publicReason` gives the reason
  */
 export type RouteAccess = 'user' | 'owner' | 'public'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * Who calls. `null` on public routes when the request carries no valid session, or an API token without the
+     * The user who calls. `null` on a public route if the request has no valid session, or an API token without the
      * route's scope.
      */
     user: AuthenticatedUser | null
   }
 
-  /** What `GET /openapi.json` tells about a route beside its shapes (OpenAPI 3.1, "Operation Object"). */
+  /** The description of a route in `GET /openapi.json`, beside its schemas (OpenAPI 3.1, "Operation Object"). */
   interface FastifySchema {
-    /** One line that says what the route does. */
+    /** The purpose of the route, in one line. */
     summary?: string
-    /** More about it, in Markdown. */
+    /** A longer description, in Markdown. */
     description?: string
-    /** Under which headings the route is shown. */
+    /** The headings under which the route is shown. */
     tags?: readonly string[]
     deprecated?: boolean
     /** Leaves the route out of the document. */
@@ -88,18 +88,18 @@ declare module 'fastify' {
 
   interface FastifyContextConfig {
     access?: RouteAccess
-    /** Why a public route may be public. Required for those, and shown to the owner at `GET /api/system/plugins`. */
+    /** The reason why a public route may be public. Required for it. The owner sees it at `GET /api/system/plugins`. */
     publicReason?: string
-    /** The scope that an API token needs, such as `notes:read`. Without one, only full sessions may call. */
+    /** The scope that an API token needs, such as `notes:read`. Without a scope, only full sessions may call the route. */
     scope?: string
     /**
-     * Limits how often one client address may call, with 429 and `retry-after` beyond. For routes that anyone may
-     * call and that cost something.
+     * Limits the calls of one client address. Further calls get 429 with `retry-after`. For public routes that are
+     * expensive.
      */
     rateLimit?: { readonly max: number /** Milliseconds. */; readonly timeWindow: number }
     /**
-     * `buffered` (default): the body must have arrived within `server.bodyTimeoutSeconds`.
-     * `stream`: the route reads the body itself; only a stall of that length ends it.
+     * `buffered` (default): the whole body must arrive within `server.bodyTimeoutSeconds`.
+     * `stream`: the route reads the body itself. Only a stall of `server.bodyTimeoutSeconds` ends the body.
      */
     body?: 'buffered' | 'stream'
   }

@@ -39,7 +39,7 @@ export interface AiChatService {
    */
   start(userUuid: string, query: ChatQuery, signal: AbortSignal): Promise<ChatReply>
   /**
-   * Lists the names of the loaded providers, and of those that have fallbacks, whether they are loaded or not. It sends no
+   * Lists the names of the loaded providers, and of the providers with fallbacks, even if they are not loaded. It sends no
    * request.
    */
   providers(): readonly string[]

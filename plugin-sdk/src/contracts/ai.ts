@@ -19,8 +19,8 @@ export interface ChatToolCall {
 }
 
 /**
- * One message of a conversation, from the operator, the person, the model, or a tool. Parts are separate: a provider whose
- * server takes one text joins text parts with line ends.
+ * One message of a conversation, from the operator, the person, the model, or a tool. Parts are separate: if the server
+ * of a provider takes only one text, the provider joins text parts with line ends.
  */
 export type ChatMessage =
   | { readonly role: 'system' | 'user'; readonly content: string | readonly ChatPart[] }
@@ -44,7 +44,7 @@ export interface ChatTool {
   readonly strict?: boolean
 }
 
-/** Whether the model must call a tool: it decides (`auto`), none, any (`required`), or the tool with this name. */
+/** Whether the model calls a tool: it decides (`auto`), none, at least one (`required`), or the tool with this name. */
 export type ChatToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
 /**
@@ -91,7 +91,7 @@ export interface ChatRequest {
   }
 }
 
-/** Why a reply ended: by itself, at a length limit, for tool calls, or by a content filter of the provider. */
+/** The reason why a reply ended: by itself, at a length limit, for tool calls, or by a content filter of the provider. */
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /** A piece of a reply. */
@@ -106,17 +106,17 @@ export type ReplyDelta =
       /** Further text of the arguments' JSON. */
       readonly arguments?: string
     }
-  /** Tokens up to now. A later count replaces an earlier one, so a provider yields each count as soon as it has it. */
+  /** Tokens so far. A later count replaces an earlier one. A provider yields each count as soon as it has the count. */
   | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number }
   | { readonly type: 'finish'; readonly reason: ChatFinishReason }
 
 /** A piece that a provider yields: part of the reply, or of the model's thoughts. */
 export type ChatDelta =
   | ReplyDelta
-  /** Thoughts are no part of the reply. They show that the model is at work, and count as written. May be empty. */
+  /** Thoughts are no part of the reply. They show that the model is working, and they count as output. May be empty. */
   | { readonly type: 'reasoning'; readonly text: string }
 
-/** What a provider supports beyond text. It never gets a request for anything else. */
+/** The abilities of a provider beyond text. It never gets a request that needs more. */
 export interface AiCapabilities {
   /** `tools`, `toolChoice`, `parallelToolCalls`, and messages that call tools or answer such calls. */
   readonly tools?: boolean
@@ -136,10 +136,10 @@ export interface AiProvider {
    */
   models(signal: AbortSignal): Promise<string[]>
   /**
-   * Yields the reply and, last, exactly one `finish`: a reply without it counts as cut short. Because a reader may be slow,
-   * it takes no more from its server than is requested, except what fits into the buffers of the connection. It ends the
-   * call at its server when the signal aborts or the loop is left, also before the first piece. `cancellableReply` does
-   * that for a generator.
+   * Yields the reply and, last, exactly one `finish`: a reply without `finish` counts as cut short. Because a reader may be
+   * slow, a provider takes no more from its server than is requested, except what fits into the buffers of the connection.
+   * The provider ends the call at its server when the signal aborts or the loop is left, also before the first piece.
+   * `cancellableReply` does that for a generator.
    *
    * @throws NodekeepError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, TOO_MANY_REQUESTS (with `retry-after` where the server
    * sends it), NOT_FOUND for an unknown model, VALIDATION_ERROR for a request that the model cannot serve. `permanent`

@@ -15,19 +15,19 @@ export interface BackupEntry {
 export interface BackupSnapshot {
   /** The entries of the state at `prepare`. Later writes do not change them. */
   entries(): AsyncIterable<BackupEntry>
-  /** The parts that are left out, with the reasons, for the manifest and for people. */
+  /** The omitted parts with the reasons, for the manifest and for people. */
   readonly omitted?: readonly { readonly what: string; readonly why: string }[]
   /** Releases the resources of the snapshot. It is always called, also after a failure. */
   release(): Promise<void>
 }
 
-/** A part of the node whose state belongs into a backup. Its name in the registry is its folder in the archive. */
+/** A part of the node with state that backups contain. Its name in the registry is its folder in the archive. */
 export interface BackupParticipant {
-  /** Fixes a consistent state. No participant accepts writes meanwhile, so it has to be short. */
+  /** Fixes a consistent state. No participant accepts writes during `prepare`, so it must be short. */
   prepare(signal: AbortSignal): Promise<BackupSnapshot>
   /**
-   * Restores entries into an empty folder, at a start of the node, before any plugin reads its state. If it is interrupted, it
-   * is called again with all entries.
+   * Restores entries into an empty folder, at a start of the node, before any plugin reads its state. After an
+   * interruption it is called again with all entries.
    */
   restore(entries: AsyncIterable<BackupEntry>, signal: AbortSignal): Promise<void>
 }

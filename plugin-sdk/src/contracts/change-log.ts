@@ -19,22 +19,22 @@ export interface FileChange {
    * revisions instead.
    */
   readonly hash?: string
-  /** The device or client that made the change, if it gave its name. */
+  /** The name of the device or client that made the change, if it gave one. */
   readonly by?: string
   readonly at: Date
 }
 
-/** The journal of all changes of files. Its entries are durable, and so are the changes that they describe. */
+/** The journal of all changes of files. Its entries and the changes that they describe are durable. */
 export interface ChangeLog {
-  /** Identifies the journal. Numbers from another epoch are void, such as after a restore. */
+  /** Identifies the journal. It changes with a restore, for example. Numbers of another epoch are invalid. */
   readonly epoch: string
   /** The number of a user's newest change; 0 when there is none. */
   head(userUuid: string): Promise<number>
   /**
-   * The changes of a user after a number, oldest first.
+   * Lists the changes of a user after a number, oldest first.
    *
-   * @param limit maximum number of changes; 1,000 when not given
-   * @throws NodekeepError CONFLICT when changes after the number were deleted already
+   * @param limit maximum number of changes; default: 1,000
+   * @throws NodekeepError CONFLICT if changes after the number are already deleted
    */
   read(userUuid: string, after: number, limit?: number): Promise<FileChange[]>
 }

@@ -23,9 +23,9 @@ export interface FileChangeOptions {
 
 /** Options of a write. */
 export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
-  /** Bytes that will arrive, if known. A file that cannot fit is then refused at once. */
+  /** The number of bytes, if known. A file that cannot fit is then refused at once. */
   readonly size?: number
-  /** Allows the memory of chunks to be freed early: see `freeChunks` of a backend's write. */
+  /** Lets the backend free the memory of chunks early: see `freeChunks` of `StorageWriteOptions`. */
   readonly freeChunks?: boolean
   readonly signal?: AbortSignal
 }
@@ -42,36 +42,36 @@ export interface FileMoveOptions extends FileChangeOptions {
  * limit of `storage.maxFileSize` applies here too. A change is in the journal when its promise resolves.
  *
  * Methods throw NodekeepError: VALIDATION_ERROR for a bad path, NOT_FOUND, CONFLICT, PRECONDITION_FAILED,
- * PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, SERVICE_UNAVAILABLE for a mount that is unreachable.
+ * PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, SERVICE_UNAVAILABLE for an unreachable mount.
  */
 export interface UserFiles {
   stat(path: string): Promise<FileEntry>
-  /** The entries of a folder, including mounts, sorted by name in the order of UTF-16 code units. */
+  /** Yields the entries of a folder, including mounts, sorted by name in the order of UTF-16 code units. */
   list(path: string): AsyncIterable<FileEntry>
   read(path: string, options?: StorageReadOptions): Promise<FileReading>
   /**
-   * Stores a complete file or nothing. Missing parents are made.
+   * Stores a complete file or nothing, and makes missing parents.
    *
-   * @throws TypeError for content that yields anything but `Uint8Array`; the file does not change then
+   * @throws TypeError if the content yields anything but `Uint8Array`; the file then does not change
    */
   write(path: string, content: AsyncIterable<Uint8Array>, options?: FileWriteOptions): Promise<FileEntry>
   /** Makes a folder and its parents. An existing folder is no error. */
   makeDirectory(path: string, options?: FileChangeOptions): Promise<FileEntry>
   /**
-   * Removes a file, or a folder with everything in it. With `onlyIfEmpty`, a folder that is not empty is a CONFLICT. With
+   * Removes a file, or a folder with its whole content. With `onlyIfEmpty`, a folder that is not empty is a CONFLICT. With
    * `ifRevision`, a folder is PRECONDITION_FAILED, because folders have no revision.
    */
   remove(path: string, options?: FileChangeOptions & StorageRemoveOptions): Promise<void>
   /**
    * Moves or renames. Across mounts it copies, verifies, then removes the copied entries from the source. CONFLICT also
-   * when the copy is complete but entries stay at the source, because they changed meanwhile or cannot be copied.
-   * VALIDATION_ERROR when something in a folder would get too long a path, which a move to a longer path checks by
-   * walking the folder.
+   * if the copy is complete but entries stay at the source, because they changed meanwhile or cannot be copied.
+   * VALIDATION_ERROR if the path of an entry in a folder would become too long. A move to a longer path walks the folder
+   * to check that.
    */
   move(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>
 }
 
-/** Access to files for every other feature. */
+/** Gives other features access to files. */
 export interface FilesService {
   for(user: Pick<User, 'uuid'>): UserFiles
 }

@@ -1,6 +1,6 @@
 import { defineRegistry } from '../service.ts'
 
-/** What a check found. */
+/** The result of a check. */
 export interface HealthFinding {
   readonly ok: boolean
   /** One word for the report, such as `connected`, `available`, `unreachable`. */
@@ -8,12 +8,12 @@ export interface HealthFinding {
 }
 
 /**
- * Tells how one part of the node is. The name in the registry is what configuration (`health.required`) calls it.
- * The names `database` and `ipfs` fill the fields of `GET /health` (interface, "Health report").
+ * Checks one part of the node. The configuration (`health.required`) uses its name in the registry. The checks named
+ * `database` and `ipfs` fill the fields of `GET /health` (interface, "Health report").
  */
 export interface HealthCheck {
   /**
-   * Looks, cheaply: the answer is public and may be asked for every second.
+   * Runs the check. It must be cheap: the result is public and may be requested every second.
    *
    * @param signal aborted after `health.timeoutMs`; a check that throws or is late counts as not ok
    */

@@ -1,6 +1,6 @@
 import { defineService } from '../service.ts'
 
-/** An exclusive right. It lasts until its holder releases it or stops renewing it. */
+/** A lease that is held. It lasts until its holder releases it or stops renewing it. */
 export interface HeldLease {
   /** A number that rises with every new holder. A guarded resource refuses smaller numbers (a "fencing token"). */
   readonly fence: number
@@ -12,10 +12,10 @@ export interface HeldLease {
 /** Mutual exclusion between all processes that share one state database. */
 export interface Lease {
   /**
-   * Takes the lease, or resolves to `null` when another holder has it. It is renewed until it is released.
+   * Takes the lease, or resolves to `null` if another process holds it. The lease is renewed until it is released.
    *
    * @param name the protected work, such as `backup`
-   * @param seconds how long the lease of a dead holder lasts
+   * @param seconds the duration for which the lease of a dead holder lasts
    */
   acquire(name: string, seconds: number): Promise<HeldLease | null>
 }

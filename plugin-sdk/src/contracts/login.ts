@@ -12,9 +12,9 @@ export interface LoginCredentials {
 
 /** The circumstances of a sign-in. A provider may have to check its proof against them. */
 export interface LoginCircumstances {
-  /** The origin under which the client reaches the node, as `NodeAddress` tells it. */
+  /** The origin under which the client reaches the node, from `NodeAddress`. */
   readonly origin: URL
-  /** Aborted when the client has left or the time limit of a sign-in is reached. */
+  /** Aborted when the client closes the connection or a sign-in reaches its time limit. */
   readonly signal: AbortSignal
 }
 
@@ -36,9 +36,9 @@ export interface LoginProvider {
   /**
    * Verifies the credentials.
    *
-   * @throws NodekeepError UNAUTHORIZED when the proof is wrong, used or too old; VALIDATION_ERROR when it cannot
-   * be read; UPSTREAM_ERROR, UPSTREAM_TIMEOUT or SERVICE_UNAVAILABLE when another server failed. Any other error
-   * is answered with INTERNAL_ERROR. No error signs anybody in.
+   * @throws NodekeepError UNAUTHORIZED if the proof is wrong, used or too old; VALIDATION_ERROR if it cannot be read;
+   * UPSTREAM_ERROR, UPSTREAM_TIMEOUT or SERVICE_UNAVAILABLE if another server failed. Any other error is answered with
+   * INTERNAL_ERROR. An error never signs a client in.
    */
   verify(credentials: LoginCredentials, circumstances: LoginCircumstances): Promise<VerifiedLogin>
 }

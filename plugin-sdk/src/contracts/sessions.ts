@@ -2,8 +2,8 @@ import { defineEvent } from '../event.ts'
 
 /**
  * The event that sessions of a user ended: they were revoked or signed out, the user was disabled, or they expired during
- * a request. The kernel closes the WebSockets of the session. A plugin that keeps anything else open for a user, such as
- * a stream of events, must end it. If another process ended the session, the event comes within five seconds.
+ * a request. The kernel closes the WebSockets of the session. A plugin must end everything else that it keeps open for
+ * the user, such as a stream of events. If another process ended the session, the event comes within five seconds.
  */
 export const SessionsEnded = defineEvent<{ readonly userUuid: string }>('sessions.ended')
 
@@ -11,7 +11,7 @@ export const SessionsEnded = defineEvent<{ readonly userUuid: string }>('session
 export interface SessionRecord {
   /** SHA-256 of the token, 32 bytes. */
   readonly tokenHash: Uint8Array
-  /** A random id that may be shown. It serves to revoke the session, not to use it. */
+  /** A random id that may be shown. It can revoke the session, but not use it. */
   readonly id: string
   readonly userUuid: string
   /** `session` for the session of a sign-in, `api-token` for a named token of a program. */
@@ -22,13 +22,13 @@ export interface SessionRecord {
   readonly scopes: readonly string[] | null
   readonly createdAt: Date
   readonly lastUsedAt: Date
-  /** When the session ends, even if it is in use. `null` for an API token that does not expire. */
+  /** The time when the session ends, even if it is in use. `null` for an API token that does not expire. */
   readonly expiresAt: Date | null
 }
 
 /**
- * The store of sessions. A key-value store cannot promise what sessions need: a record is durable when `create` resolves,
- * and a revoked one is never found again.
+ * The store of sessions. It gives two promises that a key-value store cannot give: a record is durable when `create`
+ * resolves, and a revoked record is never found again.
  */
 export interface SessionStore {
   /** Stores a session durably before it resolves. */
@@ -39,7 +39,7 @@ export interface SessionStore {
   touch(tokenHash: Uint8Array, lastUsedAt: Date, expiresAt?: Date): Promise<void>
   /** Lists the sessions of a user, newest first. */
   listByUser(userUuid: string): Promise<SessionRecord[]>
-  /** Ends one session of a user. `false` when there is none with that id. */
+  /** Ends one session of a user. Resolves to `false` if there is none with that id. */
   revoke(userUuid: string, id: string): Promise<boolean>
   /** Ends all sessions of a user. Resolves to their number. */
   revokeAll(userUuid: string): Promise<number>

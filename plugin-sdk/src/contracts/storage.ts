@@ -28,9 +28,9 @@ export interface StorageReadOptions {
   /** The last byte, inclusive. RANGE_NOT_SATISFIABLE if `start` or `end` is not within the file. */
   readonly end?: number
   /**
-   * Lets the backend reuse the memory of a chunk when the chunk after the next one is asked for. This saves most of the
-   * cost of a large file. It is for readers that ask for the next chunk while they pass on the one before, and that wait
-   * for both before they ask again. Without it, every chunk is the reader's to keep.
+   * Lets the backend reuse the memory of a chunk when the chunk after the next one is requested. This saves most of the
+   * cost of a large file. It is for readers that request the next chunk while they pass on the current one, and that
+   * wait for both before the next request. Without it, the reader may keep every chunk.
    */
   readonly reuseBuffers?: boolean
   readonly signal?: AbortSignal
@@ -76,7 +76,7 @@ export interface StorageRemoveOptions {
   readonly ifRevision?: string
   /**
    * Removes a folder only if it contains nothing at all, not even entries that `list` leaves out. CONFLICT otherwise, and
-   * for a file. A caller that has copied all listed entries can so remove the folders without losing anything else.
+   * for a file. With it, a caller that has copied all listed entries removes the folders and loses no other entry.
    */
   readonly onlyIfEmpty?: boolean
 }
@@ -116,10 +116,10 @@ export interface StorageSnapshot {
  * A write appears whole or not at all, to all readers at the same moment. Of several writes at the same time, the last one
  * wins whole.
  *
- * Every method throws a NodekeepError: NOT_FOUND for a missing file or folder, CONFLICT where a file is in the place of a
- * folder or the other way round, INSUFFICIENT_STORAGE if the storage is full, SERVICE_UNAVAILABLE if it cannot be used. A
- * call whose signal aborts ends soon, with the reason of the signal. `@nodekeep/plugin-sdk/conformance/storage` tests all
- * of this.
+ * Every method throws a NodekeepError: NOT_FOUND for a missing file or folder, CONFLICT for a file where a folder is
+ * expected or the other way round, INSUFFICIENT_STORAGE if the storage is full, SERVICE_UNAVAILABLE if it cannot be
+ * used. A call whose signal aborts ends soon, with the reason of the signal. `@nodekeep/plugin-sdk/conformance/storage`
+ * tests all of this.
  */
 export interface StorageBackend {
   readonly supports: StorageCapabilities
@@ -131,8 +131,8 @@ export interface StorageBackend {
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
   /**
    * Stores the whole content or nothing: a failed or aborted write leaves the old file. An error of the content reaches the
-   * caller unchanged. The backend may keep the chunks: nobody changes them afterwards. Conditions are checked at the last
-   * step, after the content has arrived.
+   * caller unchanged. The backend may keep the chunks: the caller does not change them later. Conditions are checked at
+   * the last step, after the content has arrived.
    */
   write(
     path: string,

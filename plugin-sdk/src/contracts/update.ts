@@ -4,14 +4,14 @@ import { defineService } from '../service.ts'
 export interface Release {
   /** `<major>.<minor>.<patch>` */
   readonly version: string
-  /** For people, Markdown. */
+  /** The release notes for people, in Markdown. */
   readonly notes: string
 }
 
 /** Finds and downloads releases. The caller trusts the result, so the source must verify everything. */
 export interface UpdateSource {
   /**
-   * The newest release for this node, or `null` if none is newer.
+   * Finds the newest release for this node, or `null` if none is newer.
    *
    * @throws NodekeepError UPSTREAM_ERROR if the source cannot be reached or its metadata fails verification
    */

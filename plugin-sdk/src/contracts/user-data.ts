@@ -1,6 +1,6 @@
 import { defineRegistry } from '../service.ts'
 
-/** A part of a plugin that keeps data of users. Its name in the registry says which data, such as `files`. */
+/** A part of a plugin that keeps data of users. Its name in the registry is the kind of data, such as `files`. */
 export interface UserDataHolder {
   /**
    * Removes all data of a user for good, after the grace period of a deletion. It is called again, also after a restart,

@@ -8,7 +8,7 @@ export interface User {
   readonly username: string
   /** Wallet address in EIP-55 mixed case, `0x` and 40 hexadecimal digits. One wallet is one user. */
   readonly wallet: string
-  /** Whether this is the node's owner. At most one user is. */
+  /** Whether this user is the node's owner. At most one user is. */
   readonly owner: boolean
 }
 
@@ -23,7 +23,7 @@ export interface AuthenticatedUser extends User {
 /** Looks up users, also disabled ones. The requests of a disabled user never reach a plugin. */
 export interface UserDirectory {
   get(uuid: string): Promise<User | null>
-  /** Finds by wallet address; the case of the hexadecimal digits does not matter. */
+  /** Finds a user by wallet address. The case of the hexadecimal digits does not matter. */
   findByWallet(wallet: string): Promise<User | null>
   findByUsername(username: string): Promise<User | null>
   /** Returns the owner, or `null` while the node is unclaimed. */

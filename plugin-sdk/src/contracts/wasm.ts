@@ -11,7 +11,7 @@ export interface WasmModule {
   bytes(): Promise<Uint8Array>
 }
 
-/** A number as it crosses the interface: an `i64` outside the safe integers is a bigint. */
+/** A number that crosses the interface. An `i64` outside the safe integers is a bigint. */
 export type WasmNumber = number | bigint
 
 /** The types that cross the interface. A function with any other type cannot be called. */
@@ -27,7 +27,7 @@ export interface WasmFunctionExport {
 /** Bounds of one run. */
 export interface WasmLimits {
   readonly timeoutMs: number
-  /** Bytes: of a function, all its linear memories and tables together; of a program, each of its memories. */
+  /** Bytes: for a function, of all its linear memories and tables together; for a program, of each memory. */
   readonly memoryBytes: number
   /** Bytes that a program may write to stdout and stderr together. */
   readonly outputBytes: number
@@ -62,25 +62,25 @@ export interface WasmProgramResult {
 }
 
 /**
- * Runs WebAssembly outside the server's process, in a fresh instance each time: a run sees nothing of another one, and
- * neither the host's environment nor its network. The `wasm` feature decides who may run how much, and when. It asks a
- * runtime for at most as many runs at a time as the runtime has places for. When the signal aborts, the runtime stops
+ * Runs WebAssembly outside the server's process, in a fresh instance each time. A run sees no other run, and neither the
+ * host's environment nor its network. The `wasm` feature schedules the runs and applies the limits of users. It starts
+ * at most `functionsAtOnce` and `programsAtOnce` runs of a runtime at a time. When the signal aborts, the runtime stops
  * the run and rejects with the signal's reason.
  *
  * Methods throw NodekeepError: VALIDATION_ERROR for an invalid module (with the validator's reason) or for unknown
- * imports, NOT_FOUND for an unknown function, UNPROCESSABLE for a trap and for each limit, naming it,
- * SERVICE_UNAVAILABLE when the sandbox died of something else.
+ * imports, NOT_FOUND for an unknown function, UNPROCESSABLE for a trap and for each limit (the message names it),
+ * SERVICE_UNAVAILABLE if the sandbox died for another reason.
  */
 export interface WasmRuntime {
   readonly supports: { readonly functions: boolean; readonly programs: boolean }
   /**
-   * Calls of functions that run at a time, at most, lists of functions included; unlimited when it is not given. Further
-   * ones wait in the `wasm` feature, where users take turns.
+   * The maximum number of concurrent calls of functions, including lists of functions. Default: unlimited. Further calls
+   * wait in the `wasm` feature, where users take turns.
    */
   readonly functionsAtOnce?: number
-  /** The same for programs. */
+  /** The maximum number of concurrent programs. Default: unlimited. */
   readonly programsAtOnce?: number
-  /** Lists the exported functions, in the module's order. Limits bound the time and memory of looking. */
+  /** Lists the exported functions, in the module's order. The limits bound the time and memory of the call. */
   exports?(
     module: WasmModule,
     limits: WasmLimits,

@@ -3,15 +3,15 @@ import { NodekeepError } from '../errors.ts'
 
 const signals = new WeakMap<FastifyReply['raw'], AbortSignal>()
 
-/** One error for all requests: it is needed at the end of each, and taking its stack costs more than the rest. */
+/** One error for all requests. Every request ends with it, and a stack for each costs more than the rest of the signal. */
 const clientLeft = new NodekeepError('REQUEST_TIMEOUT', 'The client left before it was answered.')
 
 /**
- * A signal that aborts when the client of a request leaves, for routes that do long work. It also aborts once the
- * answer is complete, so work that outlives the answer needs another signal.
+ * Returns a signal that aborts when the client of a request closes the connection, for routes that do long work. The
+ * signal also aborts when the answer is complete, so work that outlives the answer needs another signal.
  *
- * Its reason is an error that a route may throw: the node logs no failure for it. Fastify's own `request.signal` does
- * not serve here: with a body in the request it aborts as soon as the body was read.
+ * Its reason is an error that a route may throw: the node logs no failure for it. Do not use Fastify's own
+ * `request.signal` for this: if the request has a body, it aborts as soon as the body was read.
  *
  * @example const answer = await slowService.ask(question, clientSignal(reply))
  */

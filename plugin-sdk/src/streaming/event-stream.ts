@@ -25,7 +25,7 @@ export class EventStream {
   readonly #heartbeat: NodeJS.Timeout
   #began = false
 
-  /** @param heartbeatMs milliseconds between comments, which keep proxies from closing the connection as idle */
+  /** @param heartbeatMs milliseconds between heartbeats: comments that keep proxies from closing an idle connection */
   constructor(reply: FastifyReply, heartbeatMs: number) {
     this.#reply = reply
     this.#response = reply.raw
@@ -35,13 +35,13 @@ export class EventStream {
     }, heartbeatMs)
   }
 
-  /** Whether something was sent. Then the route can no longer answer in another way. */
+  /** Whether the headers were sent. The route can then no longer answer in another way. */
   get began(): boolean {
     return this.#began
   }
 
   /**
-   * Sends an event without a name. Returns `false` when the client reads too slowly: then wait for `drained`.
+   * Sends an event without a name. Returns `false` if the client reads too slowly: then wait for `drained`.
    *
    * @param data one line, such as JSON
    */
@@ -68,15 +68,15 @@ export class EventStream {
     this.#response.end()
   }
 
-  /** Stops the heartbeat. Call it when the route throws instead, or when the client has left. */
+  /** Stops the heartbeat. Call it if the route throws instead, or if the client has closed the connection. */
   close(): void {
     clearInterval(this.#heartbeat)
   }
 
   #write(text: string): boolean {
     this.#begin()
-    // Node 26.10 counts a text in bytes to find that the client is slow, but in characters to find that it has caught
-    // up. After characters of several bytes, 'drain' may never come. So the text is written as bytes.
+    // Node 26.10 counts a text in bytes when it fills the buffer, but in characters when it drains the buffer. After
+    // characters of several bytes, 'drain' may never come. We therefore write bytes.
     return this.#response.write(Buffer.from(text))
   }
 

@@ -1,7 +1,7 @@
 /** Pieces that are kept before they are joined. A piece takes about 16 bytes beside its text. */
 const mostPieces = 1024
 
-/** A text that arrives in pieces. It takes about as much memory as the whole text, however small the pieces are. */
+/** A text that arrives in pieces. It takes about as much memory as the whole text, even if the pieces are small. */
 export class GatheredText {
   #text = ''
   #pieces: string[] = []
