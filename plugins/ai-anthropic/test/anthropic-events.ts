@@ -22,7 +22,7 @@ const errorTypes: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 }
 
-/** The events of a reply from beginning to end, each as it stands on the wire. */
+/** Returns the events of a whole reply, each in its form on the wire. */
 export function replyEvents({ thoughts = [], text, toolCalls = [], usage, finish }: ReplyScene): string[] {
   const { inputTokens, outputTokens } = usage ?? { inputTokens: 1, outputTokens: 1 }
   const first = thoughts.length > 0 ? 1 : 0
@@ -40,12 +40,12 @@ export function replyEvents({ thoughts = [], text, toolCalls = [], usage, finish
   ]
 }
 
-/** The events of a reply that has not ended. */
+/** Returns the events of a reply without its end. */
 export function textEvents(text: readonly string[]): string[] {
   return [messageStart(1), ...textBlock(text)]
 }
 
-/** An event of the wire. */
+/** Returns an event in its form on the wire. */
 export function event(type: string, fields: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
 }

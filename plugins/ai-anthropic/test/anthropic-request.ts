@@ -13,7 +13,7 @@ interface Turn {
   readonly content: string | readonly Block[]
 }
 
-/** The body of `POST /v1/messages`, as far as the tests go. */
+/** The fields of the body of `POST /v1/messages` that the tests need. */
 export interface MessagesRequest {
   readonly model: string
   readonly max_tokens: number
@@ -50,7 +50,7 @@ const fields: ReadonlySet<string> = new Set<keyof MessagesRequest>([
   'output_config',
 ])
 
-/** What the API would say against a request, if anything. */
+/** Returns the error of the API for a request, or `null`. */
 export function refusal(
   headers: IncomingHttpHeaders,
   key: string,
@@ -61,11 +61,11 @@ export function refusal(
     return { status: 400, message: 'anthropic-version: header is required' }
   }
   if (body === undefined) return null
-  const wrong = complaints(body)[0]
+  const wrong = errorsOf(body)[0]
   return wrong === undefined ? null : { status: 400, message: wrong }
 }
 
-function complaints(body: MessagesRequest): string[] {
+function errorsOf(body: MessagesRequest): string[] {
   const unknown = Object.keys(body).find((field) => !fields.has(field))
   const turns = body.messages.map(({ content }) => content)
   const blocks = turns.flatMap((content) => (typeof content === 'string' ? [] : content))
@@ -80,7 +80,7 @@ function complaints(body: MessagesRequest): string[] {
   ]
 }
 
-/** A request in the contract's words. */
+/** Translates a request into the types of the contract. */
 export function readChat(body: MessagesRequest): ReceivedChat {
   const { model, max_tokens, system = [], messages, stop_sequences, tools, tool_choice, output_config } = body
   return {
@@ -132,7 +132,7 @@ function readChoice({ type, name }: NonNullable<MessagesRequest['tool_choice']>)
   return type === 'any' ? 'required' : (type as ChatToolChoice)
 }
 
-/** The API takes closed objects only, which the contract's schemas need not be. */
+/** Opens an object schema. The API takes closed objects only, the contract also open ones. */
 function opened({ additionalProperties: _, ...schema }: Record<string, unknown>): Record<string, unknown> {
   return schema
 }

@@ -7,24 +7,24 @@ import { errorBody, errorEvent, replyEvents, textEvents } from './anthropic-even
 import { type MessagesRequest, readChat, refusal } from './anthropic-request.ts'
 import { sendSlowly } from './sending.ts'
 
-/** The key that the server knows. */
+/** The only key that the server accepts. */
 export const key = 'sk-ant-api03-Zq_8-Xw0Fh2LkP9vR4'
 
-/** More than fit on a page, so that a list has two. */
+/** More models than a page holds, so that a list has two pages. */
 export const models = ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5']
 const pageSize = 2
 
-/** Answers a chat in a way that no scene has. */
+/** Answers a request in a way that no scene has. */
 export type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
-/** A server on the loopback interface that speaks Anthropic's protocol, of the API's version of 2026-10-21. */
+/** A server on the loopback interface that speaks Anthropic's protocol, in the version 2026-10-21 of the API. */
 export interface AnthropicServer extends ScriptedModelServer {
   readonly url: string
-  /** The body of the last chat as it came. */
+  /** The unchanged body of the last chat. */
   body(): MessagesRequest
   /** The headers of the last request. */
   headers(): IncomingMessage['headers']
-  /** Answers what comes from now on, chats or not, by itself; `null` goes back to the scene. */
+  /** Answers all further requests with `by`. `null` returns to the scene. */
   answer(by: Answer | null): void
   close(): Promise<void>
 }

@@ -4,20 +4,20 @@ import type { Test } from 'tap'
 import aiAnthropic from '../src/index.ts'
 import { type AnthropicServer, key, startAnthropicServer } from './anthropic-server.ts'
 
-/** A node with the plugin, and the server that it asks. */
+/** A node with the plugin, and the server that the plugin calls. */
 export interface ChatNode {
   readonly node: TestNode
   readonly server: AnthropicServer
   /** The provider `anthropic`. */
   readonly provider: AiProvider
   readonly providers: RegistryReader<AiProvider>
-  /** Everything that the node logged, at the lowest level. */
+  /** All lines of the node's log, at the level `trace`. */
   readonly log: string[]
   close(): Promise<void>
 }
 
 /**
- * Boots a node with the plugin.
+ * Starts a node with the plugin and its server.
  *
  * @param section changes to the plugin's configuration
  */
@@ -41,7 +41,7 @@ export async function startChatNode(section: object = {}): Promise<ChatNode> {
   }
 }
 
-/** A node with the plugin and this configuration, and a look at the providers that there are. */
+/** Starts a node with the plugin and this configuration, and returns its providers. */
 export async function startNode(config: Record<string, unknown>, environment: Record<string, string> = {}) {
   let providers: RegistryReader<AiProvider> | undefined
   const reader = definePlugin({
@@ -63,7 +63,7 @@ export async function startNode(config: Record<string, unknown>, environment: Re
   return { node, providers, log }
 }
 
-/** The same, closed when the test ends. */
+/** Starts a chat node that closes when the test ends. */
 export async function chatNode(t: Test, section: object = {}): Promise<ChatNode> {
   const started = await startChatNode(section)
   t.teardown(() => started.close())

@@ -5,7 +5,7 @@ import { key, startAnthropicServer } from './anthropic-server.ts'
 import { chatNode } from './chat-node.ts'
 import { chat, chatError } from './chatting.ts'
 
-test('the key reaches nobody else: redirects are not followed', async (t) => {
+test('The provider does not follow a redirect, so the key goes to no other server', async (t) => {
   const other = await startAnthropicServer()
   t.teardown(() => other.close())
   const { provider, server } = await chatNode(t)
@@ -18,10 +18,10 @@ test('the key reaches nobody else: redirects are not followed', async (t) => {
     message: /has moved\. The owner of the node must correct ai-anthropic\.baseURL\.$/,
   })
   await t.rejects(provider.models(new AbortController().signal), { code: 'UPSTREAM_ERROR' })
-  t.same(other.headers(), {}, 'nobody has asked there')
+  t.same(other.headers(), {}, 'The other server got no request.')
 })
 
-test('an address without the API is told apart from a model that is not there', async (t) => {
+test('The error of an address without the API differs from that of an unknown model', async (t) => {
   const { provider, server } = await chatNode(t)
   const noApi = {
     code: 'UPSTREAM_ERROR',
@@ -45,7 +45,7 @@ test('an address without the API is told apart from a model that is not there', 
   }
 })
 
-test('errors that come in mid-reply have the meaning of their type', async (t) => {
+test('The type of an error within a reply sets its code', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const [type, code, permanent] of [
     ['overloaded_error', 'UPSTREAM_ERROR', false],
@@ -64,7 +64,7 @@ test('errors that come in mid-reply have the meaning of their type', async (t) =
   }
 })
 
-test('what does not parse is not for the log', async (t) => {
+test('The log does not get text that does not parse', async (t) => {
   const { provider, server } = await chatNode(t)
   server.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -76,7 +76,7 @@ test('what does not parse is not for the log', async (t) => {
   })
 })
 
-test('a server that has too much to do is asked again later', async (t) => {
+test('An overloaded server is a temporary failure', async (t) => {
   const { provider, server } = await chatNode(t)
   server.play({ kind: 'status', status: 529, retryAfter: '3' })
   t.match(await chatError(provider), {
@@ -86,7 +86,7 @@ test('a server that has too much to do is asked again later', async (t) => {
   })
 })
 
-test('a limit of spending is not taken for a limit of speed', async (t) => {
+test('A limit of spending is not treated as a rate limit', async (t) => {
   const { provider, server } = await chatNode(t)
   server.answer((response) => {
     response.writeHead(429, { 'content-type': 'application/json' })
@@ -103,13 +103,13 @@ test('a limit of spending is not taken for a limit of speed', async (t) => {
   })
 })
 
-test('what the API says about a request is passed on', async (t) => {
+test('The message of the API about a request is passed on', async (t) => {
   const { provider } = await chatNode(t)
   const { message } = await chatError(provider, { messages: [{ role: 'user', content: [] }] })
   t.match(message, /It says: messages: all messages must have content$/)
 })
 
-test('what an error says may be no text, and its type no word', async (t) => {
+test('The message and the type of an error may be malformed', async (t) => {
   const { provider, server } = await chatNode(t)
   const said = { message: [[{ a: 1 }]], type: 'Buy milk.', details: { error_code: 7 } }
   server.answer((response) => {
@@ -124,7 +124,7 @@ test('what an error says may be no text, and its type no word', async (t) => {
   })
 })
 
-test('answers that are no answers of the API are upstream errors', async (t) => {
+test('Answers in another form than the API are upstream errors', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const [status, type, body] of [
     [200, 'text/html', '<h1>It works!</h1>'],
@@ -141,7 +141,7 @@ test('answers that are no answers of the API are upstream errors', async (t) => 
   }
 })
 
-test('the key is in no message and no line of the log', async (t) => {
+test('The key is in no message and no line of the log', async (t) => {
   const { provider, server, log } = await chatNode(t)
   const said = [] as unknown[]
   for (const status of [400, 401, 403, 404, 429, 500]) {
@@ -159,7 +159,7 @@ test('the key is in no message and no line of the log', async (t) => {
   t.notOk([...said, ...log].join('\n').includes(key))
 })
 
-test('a connection that was given up in mid-reply is too slow, not broken', async (t) => {
+test('A connection that times out within a reply is a timeout', async (t) => {
   const call = { name: 'anthropic', section: 'ai-anthropic', key }
   for (const [code, becomes] of [
     ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],

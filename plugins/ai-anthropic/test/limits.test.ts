@@ -3,12 +3,12 @@ import { errorBody } from './anthropic-events.ts'
 import { chatNode } from './chat-node.ts'
 import { chatError } from './chatting.ts'
 
-test('an answer without an end is not held in memory', async (t) => {
+test('The provider does not buffer an endless answer', async (t) => {
   const { provider, server } = await chatNode(t)
   const answers = [
     [200, 'text/event-stream', 'event: message_start\ndata: ', 'x'],
     [200, 'text/event-stream', 'event: message_start\n', 'data: x\n'],
-    // The SDK keeps them until there is an event with data.
+    // The SDK keeps comments until an event with data comes.
     [200, 'text/event-stream', '', ': ping\n\n'],
     [400, 'application/json', '{"error": "', 'x'],
   ] as const
@@ -32,11 +32,11 @@ test('an answer without an end is not held in memory', async (t) => {
     })
     await chatError(provider)
     await closed
-    t.ok(sent < 16 * 1024 * 1024, `${sent} bytes were taken`)
+    t.ok(sent < 16 * 1024 * 1024, `The client took ${sent} bytes.`)
   }
 })
 
-test('a list of models without an end is not read', async (t) => {
+test('The provider does not read an endless list of models', async (t) => {
   const { provider, server } = await chatNode(t)
   let pages = 0
   server.answer((response) => {
@@ -53,7 +53,7 @@ test('a list of models without an end is not read', async (t) => {
   t.same(await provider.models(new AbortController().signal), ['same'])
 })
 
-test('an error that never ends is told in time, with what came of it', async (t) => {
+test('An error answer that stalls is reported in time, with the received text', async (t) => {
   const { provider, server } = await chatNode(t)
   const gone = Promise.withResolvers<void>()
   server.answer((response) => {

@@ -6,7 +6,7 @@ import { chat, chatError, textOf } from './chatting.ts'
 
 const now = () => new AbortController().signal
 
-test('without a key there are no models, and a chat says who has to set one', async (t) => {
+test('Without a key the provider has no models, and the error of a chat names the owner', async (t) => {
   for (const section of [{ apiKey: undefined }, { apiKey: '' }, { apiKey: '  ' }]) {
     const { provider, server } = await chatNode(t, section)
     t.same(await provider.models(now()), [])
@@ -15,11 +15,11 @@ test('without a key there are no models, and a chat says who has to set one', as
       permanent: true,
       message: 'The AI provider "anthropic" has no key. The owner of the node must set ai-anthropic.apiKey.',
     })
-    t.same(server.headers(), {}, 'nobody was asked')
+    t.same(server.headers(), {}, 'The server got no request.')
   }
 })
 
-test('blanks around a key are none of it, others make it no key', async (t) => {
+test('Spaces around a key are removed, and a key with spaces within is refused', async (t) => {
   const { provider } = await chatNode(t, { apiKey: ` ${key}\n` })
   t.same((await provider.models(now())).length, models.length)
   for (const apiKey of ['sk-ant\nx-evil: 1', 'sk-ant secret', 'sk-ant-secrät']) {
@@ -29,7 +29,7 @@ test('blanks around a key are none of it, others make it no key', async (t) => {
   }
 })
 
-test('the variables of the node set the key', async (t) => {
+test('The variables of the node set the key', async (t) => {
   const server = await startAnthropicServer()
   t.teardown(() => server.close())
   for (const [section, environment] of [
@@ -43,7 +43,7 @@ test('the variables of the node set the key', async (t) => {
   }
 })
 
-test('the preset takes the key from ANTHROPIC_API_KEY', async (t) => {
+test('The preset reads the key from ANTHROPIC_API_KEY', async (t) => {
   const server = await startAnthropicServer()
   t.teardown(() => server.close())
   const config = {
@@ -60,7 +60,7 @@ test('the preset takes the key from ANTHROPIC_API_KEY', async (t) => {
   }
 })
 
-test('several instances have names, keys and servers of their own', async (t) => {
+test('Each instance has its own name, key and server', async (t) => {
   const server = await startAnthropicServer()
   t.teardown(() => server.close())
   const { node, providers } = await startNode({
@@ -79,7 +79,7 @@ test('several instances have names, keys and servers of their own', async (t) =>
   t.match(await chatError(spare), { message: /"spare" does not accept this node's key/ })
 })
 
-test('an address is checked at the start, and not repeated', async (t) => {
+test('The start checks an address, and its error does not repeat the address', async (t) => {
   for (const [baseURL, complaint] of [
     ['api.anthropic.com', /ai-anthropic\.baseURL must be an address/],
     ['ftp://api.anthropic.com', /ai-anthropic\.baseURL must be an address/],

@@ -12,7 +12,7 @@ registerHooks({
   },
 })
 
-/** What the SDK would take from the environment. */
+/** The variables that the SDK would read from the environment. */
 const variables = {
   ANTHROPIC_API_KEY: 'sk-ant-of-somebody-else',
   ANTHROPIC_AUTH_TOKEN: 'token-of-somebody-else',
@@ -21,7 +21,7 @@ const variables = {
   ANTHROPIC_LOG: 'debug',
 }
 
-test('the SDK comes with the first call, writes nothing, and takes nothing from the environment', async (t) => {
+test('The SDK is loaded at the first call, prints nothing, and reads no variables', async (t) => {
   Object.assign(process.env, variables)
   t.teardown(() => {
     for (const name of Object.keys(variables)) delete process.env[name]
@@ -32,7 +32,7 @@ test('the SDK comes with the first call, writes nothing, and takes nothing from 
   t.teardown(() => node.stop())
   const provider = providers.get('anthropic')
   if (provider === undefined) throw new Error('The plugin did not add "anthropic".')
-  t.notOk(loaded.includes('@anthropic-ai/sdk'), 'not at the start')
+  t.notOk(loaded.includes('@anthropic-ai/sdk'), 'The start does not load the SDK.')
 
   const written = (['debug', 'info', 'log', 'warn', 'error'] as const).map((name) => t.capture(console, name))
   for (const model of ['claude-opus-5-5', 'claude-sonnet-4-5', 'toString']) await chat(provider, { model })
@@ -42,7 +42,7 @@ test('the SDK comes with the first call, writes nothing, and takes nothing from 
     written.flatMap((calls) => calls()),
     [],
   )
-  t.ok(loaded.includes('@anthropic-ai/sdk'), 'with the first chat')
+  t.ok(loaded.includes('@anthropic-ai/sdk'), 'The first chat loads the SDK.')
 
   const { host, connection, 'content-length': length, ...headers } = server.headers()
   t.match(headers, {
@@ -52,5 +52,5 @@ test('the SDK comes with the first call, writes nothing, and takes nothing from 
     'user-agent': 'Nodekeep',
   })
   t.notOk(Object.keys(headers).some((name) => name.startsWith('x-')))
-  t.notOk(log.join('\n').includes('Peru'), 'the chat is not logged')
+  t.notOk(log.join('\n').includes('Peru'), 'The chat is not logged.')
 })

@@ -17,7 +17,7 @@ const events =
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(lines.join(''))
   }
 
-test('thoughts are not part of the reply, nor is what is not known', async (t) => {
+test('Thoughts and unknown events are not part of the reply', async (t) => {
   const { provider, server } = await chatNode(t)
   server.answer(
     events(
@@ -40,12 +40,12 @@ test('thoughts are not part of the reply, nor is what is not known', async (t) =
   t.same(deltas.at(-1), { type: 'finish', reason: 'stop' })
   t.same(
     deltas.filter(({ type }) => type === 'reasoning'),
-    // The signature, what is redacted, and a ping are empty.
+    // The signature, redacted thoughts and a ping give empty thoughts.
     ['Hm. ', 'Peru…', '', '', ''].map((text) => ({ type: 'reasoning', text })),
   )
 })
 
-test('a model that thinks in secret shows that it is at work', async (t) => {
+test('A model without visible thoughts shows that it is working', async (t) => {
   const { provider, server } = await chatNode(t)
   const deltas: ChatDelta[] = []
   let more = (_text: string): unknown => null
@@ -54,7 +54,7 @@ test('a model that thinks in secret shows that it is at work', async (t) => {
     more = (text) => response.write(text)
     more(event('ping', {}) + messageStart(3))
   })
-  // Each is sent when what came before it was heard.
+  // Each event is sent when the client has got the one before.
   const signs = [
     event('ping', {}),
     event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '' } }),
@@ -77,7 +77,7 @@ test('a model that thinks in secret shows that it is at work', async (t) => {
   t.equal(deltas.length, 9)
 })
 
-test('tokens of the cache count as input, and totals that are not repeated stay', async (t) => {
+test('Tokens of the cache count as input, and totals that are not repeated stay', async (t) => {
   const { provider, server } = await chatNode(t)
   server.answer(
     events(
@@ -102,7 +102,7 @@ test('tokens of the cache count as input, and totals that are not repeated stay'
   ])
 })
 
-test('a gateway that counts no tokens says nothing of them', async (t) => {
+test('A reply of a gateway without counts has no usage', async (t) => {
   const { provider, server } = await chatNode(t)
   const none = { input_tokens: undefined, output_tokens: undefined }
   const end = { delta: { stop_reason: 'end_turn' } }
@@ -124,14 +124,14 @@ test('a gateway that counts no tokens says nothing of them', async (t) => {
   }
 })
 
-test('more tokens than can be counted are the most that can', async (t) => {
+test('Counts of tokens stop at the greatest safe integer', async (t) => {
   const { provider, server } = await chatNode(t)
   const most = Number.MAX_SAFE_INTEGER
   server.answer(events(messageStart(most, { cache_read_input_tokens: most }), ...stopEvents('end_turn')))
   t.match((await chat(provider))[0], { type: 'usage', inputTokens: most })
 })
 
-test('every reason to stop has its word', async (t) => {
+test('Each reason to stop has a reason of the contract', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const [stopReason, reason] of [
     ['end_turn', 'stop'],
@@ -149,7 +149,7 @@ test('every reason to stop has its word', async (t) => {
   }
 })
 
-test('a tool without arguments is called with an empty object', async (t) => {
+test('A tool call without arguments gets an empty object', async (t) => {
   const { provider, server } = await chatNode(t)
   const call = { id: 'toolu_1', name: 'clock', arguments: '' }
   server.answer(events(messageStart(3), ...toolBlock(call, 0), ...stopEvents('tool_use')))
@@ -162,7 +162,7 @@ test('a tool without arguments is called with an empty object', async (t) => {
   )
 })
 
-test('what a gateway puts into the start of a block is part of the reply', async (t) => {
+test('Content in the start of a block is part of the reply', async (t) => {
   const { provider, server } = await chatNode(t)
   const start = (index: number, content_block: object) =>
     event('content_block_start', { index, content_block })
@@ -189,14 +189,14 @@ test('what a gateway puts into the start of a block is part of the reply', async
   t.same(calls, ['toolu_1', '{"path":"/a"}', 'toolu_2', '{}', 'toolu_3', '{}'])
 })
 
-test('a reply whose last event is missing is cut short, whatever it says before', async (t) => {
+test('A reply without its last event is cut short', async (t) => {
   const { provider, server } = await chatNode(t)
   const [lastButOne = ''] = stopEvents('end_turn')
   server.answer(events(messageStart(3), ...textBlock(['Lima']), lastButOne))
   t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', permanent: false })
 })
 
-test('connections are used again', async (t) => {
+test('Connections are reused', async (t) => {
   const { provider, server } = await chatNode(t)
   const sockets = new Set<unknown>()
   const whole = replyEvents({ kind: 'reply', text: ['Lima'], finish: 'stop' })
@@ -205,10 +205,10 @@ test('connections are used again', async (t) => {
     events(...whole)(response, request)
   })
   for (let chats = 0; chats < 5; chats += 1) await chat(provider)
-  t.ok(sockets.size < 5, `${sockets.size} connections`)
+  t.ok(sockets.size < 5, `The provider opened ${sockets.size} connections.`)
 })
 
-test('a server that keeps the connection open after the end does not keep the chat', async (t) => {
+test('The chat ends even if the server keeps the connection open', async (t) => {
   const { provider, server } = await chatNode(t)
   let closed: Promise<unknown> | undefined
   server.answer((response) => {
@@ -220,7 +220,7 @@ test('a server that keeps the connection open after the end does not keep the ch
   await closed
 })
 
-test('who leaves before the first piece ends the call', async (t) => {
+test('A reader that leaves before the first piece ends the call', async (t) => {
   const { provider, server } = await chatNode(t)
   const closed = new Promise((resolve) => {
     server.answer((response) => {

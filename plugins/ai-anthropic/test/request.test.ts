@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { chatNode } from './chat-node.ts'
 import { chat, chatError, question } from './chatting.ts'
 
-test('system messages go to "system", wherever they stand', async (t) => {
+test('System messages at every position go to "system"', async (t) => {
   const { provider, server } = await chatNode(t)
   await chat(provider, {
     messages: [
@@ -30,10 +30,10 @@ test('system messages go to "system", wherever they stand', async (t) => {
     { role: 'user', content: 'And of Chile?' },
   ])
   await chat(provider)
-  t.notOk('system' in server.body(), 'none without system messages')
+  t.notOk('system' in server.body(), 'A chat without system messages has no "system".')
 })
 
-test('answers of tools that follow each other are one message of the user', async (t) => {
+test('Consecutive results of tools are one message of the user', async (t) => {
   const { provider, server } = await chatNode(t)
   await chat(provider, {
     messages: [
@@ -88,13 +88,13 @@ test('answers of tools that follow each other are one message of the user', asyn
   ])
 })
 
-test('a reply of the model that was empty is left out', async (t) => {
+test('An empty reply of the model is left out', async (t) => {
   const { provider, server } = await chatNode(t)
   await chat(provider, { messages: [question, { role: 'assistant', content: '' }, question] })
   t.same(server.body().messages, [question, question])
 })
 
-test('what the API does not take any more stays here, and the longest reply is always told', async (t) => {
+test('Options that the API no longer accepts are not sent, and the limit of the reply always is', async (t) => {
   const { provider, server } = await chatNode(t)
   await chat(provider, { temperature: 1.5, topP: 0.5, frequencyPenalty: 1, presencePenalty: 1, seed: 7 })
   t.same(server.body(), {
@@ -108,7 +108,7 @@ test('what the API does not take any more stays here, and the longest reply is a
   t.notOk('stop_sequences' in server.body() || 'tool_choice' in server.body())
 })
 
-test('tools without a schema take an object, and the choice of one is put into words', async (t) => {
+test('A tool without a schema gets an object schema, and a choice of a tool is translated', async (t) => {
   const { provider, server } = await chatNode(t)
   const tools = [{ name: 'look', parameters: {} }]
   for (const [toolChoice, words] of [
@@ -123,7 +123,7 @@ test('tools without a schema take an object, and the choice of one is put into w
   }
 })
 
-test('one call at a time is asked for where there may be any', async (t) => {
+test('The request for a single call is sent only if the model may call tools', async (t) => {
   const { provider, server } = await chatNode(t)
   const tools = [{ name: 'look', parameters: {} }]
   const single = { disable_parallel_tool_use: true }
@@ -142,7 +142,7 @@ test('one call at a time is asked for where there may be any', async (t) => {
   t.notOk('tool_choice' in server.body())
 })
 
-test('strict tools have schemas that the API can keep to', async (t) => {
+test('Strict tools have schemas that the API can enforce', async (t) => {
   const { provider, server } = await chatNode(t)
   const parameters = {
     type: 'object',
@@ -176,7 +176,7 @@ test('strict tools have schemas that the API can keep to', async (t) => {
   t.match(error, { code: 'VALIDATION_ERROR', permanent: true, message: /JSON Schema/ })
 })
 
-test('how much is thought goes by the nearest word of the API', async (t) => {
+test('The reasoning effort is sent as the nearest level of the API', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const [reasoningEffort, word] of [
     ['none', 'low'],
@@ -190,7 +190,7 @@ test('how much is thought goes by the nearest word of the API', async (t) => {
   }
 })
 
-test('a schema for JSON is put into the form that the API takes', async (t) => {
+test('A schema for JSON is sent in the form that the API accepts', async (t) => {
   const { provider, server } = await chatNode(t)
   const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 3 } } }
   await chat(provider, { json: { schema } })
@@ -227,7 +227,7 @@ test('a schema for JSON is put into the form that the API takes', async (t) => {
   }
 })
 
-test('images that the API cannot take are refused here', async (t) => {
+test('The provider refuses images that the API does not accept', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const url of [
     'https://example.org/a.png',
@@ -245,7 +245,7 @@ test('images that the API cannot take are refused here', async (t) => {
   }
   const image = { type: 'image', url: 'data:image/png;base64,AAAA' } as const
   const { code } = await chatError(provider, { messages: [{ role: 'system', content: [image] }, question] })
-  t.equal(code, 'VALIDATION_ERROR', 'in a system message')
+  t.equal(code, 'VALIDATION_ERROR', 'An image in a system message is refused.')
   t.equal(server.chats(), 0)
   const url = 'data:IMAGE/PNG;name=a.png;BASE64,AAAA'
   await chat(provider, { messages: [{ role: 'user', content: [{ type: 'image', url }] }] })

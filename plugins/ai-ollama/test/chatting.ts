@@ -9,13 +9,13 @@ import {
 
 export const question: ChatMessage = { role: 'user', content: 'What is the capital of Peru?' }
 
-/** Chats to the end. */
+/** Reads a whole reply. */
 export async function chat(provider: AiProvider, request: Partial<ChatRequest> = {}): Promise<ChatDelta[]> {
   const whole = { model: 'llama3.2:latest', messages: [question], ...request }
   return Array.fromAsync(provider.chat(whole, new AbortController().signal))
 }
 
-/** Chats, and expects an error. */
+/** Returns the error of a chat. */
 export async function chatError(
   provider: AiProvider,
   request: Partial<ChatRequest> = {},
@@ -28,7 +28,7 @@ export async function chatError(
   return thrown
 }
 
-/** The text of a reply. */
+/** Returns the text of a reply. */
 export function textOf(deltas: readonly ChatDelta[]): string {
   return deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('')
 }

@@ -7,7 +7,7 @@ import { textLines } from './ollama-wire.ts'
 
 const now = () => new AbortController().signal
 
-test('redirects are not followed', async (t) => {
+test('The provider does not follow redirects', async (t) => {
   const other = await startOllamaServer()
   t.teardown(() => other.close())
   const { provider, server } = await chatNode(t)
@@ -21,15 +21,15 @@ test('redirects are not followed', async (t) => {
   }
   t.match(await chatError(provider), moved)
   await t.rejects(provider.models(now()), moved)
-  t.same(other.headers(), {}, 'nobody has asked there')
+  t.same(other.headers(), {}, 'The other server got no request.')
 })
 
-test('a model that is not there is not found', async (t) => {
+test('An unknown model is not found', async (t) => {
   const { provider } = await chatNode(t)
   t.match(await chatError(provider, { model: 'no-such-model' }), { code: 'NOT_FOUND', permanent: true })
 })
 
-test('an address without Ollama is told apart from a model that is not there', async (t) => {
+test('The error of an address without Ollama differs from that of an unknown model', async (t) => {
   const { provider, server } = await chatNode(t)
   const noApi = {
     code: 'UPSTREAM_ERROR',
@@ -56,7 +56,7 @@ test('an address without Ollama is told apart from a model that is not there', a
   }
 })
 
-test('an error that never ends is told in time, with what came of it', async (t) => {
+test('An error answer that stalls is reported in time, with the received text', async (t) => {
   const { provider, server } = await chatNode(t)
   const gone = Promise.withResolvers<void>()
   server.answer((response) => {
@@ -67,7 +67,7 @@ test('an error that never ends is told in time, with what came of it', async (t)
   await gone.promise
 })
 
-test('what the server says about a request is passed on', async (t) => {
+test('The message of the server about a request is passed on', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const [body, message] of [
     ['{"error":"llama3.2 does not support tools"}', /It says: llama3\.2 does not support tools$/],
@@ -85,7 +85,7 @@ test('what the server says about a request is passed on', async (t) => {
   }
 })
 
-test('a sign-in that is missing at the server is not called a key', async (t) => {
+test('The error of a missing sign-in at the server does not mention a key', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const status of [401, 403]) {
     server.play({ kind: 'status', status })
@@ -97,7 +97,7 @@ test('a sign-in that is missing at the server is not called a key', async (t) =>
   }
 })
 
-test('an error in mid-reply is an upstream error, and the log has the reason', async (t) => {
+test('An error within a reply is an upstream error, and the log has the reason', async (t) => {
   const { provider, server } = await chatNode(t)
   server.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' })
@@ -113,7 +113,7 @@ test('an error in mid-reply is an upstream error, and the log has the reason', a
   t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', cause: { message: 'the model has crashed' } })
 })
 
-test('what the server quotes is not for the log', async (t) => {
+test('The log does not get quotes of the server', async (t) => {
   const { provider, server } = await chatNode(t)
   const error = `error parsing tool call: raw='{"note":"buy milk"', err=unexpected end of JSON input`
   for (const status of [200, 500]) {
@@ -126,7 +126,7 @@ test('what the server quotes is not for the log', async (t) => {
   }
 })
 
-test('an answer without an end is not held in memory', async (t) => {
+test('The provider does not buffer an endless answer', async (t) => {
   const { provider, server } = await chatNode(t)
   const asking = [() => chatError(provider), () => t.rejects(provider.models(now()))]
   for (const ask of asking) {
@@ -149,12 +149,12 @@ test('an answer without an end is not held in memory', async (t) => {
       })
       await ask()
       await closed
-      t.ok(sent < 32 * 1024 * 1024, `${sent} bytes were taken`)
+      t.ok(sent < 32 * 1024 * 1024, `The client took ${sent} bytes.`)
     }
   }
 })
 
-test('a list that makes no sense is an upstream error', async (t) => {
+test('A malformed list of models is an upstream error', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const body of ['', 'null', '{}', '{"models":7}', '{"models":[null]}', '<h1>It works!</h1>']) {
     server.answer((response) => {
@@ -166,10 +166,10 @@ test('a list that makes no sense is an upstream error', async (t) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end('{"models":[{},{"name":7},{"model":"a"},{"name":"b","model":"c"},{"name":"a"}]}')
   })
-  t.same(await provider.models(now()), ['a', 'b'], 'what has no name is left out')
+  t.same(await provider.models(now()), ['a', 'b'], 'A model without a name is left out.')
 })
 
-test('a connection that was given up is too slow, not broken', async (t) => {
+test('A connection that times out is a timeout', async (t) => {
   for (const [code, becomes] of [
     ['UND_ERR_HEADERS_TIMEOUT', 'UPSTREAM_TIMEOUT'],
     ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],

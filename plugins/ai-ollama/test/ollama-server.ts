@@ -14,11 +14,11 @@ export type Answer = (response: ServerResponse, request: IncomingMessage) => voi
 /** A server on the loopback interface that speaks Ollama's protocol. */
 export interface OllamaServer extends ScriptedModelServer {
   readonly url: string
-  /** The body of the last chat as it came. */
+  /** The unchanged body of the last chat. */
   body(): OllamaChat
   /** The headers of the last request. */
   headers(): IncomingMessage['headers']
-  /** Answers what comes from now on, chats or not, by itself; `null` goes back to the scene. */
+  /** Answers all further requests with `by`. `null` returns to the scene. */
   answer(by: Answer | null): void
   close(): Promise<void>
 }

@@ -17,7 +17,7 @@ interface WireMessage {
   readonly tool_call_id?: string
 }
 
-/** The body of `POST /api/chat`, as far as the tests go. */
+/** The fields of the body of `POST /api/chat` that the tests need. */
 export interface OllamaChat {
   readonly model: string
   readonly messages: readonly WireMessage[]
@@ -35,7 +35,7 @@ export interface OllamaChat {
   }
 }
 
-/** A line of a reply, with its end. */
+/** Returns a line of a reply, with its line end. */
 export function line(fields: object): string {
   return `${JSON.stringify({ model: 'llama3.2:latest', created_at: '2026-11-20T12:00:00.123456Z', ...fields })}\n`
 }
@@ -60,7 +60,7 @@ export function lastLine(fields: object): string {
   })
 }
 
-/** The lines of a reply from beginning to end. Calls of tools have no `done_reason` of their own. */
+/** Returns the lines of a whole reply. Tool calls have no `done_reason` of their own. */
 export function replyLines({ thoughts = [], text, toolCalls = [], usage, finish }: ReplyScene): string[] {
   return [
     ...thoughts.map((thinking) =>
@@ -75,7 +75,7 @@ export function replyLines({ thoughts = [], text, toolCalls = [], usage, finish 
   ]
 }
 
-/** A request in the contract's words. The choice of a tool is not among the wire's. */
+/** Translates a request into the types of the contract. The protocol has no choice of a tool. */
 export function readChat({ model, messages, format, tools, options = {} }: OllamaChat): ReceivedChat {
   const { num_predict, temperature, top_p, frequency_penalty, presence_penalty, seed, stop } = options
   return {

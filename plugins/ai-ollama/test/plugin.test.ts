@@ -6,7 +6,7 @@ import { models, startOllamaServer } from './ollama-server.ts'
 
 const now = () => new AbortController().signal
 
-test("the server is found in every form that Ollama's tools take", async (t) => {
+test("The plugin reads the host in every form of Ollama's tools", async (t) => {
   const server = await startOllamaServer()
   t.teardown(() => server.close())
   const { host, port } = new URL(server.url)
@@ -25,7 +25,7 @@ test("the server is found in every form that Ollama's tools take", async (t) => 
   }
 })
 
-test('the preset takes the server from OLLAMA_HOST', async (t) => {
+test('The preset reads the server from OLLAMA_HOST', async (t) => {
   const server = await startOllamaServer()
   t.teardown(() => server.close())
   const config = { extends: [join(import.meta.dirname, '../../../config/default.json')] }
@@ -34,7 +34,7 @@ test('the preset takes the server from OLLAMA_HOST', async (t) => {
   t.same(await providers.get('ollama')?.models(now()), models)
 })
 
-test('what is no address of a server stops the start, and is not repeated', async (t) => {
+test('An invalid host stops the start, and the error does not repeat it', async (t) => {
   for (const host of ['ftp://nas.local', 'unix:///run/ollama.sock', 'http://', '::1', 'nas:port']) {
     await t.rejects(startNode({ 'ai-ollama': { host } }), /ai-ollama\.host must be an address, such as/, host)
   }
@@ -47,7 +47,7 @@ test('what is no address of a server stops the start, and is not repeated', asyn
   await node.stop()
 })
 
-test('several instances have names and servers of their own', async (t) => {
+test('Each instance has its own name and server', async (t) => {
   const [first, second] = [await startOllamaServer(), await startOllamaServer()]
   t.teardown(() => Promise.all([first.close(), second.close()]))
   const { node, providers } = await startNode({

@@ -12,7 +12,7 @@ registerHooks({
   },
 })
 
-test('the SDK comes with the first call, and writes nothing', async (t) => {
+test('The SDK is loaded at the first call and prints nothing', async (t) => {
   process.env.OLLAMA_API_KEY = 'key-of-somebody-else'
   t.teardown(() => {
     delete process.env.OLLAMA_API_KEY
@@ -23,7 +23,7 @@ test('the SDK comes with the first call, and writes nothing', async (t) => {
   t.teardown(() => node.stop())
   const provider = providers.get('ollama')
   if (provider === undefined) throw new Error('The plugin did not add "ollama".')
-  t.notOk(loaded.includes('ollama/browser'), 'not at the start')
+  t.notOk(loaded.includes('ollama/browser'), 'The start does not load the SDK.')
 
   const written = (['debug', 'info', 'log', 'warn', 'error'] as const).map((name) => t.capture(console, name))
   await chat(provider)
@@ -42,8 +42,8 @@ test('the SDK comes with the first call, and writes nothing', async (t) => {
     written.flatMap((calls) => calls()),
     [],
   )
-  t.ok(loaded.includes('ollama/browser'), 'with the first chat')
+  t.ok(loaded.includes('ollama/browser'), 'The first chat loads the SDK.')
   t.match(server.headers(), { 'content-type': 'application/json', 'user-agent': 'Nodekeep' })
   t.notOk('authorization' in server.headers())
-  t.notOk(log.join('\n').includes('Peru'), 'the chat is not logged')
+  t.notOk(log.join('\n').includes('Peru'), 'The chat is not logged.')
 })

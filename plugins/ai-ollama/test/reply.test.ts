@@ -11,7 +11,7 @@ const lines =
     response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(all.join(''))
   }
 
-test('thoughts are not part of the reply', async (t) => {
+test('Thoughts are not part of the reply', async (t) => {
   const { provider, server } = await chatNode(t)
   const thinking = line({ message: { role: 'assistant', content: '', thinking: 'Peru…' }, done: false })
   server.answer(lines(thinking, ...textLines(['', 'Lima']), lastLine({})))
@@ -23,7 +23,7 @@ test('thoughts are not part of the reply', async (t) => {
   ])
 })
 
-test('every reason to end has its word', async (t) => {
+test('Each reason to end has a reason of the contract', async (t) => {
   const { provider, server } = await chatNode(t)
   const call = callLine({ id: 'call_1', name: 'clock', arguments: '{}' }, 0)
   for (const [begin, end, reason] of [
@@ -39,7 +39,7 @@ test('every reason to end has its word', async (t) => {
   }
 })
 
-test('a call of a tool without an id gets one', async (t) => {
+test('A tool call without an id gets one', async (t) => {
   const { provider, server } = await chatNode(t)
   const calls = ['look', 'clock'].map((name) => ({ function: { name, arguments: { at: 'map' } } }))
   const called = line({ message: { role: 'assistant', content: '', tool_calls: calls }, done: false })
@@ -59,7 +59,7 @@ test('a call of a tool without an id gets one', async (t) => {
   t.equal(ids.size, 4)
 })
 
-test('a count of tokens that is missing is 0, and there is none where both are or one is no count', async (t) => {
+test('A missing count of tokens is 0; if both are missing or one is invalid, the reply has no usage', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const [counts, usages] of [
     [{ prompt_eval_count: 11, eval_count: 7 }, [{ type: 'usage', inputTokens: 11, outputTokens: 7 }]],
@@ -78,14 +78,14 @@ test('a count of tokens that is missing is 0, and there is none where both are o
   }
 })
 
-test('an error that is none is no error', async (t) => {
+test('An empty error field is no error', async (t) => {
   const { provider, server } = await chatNode(t)
   const whole = replyLines({ kind: 'reply', text: ['Li', 'ma'], finish: 'stop' })
   server.answer(lines(...whole.map((text) => text.replace('{', '{"error":null,'))))
   t.equal(textOf(await chat(provider)), 'Lima')
 })
 
-test('line ends of any kind are ends, and the last one may be missing', async (t) => {
+test('Lines may have any line end, and the last line may have none', async (t) => {
   const { provider, server } = await chatNode(t)
   const whole = replyLines({ kind: 'reply', text: ['Li', 'ma'], finish: 'stop' })
   server.answer(lines('\n', ...whole.map((text) => `${text.trim()}\r\n\r\n`)))
@@ -94,7 +94,7 @@ test('line ends of any kind are ends, and the last one may be missing', async (t
   t.equal(textOf(await chat(provider)), 'Lima')
 })
 
-test('connections are used again', async (t) => {
+test('Connections are reused', async (t) => {
   const { provider, server } = await chatNode(t)
   const sockets = new Set<unknown>()
   server.answer((response, request) => {
@@ -102,10 +102,10 @@ test('connections are used again', async (t) => {
     lines(...replyLines({ kind: 'reply', text: ['Lima'], finish: 'stop' }))(response, request)
   })
   for (let chats = 0; chats < 5; chats += 1) await chat(provider)
-  t.ok(sockets.size < 5, `${sockets.size} connections`)
+  t.ok(sockets.size < 5, `The provider opened ${sockets.size} connections.`)
 })
 
-test('a server that keeps the connection open after the end does not keep the chat', async (t) => {
+test('The chat ends even if the server keeps the connection open', async (t) => {
   const { provider, server } = await chatNode(t)
   let closed: Promise<unknown> | undefined
   server.answer((response) => {
@@ -117,7 +117,7 @@ test('a server that keeps the connection open after the end does not keep the ch
   await closed
 })
 
-test('who leaves before the first piece ends the call', async (t) => {
+test('A reader that leaves before the first piece ends the call', async (t) => {
   const { provider, server } = await chatNode(t)
   const closed = new Promise((resolve) => {
     server.answer((response) => {
@@ -133,7 +133,7 @@ test('who leaves before the first piece ends the call', async (t) => {
   await closed
 })
 
-test('an answer that is none of a chat is an upstream error', async (t) => {
+test('An answer that is not a reply is an upstream error', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const body of [
     '',

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { chatNode } from './chat-node.ts'
 import { chat, chatError, question } from './chatting.ts'
 
-test("options stand under Ollama's names, and only those that were given", async (t) => {
+test("Only the given options are sent, under Ollama's names", async (t) => {
   const { provider, server } = await chatNode(t)
   const given = { maxTokens: 7, temperature: 2, topP: 0.5, frequencyPenalty: -1, presencePenalty: 1, seed: 0 }
   await chat(provider, { ...given, stop: ['END'] })
@@ -26,7 +26,7 @@ test("options stand under Ollama's names, and only those that were given", async
   t.same(server.body().options, { temperature: 0 })
 })
 
-test('answers of tools carry the name of the tool', async (t) => {
+test('Results of tools have the name of the tool', async (t) => {
   const { provider, server } = await chatNode(t)
   await chat(provider, {
     messages: [
@@ -63,7 +63,7 @@ test('answers of tools carry the name of the tool', async (t) => {
   ])
 })
 
-test('the choice of a tool decides which ones are offered', async (t) => {
+test('The choice of a tool decides which tools are offered', async (t) => {
   const { provider, server } = await chatNode(t)
   const tools = [
     { name: 'look', description: 'Looks.', parameters: { type: 'object' } },
@@ -83,7 +83,7 @@ test('the choice of a tool decides which ones are offered', async (t) => {
   }
 })
 
-test('that nothing is thought is said; steps of thinking, which many models refuse, are not', async (t) => {
+test('The request can turn thinking off, and has no levels of it, which many models refuse', async (t) => {
   const { provider, server } = await chatNode(t)
   for (const reasoningEffort of ['none', 'minimal'] as const) {
     await chat(provider, { reasoningEffort })
@@ -95,7 +95,7 @@ test('that nothing is thought is said; steps of thinking, which many models refu
   }
 })
 
-test('what the server has no words for stays here', async (t) => {
+test('Options that the protocol lacks are not sent', async (t) => {
   const { provider, server } = await chatNode(t)
   const schema = { type: 'object', properties: {} }
   const image = { type: 'image', url: 'data:image/png;base64,AAAA', detail: 'low' } as const
@@ -114,7 +114,7 @@ test('what the server has no words for stays here', async (t) => {
   } as object)
 })
 
-test('JSON is asked for by name or by a schema', async (t) => {
+test('JSON is requested by name or by a schema', async (t) => {
   const { provider, server } = await chatNode(t)
   await chat(provider, { json: {} })
   t.equal(server.body().format, 'json')
@@ -123,9 +123,9 @@ test('JSON is asked for by name or by a schema', async (t) => {
   t.same(server.body().format, schema)
 })
 
-test('images stand beside the text, and no file of this machine is taken for one', async (t) => {
+test('Images are sent beside the text, and no file of this machine is read as an image', async (t) => {
   const { provider, server } = await chatNode(t)
-  // Base64 by its letters, and the name of a file.
+  // The text is valid base64 and the name of a file.
   const file = '/etc/hosts'
   await chat(provider, {
     messages: [

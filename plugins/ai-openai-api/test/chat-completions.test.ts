@@ -61,7 +61,7 @@ test("OpenAI's client gets a stream", async (t) => {
   t.ok(without.every((chunk) => chunk.choices.length === 1 && !('usage' in chunk)))
 })
 
-test('tool calls pass through in both directions', async (t) => {
+test('Tool calls pass through in both directions', async (t) => {
   const pieces: ChatDelta[] = [
     { type: 'tool_call', index: 0, id: 'call_1', name: 'weather', arguments: '{"city":' },
     { type: 'tool_call', index: 0, arguments: '"Basel"}' },
@@ -120,7 +120,7 @@ test('tool calls pass through in both directions', async (t) => {
   }
 })
 
-test('images in the request pass through; addresses are not followed', async (t) => {
+test('Images in the request pass through, and addresses are not followed', async (t) => {
   const provider = replying([text('A pixel.'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())

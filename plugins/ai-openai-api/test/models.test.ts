@@ -4,7 +4,7 @@ import { clientOf, createApiNode, finish, refusal, replying, text } from './fixt
 const hello = [{ role: 'user' as const, content: 'Hello' }]
 const having = (...models: string[]) => replying([text('Hi'), finish()], { models: async () => models })
 
-test('all models of all providers are listed, and told one by one', async (t) => {
+test('All models of all providers are listed and can be read one by one', async (t) => {
   const node = await createApiNode({ acme: having('large', 'team/small'), other: having() })
   t.teardown(() => node.stop())
   const client = clientOf(node, await node.signIn())
@@ -18,7 +18,7 @@ test('all models of all providers are listed, and told one by one', async (t) =>
   t.match(await refusal(client.models.retrieve('acme/huge')), { status: 404, code: 'NOT_FOUND' })
 })
 
-test('a model is found by its provider, and alone where only one has it', async (t) => {
+test('A model is found with its provider, or by its name alone if only one provider has it', async (t) => {
   const acme = having('large', 'meta/small')
   const other = having('large', 'own')
   const node = await createApiNode({ acme, other })
@@ -37,7 +37,7 @@ test('a model is found by its provider, and alone where only one has it', async 
   }
 })
 
-test('a default provider is asked for what no list has, and where several do', async (t) => {
+test('The default provider gets models that no list has or several lists have', async (t) => {
   const acme = having('large')
   const other = having('large')
   const node = await createApiNode({ acme, other }, { 'ai-openai-api': { defaultProvider: 'other' } })
@@ -51,7 +51,7 @@ test('a default provider is asked for what no list has, and where several do', a
   t.equal(acme.asked.length, 0)
 })
 
-test('a fallback replies for a provider that is not loaded, and no default provider hears of it', async (t) => {
+test('A fallback replies instead of a provider that is not loaded, not the default provider', async (t) => {
   const [local, other] = [having('llama'), having('gone/x')]
   const config = {
     ai: { fallbacks: { 'gone/x': ['local/llama'], 'lost/y': ['gone/x'] } },
@@ -71,10 +71,10 @@ test('a fallback replies for a provider that is not loaded, and no default provi
   }
   t.equal(other.asked.length, 0)
   const listed = (await client.models.list()).data.map(({ id }) => id)
-  t.strictSame(listed, ['local/llama', 'other/gone/x'], 'what nobody has is not listed')
+  t.strictSame(listed, ['local/llama', 'other/gone/x'], 'A model without a provider is not listed.')
 })
 
-test('a model of the longest name is listed, and replies', async (t) => {
+test('A model with the longest name is listed and replies', async (t) => {
   const [provider, model] = ['p'.repeat(256), 'm'.repeat(512)]
   const acme = having(model)
   const node = await createApiNode({ [provider]: acme })
@@ -87,7 +87,7 @@ test('a model of the longest name is listed, and replies', async (t) => {
   t.equal(acme.asked[0]?.model, model)
 })
 
-test('a model that names its provider waits for no list', async (t) => {
+test('A model that names its provider waits for no list', async (t) => {
   let asked = 0
   const silent = replying([text('Hi'), finish()], {
     models: () => {

@@ -8,8 +8,8 @@ const ask = {
   tools: [{ type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } }],
 }
 
-test('without parallel calls there is one call, also where the server makes several', async (t) => {
-  // Calls may be mixed, and need not begin with 0.
+test('Without parallel calls a reply has one call, even if the server makes several', async (t) => {
+  // The pieces of calls may be mixed, and the first index may be greater than 0.
   const pieces: ChatDelta[] = [
     text('Let me look.'),
     { type: 'tool_call', index: 1, id: 'call_b', name: 'look', arguments: '{"at":' },

@@ -7,7 +7,7 @@ const ask = { model: 'acme/large', messages: hello }
 const asked = { model: 'large', messages: hello }
 const schema = { type: 'object', properties: { a: { type: 'number' } } }
 
-test('what tunes a reply arrives, whatever name it has', async (t) => {
+test('The options that tune a reply arrive under all their names', async (t) => {
   const provider = replying([text('{}'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())
@@ -40,7 +40,7 @@ test('what tunes a reply arrives, whatever name it has', async (t) => {
   ])
 })
 
-test('what says nothing, or nothing about the reply, is left unread', async (t) => {
+test('Empty options and options without effect on the reply are left unread', async (t) => {
   const provider = replying([text('Hi'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())
@@ -79,7 +79,7 @@ test('what says nothing, or nothing about the reply, is left unread', async (t) 
   t.strictSame(provider.asked, [asked, asked])
 })
 
-test('the form of the reply arrives with its schema, name, description and strictness', async (t) => {
+test('The form of the reply arrives with its schema, name, description and strictness', async (t) => {
   const provider = replying([text('{"a":1}'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())
@@ -99,7 +99,7 @@ test('the form of the reply arrives with its schema, name, description and stric
   )
 })
 
-test('how strict tools are and whether calls may be parallel arrives', async (t) => {
+test('The strictness of tools and the option of parallel calls arrive', async (t) => {
   const provider = replying([text('Hi'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())
@@ -124,7 +124,7 @@ test('how strict tools are and whether calls may be parallel arrives', async (t)
   )
 })
 
-test('how closely an image is looked at arrives', async (t) => {
+test('The level of detail of an image arrives', async (t) => {
   const provider = replying([text('A pixel.'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())

@@ -5,7 +5,7 @@ import { clientOf, createApiNode, finish, refusal, replying, text } from './fixt
 
 const hello = [{ role: 'user' as const, content: 'Hello' }]
 
-test('a wrong body is refused by the name of what is wrong, before a provider hears of it', async (t) => {
+test('A wrong body is refused with the name of the wrong field and reaches no provider', async (t) => {
   const provider = replying([finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())
@@ -58,7 +58,7 @@ test('a wrong body is refused by the name of what is wrong, before a provider he
   t.equal(provider.asked.length, 0)
 })
 
-test("errors have OpenAI's form, so that its client knows them", async (t) => {
+test("Errors have OpenAI's form, so that its client reads them", async (t) => {
   const failing = replying([], {
     // biome-ignore lint/correctness/useYield: it fails before its first piece
     async *chat() {
@@ -85,7 +85,7 @@ test("errors have OpenAI's form, so that its client knows them", async (t) => {
   t.match(await lost.json(), { error: { type: 'invalid_request_error', code: 'NOT_FOUND' } })
 })
 
-test('a failure in mid-reply ends the stream with an error, never as if all were well', async (t) => {
+test('A failure within a reply ends the stream with an error', async (t) => {
   const breaking = replying([], {
     async *chat() {
       yield text('Half of ')
@@ -122,7 +122,7 @@ test('a failure in mid-reply ends the stream with an error, never as if all were
   t.match(whole, { status: 502, code: 'UPSTREAM_ERROR' })
 })
 
-test('a client that leaves ends the chat at the provider', async (t) => {
+test('A client that disconnects ends the chat at the provider', async (t) => {
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const endless = replying([], {
     async *chat(_request, signal) {
@@ -145,7 +145,7 @@ test('a client that leaves ends the chat at the provider', async (t) => {
   await ended
 })
 
-test('a request over the limit is refused', async (t) => {
+test('A request over the limit is refused', async (t) => {
   const node = await createApiNode(
     { acme: replying([finish()]) },
     { 'ai-openai-api': { maxBodyBytes: 1024 } },
@@ -157,7 +157,7 @@ test('a request over the limit is refused', async (t) => {
   t.match(await refusal(call), { status: 413 })
 })
 
-test('an API token needs the scope "ai"', async (t) => {
+test('An API token needs the scope "ai"', async (t) => {
   const node = await createApiNode({ acme: replying([text('Hi'), finish()]) })
   t.teardown(() => node.stop())
   const user = await node.signIn()

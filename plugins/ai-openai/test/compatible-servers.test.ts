@@ -5,7 +5,7 @@ import { chunk, delta, done, event } from './openai-wire.ts'
 
 const finish = { type: 'finish', reason: 'stop' } as const
 
-test('servers that count no tokens, or count them elsewhere', async (t) => {
+test('A server may omit the count of tokens or send it in another place', async (t) => {
   const { server, provider } = await subject(t)
   const counted = { prompt_tokens: 3, completion_tokens: 5 }
   const usage = { type: 'usage', inputTokens: 3, outputTokens: 5 }
@@ -46,7 +46,7 @@ test('servers that count no tokens, or count them elsewhere', async (t) => {
   }
 })
 
-test('events with other line ends, comments and fields', async (t) => {
+test('Events may have other line ends, comments and fields', async (t) => {
   const { server, provider } = await subject(t)
   server.answer = (response) => {
     const events = [
@@ -62,13 +62,13 @@ test('events with other line ends, comments and fields', async (t) => {
   t.equal(textOf(await chat(provider)), 'Hello')
 })
 
-test('reasons to finish', async (t) => {
+test('Each reason to finish has a reason of the contract', async (t) => {
   const { server, provider } = await subject(t)
   const call = { tool_calls: [{ index: 0, id: 'a', function: { name: 'clock', arguments: '{}' } }] }
   for (const [said, content, expected] of [
     ['eos', {}, 'stop'],
     ['function_call', {}, 'tool_calls'],
-    // OpenAI's own end of a reply that was made to call a tool.
+    // OpenAI ends a reply in this way if the request forces a tool call.
     ['stop', call, 'tool_calls'],
     ['length', call, 'length'],
   ] as const) {
@@ -77,11 +77,11 @@ test('reasons to finish', async (t) => {
   }
   for (const end of ['', delta({}, ''), delta({}, null), delta({}, 'error'), done]) {
     server.answer = (response) => begin(response).end(delta({ content: 'Hi' }) + end)
-    await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' }, 'a reply without a reason is not whole')
+    await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' }, 'A reply without a reason is not whole.')
   }
 })
 
-test('tool calls of careless servers', async (t) => {
+test('The provider reads the incomplete tool calls of some servers', async (t) => {
   const { server, provider } = await subject(t)
   const clock = { name: 'clock', arguments: '{}' }
   const cases: [name: string, calls: object[], expected: string[]][] = [
@@ -139,13 +139,13 @@ test('tool calls of careless servers', async (t) => {
   }
   server.answer = (response) =>
     begin(response).end(delta({ tool_calls: [{ index: 0, id: 'a' }] }) + delta({}, 'stop'))
-  await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' }, 'a call without a name is none')
+  await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' }, 'A call without a name is not a call.')
   const many = Array.from({ length: 50_000 }, (_, index) => ({ id: `${index}`, function: { name: 'a' } }))
   server.answer = (response) => begin(response).end(delta({ tool_calls: many }) + delta({}, 'stop'))
   await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR', cause: { message: /more than 1000 tool calls/ } })
 })
 
-test('a refusal is text, and thoughts are not', async (t) => {
+test('A refusal is text, and thoughts are not', async (t) => {
   const { server, provider } = await subject(t)
   server.answer = (response) => {
     const deltas = [
@@ -163,7 +163,7 @@ test('a refusal is text, and thoughts are not', async (t) => {
   t.strictSame(deltas.at(-1), { type: 'finish', reason: 'content_filter' })
 })
 
-test('what is no reply at all is an upstream error', async (t) => {
+test('An answer that is not a reply is an upstream error', async (t) => {
   const { server, provider } = await subject(t)
   for (const body of [
     '',

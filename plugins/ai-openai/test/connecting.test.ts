@@ -7,7 +7,7 @@ import { type Test, test } from 'tap'
 import { chat, providerOf } from './fixtures/chatting.ts'
 import { startOpenAIServer } from './openai-server.ts'
 
-/** The port of a server that treats connections in this way. */
+/** Starts a server with this handler of connections and returns its port. */
 async function listen(t: Test, connected: (socket: Socket) => void): Promise<number> {
   const server = createServer(connected)
   server.listen(0, '127.0.0.1')
@@ -16,14 +16,14 @@ async function listen(t: Test, connected: (socket: Socket) => void): Promise<num
   return (server.address() as AddressInfo).port
 }
 
-/** A provider that asks this address. */
+/** Returns a provider that calls this address. */
 async function providerAt(t: Test, endpoint: string) {
   const server = await startOpenAIServer()
   t.teardown(() => server.stop())
   return providerOf(server, { endpoint })
 }
 
-test('an answer that changes the protocol is none', async (t) => {
+test('An answer that switches the protocol is an upstream error', async (t) => {
   const port = await listen(t, (socket) => {
     socket.on('error', () => {})
     socket.on('data', () => {
@@ -34,18 +34,18 @@ test('an answer that changes the protocol is none', async (t) => {
   await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR', permanent: false })
 })
 
-test('a server that accepts and then says nothing of encryption is given up after 10 s', async (t) => {
-  const held: Socket[] = []
+test('A TLS handshake without an answer ends after 10 s', async (t) => {
+  const sockets: Socket[] = []
   const port = await listen(t, (socket) => {
     socket.resume().on('error', () => {})
-    held.push(socket)
+    sockets.push(socket)
   })
   const provider = await providerAt(t, `https://127.0.0.1:${port}/v1`)
   await t.rejects(chat(provider), { code: 'UPSTREAM_TIMEOUT' })
-  for (const socket of held) if (!socket.destroyed) await once(socket, 'close')
+  for (const socket of sockets) if (!socket.destroyed) await once(socket, 'close')
 })
 
-test('a chat that is aborted while the connection is made waits for nobody', async (t) => {
+test('An abort during the TLS handshake ends the chat at once', async (t) => {
   const controller = new AbortController()
   const port = await listen(t, (socket) => {
     socket.resume().on('error', () => {})
@@ -55,7 +55,7 @@ test('a chat that is aborted while the connection is made waits for nobody', asy
   await t.rejects(chat(provider, {}, controller.signal), { message: 'Nobody waits.' })
 })
 
-test('a chat that is aborted while a proxy is asked waits for nobody', async (t) => {
+test('An abort during the request to a proxy ends the chat at once', async (t) => {
   const fixture = join(import.meta.dirname, 'fixtures/call-by-proxy.ts')
   const port = await listen(t, (socket) => {
     socket.on('error', () => {})

@@ -8,7 +8,7 @@ import { delta, done } from './openai-wire.ts'
 
 const reply = delta({ content: 'Hello' }) + delta({}, 'stop') + done
 
-test('one connection serves one chat after the other, also where the answer ends late', async (t) => {
+test('One connection serves one chat after the other, even if an answer ends late', async (t) => {
   const { server, provider } = await subject(t)
   const used = new Set<Socket>()
   server.answer = async (response, { socket }) => {
@@ -21,14 +21,14 @@ test('one connection serves one chat after the other, also where the answer ends
   }
   for (let number = 0; number < 3; number += 1) {
     t.equal(textOf(await chat(provider)), 'Hello')
-    // The next one would take another connection while this one is not at its end.
+    // The next chat takes another connection while this answer has not ended.
     while (server.openChats() > 0) await setImmediate()
     for (let turn = 0; turn < 10; turn += 1) await setImmediate()
   }
   t.equal(used.size, 1)
 })
 
-test('a kept connection that dies with the next chat may be tried again, over another one', async (t) => {
+test('The failure of a reused connection is retryable, over another connection', async (t) => {
   const { server, provider } = await subject(t)
   const used = new Set<Socket>()
   server.answer = (response, { socket }) => {
@@ -43,7 +43,7 @@ test('a kept connection that dies with the next chat may be tried again, over an
   t.equal(textOf(await chat(provider)), 'Hello')
 })
 
-test('an answer that goes on after its end is given up', async (t) => {
+test('The provider closes an answer that goes on after its end', async (t) => {
   const { server, provider } = await subject(t)
   const gone = Promise.withResolvers<void>()
   server.answer = (response) => {
@@ -58,7 +58,7 @@ test('an answer that goes on after its end is given up', async (t) => {
   await gone.promise
 })
 
-test('many chats at once have a connection each', async (t) => {
+test('Each of many concurrent chats has its own connection', async (t) => {
   const { server, provider } = await subject(t)
   const used = new Set<Socket>()
   const all = Promise.withResolvers<void>()
@@ -72,7 +72,7 @@ test('many chats at once have a connection each', async (t) => {
   t.strictSame(texts, Array(40).fill('Hello'))
 })
 
-test('an https address is never spoken to in plain text', async (t) => {
+test('The provider never sends plain text to an https address', async (t) => {
   const { server } = await subject(t)
   const { provider } = await subject(t, { endpoint: server.url.replace('http:', 'https:') })
   await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR', permanent: false })

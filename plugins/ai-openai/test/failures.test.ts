@@ -7,7 +7,7 @@ import { chat, key, providerOf, subject } from './fixtures/chatting.ts'
 import { type Answer, begin, sendJson } from './openai-server.ts'
 import { delta, event } from './openai-wire.ts'
 
-test('what a server says about a request is passed on, whatever its form', async (t) => {
+test('The message of a server about a request is passed on in every form', async (t) => {
   const { server, provider } = await subject(t)
   for (const [status, body] of [
     [
@@ -32,7 +32,7 @@ test('what a server says about a request is passed on, whatever its form', async
   await t.rejects(chat(provider), { code: 'VALIDATION_ERROR', message: /"msg":"wrong"/ })
 })
 
-test('an address without the API is told apart from a model that is not there', async (t) => {
+test('The error of an address without the API differs from that of an unknown model', async (t) => {
   const { server, provider } = await subject(t)
   const noApi = {
     code: 'UPSTREAM_ERROR',
@@ -63,7 +63,7 @@ test('an address without the API is told apart from a model that is not there', 
   }
   const { href } = new URL('/', server.url)
   const lost = providerOf(server, { endpoint: href.slice(0, -1) })
-  await t.rejects(chat(lost), noApi, 'the version is missing')
+  await t.rejects(chat(lost), noApi, 'The version is missing.')
   await t.rejects(lost.models(AbortSignal.timeout(5000)), {
     code: 'UPSTREAM_ERROR',
     permanent: true,
@@ -72,7 +72,7 @@ test('an address without the API is told apart from a model that is not there', 
   })
 })
 
-test('a key without credit is no reason to try again', async (t) => {
+test('A key without credit is a permanent failure', async (t) => {
   const { server, provider } = await subject(t)
   const error = {
     message: 'You exceeded your current quota.',
@@ -83,7 +83,7 @@ test('a key without credit is no reason to try again', async (t) => {
   await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR', permanent: true })
 })
 
-test('an error in mid-reply keeps its meaning', async (t) => {
+test('An error within a reply keeps its code', async (t) => {
   const { server, provider } = await subject(t)
   for (const [error, expected] of [
     [{ message: 'x', code: 429 }, { code: 'TOO_MANY_REQUESTS' }],
@@ -101,7 +101,7 @@ test('an error in mid-reply keeps its meaning', async (t) => {
   }
 })
 
-test('nothing that is thrown holds the key, also deep within', async (t) => {
+test('No thrown error contains the key, at any depth', async (t) => {
   const { server, provider } = await subject(t)
   for (const status of [400, 401, 403, 429, 500, 302]) {
     server.answer = (response) => {
@@ -116,7 +116,7 @@ test('nothing that is thrown holds the key, also deep within', async (t) => {
   }
 })
 
-test('a failure tells the log what happened', async (t) => {
+test('The cause of a failure has the reason for the log', async (t) => {
   const { server, provider } = await subject(t)
   await server.stop()
   await t.rejects(chat(provider), {
@@ -125,7 +125,7 @@ test('a failure tells the log what happened', async (t) => {
   })
 })
 
-test('what the log is told quotes neither the chat nor the reply', async (t) => {
+test('The cause of a failure quotes neither the chat nor the reply', async (t) => {
   const { server, provider } = await subject(t)
   const message = 'Failed on: Say hello.'
   for (const [name, answer, cause] of [
@@ -153,7 +153,7 @@ test('what the log is told quotes neither the chat nor the reply', async (t) => 
   }
 })
 
-test('what speaks no HTTP is an upstream error', async (t) => {
+test('A server without HTTP is an upstream error', async (t) => {
   const raw = createServer((socket) => socket.end('220 mail.example.org ESMTP\r\n'))
   raw.listen(0, '127.0.0.1')
   await once(raw, 'listening')
@@ -164,7 +164,7 @@ test('what speaks no HTTP is an upstream error', async (t) => {
   await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR' })
 })
 
-test('a server that takes too long is told apart from one that fails', async (t) => {
+test('A server that is too slow has another error than a server that fails', async (t) => {
   const failing = { name: 'openai', section: 'ai-openai', key }
   for (const [thrown, code] of [
     [new Error('Request timed out.'), 'UPSTREAM_TIMEOUT'],
@@ -175,7 +175,7 @@ test('a server that takes too long is told apart from one that fails', async (t)
   }
 })
 
-test('a connection that is idle for too long within a reply is too slow, not broken', async (t) => {
+test('A connection that idles too long within a reply is a timeout', async (t) => {
   const call = { name: 'openai', section: 'ai-openai', key }
   for (const [code, expected] of [
     ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],

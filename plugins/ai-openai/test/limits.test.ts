@@ -6,64 +6,64 @@ import { delta, done } from './openai-wire.ts'
 
 const mebibyte = 1024 * 1024
 
-/** Writes the same bytes until nobody takes them any more. Answers with how many there were. */
-async function pour(response: ServerResponse, bytes: string): Promise<number> {
-  let poured = 0
+/** Writes the same bytes until the client closes the connection. Returns the number of written bytes. */
+async function writeUntilClosed(response: ServerResponse, bytes: string): Promise<number> {
+  let written = 0
   while (!response.destroyed) {
-    poured += bytes.length
+    written += bytes.length
     if (!response.write(bytes)) await drained(response)
   }
-  return poured
+  return written
 }
 
-function isLittle(t: Test, poured: number | undefined, limit: number): void {
-  // What the system's buffers between the two hold comes on top.
-  t.ok(poured !== undefined && poured < limit + 16 * mebibyte, `${poured} bytes were taken`)
+function assertAtMost(t: Test, written: number | undefined, limit: number): void {
+  // The system buffers further bytes of the connection.
+  t.ok(written !== undefined && written < limit + 16 * mebibyte, `The client took ${written} bytes.`)
 }
 
-test('an event without end is not gathered', async (t) => {
+test('The provider does not buffer an endless event', async (t) => {
   const { server, provider } = await subject(t)
   for (const [name, start, endless] of [
     ['a line', 'data: "', 'x'.repeat(65_536)],
     ['many lines', '', `data: ${'x'.repeat(1000)}\n`.repeat(64)],
     ['a comment', ': ', '.'.repeat(65_536)],
-    // The SDK keeps them until there is an event with data.
+    // The SDK keeps comments until an event with data comes.
     ['many comments', '', ': ping\n\n'.repeat(8192)],
     ['many events without data', '', 'id: 7\n\n'.repeat(8192)],
   ] as const) {
-    let poured: Promise<number> | undefined
+    let written: Promise<number> | undefined
     server.answer = (response) => {
       begin(response).write(delta({ content: 'Hi' }) + start)
-      poured = pour(response, endless)
+      written = writeUntilClosed(response, endless)
     }
     await t.rejects(chat(provider), { code: 'UPSTREAM_ERROR', cause: { message: /longer than/ } }, name)
-    isLittle(t, await poured, 2 * mebibyte)
+    assertAtMost(t, await written, 2 * mebibyte)
   }
 })
 
-test('a list of models without end is not gathered', async (t) => {
+test('The provider does not buffer an endless list of models', async (t) => {
   const { server, provider } = await subject(t)
-  let poured: Promise<number> | undefined
+  let written: Promise<number> | undefined
   server.answerModels = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":[')
-    poured = pour(response, '{"id":"x"},'.repeat(5000))
+    written = writeUntilClosed(response, '{"id":"x"},'.repeat(5000))
   }
   await t.rejects(provider.models(AbortSignal.timeout(10_000)), { code: 'UPSTREAM_ERROR' })
-  isLittle(t, await poured, 8 * mebibyte)
+  assertAtMost(t, await written, 8 * mebibyte)
 })
 
-test('an error without end is not gathered, and keeps its meaning', async (t) => {
+test('The provider does not buffer an endless error, and keeps its code', async (t) => {
   const { server, provider } = await subject(t)
-  let poured: Promise<number> | undefined
+  let written: Promise<number> | undefined
   server.answer = (response) => {
     response.writeHead(429, { 'retry-after': '3' })
-    poured = pour(response, 'no '.repeat(20_000))
+    written = writeUntilClosed(response, 'no '.repeat(20_000))
   }
   await t.rejects(chat(provider), { code: 'TOO_MANY_REQUESTS', headers: { 'retry-after': '3' } })
-  isLittle(t, await poured, mebibyte)
+  assertAtMost(t, await written, mebibyte)
 })
 
-test('an error that never ends is told in time, with what came of it', async (t) => {
+test('An error answer that stalls is reported in time, with the received text', async (t) => {
   const { server, provider } = await subject(t)
   const gone = Promise.withResolvers<void>()
   server.answer = (response) => {
@@ -74,7 +74,7 @@ test('an error that never ends is told in time, with what came of it', async (t)
   await gone.promise
 })
 
-test('a large event in many small pieces is read in time', async (t) => {
+test('A large event in many small pieces is read in time', async (t) => {
   const { server, provider } = await subject(t)
   const text = 'é'.repeat(mebibyte / 2)
   server.answer = async (response) => {
@@ -86,5 +86,5 @@ test('a large event in many small pieces is read in time', async (t) => {
     response.end()
   }
   const [first] = await chat(provider)
-  t.ok(first?.type === 'text' && first.text === text, 'the text is whole')
+  t.ok(first?.type === 'text' && first.text === text, 'The text is whole.')
 })

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { subject } from './fixtures/chatting.ts'
 import { sendJson } from './openai-server.ts'
 
-test('lists of models of any shape', async (t) => {
+test('The provider reads lists of models in every form', async (t) => {
   const { server, provider } = await subject(t)
   const list = () => provider.models(AbortSignal.timeout(5000))
   for (const answer of [
@@ -15,7 +15,7 @@ test('lists of models of any shape', async (t) => {
     t.strictSame(await list(), ['a', 'b'], JSON.stringify(answer))
   }
   server.answerModels = (response) => response.end('{"data":[{"id":"a"}]}')
-  t.strictSame(await list(), ['a'], 'not said to be JSON')
+  t.strictSame(await list(), ['a'], 'The list has no content type of JSON.')
   server.answerModels = (response) => sendJson(response, 200, { data: null, models: [] })
   t.strictSame(await list(), [])
   for (const answer of [{ data: 'none' }, null, 7, {}]) {

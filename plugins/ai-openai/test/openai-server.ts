@@ -7,23 +7,23 @@ import type { ModelScene, ReceivedChat, ScriptedModelServer } from '@nodekeep/pl
 import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions'
 import { delta, event, received, replyEvents } from './openai-wire.ts'
 
-/** Answers a chat in a way of its own. */
+/** Answers a request in a way that no scene has. */
 export type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 
 /** A server on the loopback interface that speaks OpenAI's chat completions API. */
 export interface OpenAIServer extends ScriptedModelServer {
-  /** What a client takes as `baseURL`. */
+  /** The `baseURL` for a client. */
   readonly url: string
   readonly models: readonly string[]
-  /** The requests that came, chats and others, with their bodies. */
+  /** The received requests, chats and others, with their bodies. */
   readonly requests: { readonly url: string; readonly headers: IncomingMessage['headers']; body?: unknown }[]
-  /** Set to answer chats, or requests for models, in another way. */
+  /** Answers chats, or requests for models, if it is set. */
   answer: Answer | null
   answerModels: Answer | null
   stop(): Promise<void>
 }
 
-/** @param key the only key that it accepts; none is asked for when it is empty */
+/** @param key the only accepted key; if it is empty, the server needs no key */
 export async function startOpenAIServer(key = ''): Promise<OpenAIServer> {
   let scene: ModelScene = { kind: 'reply', text: ['Hello', '!'], finish: 'stop' }
   let last: ReceivedChat | null = null
@@ -47,7 +47,7 @@ export async function startOpenAIServer(key = ''): Promise<OpenAIServer> {
         open -= 1
       })
       const played = scene
-      // Who goes while it sends has no chat.
+      // A client that disconnects while it sends has no chat.
       const body = (await json(request).catch(() => null)) as ChatCompletionCreateParams | null
       if (body === null) return
       record.body = body
@@ -107,14 +107,14 @@ async function play(response: ServerResponse, scene: ModelScene, authorization?:
   }
   for (const content of scene.text) await write(response, delta({ content }))
   if (scene.kind === 'unfinished') response.end()
-  // What is not sent yet when the connection is cut would be lost.
+  // A cut would discard the bytes that are not sent yet.
   if (scene.kind === 'cut') response.write(': \n\n', () => response.destroy())
   if (scene.kind === 'failure') response.end(event({ error: { message: 'Boom', type: 'server_error' } }))
 }
 
 async function write(response: ServerResponse, text: string, byteByByte = false): Promise<void> {
   if (!byteByByte) {
-    // As bytes: after a text with characters of several bytes, Node 26.10 may never say that there is room again.
+    // We write bytes: after a text with characters of several bytes, Node 26.10 may never emit 'drain'.
     if (!response.write(Buffer.from(text))) await drained(response)
     return
   }
@@ -125,7 +125,7 @@ async function write(response: ServerResponse, text: string, byteByByte = false)
   }
 }
 
-/** Waits until the client takes more, or has gone. */
+/** Waits until the client has read enough or the connection is closed. */
 export function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) resolve()
@@ -147,7 +147,7 @@ function sendStatus(response: ServerResponse, status: number, authorization?: st
   sendJson(response, status, { error: { message, type: 'test', param: null, code: null } })
 }
 
-/** Answers whole. */
+/** Sends the whole answer. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }

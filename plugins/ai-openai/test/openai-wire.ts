@@ -8,7 +8,7 @@ import type {
 
 type Reply = Extract<ModelScene, { kind: 'reply' }>
 
-/** What a request says, in the words of the contract. */
+/** Translates a request into the types of the contract. */
 export function received(body: ChatCompletionCreateParams): ReceivedChat {
   const maxTokens = body.max_tokens ?? body.max_completion_tokens
   const { tools, tool_choice: choice, response_format: format } = body
@@ -63,7 +63,7 @@ function choiceOf(choice: ChatCompletionToolChoiceOption): ChatToolChoice {
   return { name: choice.type === 'function' ? choice.function.name : '' }
 }
 
-/** A chunk of a reply as a server-sent event. */
+/** Returns a chunk of a reply as a server-sent event. */
 export function chunk(choices: readonly object[], rest: object = {}): string {
   const head = { id: 'chatcmpl-7', object: 'chat.completion.chunk', created: 1762000000, model: 'm' }
   return event({ ...head, choices, ...rest })
@@ -79,7 +79,7 @@ export function delta(delta: object, finish_reason: string | null = null): strin
 
 export const done = 'data: [DONE]\n\n'
 
-/** The events of a reply, as OpenAI sends them, and its thoughts, as others do. */
+/** Returns the events of a reply as OpenAI sends them, and its thoughts as other servers send them. */
 export function* replyEvents({
   thoughts = [],
   text,
@@ -92,7 +92,7 @@ export function* replyEvents({
   for (const content of text) yield delta({ content })
   for (const [index, { id, name, arguments: args }] of toolCalls.entries()) {
     yield delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] })
-    // In the middle of a character at times, as tokens are.
+    // A piece may end in the middle of a character, as tokens do.
     const half = args.length >> 1
     for (const part of [args.slice(0, half), args.slice(half)]) {
       yield delta({ tool_calls: [{ index, function: { arguments: part } }] })

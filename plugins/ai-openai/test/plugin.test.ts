@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { test } from 'tap'
 import { chat, key, textOf } from './fixtures/chatting.ts'
-import { providerNode } from './fixtures/provider-node.ts'
+import { startProviderNode } from './fixtures/provider-node.ts'
 import { startOpenAIServer } from './openai-server.ts'
 
-test('instances have names, servers and keys of their own', async (t) => {
+test('Each instance has its own name, server and key', async (t) => {
   const [ours, theirs] = await Promise.all([startOpenAIServer(key), startOpenAIServer()])
   t.teardown(() => Promise.all([ours.stop(), theirs.stop()]))
   ours.play({ kind: 'reply', text: ['ours'], finish: 'stop' })
   theirs.play({ kind: 'reply', text: ['theirs'], finish: 'stop' })
-  const { providers } = await providerNode(t, {
+  const { providers } = await startProviderNode(t, {
     plugins: { lmstudio: { from: 'ai-openai' } },
     'ai-openai': { apiKey: key, baseURL: ours.url },
     lmstudio: { baseURL: theirs.url, models: ['qwen', 'qwen', 'gemma'] },
@@ -17,14 +17,18 @@ test('instances have names, servers and keys of their own', async (t) => {
   t.strictSame([...providers.names()].sort(), ['lmstudio', 'openai'])
   t.equal(textOf(await chat(providers.get('openai'))), 'ours')
   t.equal(textOf(await chat(providers.get('lmstudio'))), 'theirs')
-  t.equal(theirs.requests[0]?.headers.authorization, undefined, 'the key of one goes to no other')
+  t.equal(
+    theirs.requests[0]?.headers.authorization,
+    undefined,
+    'The key of an instance goes to no other server.',
+  )
   t.strictSame(await providers.get('lmstudio')?.models(AbortSignal.timeout(5000)), ['qwen', 'gemma'])
-  t.equal(theirs.requests.length, 1, 'a list of the configuration is not asked for')
+  t.equal(theirs.requests.length, 1, 'The provider does not request a list that is configured.')
 })
 
-test('without a key, OpenAI itself has no models and says who can help', async (t) => {
+test('Without a key, OpenAI has no models and its error names the owner', async (t) => {
   for (const section of [{}, { apiKey: '' }, { apiKey: ' ' }]) {
-    const { providers } = await providerNode(t, { 'ai-openai': section })
+    const { providers } = await startProviderNode(t, { 'ai-openai': section })
     const provider = providers.get('openai')
     t.strictSame(await provider?.models(AbortSignal.timeout(5000)), [])
     await t.rejects(chat(provider), {
@@ -35,12 +39,12 @@ test('without a key, OpenAI itself has no models and says who can help', async (
   }
 })
 
-test('a key from the environment is sent, and neither logged nor told', async (t) => {
+test('A key from the environment is sent, and neither logged nor shown', async (t) => {
   const server = await startOpenAIServer(key)
   t.teardown(() => server.stop())
   for (const environment of [{ NODEKEEP_AI_OPENAI__API_KEY: key }, { OPENAI_API_KEY: key }]) {
     const apiKey = 'OPENAI_API_KEY' in environment ? { apiKey: `\${OPENAI_API_KEY}` } : {}
-    const { providers, log } = await providerNode(
+    const { providers, log } = await startProviderNode(
       t,
       { 'ai-openai': { ...apiKey, baseURL: server.url } },
       { environment },
@@ -54,26 +58,26 @@ test('a key from the environment is sent, and neither logged nor told', async (t
   }
 })
 
-test('the preset takes the key from OPENAI_API_KEY', async (t) => {
+test('The preset reads the key from OPENAI_API_KEY', async (t) => {
   const server = await startOpenAIServer(key)
   t.teardown(() => server.stop())
   const preset = join(import.meta.dirname, '../../../config/default.json')
   const config = { extends: [preset], 'ai-openai': { baseURL: server.url } }
-  const { providers } = await providerNode(t, config, { environment: { OPENAI_API_KEY: key } })
+  const { providers } = await startProviderNode(t, config, { environment: { OPENAI_API_KEY: key } })
   t.equal(textOf(await chat(providers.get('openai'))), 'Hello!')
 })
 
-test('a node does not start with a key that no header can carry', async (t) => {
+test('A node does not start with a key that no header can carry', async (t) => {
   for (const apiKey of ['sk-secret\nbreak', 'sk secret', 'sk-secrät', 'sk-secret\u200b']) {
-    const failure = await providerNode(t, { 'ai-openai': { apiKey } }).then(() => '', String)
+    const failure = await startProviderNode(t, { 'ai-openai': { apiKey } }).then(() => '', String)
     t.match(failure, /ai-openai\.apiKey .* must be a key without blanks, .* Copy it again\./, apiKey)
     t.notMatch(failure, /secr/, apiKey)
   }
 })
 
-test('a node does not start with an address that a key must not go to', async (t) => {
+test('A node does not start with an address that must not get a key', async (t) => {
   const section = { apiKey: key, baseURL: 'http://api.example.org/v1' }
-  const failure = await providerNode(t, { 'ai-openai': section }).then(() => '', String)
+  const failure = await startProviderNode(t, { 'ai-openai': section }).then(() => '', String)
   t.match(failure, /ai-openai\.baseURL must be an https address/)
   t.notMatch(failure, key)
 })

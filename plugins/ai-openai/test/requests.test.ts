@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { chat, key, providerOf, subject } from './fixtures/chatting.ts'
 import { startOpenAIServer } from './openai-server.ts'
 
-test('the longest reply has the name that the server knows', async (t) => {
+test('The limit of the reply has the field name of the server', async (t) => {
   const { server, provider } = await subject(t)
   const sent = () => server.requests.at(-1)?.body as Record<string, unknown>
   await chat(provider, { maxTokens: 50 })
@@ -11,7 +11,7 @@ test('the longest reply has the name that the server knows', async (t) => {
   t.match(sent(), { max_tokens: undefined, max_completion_tokens: 50 })
 })
 
-test('nothing else is sent than what the chat needs', async (t) => {
+test('A request has only the headers and fields that the chat needs', async (t) => {
   const { server, provider } = await subject(t)
   await chat(provider)
   const [request] = server.requests
@@ -24,10 +24,10 @@ test('nothing else is sent than what the chat needs', async (t) => {
   const own = new Set(['authorization', 'content-type', 'content-length', 'accept', 'user-agent'])
   const ofFetch = new Set(['host', 'connection', 'accept-language', 'sec-fetch-mode', 'accept-encoding'])
   const others = Object.keys(request?.headers ?? {}).filter((name) => !own.has(name) && !ofFetch.has(name))
-  t.strictSame(others, [], 'neither the operating system nor the version of Node')
+  t.strictSame(others, [], 'The headers have neither the operating system nor the version of Node.')
 })
 
-test("everything that the contract has goes by OpenAI's own names", async (t) => {
+test("Every option of the contract is sent under OpenAI's own name", async (t) => {
   const { server, provider } = await subject(t)
   const sent = () => server.requests.at(-1)?.body as Record<string, unknown>
   const schema = { type: 'object', properties: {}, additionalProperties: false }
@@ -94,7 +94,7 @@ test("everything that the contract has goes by OpenAI's own names", async (t) =>
     },
   })
 
-  // The API wants a name, and knows parallel calls only where there are tools.
+  // The API requires a name, and accepts the option of parallel calls only with tools.
   await chat(provider, { json: { schema }, tools: [], parallelToolCalls: true })
   t.strictSame(sent().response_format, { type: 'json_schema', json_schema: { name: 'reply', schema } })
   t.notOk('tools' in sent() || 'parallel_tool_calls' in sent())
@@ -102,7 +102,7 @@ test("everything that the contract has goes by OpenAI's own names", async (t) =>
   t.strictSame(sent().response_format, { type: 'json_object' })
 })
 
-test('variables of the SDK in the environment change nothing', async (t) => {
+test('Variables of the SDK in the environment change nothing', async (t) => {
   const [server, other] = await Promise.all([startOpenAIServer(), startOpenAIServer()])
   t.teardown(() => Promise.all([server.stop(), other.stop()]))
   const variables = {
@@ -130,10 +130,10 @@ test('variables of the SDK in the environment change nothing', async (t) => {
   t.equal(other.requests.length, 0)
   const sent = JSON.stringify(server.requests[0]?.headers)
   t.notMatch(sent, /sk-|org-7|proj-7|x-custom/)
-  t.strictSame(printed, [], 'the SDK prints nothing')
+  t.strictSame(printed, [], 'The SDK prints nothing.')
 })
 
-test('a redirect is not followed: the key goes nowhere else', async (t) => {
+test('The provider does not follow a redirect, so the key goes to no other server', async (t) => {
   const { server, provider } = await subject(t)
   const elsewhere = await startOpenAIServer(key)
   t.teardown(() => elsewhere.stop())

@@ -3,7 +3,7 @@ import { chat, subject, textOf } from './fixtures/chatting.ts'
 import { begin, sendJson } from './openai-server.ts'
 import { delta, done } from './openai-wire.ts'
 
-test('a server that refuses to count tokens is asked again without, once', async (t) => {
+test('If a server refuses to count tokens, the request is repeated once without the count', async (t) => {
   const { server, provider } = await subject(t)
   server.answer = (response) => {
     const body = server.requests.at(-1)?.body as { stream_options?: object } | undefined
@@ -14,10 +14,10 @@ test('a server that refuses to count tokens is asked again without, once', async
   t.equal(textOf(await chat(provider)), 'Hi')
   t.equal(server.chats(), 2)
   t.equal(textOf(await chat(provider)), 'Hi')
-  t.equal(server.chats(), 3, 'from then on it is not asked to count')
+  t.equal(server.chats(), 3, 'Later requests do not ask for the count.')
 })
 
-test('a refusal that only quotes the chat does not end the counting', async (t) => {
+test('A refusal that only quotes the chat does not end the count', async (t) => {
   const { server, provider } = await subject(t)
   server.answer = (response) =>
     sendJson(response, 400, { error: { message: 'stream_options is not a valid model ID' } })

@@ -3,7 +3,7 @@ import { type AiProvider, NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
 import { chat, createAiNode } from './fixtures/ai-node.ts'
 
-/** A provider whose list is what a test says, which counts how often it is asked. */
+/** Returns a provider with a list of models from the test. It counts its calls. */
 function listing(models: (signal: AbortSignal, turn: number) => unknown) {
   const provider = {
     asked: 0,
@@ -26,7 +26,7 @@ async function models(user: TestUser): Promise<Record<string, string[]>> {
   return body.providers
 }
 
-t.test('every provider is there, with none where it tells none', async (t) => {
+t.test('The list has every provider, and no models for a provider that fails', async (t) => {
   const providers = {
     acme: listing(async () => ['large', 'small', 'large', '']),
     none: listing(async () => []),
@@ -64,10 +64,10 @@ t.test('every provider is there, with none where it tells none', async (t) => {
     { state: 'active' },
   )
   const complaints = lines.filter((line) => line.includes('does not list its models'))
-  t.equal(complaints.length, 6, 'the log says of each what is wrong')
+  t.equal(complaints.length, 6, 'The log has the failure of each provider.')
 })
 
-t.test('a provider that does not answer slows nothing', async (t) => {
+t.test('A provider that does not answer does not delay the list', async (t) => {
   const silent = listing(() => never)
   const providers = { silent, acme: listing(async () => ['large']) }
   const node = await createAiNode({ providers, ai: { models: { waitMs: 60, timeoutMs: 60_000 } } })
@@ -76,13 +76,13 @@ t.test('a provider that does not answer slows nothing', async (t) => {
   const expected = { silent: [], acme: ['large'] }
   const began = performance.now()
   t.strictSame(await models(ada), expected)
-  t.ok(performance.now() - began >= 55, 'the first list is waited for, a little')
+  t.ok(performance.now() - began >= 55, 'The first request waits a short time for the list.')
   const others = await Promise.all(Array.from({ length: 20 }, () => models(ada)))
   t.strictSame(others, Array(20).fill(expected))
-  t.equal(silent.asked, 1, 'it is asked once at a time')
+  t.equal(silent.asked, 1, 'The node sends one request at a time.')
 })
 
-t.test('a provider that does not answer is given up, and asked again', async (t) => {
+t.test('A request without an answer is aborted, and a later one is sent', async (t) => {
   const signals: AbortSignal[] = []
   const silent = listing((signal, turn) => {
     signals.push(signal)
@@ -93,14 +93,14 @@ t.test('a provider that does not answer is given up, and asked again', async (t)
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   while ((await models(ada)).silent?.[0] !== 'at last') t.ok(silent.asked <= 3)
-  // On a busy machine what it told may be old before it is seen, so that it is asked once more.
+  // On a busy machine the list may expire before we see it, so the node may request it once more.
   t.strictSame(
     signals.slice(0, 3).map(({ aborted }) => aborted),
     [true, true, false],
   )
 })
 
-t.test('a list is kept, and renewed while the old one is handed out', async (t) => {
+t.test('A list is cached, and renewed while the old one is returned', async (t) => {
   const renewed = Promise.withResolvers<string[]>()
   const acme = listing(async (_signal, turn) => {
     if (turn === 0) return ['old']
@@ -115,14 +115,14 @@ t.test('a list is kept, and renewed while the old one is handed out', async (t) 
   t.equal(acme.asked, 1)
   while (acme.asked < 2) t.strictSame(await models(ada), { acme: ['old'] })
   for (let n = 0; n < 5; n += 1)
-    t.strictSame(await models(ada), { acme: ['old'] }, 'nobody waits for the new one')
+    t.strictSame(await models(ada), { acme: ['old'] }, 'No client waits for the new list.')
   renewed.resolve(['new'])
   while ((await models(ada)).acme?.[0] !== 'new') t.equal(acme.asked, 2)
   while (acme.asked < 3) await models(ada)
-  t.strictSame(await models(ada), { acme: [] }, 'one that is down has none')
+  t.strictSame(await models(ada), { acme: [] }, 'A provider that fails has no models.')
 })
 
-t.test('whoever asks for an unknown model learns which there are, also after the list failed', async (t) => {
+t.test('The error of an unknown model lists the known ones, even after the list failed', async (t) => {
   const acme = listing(async (_signal, turn) => {
     if (turn === 0) throw new Error('down')
     return ['large']
@@ -140,10 +140,10 @@ t.test('whoever asks for an unknown model learns which there are, also after the
       message: 'The AI provider "acme" does not have the model "huge". It has: large.',
     })
   }
-  t.equal(acme.asked, 2, 'a list that came is kept')
+  t.equal(acme.asked, 2, 'A list that arrived is cached.')
 })
 
-t.test('lists go with their providers, and what is asked then ends', async (t) => {
+t.test('The removal of a provider removes its list and ends its requests', async (t) => {
   const signals: AbortSignal[] = []
   const acme = listing((signal) => {
     signals.push(signal)
@@ -158,12 +158,12 @@ t.test('lists go with their providers, and what is asked then ends', async (t) =
   while (signals.length === 0) await ada.fetch('/whoami')
   await turn('disable')
   t.ok(signals[0]?.aborted)
-  t.strictSame(await waiting, { acme: [] }, 'who waited is answered')
+  t.strictSame(await waiting, { acme: [] }, 'The waiting client gets an answer.')
   t.strictSame(await models(ada), {})
   await turn('enable')
   const again = models(ada)
   while (signals.length === 1) await ada.fetch('/whoami')
   await node.stop()
-  t.ok(signals[1]?.aborted, 'the same at the end of the node')
+  t.ok(signals[1]?.aborted, 'The stop of the node ends the request too.')
   await again.catch(() => {})
 })

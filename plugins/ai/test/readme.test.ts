@@ -17,7 +17,7 @@ function keysOf({ properties = {} }: Schema, above = ''): [key: string, value: s
   )
 }
 
-t.test('the README documents every key with its default', async (t) => {
+t.test('The README documents every key with its default', async (t) => {
   const text = await readFile(join(import.meta.dirname, '../README.md'), 'utf8')
   const rows = [...text.matchAll(/^\| `([a-zA-Z.]+)` \| `([^`]+)` \| .+\. \|$/gm)].map(([, key, value]) => [
     key,

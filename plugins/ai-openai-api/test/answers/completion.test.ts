@@ -2,7 +2,7 @@ import type { ChatDelta } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { clientOf, createApiNode, finish, replying, text } from '../fixtures/openai-api-node.ts'
 
-test('a reply in single letters is put together as it was', async (t) => {
+test('A reply in single letters is joined unchanged', async (t) => {
   const said = 'Nodekeep ✓ 日本語\n'.repeat(1000)
   const written = JSON.stringify({ a: 'x'.repeat(5000) })
   const pieces: ChatDelta[] = [

@@ -4,7 +4,7 @@ import { clientOf, createApiNode, finish, replying, text } from '../fixtures/ope
 const most = Number.MAX_SAFE_INTEGER
 const ask = { model: 'acme/large', messages: [{ role: 'user' as const, content: 'Hello' }] }
 
-test('counts that nobody can add up stay at the greatest safe integer', async (t) => {
+test('Sums beyond the greatest safe integer stay at it', async (t) => {
   const usage = { type: 'usage', inputTokens: most, outputTokens: most } as const
   const node = await createApiNode({ acme: replying([text('Hi'), usage, finish()]) })
   t.teardown(() => node.stop())

@@ -5,7 +5,7 @@ import { clientOf, createApiNode, finish, refusal, replying, text } from '../fix
 
 const question: OpenAI.ChatCompletionMessageParam = { role: 'user', content: 'What is the weather?' }
 
-test('a reply can be appended as it is, and asked on', async (t) => {
+test('A client can append a reply unchanged and continue the chat', async (t) => {
   const pieces: ChatDelta[] = [
     { type: 'tool_call', index: 0, id: 'call_1', name: 'weather', arguments: '{"city":"Lima"}' },
     finish('tool_calls'),
@@ -39,12 +39,12 @@ test('a reply can be appended as it is, and asked on', async (t) => {
   ])
 })
 
-test('replies of other servers are taken with all that stands beside their text', async (t) => {
+test('Replies of other servers are accepted with all fields beside their text', async (t) => {
   const provider = replying([text('Hi'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())
   const { completions } = clientOf(node, await node.signIn()).chat
-  // As OpenAI answers.
+  // The form of OpenAI's answers.
   const beside = { refusal: null, annotations: [], audio: null, function_call: null, tool_calls: [] }
   const said: OpenAI.ChatCompletionMessageParam[] = [
     { role: 'assistant', content: 'Rain.', name: 'forecaster', ...beside },
@@ -70,7 +70,7 @@ test('replies of other servers are taken with all that stands beside their text'
   )
 })
 
-test('what would be lost of a history is refused', async (t) => {
+test('A history with content that would be lost is refused', async (t) => {
   const provider = replying([text('Hi'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())

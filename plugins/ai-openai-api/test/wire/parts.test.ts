@@ -6,7 +6,7 @@ const part = (value: string) => ({ type: 'text' as const, text: value })
 const hello = [part('Hello'), part('World')]
 const pixel = 'data:image/png;base64,iVBORw0KGgo='
 
-test('texts of several parts are not glued together', async (t) => {
+test('Several text parts stay separate', async (t) => {
   const provider = replying([text('Hi'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())
@@ -38,7 +38,7 @@ test('texts of several parts are not glued together', async (t) => {
   ])
 })
 
-test('a single text is one, whatever form it has', async (t) => {
+test('A single text arrives as a text in every form', async (t) => {
   const provider = replying([text('Hi'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())

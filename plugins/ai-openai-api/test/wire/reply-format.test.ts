@@ -9,7 +9,7 @@ const ask = (format: object) => {
   return request as OpenAI.ChatCompletionCreateParamsNonStreaming
 }
 
-test('a schema that is missing, or stands where nobody reads it, is refused', async (t) => {
+test('A schema that is missing or in an unread field is refused', async (t) => {
   const provider = replying([text('{}'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())
@@ -34,7 +34,7 @@ test('a schema that is missing, or stands where nobody reads it, is refused', as
   t.equal(provider.asked.length, 0)
 })
 
-test('the schema of a "json_object" arrives, and fields that are null say nothing', async (t) => {
+test('The schema of a "json_object" arrives, and null fields have no effect', async (t) => {
   const provider = replying([text('{}'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())

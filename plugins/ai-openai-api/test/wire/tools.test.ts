@@ -7,7 +7,7 @@ const ask = { model: 'acme/large', messages }
 const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: { name: 'look' } }]
 const named = (name: string) => ({ type: 'function' as const, function: { name } })
 
-test('a choice that has its tools arrives', async (t) => {
+test('A choice with its tools arrives', async (t) => {
   const provider = replying([text('Hi'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())
@@ -21,7 +21,7 @@ test('a choice that has its tools arrives', async (t) => {
   )
 })
 
-test('a choice that says nothing without tools is left unread, also for a provider without them', async (t) => {
+test('A choice without tools that has no effect is left unread, also for a provider without tools', async (t) => {
   const provider = replying([text('Hi'), finish()], { supports: {} })
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())
@@ -33,7 +33,7 @@ test('a choice that says nothing without tools is left unread, also for a provid
   t.strictSame(provider.asked, Array(4).fill({ model: 'large', messages }))
 })
 
-test('a call of a tool that is not there is refused', async (t) => {
+test('A choice of a missing tool is refused', async (t) => {
   const provider = replying([text('Hi'), finish()])
   const node = await createApiNode({ acme: provider })
   t.teardown(() => node.stop())

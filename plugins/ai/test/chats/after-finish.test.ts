@@ -2,7 +2,7 @@ import t from 'tap'
 import { chat, createAiNode, usageOf } from '../fixtures/ai-node.ts'
 import { scripted, stop, text, usage } from '../fixtures/scripted-provider.ts'
 
-t.test('after its finish a reply is over, whatever its provider does', async (t) => {
+t.test('A reply ends at its finish, even if its provider goes on', async (t) => {
   const never = new Promise<never>(() => {})
   const providers = {
     'goes-on': scripted(function* () {
@@ -29,11 +29,11 @@ t.test('after its finish a reply is over, whatever its provider does', async (t)
       finishReason: 'stop',
       usage: { inputTokens: 1, outputTokens: 1 },
     })
-    const left = calls.map(({ signal }) =>
+    const aborts = calls.map(({ signal }) =>
       signal.aborted ? undefined : new Promise((resolve) => signal.addEventListener('abort', resolve)),
     )
     if (provider === 'throws') t.notOk(calls.some(({ signal }) => signal.aborted))
-    else await Promise.all(left)
+    else await Promise.all(aborts)
   }
   for (const row of await usageOf(ada)) {
     t.match(row, { requests: 2, failed: 0, aborted: 0, inputTokens: 2, outputTokens: 2, estimated: 0 })

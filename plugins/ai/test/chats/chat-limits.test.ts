@@ -3,7 +3,7 @@ import { chat, createAiNode } from '../fixtures/ai-node.ts'
 import { scripted, stop, text, untilAborted, usage } from '../fixtures/scripted-provider.ts'
 
 /** A provider whose chats run until the test lets them end. */
-function gated() {
+function gatedProvider() {
   const gate = Promise.withResolvers<void>()
   const provider = scripted(async function* (_request, signal) {
     yield text('a')
@@ -18,8 +18,8 @@ async function refusal(answer: Response) {
   return { status: answer.status, code, message, retryAfter: Number(answer.headers.get('retry-after')) }
 }
 
-t.test('chats at a time, of one user and of all', async (t) => {
-  const { provider, open } = gated()
+t.test('The chats at a time of one user and of all users have limits', async (t) => {
+  const { provider, open } = gatedProvider()
   const node = await createAiNode({
     providers: { acme: provider },
     ai: { limits: { chatsPerUser: 2, chats: 3 } },
@@ -42,13 +42,13 @@ t.test('chats at a time, of one user and of all', async (t) => {
   await running[0]?.body?.cancel()
   while (!provider.calls[0]?.signal.aborted) await eve.fetch('/api/ai/usage')
   running[0] = await chat(eve, { stream: true })
-  t.equal(running[0].status, 200, 'there is room again when one is left')
+  t.equal(running[0].status, 200, 'A chat that its client closes frees its slot.')
   open()
   for (const answer of running) t.match(await answer.text(), /\[DONE]/)
-  t.equal((await chat(ada)).status, 200, 'and when they end')
+  t.equal((await chat(ada)).status, 200, 'A chat that ends frees its slot.')
 })
 
-t.test('a chat that fails, in whatever way, gives its place back', async (t) => {
+t.test('A chat that fails frees its slot', async (t) => {
   const failing = scripted(async function* (_request, _signal, turn) {
     if (turn % 2 === 0) throw new Error('at once')
     yield text('a')
@@ -67,7 +67,7 @@ t.test('a chat that fails, in whatever way, gives its place back', async (t) => 
   }
 })
 
-t.test('chats within a minute, of each user', async (t) => {
+t.test('The chats of each user within a minute have a limit', async (t) => {
   const acme = scripted(() => [stop])
   const node = await createAiNode({ providers: { acme }, ai: { limits: { requestsPerMinute: 3 } } })
   t.teardown(() => node.stop())
@@ -86,8 +86,8 @@ t.test('chats within a minute, of each user', async (t) => {
   t.equal(acme.calls.length, 4)
 })
 
-t.test('tokens in a day, of each user, with those of chats that run', async (t) => {
-  const { provider, open } = gated()
+t.test('The tokens of each user in a day have a limit, including running chats', async (t) => {
+  const { provider, open } = gatedProvider()
   const acme = scripted(() => [usage(40, 60), stop])
   const node = await createAiNode({
     providers: { acme, gated: provider },
@@ -108,7 +108,10 @@ t.test('tokens in a day, of each user, with those of chats that run', async (t) 
     message: /^You have used your 250 tokens of today/,
   })
   const midnight = new Date().setUTCHours(24, 0, 0, 0)
-  t.ok(Math.abs(refused.retryAfter - (midnight - Date.now()) / 1000) < 30, 'until midnight of UTC')
+  t.ok(
+    Math.abs(refused.retryAfter - (midnight - Date.now()) / 1000) < 30,
+    'The client must wait until midnight in UTC.',
+  )
   t.equal((await chat(bob)).status, 200)
   open()
   await running.text()

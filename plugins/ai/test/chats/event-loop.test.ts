@@ -3,7 +3,7 @@ import { createAiNode } from '../fixtures/ai-node.ts'
 import { captureChats } from '../fixtures/captured-chats.ts'
 import { scripted, stop, text } from '../fixtures/scripted-provider.ts'
 
-t.test('replies that have everything at hand take turns, and hold nothing else up', async (t) => {
+t.test('Replies that are ready at once take turns and do not block the event loop', async (t) => {
   const length = 5000
   const acme = scripted(function* () {
     for (let n = 0; n < length; n += 1) yield text('x')
@@ -24,17 +24,18 @@ t.test('replies that have everything at hand take turns, and hold nothing else u
     if (running) setImmediate(turn)
   }
   turn()
-  const had: number[] = []
+  const pieceCounts: number[] = []
   let mostAtLastBegin = 0
   const read = async () => {
     const { deltas } = await captured.chats.start(user.uuid, query, signal)
-    const reader = had.push(0) - 1
-    mostAtLastBegin = Math.max(...had)
-    for await (const delta of deltas) if (delta.type === 'text') had[reader] = (had[reader] ?? 0) + 1
+    const reader = pieceCounts.push(0) - 1
+    mostAtLastBegin = Math.max(...pieceCounts)
+    for await (const delta of deltas)
+      if (delta.type === 'text') pieceCounts[reader] = (pieceCounts[reader] ?? 0) + 1
   }
   await Promise.all(Array.from({ length: 20 }, read))
   running = false
-  t.strictSame(had, Array(20).fill(length))
-  t.ok(mostAtLastBegin <= 4, `the first had ${mostAtLastBegin} pieces when the last one began`)
-  t.ok(turns >= length / 128, `others had ${turns} turns meanwhile`)
+  t.strictSame(pieceCounts, Array(20).fill(length))
+  t.ok(mostAtLastBegin <= 4, `The first reply pieceCounts ${mostAtLastBegin} pieces when the last one began.`)
+  t.ok(turns >= length / 128, `The event loop made ${turns} turns.`)
 })

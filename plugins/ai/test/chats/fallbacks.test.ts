@@ -11,7 +11,7 @@ const fails =
 const replies: Script = ({ model }) => [text(`I am ${model}`), stop]
 const down = new NodekeepError('UPSTREAM_ERROR', 'Down.')
 
-t.test('a configured model replies in the place of one that fails', async (t) => {
+t.test('A configured model replies instead of a model that fails', async (t) => {
   const [acme, spare, local] = [scripted(fails(down)), scripted(fails(down)), scripted(replies)]
   const fallbacks = {
     'acme/large': ['absent/model', 'spare/family/model', 'local/llama', 'local/second'],
@@ -34,7 +34,7 @@ t.test('a configured model replies in the place of one that fails', async (t) =>
   t.equal(local.calls.length, 1)
 
   const none = await chat(ada, { model: 'small' })
-  t.equal(none.status, 502, 'when all fail, the failure of what was asked for is told')
+  t.equal(none.status, 502, 'If all models fail, the client gets the failure of the requested one.')
   t.match(await none.json(), { message: 'Down.' })
   t.equal((await chat(ada, { model: 'other' })).status, 502)
   t.equal(local.calls.length, 1)
@@ -50,11 +50,11 @@ t.test('a configured model replies in the place of one that fails', async (t) =>
       { provider: 'acme', model: 'small', requests: 1, failed: 1 },
       { provider: 'local', model: 'llama', requests: 1, failed: 0 },
     ],
-    'who replied is counted, or else what was asked for',
+    'Usage counts for the model that replied, or else for the requested one.',
   )
 })
 
-t.test('a refused key makes room for a fallback, a refused request does not', async (t) => {
+t.test('A refused key leads to a fallback, a refused request does not', async (t) => {
   const errors: Record<string, unknown> = {
     key: new NodekeepError('UPSTREAM_ERROR', 'Key.', { permanent: true }),
     patience: new NodekeepError('TOO_MANY_REQUESTS', 'Wait.', { headers: { 'retry-after': '3600' } }),
@@ -73,7 +73,7 @@ t.test('a refused key makes room for a fallback, a refused request does not', as
   t.equal(acme.calls.length, 4)
 })
 
-t.test('a fallback replies also while the plugin of what was asked for is not loaded', async (t) => {
+t.test('A fallback replies if the plugin of the requested provider is not loaded', async (t) => {
   const local = scripted(replies)
   const fallbacks = { 'gone/x': ['absent/model', 'local/llama'], 'gone/y': ['absent/model'] }
   const node = await createAiNode({ providers: { local }, ai: { fallbacks } })
@@ -91,41 +91,38 @@ t.test('a fallback replies also while the plugin of what was asked for is not lo
   }
 })
 
-t.test(
-  'while it is not loaded, fallbacks that fail are followed by others, and never spoken of',
-  async (t) => {
-    const errors = [
-      new NodekeepError('NOT_FOUND', 'No such model.'),
-      new NodekeepError('VALIDATION_ERROR', 'Too long.'),
-      new NodekeepError('UPSTREAM_ERROR', 'Down.', { permanent: true }),
-    ]
-    const failing = scripted((_request, _signal, turn) => {
-      throw errors[turn % errors.length]
-    })
-    const local = scripted(replies)
-    const wrong = ['failing/a', 'failing/b', 'failing/c']
-    const fallbacks = { 'gone/x': [...wrong, 'local/llama'], 'gone/y': wrong }
-    const node = await createAiNode({ providers: { failing, local }, ai: { fallbacks } })
-    t.teardown(() => node.stop())
-    const ada = await node.signIn()
-    t.match(await (await chat(ada, { provider: 'gone', model: 'x' })).json(), {
-      message: { content: 'I am llama' },
-    })
-    t.equal(failing.calls.length, 3)
-    const none = await chat(ada, { provider: 'gone', model: 'y' })
-    t.equal(failing.calls.length, 6)
-    t.equal(none.status, 404)
-    t.match(await none.json(), {
-      message: 'There is no AI provider "gone". These are loaded: failing, local.',
-    })
-    t.match(await usageOf(ada), [
-      { provider: 'gone', model: 'y', failed: 1, inputTokens: 0 },
-      { provider: 'local', model: 'llama', failed: 0 },
-    ])
-  },
-)
+t.test('Without the requested provider, fallbacks that fail are skipped and not named', async (t) => {
+  const errors = [
+    new NodekeepError('NOT_FOUND', 'No such model.'),
+    new NodekeepError('VALIDATION_ERROR', 'Too long.'),
+    new NodekeepError('UPSTREAM_ERROR', 'Down.', { permanent: true }),
+  ]
+  const failing = scripted((_request, _signal, turn) => {
+    throw errors[turn % errors.length]
+  })
+  const local = scripted(replies)
+  const wrong = ['failing/a', 'failing/b', 'failing/c']
+  const fallbacks = { 'gone/x': [...wrong, 'local/llama'], 'gone/y': wrong }
+  const node = await createAiNode({ providers: { failing, local }, ai: { fallbacks } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.match(await (await chat(ada, { provider: 'gone', model: 'x' })).json(), {
+    message: { content: 'I am llama' },
+  })
+  t.equal(failing.calls.length, 3)
+  const none = await chat(ada, { provider: 'gone', model: 'y' })
+  t.equal(failing.calls.length, 6)
+  t.equal(none.status, 404)
+  t.match(await none.json(), {
+    message: 'There is no AI provider "gone". These are loaded: failing, local.',
+  })
+  t.match(await usageOf(ada), [
+    { provider: 'gone', model: 'y', failed: 1, inputTokens: 0 },
+    { provider: 'local', model: 'llama', failed: 0 },
+  ])
+})
 
-t.test('a fallback that goes away before its turn is passed over', async (t) => {
+t.test('A fallback that is disabled before its turn is skipped', async (t) => {
   const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const acme = scripted(async function* () {
     asked.resolve()
@@ -150,7 +147,7 @@ t.test('a fallback that goes away before its turn is passed over', async (t) => 
   t.equal(spare.calls.length, 0)
 })
 
-t.test('a fallback that is misspelt stops the start', async (t) => {
+t.test('A misspelled fallback stops the start of the node', async (t) => {
   for (const fallbacks of [
     { acme: ['local/llama'] },
     { 'acme/large': ['llama'] },
@@ -160,7 +157,7 @@ t.test('a fallback that is misspelt stops the start', async (t) => {
   }
 })
 
-t.test('a node says at its start which of the configured models nobody has', async (t) => {
+t.test('The node logs at its start the configured models without a loaded provider', async (t) => {
   const fallbacks = { 'acme/large': ['absent/family/model', 'acme/small'], 'gone/x': ['acme/large'] }
   const lines: string[] = []
   const onLog = (line: string) => lines.push(line)

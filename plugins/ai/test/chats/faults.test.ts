@@ -4,17 +4,17 @@ import { chat, createAiNode, usageOf } from '../fixtures/ai-node.ts'
 import { readEvents } from '../fixtures/events.ts'
 import { scripted, stop, text } from '../fixtures/scripted-provider.ts'
 
-/** Something that is no provider of TypeScript's. */
+/** Returns a provider that breaks the types of its contract. */
 const broken = (chat: unknown): AiProvider => ({ models: async () => [], chat: chat as AiProvider['chat'] })
 
-/** An iterator that answers with whatever a test says. */
+/** Returns a provider with an iterator that returns the results of `next`. */
 const iterating = (next: () => unknown, rest: object = {}) =>
   broken(() => ({ [Symbol.asyncIterator]: () => ({ next, ...rest }) }))
 
-/** An object that throws when anybody looks at it. */
-function untouchable(): object {
+/** Returns an object that throws on every access. */
+function throwingObject(): object {
   const trap = () => {
-    throw new Error('Hands off.')
+    throw new Error('Access to the object.')
   }
   return new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap, ownKeys: trap })
 }
@@ -28,10 +28,10 @@ const thrown: unknown[] = [
   { code: 'X' },
   Symbol('fault'),
   () => {},
-  untouchable(),
+  throwingObject(),
 ]
 
-t.test('whatever a provider does before its first piece is an upstream error', async (t) => {
+t.test('Every fault of a provider before its first piece is an upstream error', async (t) => {
   const faults: AiProvider[] = [
     ...thrown.flatMap((what) => [
       broken(() => {
@@ -114,7 +114,7 @@ t.test('whatever a provider does before its first piece is an upstream error', a
   )
 })
 
-t.test('whatever it does after its first piece ends the reply with an error event', async (t) => {
+t.test('Every fault of a provider after its first piece ends the reply with an error event', async (t) => {
   const ends: unknown[] = [
     ...thrown.map((what) => Promise.reject(what)),
     { type: 'text', text: 5 },
@@ -140,13 +140,13 @@ t.test('whatever it does after its first piece ends the reply with an error even
     t.match(answer, { text: 'so far', error: { code: 'UPSTREAM_ERROR' } }, provider)
     t.equal((await chat(ada, { provider })).status, 502)
   }
-  t.equal(cut.calls.length, 2, 'nothing is tried again then')
+  t.equal(cut.calls.length, 2, 'The call is not retried.')
   for (const row of await usageOf(ada)) {
     t.match(row, { requests: 2, failed: 2, inputTokens: 4, outputTokens: 4, estimated: 2 })
   }
 })
 
-t.test('a provider speaks for itself only', async (t) => {
+t.test('The codes and headers of a provider do not pass as those of the node', async (t) => {
   const saying = (error: NodekeepError) =>
     scripted(() => {
       throw error
@@ -176,7 +176,7 @@ t.test('a provider speaks for itself only', async (t) => {
   t.equal(odd.headers.get('retry-after'), null)
 })
 
-t.test('the cause of a failure is logged, and not shown', async (t) => {
+t.test('The cause of a failure is logged and not sent', async (t) => {
   const lines: string[] = []
   const acme = scripted((_request, _signal, turn) => {
     if (turn === 0) throw new Error('the secret of acme')
@@ -192,11 +192,11 @@ t.test('the cause of a failure is logged, and not shown', async (t) => {
   t.ok(lines.some((line) => line.includes('the other secret')))
   t.notOk(
     lines.some((line) => line.includes('Hello')),
-    'prompts are not logged',
+    'Prompts are not logged.',
   )
 })
 
-t.test('what a provider leaves behind ends its own chat at most', async (t) => {
+t.test('A stray error of a provider ends its own chat at most', async (t) => {
   const never = new Promise<never>(() => {})
   const providers = {
     'throws-later': scripted(async function* () {
@@ -226,7 +226,7 @@ t.test('what a provider leaves behind ends its own chat at most', async (t) => {
   t.equal((await chat(ada, { provider: 'rejects-later' })).status, 200)
 })
 
-t.test('a provider that does not let go is left all the same', async (t) => {
+t.test('The node ends a call even if the iterator of the provider does not return', async (t) => {
   const ways = [
     () => {
       throw new Error('fault')

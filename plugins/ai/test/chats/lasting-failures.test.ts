@@ -10,7 +10,7 @@ const refused = new NodekeepError('UPSTREAM_ERROR', 'The key is wrong.', {
   cause: new Error('status 401, invalid_api_key'),
 })
 
-t.test('what lasts until the owner does something is one line of the log for a chat', async (t) => {
+t.test('A failure that only the owner can end is one line in the log for each chat', async (t) => {
   const lines: { level: string; msg: string }[] = []
   const gate = Promise.withResolvers<void>()
   const providers = {
@@ -54,11 +54,11 @@ t.test('what lasts until the owner does something is one line of the log for a c
   t.match(
     (await linesOf({ model: 'backed' }, 200)).map(({ msg }) => msg),
     [message, 'The key is wrong.'],
-    'also where another model replies',
+    'It is one line also if another model replies.',
   )
 })
 
-t.test('what may pass is an error with all that is known of it', async (t) => {
+t.test('A temporary failure is logged as an error with its details', async (t) => {
   const lines: { level: string; err?: { stack?: string } }[] = []
   const providers = {
     acme: scripted(() => {

@@ -7,14 +7,14 @@ import { scripted, stop, text } from '../fixtures/scripted-provider.ts'
 const hello: ChatMessage = { role: 'user', content: 'Hello' }
 const mostLevels = 100
 
-/** So many objects within each other, the innermost with other things beside them. */
+/** Returns nested objects of a number of levels, with other values beside them. */
 function nested(levels: number): Record<string, unknown> {
   let value: Record<string, unknown> = { wide: [] }
   for (let level = 2; level < levels; level += 1) value = { a: value, b: 1, c: null, d: '[[[[' }
   return value
 }
 
-t.test('other plugins have their schemas and arguments held to the same depth', async (t) => {
+t.test('Schemas and arguments of other plugins have the same limit of depth', async (t) => {
   const acme = scripted(() => [text('ok'), stop], { supports: { tools: true, json: true } })
   const captured = captureChats()
   const node = await createAiNode({ providers: { acme }, plugins: [captured.plugin] })
@@ -48,10 +48,10 @@ t.test('other plugins have their schemas and arguments held to the same depth', 
     await t.rejects(chat(query(mostLevels + 1)), refused)
   }
   t.equal(acme.calls.length, queries.length)
-  t.match(await usageOf(ada), [{ requests: queries.length, failed: 0 }], 'nothing else is counted')
+  t.match(await usageOf(ada), [{ requests: queries.length, failed: 0 }], 'Refused chats are not counted.')
 })
 
-t.test('brackets in texts are no levels, and arguments need not be JSON', async (t) => {
+t.test('Brackets in texts are no levels, and arguments may be invalid JSON', async (t) => {
   const acme = scripted(() => [text('ok'), stop], { supports: { tools: true } })
   const captured = captureChats()
   const node = await createAiNode({ providers: { acme }, plugins: [captured.plugin] })

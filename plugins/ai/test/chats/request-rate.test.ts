@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { RequestRate } from '../../src/chats/chat-limits.ts'
 
-t.test('no minute ever has more than the limit, and the wait that is told is exactly enough', async (t) => {
+t.test('No minute has more requests than the limit, and the returned wait is exact', async (t) => {
   const gaps = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 30_000 })), { maxLength: 100 })
   const property = fc.property(fc.integer({ min: 1, max: 8 }), gaps, (max, gaps) => {
     const rate = new RequestRate(max)

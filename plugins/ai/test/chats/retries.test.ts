@@ -4,7 +4,7 @@ import { chat, createAiNode, usageOf } from '../fixtures/ai-node.ts'
 import { readEvents } from '../fixtures/events.ts'
 import { scripted, stop, text, usage } from '../fixtures/scripted-provider.ts'
 
-/** A provider that fails so many times, and then replies. */
+/** Returns a script that fails a number of times, and then replies. */
 function failing(times: number, code: ErrorCode, options: NodekeepErrorOptions = {}) {
   return scripted(async function* (_request, _signal, turn) {
     if (turn < times) throw new NodekeepError(code, 'Not now.', options)
@@ -13,7 +13,7 @@ function failing(times: number, code: ErrorCode, options: NodekeepErrorOptions =
   })
 }
 
-t.test('what may pass is tried again before the first piece, and nothing else', async (t) => {
+t.test('Only temporary failures before the first piece are retried', async (t) => {
   const node = await createAiNode({
     providers: {
       error: failing(2, 'UPSTREAM_ERROR'),
@@ -31,7 +31,7 @@ t.test('what may pass is tried again before the first piece, and nothing else', 
   for (const row of await usageOf(ada)) t.match(row, { requests: 1, failed: 0 })
 })
 
-t.test('a failure that stays is handed on after the last retry', async (t) => {
+t.test('The client gets a failure after the last retry', async (t) => {
   const acme = failing(9, 'SERVICE_UNAVAILABLE', { headers: { 'retry-after': '0' } })
   const node = await createAiNode({ providers: { acme }, ai: { retries: { max: 3 } } })
   t.teardown(() => node.stop())
@@ -41,12 +41,12 @@ t.test('a failure that stays is handed on after the last retry', async (t) => {
   t.match(await answer.json(), { message: 'Not now.', code: 'SERVICE_UNAVAILABLE' })
   t.equal(acme.calls.length, 4)
   for (const { signal, request } of acme.calls) {
-    t.ok(signal.aborted, 'each call is ended')
+    t.ok(signal.aborted, 'Each call has ended.')
     t.equal(request.model, 'large')
   }
 })
 
-t.test('permanent failures, and those of the request, are not tried again', async (t) => {
+t.test('Permanent failures and failures of the request are not retried', async (t) => {
   const providers = {
     key: failing(1, 'UPSTREAM_ERROR', { permanent: true }),
     model: failing(1, 'NOT_FOUND'),
@@ -63,7 +63,7 @@ t.test('permanent failures, and those of the request, are not tried again', asyn
   }
 })
 
-t.test('a provider that asks for more patience than there is, is not asked again', async (t) => {
+t.test('A provider that asks for a longer wait than allowed is not called again', async (t) => {
   const acme = failing(1, 'TOO_MANY_REQUESTS', { headers: { 'retry-after': '2' } })
   const node = await createAiNode({ providers: { acme }, ai: { retries: { longestDelayMs: 1999 } } })
   t.teardown(() => node.stop())
@@ -73,7 +73,7 @@ t.test('a provider that asks for more patience than there is, is not asked again
   t.equal(acme.calls.length, 1)
 })
 
-t.test('a provider that asks for a little patience gets it', async (t) => {
+t.test('A provider that asks for a short wait is called again after it', async (t) => {
   const acme = failing(1, 'TOO_MANY_REQUESTS', { headers: { 'retry-after': '1' } })
   const node = await createAiNode({ providers: { acme } })
   t.teardown(() => node.stop())
@@ -83,7 +83,7 @@ t.test('a provider that asks for a little patience gets it', async (t) => {
   t.equal(acme.calls.length, 2)
 })
 
-t.test('once a piece has come, nothing is tried again', async (t) => {
+t.test('A call is not retried after its first piece', async (t) => {
   const acme = scripted(async function* () {
     yield text('a')
     throw new NodekeepError('UPSTREAM_ERROR', 'Broken.')
@@ -106,5 +106,5 @@ t.test('once a piece has come, nothing is tried again', async (t) => {
     text: 'b',
     error: null,
   })
-  t.equal(quiet.calls.length, 2, 'what it says of tokens is no piece of the reply')
+  t.equal(quiet.calls.length, 2, 'A count of tokens is no piece of the reply.')
 })

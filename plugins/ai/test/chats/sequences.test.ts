@@ -22,7 +22,7 @@ const bad = fc.oneof(
 )
 const piece = fc.oneof({ weight: 12, arbitrary: good }, { weight: 2, arbitrary: finish }, bad)
 
-/** What is yielded, and after which pieces the provider takes its time. */
+/** The pieces that the provider yields, each with the wait before it. */
 const scripts = fc.array(fc.tuple(piece, fc.constantFrom('now', 'soon', 'later')), { maxLength: 30 })
 
 interface Piece {
@@ -30,7 +30,7 @@ interface Piece {
   readonly text?: unknown
 }
 
-/** What is to come of it: the text up to the first thing that ends the reply, and whether that is `finish`. */
+/** Returns the expected text, up to the piece that ends the reply, and whether that piece is `finish`. */
 function expected(pieces: readonly unknown[]) {
   let text = ''
   for (const piece of pieces) {
@@ -43,7 +43,7 @@ function expected(pieces: readonly unknown[]) {
   return { text, whole: false }
 }
 
-t.test('whatever sequence of pieces comes, the answer is what it should be', async (t) => {
+t.test('Every sequence of pieces gives the expected answer', async (t) => {
   let script: readonly (readonly [unknown, string])[] = []
   const acme = scripted(async function* () {
     for (const [piece, pace] of script) {

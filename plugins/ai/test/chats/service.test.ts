@@ -13,7 +13,7 @@ async function gathered({ deltas }: ChatReply): Promise<ChatDelta[]> {
   return all
 }
 
-t.test('another plugin chats through the same rules', async (t) => {
+t.test('The same rules apply to the chats of another plugin', async (t) => {
   const call = { type: 'tool_call', index: 0, id: 'c1', name: 'weather' } as const
   const more = { type: 'tool_call', index: 0, arguments: '{"in":"Bern"}' } as const
   const able = scripted(
@@ -80,7 +80,7 @@ t.test('another plugin chats through the same rules', async (t) => {
   t.strictSame(await (await fetch('/api/ai/models')).json(), { providers: await captured.chats.models() })
 })
 
-t.test('a reply that is left, or aborted, ends and counts', async (t) => {
+t.test('A reply that its reader leaves or aborts ends and is counted', async (t) => {
   const acme = scripted(async function* (_request, signal) {
     yield text('four')
     yield text('more')
@@ -101,7 +101,7 @@ t.test('a reply that is left, or aborted, ends and counts', async (t) => {
   }
   t.ok(acme.last.signal.aborted)
   t.ok(acme.last.returned)
-  t.equal(acme.last.asked, 1, 'no more was taken than asked for')
+  t.equal(acme.last.asked, 1, 'The node took no more pieces than requested.')
 
   const abort = new AbortController()
   const aborted = await start(abort.signal)
@@ -110,12 +110,12 @@ t.test('a reply that is left, or aborted, ends and counts', async (t) => {
   abort.abort(reason)
   await t.rejects(reading, reason)
   t.ok(acme.last.signal.aborted)
-  t.strictSame(await gathered(aborted), [], 'nothing comes after its end')
+  t.strictSame(await gathered(aborted), [], 'An ended reply has no more pieces.')
 
   const unread = new AbortController()
   const reply = await start(unread.signal)
   unread.abort(reason)
-  await t.rejects(gathered(reply), reason, 'also when nothing has been read of it')
+  await t.rejects(gathered(reply), reason, 'The call ends also if the reader has read nothing.')
 
   await t.rejects(start(AbortSignal.abort(reason)), reason)
   t.equal(acme.calls.length, 3)

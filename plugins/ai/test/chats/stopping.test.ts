@@ -8,17 +8,17 @@ import { type ScriptedProvider, scripted, stop, text } from '../fixtures/scripte
 
 const never = new Promise<never>(() => {})
 
-interface Stand {
+interface RunningChats {
   readonly node: TestNode
   readonly ada: TestUser
   readonly owner: TestUser
   readonly providers: Readonly<Record<'silent' | 'stalled', ScriptedProvider>>
-  /** A chat that has not begun to be answered, one that is being streamed, and one that is to be whole. */
+  /** Three answers: one that has not begun, one that is streaming, and one that is sent whole. */
   readonly answers: readonly Promise<Response>[]
 }
 
-/** A node with three chats of one user, whose providers never listen to their signals. */
-async function stand(t: Test, options: AiNodeOptions = {}): Promise<Stand> {
+/** Starts a node and three chats of one user. The providers ignore their signals. */
+async function startChats(t: Test, options: AiNodeOptions = {}): Promise<RunningChats> {
   const providers = {
     silent: scripted(async function* () {
       await never
@@ -48,8 +48,14 @@ async function stand(t: Test, options: AiNodeOptions = {}): Promise<Stand> {
   return { node, ada, owner, providers, answers }
 }
 
-/** All three chats ended with one error, and so did their calls. */
-async function ended(t: Test, { answers, providers }: Stand, status: number, code: string, message: RegExp) {
+/** Asserts that all three chats and their calls ended with an error. */
+async function assertEnded(
+  t: Test,
+  { answers, providers }: RunningChats,
+  status: number,
+  code: string,
+  message: RegExp,
+) {
   const [waiting, streamed, whole] = await Promise.all(answers)
   for (const answer of [waiting, whole]) {
     t.equal(answer?.status, status)
@@ -62,24 +68,24 @@ async function ended(t: Test, { answers, providers }: Stand, status: number, cod
   }
 }
 
-t.test('when the node stops, chats end with an error, and nothing hangs', async (t) => {
+t.test('The node ends all chats with an error when it stops', async (t) => {
   const lines: string[] = []
-  const chats = await stand(t, { onLog: (line) => lines.push(line) })
+  const chats = await startChats(t, { onLog: (line) => lines.push(line) })
   const began = performance.now()
   const stopped = chats.node.stop()
-  await ended(t, chats, 503, 'SERVICE_UNAVAILABLE', /^The node is stopping/)
+  await assertEnded(t, chats, 503, 'SERVICE_UNAVAILABLE', /^The node is stopping/)
   await stopped
-  t.ok(performance.now() - began < 5000, 'long before the limit for running requests')
+  t.ok(performance.now() - began < 5000, 'The node stops long before the time limit of running requests.')
   const complaints = lines.filter((line) => JSON.parse(line).level >= 40)
-  t.strictSame(complaints, [], 'and nothing went wrong')
+  t.strictSame(complaints, [], 'The log has no warnings.')
 })
 
-t.test("when the provider's plugin is switched off, so do its chats", async (t) => {
-  const chats = await stand(t)
+t.test('Chats end when the plugin of their provider is disabled', async (t) => {
+  const chats = await startChats(t)
   const { owner, ada } = chats
-  const off = owner.fetch('/api/system/plugins/scripted/disable', { method: 'POST' })
-  await ended(t, chats, 503, 'SERVICE_UNAVAILABLE', /^The AI provider "(silent|stalled)" was stopped/)
-  t.equal((await off).status, 200)
+  const disabled = owner.fetch('/api/system/plugins/scripted/disable', { method: 'POST' })
+  await assertEnded(t, chats, 503, 'SERVICE_UNAVAILABLE', /^The AI provider "(silent|stalled)" was stopped/)
+  t.equal((await disabled).status, 200)
   t.strictSame(await (await ada.fetch('/api/ai/models')).json(), { providers: {} })
   t.equal((await chat(ada, { provider: 'stalled' })).status, 404)
   t.strictSame(
@@ -95,7 +101,7 @@ t.test("when the provider's plugin is switched off, so do its chats", async (t) 
   })
 })
 
-t.test('a provider that goes away before it is asked is not asked', async (t) => {
+t.test('A provider that is removed before its call is not called', async (t) => {
   const late = scripted(() => [text('too late'), stop])
   const going = Promise.withResolvers<() => void>()
   const plugin = definePlugin({
@@ -108,27 +114,27 @@ t.test('a provider that goes away before it is asked is not asked', async (t) =>
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   const query = { provider: 'late', model: 'large', messages: [{ role: 'user', content: 'Hello' }] } as const
-  const goAway = await going.promise
+  const remove = await going.promise
   const begins = captured.chats.start(ada.user.uuid, query, new AbortController().signal)
-  goAway()
+  remove()
   await t.rejects(begins, { code: 'SERVICE_UNAVAILABLE', message: /^The AI provider "late" was stopped/ })
   t.equal(late.calls.length, 0)
   t.match(await usageOf(ada), [{ requests: 1, failed: 1, inputTokens: 0, estimated: 0 }])
 })
 
-t.test('when the feature itself is switched off, so do all', async (t) => {
-  const chats = await stand(t)
+t.test('All chats end when the feature is disabled', async (t) => {
+  const chats = await startChats(t)
   const { owner, ada } = chats
-  const off = owner.fetch('/api/system/plugins/ai/disable', { method: 'POST' })
-  await ended(t, chats, 503, 'SERVICE_UNAVAILABLE', /^The node is stopping/)
-  t.equal((await off).status, 200)
+  const disabled = owner.fetch('/api/system/plugins/ai/disable', { method: 'POST' })
+  await assertEnded(t, chats, 503, 'SERVICE_UNAVAILABLE', /^The node is stopping/)
+  t.equal((await disabled).status, 200)
   t.equal((await chat(ada)).status, 404)
   await owner.fetch('/api/system/plugins/ai/enable', { method: 'POST' })
-  t.match(await usageOf(ada), [{ requests: 1 }, { requests: 2 }], 'what they used was kept')
+  t.match(await usageOf(ada), [{ requests: 1 }, { requests: 2 }], 'Their usage is stored.')
 })
 
-t.test("when a session of the user ends, so do their chats, and nobody else's", async (t) => {
-  const chats = await stand(t)
+t.test('The end of a session ends the chats of its user only', async (t) => {
+  const chats = await startChats(t)
   const { node, ada, providers } = chats
   const bob = await node.signIn()
   const theirs = await chat(bob, { provider: 'stalled', stream: true })
@@ -138,7 +144,7 @@ t.test("when a session of the user ends, so do their chats, and nobody else's", 
   }
   await ada.fetch(`/api/account/sessions/${sessions[0]?.id}`, { method: 'DELETE' })
   const own = { ...providers.stalled, calls: providers.stalled.calls.filter((call) => call !== bobsCall) }
-  await ended(
+  await assertEnded(
     t,
     { ...chats, providers: { ...providers, stalled: own } },
     401,

@@ -14,38 +14,41 @@ import { untilStable } from '../fixtures/until-stable.ts'
 
 const never = new Promise<never>(() => {})
 
-t.test('a provider that never answers, and ignores its signal, is given up', async (t) => {
-  const silent = scripted(async function* () {
-    await never
-    yield stop
-  })
-  const timeouts = { firstSeconds: 0.05 }
-  const fallbacks = { 'silent/replaced': ['local/llama'] }
-  const providers = { silent, local: replying('here') }
-  const node = await createAiNode({ providers, ai: { timeouts, fallbacks } })
-  t.teardown(() => node.stop())
-  const ada = await node.signIn()
-  for (const stream of [true, false]) {
-    const answer = await chat(ada, { provider: 'silent', stream })
-    t.equal(answer.status, 504)
-    t.match(await answer.json(), {
-      code: 'UPSTREAM_TIMEOUT',
-      message: 'The AI provider "silent" did not begin to reply in time.',
+t.test(
+  'A call without an answer ends at its time limit, even if the provider ignores its signal',
+  async (t) => {
+    const silent = scripted(async function* () {
+      await never
+      yield stop
     })
-    t.ok(silent.last.signal.aborted)
-    t.ok(silent.last.returned)
-  }
-  t.equal(silent.calls.length, 2, 'asking again would take as long')
-  t.match(await (await chat(ada, { provider: 'silent', model: 'replaced' })).json(), { provider: 'local' })
-  const row = (await usageOf(ada)).find(({ provider }) => provider === 'silent')
-  t.match(
-    row,
-    { requests: 2, failed: 2, inputTokens: 4, outputTokens: 0, estimated: 2 },
-    'it was busy with it',
-  )
-})
+    const timeouts = { firstSeconds: 0.05 }
+    const fallbacks = { 'silent/replaced': ['local/llama'] }
+    const providers = { silent, local: replying('here') }
+    const node = await createAiNode({ providers, ai: { timeouts, fallbacks } })
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    for (const stream of [true, false]) {
+      const answer = await chat(ada, { provider: 'silent', stream })
+      t.equal(answer.status, 504)
+      t.match(await answer.json(), {
+        code: 'UPSTREAM_TIMEOUT',
+        message: 'The AI provider "silent" did not begin to reply in time.',
+      })
+      t.ok(silent.last.signal.aborted)
+      t.ok(silent.last.returned)
+    }
+    t.equal(silent.calls.length, 2, 'The call is not retried, because a retry would take as long.')
+    t.match(await (await chat(ada, { provider: 'silent', model: 'replaced' })).json(), { provider: 'local' })
+    const row = (await usageOf(ada)).find(({ provider }) => provider === 'silent')
+    t.match(
+      row,
+      { requests: 2, failed: 2, inputTokens: 4, outputTokens: 0, estimated: 2 },
+      'The call is counted, because the provider worked on it.',
+    )
+  },
+)
 
-t.test('a reply that stalls is cut off', async (t) => {
+t.test('A reply that stalls is cut off', async (t) => {
   const stalling = scripted(async function* () {
     yield text('so far')
     await never
@@ -62,7 +65,7 @@ t.test('a reply that stalls is cut off', async (t) => {
   t.equal((await chat(ada, { provider: 'stalling' })).status, 504)
 })
 
-t.test('a reply that is slow but alive is not', async (t) => {
+t.test('A slow reply that does not stall is not cut off', async (t) => {
   const slow = scripted(async function* () {
     for (let n = 0; n < 10; n += 1) {
       await new Promise((resolve) => setTimeout(resolve, 60))
@@ -77,7 +80,7 @@ t.test('a reply that is slow but alive is not', async (t) => {
   t.match(readEvents(await answer.text()), { text: '02468', error: null })
 })
 
-t.test('a client that is slow is not taken for a provider that is', async (t) => {
+t.test('A slow client does not count as a slow provider', async (t) => {
   const acme = scripted(function* () {
     for (let n = 0; n < 12_000; n += 1) yield text('x'.repeat(1000))
     yield stop
@@ -92,7 +95,7 @@ t.test('a client that is slow is not taken for a provider that is', async (t) =>
   t.match(readEvents(unchunked(await connection.rest())), { error: null })
 })
 
-t.test('a provider that never ends is ended, also when nothing of it can be shown', async (t) => {
+t.test('An endless reply ends at its time limit, even if it has no text', async (t) => {
   const providers = {
     talks: scripted(async function* () {
       for (;;) {

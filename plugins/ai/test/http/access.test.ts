@@ -4,7 +4,7 @@ import t from 'tap'
 import { chatBody, createAiNode } from '../fixtures/ai-node.ts'
 import { scripted, stop } from '../fixtures/scripted-provider.ts'
 
-/** Something else that a token may be for. */
+/** A plugin with another scope for tokens. */
 const notes = definePlugin({
   id: 'notes',
   setup({ routes }) {
@@ -14,7 +14,7 @@ const notes = definePlugin({
   },
 })
 
-t.test('only those who are signed in, and API tokens with the scope, reach a provider', async (t) => {
+t.test('Only users who are signed in and API tokens with the scope reach a provider', async (t) => {
   let asked = 0
   const acme = scripted(
     () => {
@@ -48,10 +48,10 @@ t.test('only those who are signed in, and API tokens with the scope, reach a pro
   t.equal(asked, 0)
   t.strictSame(await statuses(await apiToken(ada, ['ai'])), [200, 200, 200])
   t.strictSame(await statuses(ada.token), [200, 200, 200])
-  t.equal(asked, 3, 'the second list of models was kept')
+  t.equal(asked, 3, 'The second list of models came from the cache.')
 })
 
-t.test('usage of others is for the owner, with a full session', async (t) => {
+t.test('Only the owner with a full session reads the usage of other users', async (t) => {
   const node = await createAiNode()
   t.teardown(() => node.stop())
   const [ada, bob, owner] = [await node.signIn(), await node.signIn(), await node.signIn('owner')]

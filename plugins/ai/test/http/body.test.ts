@@ -2,7 +2,7 @@ import t from 'tap'
 import { chat, chatBody, createAiNode } from '../fixtures/ai-node.ts'
 import { replying } from '../fixtures/scripted-provider.ts'
 
-t.test('what is no request for a chat is refused, and no provider hears of it', async (t) => {
+t.test('An invalid chat request is refused and reaches no provider', async (t) => {
   const acme = replying('x')
   const node = await createAiNode({ providers: { acme }, ai: { maxBodyBytes: 100_000 } })
   t.teardown(() => node.stop())
@@ -58,7 +58,7 @@ t.test('what is no request for a chat is refused, and no provider hears of it', 
       t.equal(answer.status, 400, message)
       const error = (await answer.json()) as { message: string; code: string }
       t.equal(error.code, 'VALIDATION_ERROR')
-      t.ok(error.message.includes(message), `${error.message} names ${message}`)
+      t.ok(error.message.includes(message), `The message must name ${message}: ${error.message}`)
     }
   }
   for (const body of ['', '[]', 'null', '"x"', '{', '{"messages":[}', '1']) {
@@ -88,7 +88,7 @@ t.test('JSON that would take long to parse is refused before it is parsed', asyn
   t.equal(acme.calls.length, 0)
 })
 
-t.test('names that mean something elsewhere are names of nothing here', async (t) => {
+t.test('Special names such as "__proto__", paths and URLs are unknown providers', async (t) => {
   const acme = replying('x')
   const node = await createAiNode({ providers: { acme } })
   t.teardown(() => node.stop())
@@ -109,7 +109,7 @@ t.test('names that mean something elsewhere are names of nothing here', async (t
   t.equal((await chat(ada, {}, { body })).status, 400)
 })
 
-t.test('a prompt of the default limit arrives whole', async (t) => {
+t.test('A prompt of the default maximum size arrives whole', async (t) => {
   const acme = replying('x')
   const node = await createAiNode({ providers: { acme } })
   t.teardown(() => node.stop())

@@ -3,7 +3,7 @@ import t from 'tap'
 import { chat, createAiNode } from '../fixtures/ai-node.ts'
 import { scripted, stop, text, usage } from '../fixtures/scripted-provider.ts'
 
-t.test('a whole reply is one answer', async (t) => {
+t.test('A reply without streaming is one answer', async (t) => {
   const acme = scripted(() => [
     text('Hel'),
     usage(3, 1),
@@ -41,7 +41,7 @@ t.test('a whole reply is one answer', async (t) => {
   })
 })
 
-t.test('a conversation goes to the provider as it is', async (t) => {
+t.test('A conversation reaches the provider unchanged', async (t) => {
   const acme = scripted(() => [text('ok'), stop])
   const node = await createAiNode({ providers: { acme } })
   t.teardown(() => node.stop())
@@ -55,7 +55,7 @@ t.test('a conversation goes to the provider as it is', async (t) => {
   t.strictSame(acme.last.request, { model: 'large', messages })
 })
 
-t.test('an unknown provider or model is answered with what there is', async (t) => {
+t.test('The error of an unknown provider or model lists the known ones', async (t) => {
   const refuse = () => {
     throw new NodekeepError('NOT_FOUND', 'No such model.', { permanent: true })
   }
@@ -87,7 +87,7 @@ t.test('an unknown provider or model is answered with what there is', async (t) 
   }
 })
 
-t.test('a node without providers says so', async (t) => {
+t.test('A node without providers names the reason in its error', async (t) => {
   const node = await createAiNode()
   t.teardown(() => node.stop())
   const answer = await chat(await node.signIn())

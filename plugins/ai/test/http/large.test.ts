@@ -3,7 +3,7 @@ import { chat, createAiNode } from '../fixtures/ai-node.ts'
 import { readEvents } from '../fixtures/events.ts'
 import { scripted, stop, text } from '../fixtures/scripted-provider.ts'
 
-t.test('an answer of 10 MB arrives whole, streamed or not, in large pieces or small', async (t) => {
+t.test('An answer of 10 MB arrives whole, streamed or not, in large or small pieces', async (t) => {
   const content = 'Nodekeep ✓ 😀\n'.repeat(555_556)
   const pieces = (size: number) =>
     function* () {
@@ -17,13 +17,13 @@ t.test('an answer of 10 MB arrives whole, streamed or not, in large pieces or sm
   t.ok(Buffer.byteLength(content) > 10_000_000)
   for (const provider of ['one', 'many']) {
     const answer = readEvents(await (await chat(ada, { provider, stream: true })).text())
-    t.ok(answer.text === content, `${provider}: streamed`)
+    t.ok(answer.text === content, `${provider}: the streamed answer`)
     const whole = (await (await chat(ada, { provider })).json()) as { message: { content: string } }
-    t.ok(whole.message.content === content, `${provider}: whole`)
+    t.ok(whole.message.content === content, `${provider}: the whole answer`)
   }
 })
 
-t.test('a reply that is too long is cut off with an error', async (t) => {
+t.test('A reply that is too long is cut off with an error', async (t) => {
   const acme = scripted(function* () {
     for (;;) yield text('é'.repeat(100))
   })
@@ -39,7 +39,7 @@ t.test('a reply that is too long is cut off with an error', async (t) => {
   t.equal(whole.status, 502)
 })
 
-t.test('200 streams at once, each whole and its own', async (t) => {
+t.test('200 concurrent streams arrive whole and do not mix', async (t) => {
   let running = 0
   const gate = Promise.withResolvers<void>()
   const acme = scripted(async function* ({ model }) {
@@ -61,7 +61,8 @@ t.test('200 streams at once, each whole and its own', async (t) => {
     numbers.map(async (n) => readEvents(await (await chat(ada, { model: `m${n}`, stream: true })).text())),
   )
   for (const [n, { text }] of answers.entries()) {
-    if (text !== numbers.map((piece) => `m${n}:${piece} `).join('')) t.fail(`stream ${n} is not its own`)
+    if (text !== numbers.map((piece) => `m${n}:${piece} `).join(''))
+      t.fail(`Stream ${n} has the content of another stream.`)
   }
   t.equal(answers.length, 200)
 })

@@ -4,13 +4,13 @@ import { rawChat } from '../fixtures/raw-chat.ts'
 import { scripted, stop, text } from '../fixtures/scripted-provider.ts'
 import { untilStable } from '../fixtures/until-stable.ts'
 
-/** How long an upstream call may outlive its client, in milliseconds. */
+/** Milliseconds that an upstream call may outlive its client. */
 const limit = 100
 
-t.test('when the client goes, the call at the provider ends at once', async (t) => {
+t.test('The call at the provider ends at once when the client closes the connection', async (t) => {
   const never = new Promise<never>(() => {})
   const providers = {
-    // It doesn't listen to its signal, so that what ends the call is the node.
+    // It ignores its signal, so that only the node can end the call.
     silent: scripted(async function* () {
       await never
       yield stop
@@ -34,7 +34,7 @@ t.test('when the client goes, the call at the provider ends at once', async (t) 
   t.teardown(() => node.stop())
   const ada = await node.signIn()
 
-  /** Leaves a chat, and tells how long its call went on. */
+  /** Closes the connection of a chat and returns the milliseconds until its call ended. */
   const leave = async (t: Test, provider: keyof typeof providers, way: Way, stream: boolean) => {
     const { calls } = providers[provider]
     const before = calls.length
@@ -42,20 +42,20 @@ t.test('when the client goes, the call at the provider ends at once', async (t) 
     if (stream && provider !== 'silent') await until(/"chunk"/)
     while (calls.length === before) await ada.fetch('/api/ai/usage')
     const { last } = providers[provider]
-    if (way === 'reads no more and cuts') {
+    if (way === 'stops reading and cuts') {
       socket.pause()
       await untilStable(() => last.asked)
     }
     t.notOk(last.signal.aborted)
     const ended = new Promise((resolve) => last.signal.addEventListener('abort', resolve))
-    const left = performance.now()
+    const closedAt = performance.now()
     if (way === 'closes its side') socket.end()
     else socket.destroy()
     await ended
-    t.ok(last.returned, 'its iterator was left')
-    return performance.now() - left
+    t.ok(last.returned, 'The node called `return` of the iterator.')
+    return performance.now() - closedAt
   }
-  // A busy machine can only make it slower, so the fastest of some is what the node needs.
+  // A busy machine only makes the end slower, so the fastest of three ends is the time of the node.
   const leaves = async (t: Test, provider: keyof typeof providers, way: Way, stream = true) => {
     const took: number[] = []
     for (let n = 0; n < 3; n += 1) took.push(await leave(t, provider, way, stream))
@@ -63,20 +63,24 @@ t.test('when the client goes, the call at the provider ends at once', async (t) 
   }
 
   for (const way of ['cuts', 'closes its side'] as const) {
-    t.test(`${way} before the first piece`, (t) => leaves(t, 'silent', way))
-    t.test(`${way} before a whole answer`, (t) => leaves(t, 'silent', way, false))
-    t.test(`${way} in the middle of a whole answer`, (t) => leaves(t, 'stalled', way, false))
-    t.test(`${way} in a pause`, (t) => leaves(t, 'stalled', way))
-    t.test(`${way} while pieces come`, (t) => leaves(t, 'busy', way))
+    t.test(`A client that ${way} before the first piece ends the call`, (t) => leaves(t, 'silent', way))
+    t.test(`A client that ${way} before a whole answer ends the call`, (t) => leaves(t, 'silent', way, false))
+    t.test(`A client that ${way} in the middle of a whole answer ends the call`, (t) =>
+      leaves(t, 'stalled', way, false),
+    )
+    t.test(`A client that ${way} in a pause ends the call`, (t) => leaves(t, 'stalled', way))
+    t.test(`A client that ${way} while pieces arrive ends the call`, (t) => leaves(t, 'busy', way))
   }
-  t.test('reads no more and cuts', (t) => leaves(t, 'endless', 'reads no more and cuts'))
+  t.test('A client that stops reading and cuts ends the call', (t) =>
+    leaves(t, 'endless', 'stops reading and cuts'),
+  )
 
-  t.test('and all of it was counted as aborted', async (t) => {
+  t.test('All these chats are counted as aborted', async (t) => {
     const rows = await usageOf(ada)
     for (const { provider, requests, aborted } of rows) t.equal(aborted, requests, `${provider}`)
     t.equal(rows.length, 4)
   })
-  t.test('and nothing went wrong', async (t) => {
+  t.test('The log has no warnings', async (t) => {
     t.strictSame(
       lines.filter((line) => JSON.parse(line).level >= 40),
       [],
@@ -84,4 +88,4 @@ t.test('when the client goes, the call at the provider ends at once', async (t) 
   })
 })
 
-type Way = 'cuts' | 'closes its side' | 'reads no more and cuts'
+type Way = 'cuts' | 'closes its side' | 'stops reading and cuts'

@@ -3,7 +3,7 @@ import { createAiNode } from '../fixtures/ai-node.ts'
 import { rawChat } from '../fixtures/raw-chat.ts'
 import { scripted, stop, text, untilAborted } from '../fixtures/scripted-provider.ts'
 
-t.test('chats that wait for each other on one connection', async (t) => {
+t.test('Pipelined chats on one connection run one after the other', async (t) => {
   const gate = Promise.withResolvers<void>()
   const providers = {
     first: scripted(async function* () {
@@ -28,10 +28,10 @@ t.test('chats that wait for each other on one connection', async (t) => {
   await connection.ask({ provider: 'second', stream: true })
   await connection.until(/one/)
   for (let n = 0; n < 5; n += 1) await ada.fetch('/whoami')
-  t.equal(providers.second.calls.length, 0, 'the second chat has not begun')
+  t.equal(providers.second.calls.length, 0, 'The second chat has not begun.')
   gate.resolve()
   const answers = await connection.until(/\[DONE][\s\S]*\[DONE]/)
-  t.ok(answers.indexOf('[DONE]') < answers.indexOf('xxx'), 'each answer is whole before the next one')
+  t.ok(answers.indexOf('[DONE]') < answers.indexOf('xxx'), 'Each answer is whole before the next one.')
   t.equal(answers.match(/x{1000}/g)?.length, 5000)
 
   await connection.ask({ provider: 'held', stream: true })
@@ -46,6 +46,6 @@ t.test('chats that wait for each other on one connection', async (t) => {
   t.equal(
     providers.held.calls.length,
     1,
-    'the chat that runs ends with the client, and the other never begins',
+    'The running chat ends with the connection, and the other one never begins.',
   )
 })

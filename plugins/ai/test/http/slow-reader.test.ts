@@ -7,7 +7,7 @@ import { untilStable } from '../fixtures/until-stable.ts'
 
 const megabyte = 1024 * 1024
 
-t.test('a client that does not read slows the provider down, and fills no memory', async (t) => {
+t.test('A client that does not read slows the provider down and fills no memory', async (t) => {
   const piece = 'x'.repeat(1000)
   const count = 12_000
   const acme = scripted(function* () {
@@ -22,11 +22,11 @@ t.test('a client that does not read slows the provider down, and fills no memory
   connection.socket.pause()
   const { last } = acme
   const waiting = await untilStable(() => last.asked)
-  // What the system keeps for a connection on its two sides is some megabytes.
-  t.ok(waiting * piece.length < 10 * megabyte, `${waiting} pieces were taken`)
+  // The system buffers some megabytes for a connection on its two sides.
+  t.ok(waiting * piece.length < 10 * megabyte, `The node took ${waiting} pieces.`)
   t.notOk(last.signal.aborted)
   connection.socket.resume()
   const answer = readEvents(unchunked(await connection.rest()))
-  t.equal(answer.text.length, count * piece.length, 'nothing got lost')
+  t.equal(answer.text.length, count * piece.length, 'All pieces arrive.')
   t.equal(answer.error, null)
 })

@@ -6,10 +6,10 @@ import { replying, scripted, stop, text, usage } from '../fixtures/scripted-prov
 
 const form = { 'content-type': 'text/event-stream; charset=utf-8' }
 
-t.test('what a stream is made of', async (t) => {
+t.test('A stream has the form of the interface', async (t) => {
   const providers = {
     hello: replying('Hel', 'lo "you"\n', '✓ 😀'),
-    // Half of a character each, as they come where a server cuts by UTF-16 units.
+    // Each piece has half of a character, as from a server that cuts by UTF-16 units.
     halves: replying('a\ud83d', '\ude00b'),
     nothing: scripted(() => [stop]),
     'usage-only': scripted(() => [usage(1, 0), text(''), usage(1, 0), stop]),
@@ -23,7 +23,7 @@ t.test('what a stream is made of', async (t) => {
   const ada = await node.signIn()
   const streamed = (provider: string) => chat(ada, { provider, stream: true })
 
-  t.test('data lines with a piece of text each, and then [DONE]', async (t) => {
+  t.test('A stream has one data line for each piece of text, then [DONE]', async (t) => {
     const answer = await streamed('hello')
     t.equal(answer.status, 200)
     t.match(Object.fromEntries(answer.headers), {
@@ -38,24 +38,24 @@ t.test('what a stream is made of', async (t) => {
     )
   })
 
-  t.test('halves of a character come together at the client', async (t) => {
+  t.test('The client gets both halves of a character together', async (t) => {
     t.equal(readEvents(await (await streamed('halves')).text()).text, 'a😀b')
   })
 
-  t.test('a reply without text is [DONE] alone', async (t) => {
+  t.test('A reply without text is only [DONE]', async (t) => {
     for (const provider of ['nothing', 'usage-only']) {
       t.equal(await (await streamed(provider)).text(), 'data: [DONE]\n\n', provider)
     }
   })
 
-  t.test('an error before the first piece is a plain one', async (t) => {
+  t.test('An error before the first piece is a plain answer', async (t) => {
     const answer = await streamed('unknown')
     t.equal(answer.status, 404)
     t.match(answer.headers.get('content-type'), /^application\/json/)
     t.match(await answer.json(), { error: true, code: 'NOT_FOUND' })
   })
 
-  t.test('an error after it is an event, and [DONE] follows', async (t) => {
+  t.test('An error after the first piece is an event, and [DONE] follows', async (t) => {
     const answer = await streamed('failing-in-the-middle')
     t.equal(answer.status, 200)
     t.equal(
@@ -65,7 +65,7 @@ t.test('what a stream is made of', async (t) => {
   })
 })
 
-t.test('while nothing comes there are signs of life, and errors are events from then on', async (t) => {
+t.test('The node sends heartbeats before the first piece, and later errors are events', async (t) => {
   const gate = Promise.withResolvers<void>()
   const providers = {
     late: scripted(async function* () {
@@ -84,7 +84,7 @@ t.test('while nothing comes there are signs of life, and errors are events from 
   const ada = await node.signIn()
   const streamed = (provider: string) => chat(ada, { provider, stream: true })
   const [reply, failure] = await Promise.all([streamed('late'), streamed('late-failure')])
-  t.match(Object.fromEntries(reply.headers), form, 'the head comes with the first of them')
+  t.match(Object.fromEntries(reply.headers), form, 'The headers come with the first heartbeat.')
   t.equal(failure.status, 200)
   gate.resolve()
   const late = readEvents(await reply.text())
@@ -95,7 +95,7 @@ t.test('while nothing comes there are signs of life, and errors are events from 
   t.ok(failed.pings > 0)
 })
 
-t.test('signs of life come in pauses, too, and none after the end', async (t) => {
+t.test('Heartbeats also come in pauses, and none comes after the end', async (t) => {
   const pause = Promise.withResolvers<void>()
   const acme = scripted(async function* () {
     yield text('a')
@@ -117,7 +117,7 @@ t.test('signs of life come in pauses, too, and none after the end', async (t) =>
   )
 })
 
-t.test('a connection serves one chat after the other', async (t) => {
+t.test('A connection serves one chat after the other', async (t) => {
   const acme = scripted((_request, signal) => {
     t.notOk(signal.aborted)
     return [text('x'), stop]

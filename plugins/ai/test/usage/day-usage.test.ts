@@ -4,7 +4,7 @@ import { scripted, stop, text, usage } from '../fixtures/scripted-provider.ts'
 
 const most = Number.MAX_SAFE_INTEGER
 
-t.test('counts that nobody can add up stay at the greatest safe integer, also when stored', async (t) => {
+t.test('Sums beyond the greatest safe integer stay at it, also when stored', async (t) => {
   const acme = scripted(() => [text('x'), usage(most, most), stop])
   const dataFolder = t.testdir()
   const ai = { limits: { tokensPerDay: most } }
@@ -25,5 +25,5 @@ t.test('counts that nobody can add up stay at the greatest safe integer, also wh
   const owner = await second.signIn('owner')
   t.match(await usageOf(owner, `?user=${ada.user.uuid}`), expected)
   t.equal((await chat(owner)).status, 200)
-  t.equal((await chat(owner)).status, 429, 'a limit of tokens is reached all the same')
+  t.equal((await chat(owner)).status, 429, 'The user reaches the limit of tokens.')
 })

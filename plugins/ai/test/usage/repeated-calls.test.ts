@@ -3,13 +3,13 @@ import t from 'tap'
 import { chat, createAiNode, usageOf } from '../fixtures/ai-node.ts'
 import { type Script, scripted, stop, text, untilAborted, usage } from '../fixtures/scripted-provider.ts'
 
-/** 3 tokens of prompt. */
+/** A prompt of 3 tokens. */
 const messages = [{ role: 'user', content: 'x'.repeat(12) }]
 const counted = { requests: 1, failed: 0, aborted: 0, estimated: 0 }
 const down = (more = {}) => new NodekeepError('UPSTREAM_ERROR', 'Down.', more)
 
-/** Fails like this the first time, and then replies. */
-const first = (failure: () => AsyncIterable<unknown>): Script =>
+/** Returns a script that fails the failsOnce time and then replies. */
+const failsOnce = (failure: () => AsyncIterable<unknown>): Script =>
   async function* (_request, _signal, turn) {
     if (turn === 0) yield* failure()
     yield usage(100, 7)
@@ -41,10 +41,10 @@ async function* refuses() {
   throw down()
 }
 
-t.test('what calls cost that failed is counted with the one that replies', async (t) => {
+t.test('The tokens of failed calls are counted with the call that replies', async (t) => {
   const failures = { refuses, isSlow, thinks, tells, tellsAndThinks }
   const providers = Object.fromEntries(
-    Object.entries(failures).map(([name, failure]) => [name, scripted(first(failure))]),
+    Object.entries(failures).map(([name, failure]) => [name, scripted(failsOnce(failure))]),
   )
   const node = await createAiNode({ providers })
   t.teardown(() => node.stop())
@@ -64,7 +64,7 @@ t.test('what calls cost that failed is counted with the one that replies', async
   )
 })
 
-t.test('all calls of a chat are one row: of who replied, or of who was asked', async (t) => {
+t.test('All calls of a chat are one row, of the replying model or else of the requested one', async (t) => {
   const failing = scripted(tells)
   const local = scripted(() => [text('x'), stop])
   const fallbacks = { 'failing/large': ['local/llama'], 'failing/small': ['failing/other'] }
@@ -83,7 +83,7 @@ t.test('all calls of a chat are one row: of who replied, or of who was asked', a
   ])
 })
 
-t.test('the tokens of a day have them, also while the chat runs', async (t) => {
+t.test('The tokens of a day include failed calls, even while the chat runs', async (t) => {
   const acme = scripted(async function* (_request, signal, turn) {
     if (turn === 0) yield* tells()
     yield text('x')

@@ -13,8 +13,8 @@ const chat = {
   estimated: false,
 } as const
 
-/** A state on paper, which tells what is written, and can be made to fail. */
-function paperLedger(keepDays = 3) {
+/** Returns a ledger on a state in memory, which records the writes and can be made to fail. */
+function createLedger(keepDays = 3) {
   const entries = new Map<string, unknown>()
   const writes: [key: string, ttlMs: number | undefined][] = []
   const warnings: unknown[] = []
@@ -36,30 +36,30 @@ function paperLedger(keepDays = 3) {
   return { ledger: new UsageLedger(parts), parts, entries, writes, warnings, broken }
 }
 
-t.test('time in the ledger', async (t) => {
+t.test('The ledger follows the clock', async (t) => {
   t.beforeEach(() =>
     mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.UTC(2026, 6, 31, 23, 59, 58) }),
   )
   t.afterEach(() => mock.timers.reset())
 
-  t.test('changes are stored together within a second, and forget themselves', async (t) => {
-    const { ledger, writes } = paperLedger()
+  t.test('Changes are stored together within a second and expire', async (t) => {
+    const { ledger, writes } = createLedger()
     const [day, same] = await Promise.all([ledger.open('ada'), ledger.open('ada')])
-    t.equal(day, same, 'all chats of a day have one account')
+    t.equal(day, same, 'All chats of a day have one account.')
     day.add(chat)
     mock.timers.tick(500)
     day.add(chat)
     t.strictSame(writes, [])
     mock.timers.tick(500)
-    await turns()
+    await flushCallbacks()
     t.strictSame(writes, [['2026-07-31/ada', 1000 + 3 * dayMs]])
     mock.timers.tick(5000)
     await ledger.flush()
-    t.equal(writes.length, 1, 'nothing is stored twice')
+    t.equal(writes.length, 1, 'Nothing is stored twice.')
   })
 
-  t.test('a chat counts on the day on which it began', async (t) => {
-    const { ledger, writes } = paperLedger()
+  t.test('A chat counts on the day on which it began', async (t) => {
+    const { ledger, writes } = createLedger()
     const day = await ledger.open('ada')
     mock.timers.tick(10_000)
     const next = await ledger.open('ada')
@@ -74,29 +74,33 @@ t.test('time in the ledger', async (t) => {
       { day: '2026-08-01', requests: 2 },
     ])
     mock.timers.tick(2 * dayMs)
-    t.match(await ledger.report('ada'), [{ day: '2026-08-01' }], 'only days that are kept are told')
+    t.match(
+      await ledger.report('ada'),
+      [{ day: '2026-08-01' }],
+      'The report has only the days that are kept.',
+    )
   })
 
-  t.test('what could not be stored is tried again', async (t) => {
-    const { ledger, broken, writes, warnings } = paperLedger()
+  t.test('A write that fails is retried', async (t) => {
+    const { ledger, broken, writes, warnings } = createLedger()
     const day = await ledger.open('ada')
     day.add(chat)
     broken.writing = true
     for (let n = 1; n <= 3; n += 1) {
       mock.timers.tick(1000)
-      await turns()
+      await flushCallbacks()
       t.equal(warnings.length, n)
     }
     broken.writing = false
     mock.timers.tick(1000)
-    await turns()
+    await flushCallbacks()
     t.equal(writes.length, 1)
     t.match(await ledger.report('ada'), [{ requests: 1 }])
   })
 })
 
-t.test('a ledger goes on where another one stopped', async (t) => {
-  const { ledger, parts } = paperLedger()
+t.test('A new ledger continues the counts of the former one', async (t) => {
+  const { ledger, parts } = createLedger()
   const day = await ledger.open('ada')
   day.add(chat)
   await ledger.flush()
@@ -106,8 +110,8 @@ t.test('a ledger goes on where another one stopped', async (t) => {
   t.match(other.rows, [{ requests: 2, inputTokens: 2, outputTokens: 4 }])
 })
 
-t.test('accounts that nobody needs any more leave the memory, and are read again', async (t) => {
-  const { ledger, entries } = paperLedger()
+t.test('Unused accounts are evicted from memory and read again later', async (t) => {
+  const { ledger, entries } = createLedger()
   const open = await ledger.open('busy')
   for (let n = 0; n < 1500; n += 1) {
     const day = await ledger.open(`user-${n}`)
@@ -117,18 +121,18 @@ t.test('accounts that nobody needs any more leave the memory, and are read again
   }
   await ledger.flush()
   ledger.close(await ledger.open('last'))
-  await turns()
+  await flushCallbacks()
   open.add(chat)
-  t.equal(await ledger.open('busy'), open, 'but not while a chat is to be counted there')
+  t.equal(await ledger.open('busy'), open, 'An account is not evicted while a chat is open.')
   entries.set([...entries.keys()].find((key) => key.endsWith('/user-3')) ?? '', [])
   t.equal((await ledger.open('user-3')).tokens, 0)
 })
 
-t.test('an account that is about to be opened does not leave the memory', async (t) => {
-  const { ledger, entries } = paperLedger()
+t.test('An account that is being opened is not evicted', async (t) => {
+  const { ledger, entries } = createLedger()
   const days = await Promise.all(Array.from({ length: 1001 }, (_, n) => ledger.open(`user-${n}`)))
   const opening = ledger.open('ada')
-  // Each makes room, at every step of the opening.
+  // Each of them evicts accounts, at every step of the opening.
   for (const day of days) {
     ledger.close(day)
     await null
@@ -142,8 +146,8 @@ t.test('an account that is about to be opened does not leave the memory', async 
   )
 })
 
-t.test('who is erased stays erased, also when a chat of theirs was running', async (t) => {
-  const { ledger, entries } = paperLedger()
+t.test('An erased user stays erased, even if a chat of the user was running', async (t) => {
+  const { ledger, entries } = createLedger()
   const [day, other] = [await ledger.open('ada'), await ledger.open('bob')]
   day.add(chat)
   other.add(chat)
@@ -157,7 +161,7 @@ t.test('who is erased stays erased, also when a chat of theirs was running', asy
   )
 })
 
-/** Lets everything happen that waits for nothing but its turn. */
-async function turns(): Promise<void> {
+/** Lets all pending callbacks run. */
+async function flushCallbacks(): Promise<void> {
   for (let n = 0; n < 5; n += 1) await new Promise((resolve) => setImmediate(resolve))
 }

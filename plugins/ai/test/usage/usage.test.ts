@@ -6,14 +6,14 @@ import { scripted, stop, text, untilAborted, usage } from '../fixtures/scripted-
 
 const none = { requests: 1, failed: 0, aborted: 0, inputTokens: 0, outputTokens: 0, estimated: 0 }
 
-t.test('what is counted of a chat, however it ends', async (t) => {
+t.test('Every end of a chat counts its usage', async (t) => {
   const down = () => new NodekeepError('UPSTREAM_ERROR', 'Down.', { permanent: true })
   const messages = [
     { role: 'system', content: 'Four' },
     { role: 'user', content: 'ééé' },
   ]
   const providers = {
-    // 10 bytes of prompt are 3 tokens, 9 bytes of reply are 3.
+    // 10 bytes of prompt are 3 tokens, and 9 bytes of reply are 3 tokens.
     told: scripted(() => [usage(100, 0), text('xxxxxxxxx'), usage(100, 7), stop]),
     untold: scripted(() => [text('xxxxx'), text('xxxx'), stop]),
     refused: scripted(() => {
@@ -90,7 +90,7 @@ t.test('what is counted of a chat, however it ends', async (t) => {
   t.equal(rows.size, Object.keys(expected).length)
 })
 
-t.test('a refused chat costs nothing, also when its client leaves before it is asked again', async (t) => {
+t.test('A refused chat counts no tokens, even if its client disconnects before the retry', async (t) => {
   const headers = { 'retry-after': '60' }
   const refusing = scripted(() => {
     throw new NodekeepError('UPSTREAM_ERROR', 'Down.', { headers })
@@ -120,7 +120,7 @@ t.test('a refused chat costs nothing, also when its client leaves before it is a
   ])
 })
 
-t.test('it is kept by user, day and model, over restarts, and until the user is erased', async (t) => {
+t.test('Usage is kept by user, day and model, over restarts, until the user is erased', async (t) => {
   const dataFolder = t.testdir()
   const acme = scripted(() => [text('x'), usage(2, 3), stop])
   const start = async () => {
@@ -148,7 +148,7 @@ t.test('it is kept by user, day and model, over restarts, and until the user is 
   t.strictSame(await of(ada), [twice, { ...large, model: 'small' }])
   t.strictSame(await of(bob), [large])
   t.strictSame(await of(eve), [])
-  t.strictSame(await usageOf(owner), [], 'and nobody sees that of others unasked')
+  t.strictSame(await usageOf(owner), [], 'The report of a user has no rows of other users.')
 
   const { signal } = new AbortController()
   await captured.userData.get('ai')?.erase(ada.user.uuid, signal)
@@ -159,11 +159,15 @@ t.test('it is kept by user, day and model, over restarts, and until the user is 
 
   const third = await start()
   const again = await third.node.signIn('owner')
-  t.strictSame(await usageOf(again, `?user=${ada.user.uuid}`), [], 'also after another restart')
+  t.strictSame(
+    await usageOf(again, `?user=${ada.user.uuid}`),
+    [],
+    'The usage stays erased after another restart.',
+  )
   t.strictSame(await usageOf(again, `?user=${bob.user.uuid}`), [large])
 })
 
-t.test('many models of one day are counted together in the end', async (t) => {
+t.test('Beyond a number of models, a day counts further models together', async (t) => {
   const acme = scripted(() => [usage(1, 1), stop])
   const node = await createAiNode({ providers: { acme }, ai: { limits: { requestsPerMinute: 1000 } } })
   t.teardown(() => node.stop())
