@@ -8,7 +8,7 @@ import {
 import { test } from 'tap'
 import { loadSecondCopy } from './fixtures/second-copy.ts'
 
-test('an error carries its code, status, message, cause and headers', async (t) => {
+test('An error has its code, status, message, cause and headers', async (t) => {
   const cause = new Error('socket closed')
   const error = new NodekeepError('SERVICE_UNAVAILABLE', 'Try again in a minute.', {
     cause,
@@ -24,31 +24,31 @@ test('an error carries its code, status, message, cause and headers', async (t) 
   t.match(error.stack, 'errors.test.ts')
 })
 
-test('without options there is neither a cause nor a header', async (t) => {
+test('An error without options has neither a cause nor headers', async (t) => {
   const error = new NodekeepError('NOT_FOUND', 'There is no such note.')
   t.notOk('cause' in error)
   t.strictSame(error.headers, {})
 })
 
-test('every code has a status of its own kind', async (t) => {
+test('Every code has an error status of its own', async (t) => {
   for (const [code, status] of Object.entries(errorStatus)) {
     t.match(code, /^[A-Z]+(_[A-Z]+)*$/)
-    t.ok(status >= 400 && status < 600, `${code} is ${status}`)
+    t.ok(status >= 400 && status < 600, `${code} has the status ${status}.`)
     t.equal(new NodekeepError(code as ErrorCode, '').status, status)
   }
   t.equal(new Set(Object.values(errorStatus)).size, Object.keys(errorStatus).length)
 })
 
-test('the brand does not show', async (t) => {
+test('The brand of an error is not enumerable', async (t) => {
   const error = new NodekeepError('CONFLICT', 'The name is taken.')
   t.strictSame(Object.keys(error).sort(), ['code', 'headers', 'logged', 'name', 'permanent'])
   t.notOk(JSON.stringify(error).includes('brand'))
 })
 
-test('errors of another copy of the SDK are recognized, and nothing else', async (t) => {
+test('Only errors of this or another copy of the SDK are recognized', async (t) => {
   const other = await loadSecondCopy(t)
   const foreign = new other.NodekeepError('FORBIDDEN', 'No.')
-  t.notOk(foreign instanceof NodekeepError, 'the copies are two')
+  t.notOk(foreign instanceof NodekeepError, 'The class of the other copy is another class.')
   t.ok(isNodekeepError(foreign))
   t.ok(other.isNodekeepError(new NodekeepError('FORBIDDEN', 'No.')))
 
@@ -69,7 +69,7 @@ test('errors of another copy of the SDK are recognized, and nothing else', async
   }
 })
 
-test('of an error in an answer that has begun, a client sees what is meant for it', async (t) => {
+test('The error body of a thrown value hides internal errors', async (t) => {
   const known = new NodekeepError('CONFLICT', 'Not twice.', { cause: new Error('row 7') })
   t.strictSame(errorBodyOf(known, 'r1'), { error: true, message: 'Not twice.', code: 'CONFLICT' })
   for (const thrown of [new Error('/etc/secret'), 'secret', null, { code: 'CONFLICT', message: 'secret' }]) {

@@ -3,7 +3,7 @@ import { API } from 'typescript/unstable/sync'
 
 const folder = fileURLToPath(new URL('../', import.meta.url))
 
-/** The names, types included, that modules of this package export, by the module's path from the package's folder. */
+/** Returns the exported names of modules, including types, by the path of the module from the folder of this package. */
 export function exportedNames(modules: readonly string[]): Map<string, string[]> {
   const api = new API({ cwd: folder })
   try {

@@ -2,9 +2,9 @@ import { getEventListeners } from 'node:events'
 import { interruptible } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
-/** Items, then silence. `left` resolves when the source was told to return. */
+/** Returns a source that yields items and then stays silent. `returned` resolves when its `return` is called. */
 function silentAfter(...items: number[]) {
-  const left = Promise.withResolvers<void>()
+  const returned = Promise.withResolvers<void>()
   const never = new Promise<IteratorResult<number>>(() => {})
   const source: AsyncIterable<number> = {
     [Symbol.asyncIterator]: () => ({
@@ -13,12 +13,12 @@ function silentAfter(...items: number[]) {
         return value === undefined ? never : Promise.resolve({ done: false, value })
       },
       async return() {
-        left.resolve()
+        returned.resolve()
         return { done: true, value: undefined }
       },
     }),
   }
-  return { source, left: left.promise }
+  return { source, returned: returned.promise }
 }
 
 async function* counting(fault?: Error): AsyncIterable<number> {
@@ -27,18 +27,18 @@ async function* counting(fault?: Error): AsyncIterable<number> {
   if (fault !== undefined) throw fault
 }
 
-test('items come through as they are, with signals and without', async (t) => {
+test('Items pass unchanged, with signals and without', async (t) => {
   const { signal } = new AbortController()
   t.strictSame(await Array.fromAsync(interruptible(counting())), [1, 2])
   t.strictSame(await Array.fromAsync(interruptible(counting(), signal, undefined)), [1, 2])
-  t.equal(getEventListeners(signal, 'abort').length, 0, 'nobody listens afterwards')
+  t.equal(getEventListeners(signal, 'abort').length, 0, 'The signal has no listeners afterwards.')
 })
 
-test('an abort ends the waiting for a silent source, by whichever signal', async (t) => {
+test('An abort of any signal ends the wait for a silent source', async (t) => {
   for (const which of [0, 1]) {
     const controllers = [new AbortController(), new AbortController()]
     const signals = controllers.map(({ signal }) => signal)
-    const { source, left } = silentAfter(1)
+    const { source, returned } = silentAfter(1)
     const reason = new Error('enough')
     const seen: number[] = []
     const reading = (async () => {
@@ -48,13 +48,13 @@ test('an abort ends the waiting for a silent source, by whichever signal', async
       }
     })()
     await t.rejects(reading, reason)
-    await left
+    await returned
     t.strictSame(seen, [1])
     for (const signal of signals) t.equal(getEventListeners(signal, 'abort').length, 0)
   }
 })
 
-test('an abort while an item is worked on ends it before the next one', async (t) => {
+test('An abort during the work on an item ends the stream before the next item', async (t) => {
   const controller = new AbortController()
   const seen: number[] = []
   const reading = async () => {
@@ -67,16 +67,16 @@ test('an abort while an item is worked on ends it before the next one', async (t
   t.strictSame(seen, [1])
 })
 
-test('what was aborted before asks for nothing', async (t) => {
-  const { source, left } = silentAfter()
+test('A signal that was aborted before requests no item', async (t) => {
+  const { source, returned } = silentAfter()
   await t.rejects(Array.fromAsync(interruptible(source, AbortSignal.abort())), { name: 'AbortError' })
-  await left
+  await returned
 })
 
-test('who leaves early tells the source, and its failures come through', async (t) => {
-  const { source, left } = silentAfter(1, 2)
+test('A reader that leaves early ends the source, and failures of the source pass through', async (t) => {
+  const { source, returned } = silentAfter(1, 2)
   for await (const _item of interruptible(source)) break
-  await left
+  await returned
   const fault = new Error('the source broke')
   await t.rejects(Array.fromAsync(interruptible(counting(fault))), fault)
 })

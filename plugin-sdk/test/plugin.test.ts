@@ -10,7 +10,7 @@ import {
 import { test } from 'tap'
 import { loadSecondCopy } from './fixtures/second-copy.ts'
 
-test('a plugin keeps what its author declared', async (t) => {
+test('A plugin keeps the declarations of its author', async (t) => {
   const config = Type.Object({ limit: Type.Integer() })
   const Geocoding = defineService<string>('acme-geocoder', 1)
   const plugin = definePlugin({
@@ -34,14 +34,14 @@ test('a plugin keeps what its author declared', async (t) => {
   t.ok(Object.isFrozen(plugin))
 })
 
-test('what was not declared is empty', async (t) => {
+test('Missing declarations are empty', async (t) => {
   const plugin = definePlugin({ id: 'acme', setup() {} })
   t.match(plugin, { description: '', config: null })
   for (const part of ['requires', 'optional', 'contributes', 'provides'] as const)
     t.strictSame(plugin[part], {})
 })
 
-test('setup gets the context that the kernel hands over, and its own definition as this', async (t) => {
+test('The setup function gets the context of the kernel, and its own definition as this', async (t) => {
   const definition = {
     id: 'acme',
     seen: [] as unknown[],
@@ -54,7 +54,7 @@ test('setup gets the context that the kernel hands over, and its own definition 
   t.equal(definition.seen[0], context)
 })
 
-test('plugins of another copy of the SDK are recognized, and nothing else', async (t) => {
+test('Only plugins of this or another copy of the SDK are recognized', async (t) => {
   const other = await loadSecondCopy(t)
   const foreign = other.definePlugin({ id: 'acme', setup() {} })
   t.ok(isPlugin(foreign))
@@ -63,7 +63,7 @@ test('plugins of another copy of the SDK are recognized, and nothing else', asyn
     t.notOk(isPlugin(value))
 })
 
-test('an id that no configuration could name is refused', async (t) => {
+test('An id that no configuration could name is refused', async (t) => {
   for (const id of ['', 'Notes', 'my notes', 'notes_2', '-notes', undefined as never]) {
     t.throws(() => definePlugin({ id, setup() {} }), /is not an id: use lower case words joined by dashes/)
   }

@@ -6,7 +6,7 @@ import { exportedNames } from './exported-names.ts'
 
 const page = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 
-test('the reference names every export, and nothing else', async (t) => {
+test('The reference names exactly the exports', async (t) => {
   const entries = Object.entries(manifest.exports).flatMap(([path, target]) =>
     typeof target === 'string' ? [] : [{ path, source: target['nodekeep-source'].slice(2) }],
   )
@@ -17,13 +17,13 @@ test('the reference names every export, and nothing else', async (t) => {
   }
 })
 
-test('the table of errors is the one in force', async (t) => {
+test('The table of errors equals the codes of the SDK', async (t) => {
   const rows = [...section('Errors').matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm)]
   const described = Object.fromEntries(rows.map(([, code, status]) => [code, Number(status)]))
   t.strictSame(described, { ...errorStatus })
 })
 
-/** What the reference says of one entry of the package: `.`, or a path that has a heading of its own. */
+/** Returns the reference of one entry of the package: `.`, or a path that has a heading of its own. */
 function referenceOf(entry: string): string {
   const [main = '', ...others] = section('Reference').split(/^### `@nodekeep\/plugin-sdk\//m)
   if (entry === '.') return main

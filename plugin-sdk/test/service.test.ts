@@ -2,7 +2,7 @@ import { defineEvent, defineRegistry, defineService, tokenKey } from '@nodekeep/
 import { test } from 'tap'
 import { loadSecondCopy } from './fixtures/second-copy.ts'
 
-test('a token is its kind, id and major, and is frozen', async (t) => {
+test('A token has its kind, id and major, and is frozen', async (t) => {
   const service = defineService('acme-geocoder', 2)
   const registry = defineRegistry('acme-maps', 1)
   t.strictSame(service, { kind: 'service', id: 'acme-geocoder', major: 2 })
@@ -10,7 +10,7 @@ test('a token is its kind, id and major, and is frozen', async (t) => {
   t.ok(Object.isFrozen(service) && Object.isFrozen(registry))
 })
 
-test('the key of a token is id@major, in every copy of the SDK', async (t) => {
+test('The key of a token is id@major in every copy of the SDK', async (t) => {
   const other = await loadSecondCopy(t)
   t.equal(tokenKey(defineService('acme-geocoder', 2)), 'acme-geocoder@2')
   t.equal(tokenKey(other.defineService('acme-geocoder', 2)), 'acme-geocoder@2')
@@ -18,7 +18,7 @@ test('the key of a token is id@major, in every copy of the SDK', async (t) => {
   t.not(tokenKey(defineService('acme-geocoder', 3)), 'acme-geocoder@2')
 })
 
-test('an id is made of lower case words joined by dashes', async (t) => {
+test('An id consists of lower case words joined by dashes', async (t) => {
   for (const id of ['a', 'files', 'change-log', 'acme-v2', 'a1-2b']) t.equal(defineService(id, 1).id, id)
   for (const id of [
     '',
@@ -38,7 +38,7 @@ test('an id is made of lower case words joined by dashes', async (t) => {
   }
 })
 
-test('an event is its name', async (t) => {
+test('An event token has only its name', async (t) => {
   const event = defineEvent<number>('acme.counted')
   t.strictSame(event, { name: 'acme.counted' })
   t.ok(Object.isFrozen(event))

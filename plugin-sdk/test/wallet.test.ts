@@ -2,7 +2,7 @@ import { parseWallet } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import { test } from 'tap'
 
-/** From the test cases of EIP-55: https://eips.ethereum.org/EIPS/eip-55 */
+/** The addresses of the test cases of EIP-55: https://eips.ethereum.org/EIPS/eip-55 */
 const vectors = [
   '0x52908400098527886E0F7030069857D2E4169EE7',
   '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
@@ -14,7 +14,7 @@ const vectors = [
   '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
 ]
 
-test('addresses come out as the test cases of EIP-55 have them', async (t) => {
+test('Addresses get the mixed case of the test cases of EIP-55', async (t) => {
   for (const address of vectors) {
     t.equal(parseWallet(address), address)
     t.equal(parseWallet(address.toLowerCase()), address)
@@ -22,7 +22,7 @@ test('addresses come out as the test cases of EIP-55 have them', async (t) => {
   }
 })
 
-test('mixed case that is not the checksum is no address', async (t) => {
+test('Mixed case with a wrong checksum is no address', async (t) => {
   const mixed = vectors.filter((address) => /[a-f]/.test(address) && /[A-F]/.test(address))
   t.equal(mixed.length, 4)
   for (const address of mixed) {
@@ -35,7 +35,7 @@ test('mixed case that is not the checksum is no address', async (t) => {
   }
 })
 
-test('every address reads back as itself', async (t) => {
+test('Every address reads back as itself', async (t) => {
   const bytes = fc
     .uint8Array({ minLength: 20, maxLength: 20 })
     .map((raw) => `0x${Buffer.from(raw).toString('hex')}`)
@@ -48,7 +48,7 @@ test('every address reads back as itself', async (t) => {
   t.pass()
 })
 
-test('what is no address is none', async (t) => {
+test('A text in another form is no address', async (t) => {
   const [good = ''] = vectors
   for (const text of [
     '',

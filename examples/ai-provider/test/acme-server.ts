@@ -7,7 +7,7 @@ import type { ModelScene, ReceivedChat, ScriptedModelServer } from '@nodekeep/pl
 
 const greeting: ModelScene = { kind: 'reply', text: ['Hello', '!'], finish: 'stop' }
 
-/** An Acme server on this machine: it speaks the protocol of the README, and does what a test says. */
+/** An Acme server on this machine. It speaks the protocol of the README and plays the scenes of a test. */
 export class AcmeServer implements ScriptedModelServer {
   readonly models = ['acme-1', 'acme-1-mini']
   readonly #http = createServer(async ({ url, method }, response) => {
@@ -22,7 +22,7 @@ export class AcmeServer implements ScriptedModelServer {
   #chats = 0
   #open = 0
 
-  /** Starts as if it were new, always at the same address. */
+  /** Resets the server and starts it, always at the same address. */
   async start(): Promise<void> {
     this.#scene = greeting
     this.#received = null

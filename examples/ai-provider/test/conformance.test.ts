@@ -9,7 +9,7 @@ import { AcmeServer } from './acme-server.ts'
 const server = new AcmeServer()
 await server.start()
 
-/** Takes the provider as a feature does, when the node starts. */
+/** The provider from the registry, which a feature also reads when the node starts. */
 let provider: AiProvider | undefined
 const user = definePlugin({
   id: 'user-of-models',
@@ -28,7 +28,7 @@ after(async () => {
 
 aiConformance(test, {
   async setUp() {
-    assert.ok(provider, 'there is a provider "acme"')
+    assert.ok(provider, 'The registry has no provider "acme".')
     await server.start()
     const { models } = server
     return { provider, models, server, stopServer: () => server.stop(), close: async () => {} }

@@ -22,19 +22,19 @@ function post(body: unknown): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 }
 
-test('it greets strangers and users', async (t) => {
+test('The plugin greets strangers and users', async (t) => {
   const node = await startNode(t)
   const ada = await node.signIn()
   assert.deepEqual(await (await node.fetch('/api/hello')).json(), { text: 'Hello, stranger!' })
   assert.deepEqual(await (await ada.fetch('/api/hello')).json(), { text: `Hello, ${ada.user.username}!` })
 })
 
-test('the greeting is configured', async (t) => {
+test('The configuration sets the greeting', async (t) => {
   const node = await startNode(t, { config: { hello: { greeting: 'Welcome' } } })
   assert.deepEqual(await (await node.fetch('/api/hello')).json(), { text: 'Welcome, stranger!' })
 })
 
-test('a card is sent by a user and read by everybody who has its link', async (t) => {
+test('A user sends a card, and every client with its link reads it', async (t) => {
   const node = await startNode(t)
   const ada = await node.signIn()
   const sent = await ada.fetch('/api/hello/cards', post(card))
@@ -43,7 +43,7 @@ test('a card is sent by a user and read by everybody who has its link', async (t
   assert.deepEqual(await (await node.fetch(path)).json(), { from: ada.user.username, ...card })
 })
 
-test('only users send cards, and only whole ones', async (t) => {
+test('Only users send cards, and a card needs all fields', async (t) => {
   const node = await startNode(t)
   const ada = await node.signIn()
   const refused = await node.fetch('/api/hello/cards', post(card))
@@ -55,7 +55,7 @@ test('only users send cards, and only whole ones', async (t) => {
   }
 })
 
-test('a link that was changed leads nowhere', async (t) => {
+test('A changed link finds no card', async (t) => {
   const node = await startNode(t)
   const ada = await node.signIn()
   const { path } = (await (await ada.fetch('/api/hello/cards', post(card))).json()) as { path: string }
@@ -65,7 +65,7 @@ test('a link that was changed leads nowhere', async (t) => {
   }
 })
 
-test('cards survive a restart, and those of the first version are migrated', async (t) => {
+test('Cards survive a restart, and cards of the first version are migrated', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'hello-'))
   t.after(() => rm(dataFolder, { recursive: true }))
   const firstVersion = definePlugin({
@@ -83,25 +83,25 @@ test('cards survive a restart, and those of the first version are migrated', asy
     const node = await createTestNode({ plugins: [hello], environment, dataFolder })
     const answer = await node.fetch(path)
     await node.stop()
-    assert.equal(answer.status, 200, `at the ${start} start`)
+    assert.equal(answer.status, 200, `The ${start} start has no such card.`)
   }
 })
 
-test('other plugins hear of cards', async (t) => {
-  const heard = Promise.withResolvers<{ id: string; senderUuid: string }>()
+test('Other plugins get the event of a card', async (t) => {
+  const received = Promise.withResolvers<{ id: string; senderUuid: string }>()
   const listener = definePlugin({
     id: 'listener',
     setup({ events }) {
-      events.on(CardSent, heard.resolve)
+      events.on(CardSent, received.resolve)
     },
   })
   const node = await startNode(t, { plugins: [hello, listener] })
   const ada = await node.signIn()
   await ada.fetch('/api/hello/cards', post(card))
-  assert.equal((await heard.promise).senderUuid, ada.user.uuid)
+  assert.equal((await received.promise).senderUuid, ada.user.uuid)
 })
 
-test('its health is part of the report', async (t) => {
+test('The health report contains the check of the plugin', async (t) => {
   const node = await startNode(t)
   const owner = await node.signIn('owner')
   const { checks } = (await (await owner.fetch('/api/system/health')).json()) as { checks: object }
@@ -111,7 +111,7 @@ test('its health is part of the report', async (t) => {
   })
 })
 
-test('several of it stand side by side, each with cards of its own', async (t) => {
+test('Several instances run side by side, each with its own cards', async (t) => {
   const node = await startNode(t, {
     plugins: [hello, { ...hello, id: 'hallo' }],
     config: { hallo: { greeting: 'Hallo', linkKey: 'another key of at least 32 characters' } },
@@ -124,7 +124,7 @@ test('several of it stand side by side, each with cards of its own', async (t) =
   assert.equal((await node.fetch(path.replace('/hallo/', '/hello/'))).status, 404)
 })
 
-test('without a key, or with a short one, the node says what is wrong', async () => {
+test('The error for a missing or short key names the setting', async () => {
   for (const [section, complaint] of [
     [{}, /linkKey/],
     [{ linkKey: 'short' }, /linkKey/],

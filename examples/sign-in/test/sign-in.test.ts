@@ -7,7 +7,7 @@ import { test } from 'tap'
 
 const root = join(import.meta.dirname, '../../..')
 
-/** A node as `npm start` runs it, in a folder of its own. */
+/** Starts a node as `npm start` does, in a folder of its own. */
 async function startNode(folder: string) {
   const config = join(folder, 'config.json')
   await writeFile(config, JSON.stringify({ data: './data', plugins: { 'login-siwe': true } }))
@@ -35,7 +35,7 @@ function textUntil(child: ChildProcess, pattern: RegExp): Promise<string> {
   })
 }
 
-/** Runs the command that the README shows. */
+/** Runs the command of the README. */
 async function signIn(...args: string[]): Promise<{ code: number; output: string }> {
   const command = ['run', '--silent', 'sign-in', '-w', 'examples/sign-in', '--', ...args]
   const child = spawn('npm', command, { cwd: root, shell: process.platform === 'win32' })
@@ -45,7 +45,7 @@ async function signIn(...args: string[]): Promise<{ code: number; output: string
   return { code, output }
 }
 
-test('the example claims a node, signs in and asks who it is', async (t) => {
+test('The example claims a node, signs in and reads its user', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'nodekeep-sign-in-'))
   const { node, url, claimCode } = await startNode(folder)
   t.after(async () => {
@@ -69,11 +69,11 @@ test('the example claims a node, signs in and asks who it is', async (t) => {
   t.match(await whoami.json(), { user: { authenticated: true } })
 
   const again = await signIn('--node', url, '--key', key)
-  t.equal(again.code, 0, 'the owner needs no code')
-  t.match((await signIn('--node', url)).output, /^403: /, 'another wallet is not admitted')
+  t.equal(again.code, 0, 'The owner needs no code.')
+  t.match((await signIn('--node', url)).output, /^403: /, 'Another wallet is not admitted.')
 })
 
-test('the example says what is wrong', async (t) => {
+test('The example prints the reason of a failure', async (t) => {
   t.match(await signIn('--node', 'http://127.0.0.1:1'), { code: 1, output: /^No node answers at/ })
   t.match(await signIn('--help'), { code: 0, output: /--claim CODE/ })
 })

@@ -8,15 +8,15 @@ import { createTestNode } from '@nodekeep/kernel/testing'
 import { definePlugin, type StorageBackend, StorageBackends } from '@nodekeep/plugin-sdk'
 import storageSqlite from '../src/index.ts'
 
-/** Takes the backend as a feature does, when the node starts. */
-function using(use: (backend: StorageBackend) => Promise<void>) {
+/** Returns a plugin that uses the backend when the node starts, as a feature does. */
+function pluginThatUses(use: (backend: StorageBackend) => Promise<void>) {
   return definePlugin({
     id: 'user-of-storage',
     requires: { backends: StorageBackends },
     setup({ backends, onStart }) {
       onStart(async () => {
         const backend = backends.get('sqlite')
-        assert.ok(backend, 'there is a backend "sqlite"')
+        assert.ok(backend, 'The registry has no backend "sqlite".')
         await use(backend)
       })
     },
@@ -24,7 +24,7 @@ function using(use: (backend: StorageBackend) => Promise<void>) {
 }
 
 async function run(dataFolder: string, use: (backend: StorageBackend) => Promise<void>): Promise<void> {
-  const node = await createTestNode({ plugins: [storageSqlite, using(use)], dataFolder })
+  const node = await createTestNode({ plugins: [storageSqlite, pluginThatUses(use)], dataFolder })
   await node.stop()
 }
 
@@ -32,7 +32,7 @@ async function* bytesOf(content: string) {
   yield Buffer.from(content)
 }
 
-test('the next run of the node reads the files of this one', async (t) => {
+test('The next run of the node reads the files of this one', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'storage-sqlite-'))
   t.after(() => rm(dataFolder, { recursive: true, force: true }))
   await run(dataFolder, async (backend) => {
@@ -45,7 +45,7 @@ test('the next run of the node reads the files of this one', async (t) => {
   })
 })
 
-test('the error for an invalid limit names its key', async () => {
+test('The error for an invalid limit names its key', async () => {
   const config = { 'storage-sqlite': { maxBytes: 10 } }
   await assert.rejects(createTestNode({ plugins: [storageSqlite], config }), /storage-sqlite\.maxBytes/)
 })

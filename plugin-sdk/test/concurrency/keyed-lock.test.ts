@@ -3,7 +3,7 @@ import { KeyedLock } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import { test } from 'tap'
 
-test('work on different keys runs at the same time', async (t) => {
+test('Tasks on different keys run at the same time', async (t) => {
   const lock = new KeyedLock()
   const second = Promise.withResolvers<void>()
   const first = lock.run(['a'], () => second.promise)
@@ -11,7 +11,7 @@ test('work on different keys runs at the same time', async (t) => {
   await t.resolves(first)
 })
 
-test('work that fails gives its keys back', async (t) => {
+test('A task that fails releases its keys', async (t) => {
   const lock = new KeyedLock()
   await t.rejects(
     lock.run(['a', 'b'], () => Promise.reject(new Error('broken'))),
@@ -20,14 +20,14 @@ test('work that fails gives its keys back', async (t) => {
   t.equal(await lock.run(['b', 'a'], async () => 'free'), 'free')
 })
 
-test('calls with the same keys run in the order in which they were made', async (t) => {
+test('Calls with the same keys run in the order of the calls', async (t) => {
   const lock = new KeyedLock()
   const order: number[] = []
   await Promise.all([0, 1, 2, 3].map((number) => lock.run(['b', 'a'], async () => void order.push(number))))
   t.same(order, [0, 1, 2, 3])
 })
 
-test('calls with any keys never overlap on a key, and all end', async () => {
+test('Calls never overlap on a key, and all end', async () => {
   const key = fc.constantFrom('a', 'b', 'c')
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(key, { maxLength: 4 }), { maxLength: 12 }), async (calls) => {

@@ -1,7 +1,7 @@
 import { Mutex } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
-test('work runs one at a time, in the order of the calls', async (t) => {
+test('Tasks run one at a time, in the order of the calls', async (t) => {
   const mutex = new Mutex()
   const events: string[] = []
   const first = Promise.withResolvers<void>()
@@ -20,7 +20,7 @@ test('work runs one at a time, in the order of the calls', async (t) => {
   t.same(events, ['first begins', 'first ends', 'second'])
 })
 
-test('work that fails gives its error to its caller and holds nobody up', async (t) => {
+test('A task that fails rejects for its caller and does not block the next task', async (t) => {
   const mutex = new Mutex()
   const failed = mutex.run(async () => {
     throw new Error('broken')

@@ -3,7 +3,7 @@ import { test } from 'tap'
 
 const never = new Promise<never>(() => {})
 
-test('work in time gives its result or its error', async (t) => {
+test('Work within the limit returns its result or its error', async (t) => {
   t.equal(await withTimeLimit(Promise.resolve(1), 60_000, 'too late'), 1)
   t.equal(await withTimeLimit(2, 60_000, 'too late'), 2)
   await t.rejects(withTimeLimit(Promise.reject(new Error('broken')), 60_000, 'too late'), {
@@ -11,13 +11,13 @@ test('work in time gives its result or its error', async (t) => {
   })
 })
 
-test('a limit that is reached throws the given error', async (t) => {
+test('A reached limit throws the given error', async (t) => {
   await t.rejects(withTimeLimit(never, 1, 'too late'), { message: 'too late' })
   const late = new RangeError('too late')
   t.equal(await withTimeLimit(never, 1, late).catch((error) => error), late)
 })
 
-test('a signal ends the wait with its reason, also one that was aborted before', async (t) => {
+test('A signal ends the wait with its reason, even if it was aborted before', async (t) => {
   const controller = new AbortController()
   const waiting = withTimeLimit(never, 60_000, 'too late', controller.signal)
   controller.abort(new Error('no longer needed'))

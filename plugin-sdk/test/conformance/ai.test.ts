@@ -25,7 +25,7 @@ function harnessOf(create: (server: PaperModelServer) => PaperAiProvider): AiHar
   }
 }
 
-/** Runs the tests of the suite that have such a name, and returns how many there are and how many failed. */
+/** Runs the tests of the suite whose names match. Returns the number of these tests and of failures. */
 async function run(
   name: RegExp,
   create: (server: PaperModelServer) => PaperAiProvider,
@@ -41,17 +41,17 @@ aiConformance(
   harnessOf((server) => new PaperAiProvider(server)),
 )
 
-test('what a provider does not support is not asked of it', async (t) => {
+test('The suite does not test what a provider does not support', async (t) => {
   const { failed } = await run(/if the provider supports/, (server) => {
     const provider = new PaperAiProvider(server)
-    const unable = () => t.fail('it was asked')
+    const unable = () => t.fail('The provider was called.')
     return Object.assign(provider, { supports: {}, ask: unable })
   })
   t.equal(failed, 0)
 })
 
-test('each fault of a provider is found', async (t) => {
-  // Where a fault is that something never ends, the suite finds it when its patience does.
+test('The suite finds each fault of a provider', async (t) => {
+  // If a fault makes a call endless, the suite finds it only at the end of its patience.
   patience.ms = 1000
   t.teardown(() => {
     patience.ms = 5000
@@ -62,7 +62,7 @@ test('each fault of a provider is found', async (t) => {
         const provider = new PaperAiProvider(server)
         return Object.assign(provider, fault(provider))
       })
-      t.ok(failed > 0, `${found} finds its fault, by ${failed} of ${all} tests`)
+      t.ok(failed > 0, `${failed} of ${all} tests that match ${found} found the fault.`)
     }),
   )
 })

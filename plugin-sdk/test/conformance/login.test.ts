@@ -12,7 +12,7 @@ const address = '0x52908400098527886e0f7030069857d2e4169ee7'
 const uuid = 'person-7'
 const proofOf = (nonce: string) => createHash('sha256').update(`${nonce}:${address}`).digest('hex')
 
-/** A provider that keeps the contract, built so that single steps of it can be left out. */
+/** A provider that meets the contract. A test can replace its single steps. */
 class PaperProvider implements LoginProvider {
   readonly nonces = new Set<string>()
   stall: (() => void) | undefined
@@ -105,7 +105,7 @@ loginConformance(
   harnessOf(() => new PaperProvider()),
 )
 
-/** For each fault, what of the provider it replaces and the name of a test that must find it. */
+/** The faults, each with the name of a test that must find it and the replaced members of the provider. */
 const faults: [found: RegExp, fault: (provider: PaperProvider) => Partial<PaperProvider>][] = [
   [
     /another address/,
@@ -156,8 +156,8 @@ const faults: [found: RegExp, fault: (provider: PaperProvider) => Partial<PaperP
   [/server that is down/, (provider) => ({ askServer: () => void (provider.down && provider.refuse()) })],
 ]
 
-test('each fault of a provider is found', async (t) => {
-  // Where a fault is that something never ends, the suite finds it when its patience does.
+test('The suite finds each fault of a provider', async (t) => {
+  // If a fault makes a call endless, the suite finds it only at the end of its patience.
   patience.ms = 1000
   t.teardown(() => {
     patience.ms = 5000
@@ -169,7 +169,7 @@ test('each fault of a provider is found', async (t) => {
     })
     t.ok(
       failed.some((name) => found.test(name)),
-      `${found} among: ${failed.join('; ')}`,
+      `A test that matches ${found} must fail. These fail: ${failed.join('; ')}`,
     )
   }
 })

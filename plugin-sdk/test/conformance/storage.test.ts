@@ -17,7 +17,7 @@ function harnessOf(create: () => PaperBackend): StorageHarness {
   }
 }
 
-/** Runs the tests of the suite whose names match. Returns how many there are, and how many failed. */
+/** Runs the tests of the suite whose names match. Returns the number of these tests and of failures. */
 async function run(name: RegExp, create: () => PaperBackend): Promise<{ all: number; failed: number }> {
   const runs: (() => Promise<void>)[] = []
   storageConformance((found, run) => name.test(found) && runs.push(run), harnessOf(create))
@@ -30,14 +30,14 @@ storageConformance(
   harnessOf(() => new PaperBackend()),
 )
 
-test('odd names are clean: in NFC, and at most 255 bytes', async (t) => {
+test('The odd names are clean: in NFC, and at most 255 bytes', async (t) => {
   for (const name of oddNames) {
     t.equal(name.normalize('NFC'), name)
     t.ok(Buffer.byteLength(name) <= 255, name)
   }
 })
 
-test('a view of files has to pass the shared tests, without those for backends only', async (t) => {
+test('The suite for a view of files has only the tests that views and backends share', async (t) => {
   const namesOf = (register: (add: (name: string) => void) => void) => {
     const names: string[] = []
     register((name) => names.push(name))
@@ -76,7 +76,7 @@ async function copiedOneByOne(backend: PaperBackend, order: 'first to last' | 'l
   return PaperBackend.prototype.snapshot.call(copy, new AbortController().signal)
 }
 
-/** For each fault: the name of a test that has to find it, and the methods of the backend that it replaces. */
+/** The faults, each with the name of a test that must find it and the replaced methods of the backend. */
 const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBackend>][] = [
   [/any size/, () => ({ checkEarly: () => {}, range: (bytes) => bytes.subarray(0, 1_000_000) })],
   [/a range returns/, () => ({ range: (bytes, start, end) => bytes.subarray(start, end) })],
@@ -271,8 +271,8 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   ],
 ]
 
-test('the suite finds each fault of a backend', async (t) => {
-  // If a fault makes a call never end, the suite finds it only when its patience ends.
+test('The suite finds each fault of a backend', async (t) => {
+  // If a fault makes a call endless, the suite finds it only at the end of its patience.
   patience.ms = 1000
   t.teardown(() => {
     patience.ms = 5000
@@ -283,7 +283,7 @@ test('the suite finds each fault of a backend', async (t) => {
         const backend = new PaperBackend()
         return Object.assign(backend, fault(backend))
       })
-      t.ok(failed > 0, `${found} finds its fault, by ${failed} of ${all} tests`)
+      t.ok(failed > 0, `${failed} of ${all} tests that match ${found} found the fault.`)
     }),
   )
 })

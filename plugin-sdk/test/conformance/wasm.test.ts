@@ -10,11 +10,11 @@ import { faults } from './fixtures/wasm-faults.ts'
 
 wasmConformance(test, { create: async () => new PaperWasmRuntime() })
 
-test('each sample is what its text says', async (t) => {
+test('Each sample equals its compiled text', async (t) => {
   const { imports, ...others } = { ...functionSamples, ...programSamples, fileCommands }
   const samples: Record<string, Sample> = { ...others, ...imports }
   const { parseWat } = await wabt()
-  // The package's types are older than itself.
+  // The types of the package lack the feature.
   const features = { multi_memory: true } as object
   for (const [name, { wat, base64 }] of Object.entries(samples)) {
     const { buffer } = parseWat(`${name}.wat`, wat, features).toBinary({})
@@ -22,19 +22,19 @@ test('each sample is what its text says', async (t) => {
   }
 })
 
-test('what a runtime does not support is not asked of it', async (t) => {
+test('The suite does not test what a runtime does not support', async (t) => {
   const { failed } = await run(/./, () => ({ supports: { functions: false, programs: false } }))
-  t.equal(failed, 1, 'but it has to support something')
+  t.equal(failed, 1, 'Only the test for at least one ability fails.')
 })
 
-test('each fault of a runtime is found', async (t) => {
+test('The suite finds each fault of a runtime', async (t) => {
   for (const [found, fault] of faults) {
     const { all, failed } = await run(found, fault)
-    t.ok(failed > 0, `${found} finds its fault, by ${failed} of ${all} tests`)
+    t.ok(failed > 0, `${failed} of ${all} tests that match ${found} found the fault.`)
   }
 })
 
-/** Runs the tests of the suite that have such a name, and returns how many there are and how many failed. */
+/** Runs the tests of the suite whose names match. Returns the number of these tests and of failures. */
 async function run(
   name: RegExp,
   fault: (runtime: PaperWasmRuntime) => object,

@@ -4,13 +4,13 @@ import { test } from 'tap'
 const open = { setting: 'ai-acme.url', example: 'https://api.acme.example/v1' }
 const keyed = { ...open, secret: 'ai-acme.token' }
 
-test('an address loses the slash at its end', async (t) => {
+test('An address loses the slash at its end', async (t) => {
   t.equal(apiEndpoint('https://api.openai.com/v1', keyed), 'https://api.openai.com/v1')
   t.equal(apiEndpoint('https://openrouter.ai/api/v1//', keyed), 'https://openrouter.ai/api/v1')
   t.equal(apiEndpoint('HTTP://LocalHost:1234/v1/', keyed), 'http://localhost:1234/v1')
 })
 
-test('a key goes over http only within this machine and a local network', async (t) => {
+test('A key is sent over http only within this machine and a local network', async (t) => {
   const local = [
     ...['localhost', '127.0.0.1', '[::1]', '10.0.0.7', '192.168.1.5', '172.16.0.1', '172.31.9.9'],
     ...[
@@ -30,7 +30,7 @@ test('a key goes over http only within this machine and a local network', async 
     '172.32.0.1',
     '100.10.0.1',
     '[2001:db8::1]',
-    // Zeros in front are not written: these are of 00fd::/16 and 0fc0::/16.
+    // Leading zeros are omitted: these are in 00fd::/16 and 0fc0::/16.
     '[fd::1]',
     '[fc0::1]',
     '[::fd12:1]',
@@ -43,7 +43,7 @@ test('a key goes over http only within this machine and a local network', async 
   }
 })
 
-test('what is no address of an API is refused, and not repeated', async (t) => {
+test('An invalid address is refused, and the error does not repeat it', async (t) => {
   for (const wrong of ['', 'api.openai.com/v1', 'ftp://a.example/v1', 'file:///etc/passwd']) {
     t.throws(
       () => apiEndpoint(wrong, keyed),

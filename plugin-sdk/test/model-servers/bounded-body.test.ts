@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { errorText, readWithin } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 
-test('a body that is short enough comes whole', async (t) => {
+test('A body within the limit is read whole', async (t) => {
   const pieces = [Buffer.from('añ'), Buffer.alloc(0), Buffer.from('ejo')]
   t.equal(String(await readWithin(pieces, 6)), 'añejo')
   t.equal((await readWithin([], 0)).length, 0)
@@ -13,7 +13,7 @@ test('a body that is short enough comes whole', async (t) => {
   t.equal(String(await readWithin(body ?? [], 100)), 'from a server')
 })
 
-test('a body that is too long is refused, and its rest canceled', async (t) => {
+test('A body beyond the limit is refused, and its rest is canceled', async (t) => {
   let sent = 0
   let canceled = false
   async function* endless() {
@@ -31,7 +31,7 @@ test('a body that is too long is refused, and its rest canceled', async (t) => {
   t.ok(canceled)
 })
 
-test('a body that breaks off fails as it does', async (t) => {
+test('A body that breaks off fails with its own error', async (t) => {
   async function* broken() {
     yield Buffer.from('so far')
     throw new Error('The connection broke.')
@@ -39,8 +39,8 @@ test('a body that breaks off fails as it does', async (t) => {
   await t.rejects(readWithin(broken(), 100), { message: 'The connection broke.' })
 })
 
-/** What a `fetch` gets from a server that answers in this way. */
-async function answered(t: Test, answer: (response: ServerResponse) => void): Promise<Response> {
+/** Returns the response of a `fetch` from a server with this answer. */
+async function fetchFrom(t: Test, answer: (response: ServerResponse) => void): Promise<Response> {
   const server = createServer((_request, response) => answer(response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -51,37 +51,37 @@ async function answered(t: Test, answer: (response: ServerResponse) => void): Pr
   return fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-test('the text of an error comes whole', async (t) => {
-  const { body } = await answered(t, (response) => response.writeHead(400).end('añejo'))
+test('The text of an error is read whole', async (t) => {
+  const { body } = await fetchFrom(t, (response) => response.writeHead(400).end('añejo'))
   t.equal(await errorText(body), 'añejo')
   t.equal(await errorText(null), '')
 })
 
-test('reading an error that never ends stops in time, and closes the connection', async (t) => {
-  const gone = Promise.withResolvers<void>()
-  const { body } = await answered(t, (response) => {
-    response.once('close', gone.resolve)
+test('The reading of an endless error stops in time and closes the connection', async (t) => {
+  const closed = Promise.withResolvers<void>()
+  const { body } = await fetchFrom(t, (response) => {
+    response.once('close', closed.resolve)
     response.writeHead(429).write('Slow down.')
   })
   t.equal(await errorText(body, { maxMs: 200 }), 'Slow down.')
-  await gone.promise
+  await closed.promise
 })
 
-test('a long error is read up to its limit', async (t) => {
-  const gone = Promise.withResolvers<void>()
-  const { body } = await answered(t, (response) => {
-    response.once('close', gone.resolve)
-    const pour = () => {
+test('A long error is read up to its limit', async (t) => {
+  const closed = Promise.withResolvers<void>()
+  const { body } = await fetchFrom(t, (response) => {
+    response.once('close', closed.resolve)
+    const writeMore = () => {
       while (!response.destroyed && response.write('no '.repeat(20_000)));
     }
-    response.writeHead(500).on('drain', pour)
-    pour()
+    response.writeHead(500).on('drain', writeMore)
+    writeMore()
   })
   t.equal(await errorText(body, { maxBytes: 8 }), 'no no no')
-  await gone.promise
+  await closed.promise
 })
 
-test('the text of an error that breaks off is what came before', async (t) => {
+test('The text of an error that breaks off is the part that arrived', async (t) => {
   async function* broken() {
     yield Buffer.from('so far')
     throw new Error('The connection broke.')

@@ -1,7 +1,7 @@
 import { limitEvents, limitLines } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
-/** A text in chunks of this many bytes. */
+/** Yields a text in chunks of this number of bytes. */
 function* inChunks(text: string, size: number): Iterable<Uint8Array> {
   const bytes = Buffer.from(text)
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
@@ -18,26 +18,26 @@ async function lines(text: string, size: number): Promise<string[]> {
   return Array.fromAsync(limitLines(inChunks(text, size), 1000))
 }
 
-test('chunks end where an event ends, however the bytes come', async (t) => {
+test('Chunks end at the end of an event, at every split of the bytes', async (t) => {
   for (const end of ['\n\n', '\r\n\r\n', '\n\r\n']) {
     const all = ['data: añ€😀', 'event: x\ndata: b', 'data: a\ndata: b'].map((event) => event + end)
     const text = `${all.join('')}data: cut`
     for (let size = 1; size <= Buffer.byteLength(text); size += 1) {
       const chunks = await events(text, size)
-      t.equal(chunks.join(''), text, `${JSON.stringify(end)} in chunks of ${size}`)
+      t.equal(chunks.join(''), text, `${JSON.stringify(end)} in chunks of ${size} bytes`)
       t.equal(chunks.at(-1), 'data: cut')
       t.ok(chunks.slice(0, -1).every((chunk) => /\n\r?\n$/.test(chunk)))
     }
-    t.equal((await events(text, 1000)).length, 2, 'events that came together are passed on together')
+    t.equal((await events(text, 1000)).length, 2, 'Events that arrive together are passed on together.')
   }
 })
 
-test('a line of blanks, or with a return in it, ends no event', async (t) => {
+test('A line of spaces, or with a carriage return in it, ends no event', async (t) => {
   const text = 'data: a\n \ndata: b\rc\n\r'
   t.strictSame(await events(text, 3), [text])
 })
 
-test('events without data are left out, and many of them are one that is too long', async (t) => {
+test('Events without data are left out, and many of them count as one long event', async (t) => {
   for (const other of [': ping\n\n', 'event: ping\n\n', 'dat: 1\r\n\r\n', 'xdata: 1\n\n']) {
     const chunks = [other, other, 'data: a\n\n', other].map((event) => Buffer.from(event))
     const passed = await Array.fromAsync(limitEvents(chunks, 1000))
@@ -51,14 +51,14 @@ test('events without data are left out, and many of them are one that is too lon
   }
 })
 
-test('an event is as long as allowed', async (t) => {
+test('An event may have the maximum length', async (t) => {
   const message = 'An event of the answer is longer than 1000 bytes.'
   await t.rejects(events('x'.repeat(1001), 10), { message })
   await t.rejects(events('data: x\n'.repeat(1000), 10), { message })
   await t.resolves(events(`data: ${'x'.repeat(992)}\n\n`.repeat(20), 10))
 })
 
-test('a stream is read no further than it is asked for, and a stream that is left is canceled', async (t) => {
+test('A stream is read only on request, and is canceled when its reader leaves', async (t) => {
   let sent = 0
   let canceled = false
   async function* endless() {
@@ -76,16 +76,20 @@ test('a stream is read no further than it is asked for, and a stream that is lef
   t.ok(canceled)
 })
 
-test('lines come without their ends, however the bytes come', async (t) => {
+test('Lines are passed on without line ends, at every split of the bytes', async (t) => {
   const text = '{"a":"añ€😀"}\r\n\n  \n{"b":1}\n{"c":2}'
   for (let size = 1; size <= Buffer.byteLength(text); size += 1) {
-    t.strictSame(await lines(text, size), ['{"a":"añ€😀"}', '{"b":1}', '{"c":2}'], `in chunks of ${size}`)
+    t.strictSame(
+      await lines(text, size),
+      ['{"a":"añ€😀"}', '{"b":1}', '{"c":2}'],
+      `in chunks of ${size} bytes`,
+    )
   }
   await t.rejects(lines('x'.repeat(1001), 10), { message: 'A line of the answer is longer than 1000 bytes.' })
   await t.resolves(lines(`${'x'.repeat(1000)}\n`.repeat(3), 10))
 })
 
-test('a stream that breaks off fails as it does', async (t) => {
+test('A stream that breaks off fails with its own error', async (t) => {
   async function* broken() {
     yield Buffer.from('data: so far\n\n')
     throw new Error('The connection broke.')

@@ -4,7 +4,7 @@ import { test } from 'tap'
 
 const text: ChatDelta = { type: 'text', text: 'Hello' }
 
-/** A call that has one piece, and then waits until it is ended. */
+/** Returns a call that yields one piece and then waits for the abort. */
 function stalling(seen: AbortSignal[]) {
   return async function* read(signal: AbortSignal): AsyncGenerator<ChatDelta> {
     seen.push(signal)
@@ -15,7 +15,7 @@ function stalling(seen: AbortSignal[]) {
   }
 }
 
-test('leaving a reply ends its call at once, also while a piece is awaited', async (t) => {
+test('Leaving a reply ends its call at once, even during the wait for a piece', async (t) => {
   const seen: AbortSignal[] = []
   const deltas = cancellableReply(new AbortController().signal, stalling(seen))[Symbol.asyncIterator]()
   t.strictSame(await deltas.next(), { done: false, value: text })
@@ -28,7 +28,7 @@ test('leaving a reply ends its call at once, also while a piece is awaited', asy
   t.match(await left, { done: true })
 })
 
-test('a loop that is left between two pieces ends the call, too', async (t) => {
+test('Leaving the loop between two pieces ends the call', async (t) => {
   const seen: AbortSignal[] = []
   for await (const delta of cancellableReply(new AbortController().signal, stalling(seen))) {
     t.equal(delta, text)
@@ -37,7 +37,7 @@ test('a loop that is left between two pieces ends the call, too', async (t) => {
   t.ok(seen[0]?.aborted)
 })
 
-test('the signal of the chat ends the call with its reason', async (t) => {
+test('The signal of the chat ends the call with its reason', async (t) => {
   const seen: AbortSignal[] = []
   const chat = new AbortController()
   const deltas = cancellableReply(chat.signal, stalling(seen))[Symbol.asyncIterator]()
@@ -49,7 +49,7 @@ test('the signal of the chat ends the call with its reason', async (t) => {
   await t.rejects(awaited, reason)
 })
 
-test('each loop makes a call of its own', async (t) => {
+test('Each loop makes a call of its own', async (t) => {
   const seen: AbortSignal[] = []
   const reply = cancellableReply(new AbortController().signal, stalling(seen))
   for await (const _delta of reply) break
@@ -57,7 +57,7 @@ test('each loop makes a call of its own', async (t) => {
   t.equal(seen.length, 2)
 })
 
-test('a signal that serves many chats remembers none that is over', async (t) => {
+test('A signal of many chats keeps no listener of an ended chat', async (t) => {
   const { signal } = new AbortController()
   async function* whole(): AsyncGenerator<ChatDelta> {
     yield text
@@ -74,7 +74,7 @@ test('a signal that serves many chats remembers none that is over', async (t) =>
   t.equal(getEventListeners(signal, 'abort').length, 0)
 })
 
-test('a call that fails because its reader left is no failure for the reader', async (t) => {
+test('A failure of the call after its reader left is hidden from the reader', async (t) => {
   async function* untidy(signal: AbortSignal): AsyncGenerator<ChatDelta> {
     try {
       yield text
@@ -83,5 +83,5 @@ test('a call that fails because its reader left is no failure for the reader', a
     }
   }
   for await (const _delta of cancellableReply(new AbortController().signal, untidy)) break
-  t.pass('the loop was left without an error')
+  t.pass('The loop ended without an error.')
 })

@@ -1,7 +1,7 @@
 import { type ErrorCode, modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
-test('statuses of a model server become errors of the table', async (t) => {
+test('Statuses of a model server become errors of the table', async (t) => {
   const expected: readonly [status: number | undefined, code: ErrorCode, permanent: boolean][] = [
     [undefined, 'UPSTREAM_ERROR', false],
     [400, 'VALIDATION_ERROR', true],
@@ -25,7 +25,7 @@ test('statuses of a model server become errors of the table', async (t) => {
   }
 })
 
-test('what the server says is shown where it is about the request, and only there', async (t) => {
+test('The message of the server is shown only if it is about the request', async (t) => {
   const message = 'The model takes\n8192 tokens.'
   t.match(modelServerError('acme', { status: 400, message }).message, 'The model takes 8192 tokens.')
   for (const status of [401, 403, 404, 429, 500, undefined]) {
@@ -36,7 +36,7 @@ test('what the server says is shown where it is about the request, and only ther
   t.ok(long.message.length < 700)
 })
 
-test('an address at which there is no API is told apart from a model that is not there', async (t) => {
+test('The error of an address without the API differs from that of an unknown model', async (t) => {
   const asked = { setting: 'ai-acme.url', model: 'acme-1' }
   const noApi = {
     code: 'UPSTREAM_ERROR',
@@ -58,11 +58,11 @@ test('an address at which there is no API is told apart from a model that is not
     t.match(error, { code: 'NOT_FOUND', permanent: true }, message)
   }
   const list = { setting: 'ai-acme.url', status: 404, message: 'There is no /v1/models.' }
-  t.match(modelServerError('acme', list), noApi, 'a list of models is no model')
+  t.match(modelServerError('acme', list), noApi, 'A failed list of models is no unknown model.')
   t.match(modelServerError('acme', { status: 404, message: 'Not Found' }), { code: 'NOT_FOUND' })
 })
 
-test('a server that sends elsewhere has moved', async (t) => {
+test('A redirect of the server means that it has moved', async (t) => {
   for (const status of [301, 302, 307, 308]) {
     const error = modelServerError('acme', { status, setting: 'ai-acme.url' })
     const message = /"acme" has moved\. .* owner of the node must correct ai-acme\.url\.$/
@@ -70,7 +70,7 @@ test('a server that sends elsewhere has moved', async (t) => {
   }
 })
 
-test('retry-after is handed on in seconds', async (t) => {
+test('The error has retry-after in seconds', async (t) => {
   const headers = (retryAfter: string | null) => modelServerError('acme', { status: 429, retryAfter }).headers
   t.strictSame(headers('7'), { 'retry-after': '7' })
   t.strictSame(headers('0.2'), { 'retry-after': '1' })
@@ -80,7 +80,7 @@ test('retry-after is handed on in seconds', async (t) => {
   for (const none of [null, '', 'soon', '1e999']) t.strictSame(headers(none), {}, `${none}`)
 })
 
-test('an error of the table that was thrown on the way stays what it is', async (t) => {
+test('An error of the table that was thrown during the call stays unchanged', async (t) => {
   const refused = new NodekeepError('VALIDATION_ERROR', 'Images must be "data:" URLs.', { permanent: true })
   t.equal(modelServerError('acme', { cause: refused }), refused)
   const withStatus = modelServerError('acme', { status: 500, cause: refused })

@@ -4,14 +4,14 @@ import type { Log } from '@nodekeep/plugin-sdk'
 import { OrphanGuard } from '@nodekeep/plugin-sdk/sandbox-process'
 import { test } from 'tap'
 
-/** A process that does nothing, and ends with its input at the latest. */
-function sleeper() {
+/** Starts a process that does nothing until its input ends. */
+function startSleeper() {
   return spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] })
 }
 
-test('what is guarded ends with the guard, and what was dropped does not', async (t) => {
+test('A guarded process ends with the guard, and a dropped one does not', async (t) => {
   const guard = new OrphanGuard({ warn: () => {} } as unknown as Log)
-  const [guarded, dropped] = [sleeper(), sleeper()]
+  const [guarded, dropped] = [startSleeper(), startSleeper()]
   for (const { pid } of [guarded, dropped]) guard.add(pid)
   guard.drop(dropped.pid)
   const ended = once(guarded, 'exit')

@@ -15,5 +15,5 @@ t.match(memoryLimitReached({ memoryBytes: 4 * 2 ** 20 }), {
   message: 'The memory limit of 4 MiB was reached.',
 })
 t.match(sandboxEnded('SIGKILL'), { code: 'SERVICE_UNAVAILABLE', headers: { 'retry-after': '1' } })
-t.notMatch(sandboxEnded('SIGKILL').message, /SIGKILL/, 'how it ended is for the log')
+t.notMatch(sandboxEnded('SIGKILL').message, /SIGKILL/, 'The message does not name the exit of the process.')
 t.match(runtimeStopped(), { code: 'SERVICE_UNAVAILABLE', headers: { 'retry-after': '5' } })

@@ -41,7 +41,7 @@ function start(t: Test, data?: (chunk: Buffer) => void) {
   }
 }
 
-test('a sandbox has its arguments, its own files and the reader of binaries, and nothing else', async (t) => {
+test('A sandbox has only its arguments, its own files and the reader of binaries', async (t) => {
   process.env.NODEKEEP_SECRET = 'secret'
   t.teardown(() => delete process.env.NODEKEEP_SECRET)
   const { ask, sandbox } = start(t)
@@ -53,7 +53,7 @@ test('a sandbox has its arguments, its own files and the reader of binaries, and
   if (process.platform === 'linux') t.ok(sandbox.residentBytes > 10 * 2 ** 20)
 })
 
-test('a sandbox ends when its input ends, or when it is killed', async (t) => {
+test('A sandbox ends when its input ends or when it is killed', async (t) => {
   const one = start(t)
   await one.ask('args')
   t.equal(one.sandbox.exit, null)
@@ -66,14 +66,14 @@ test('a sandbox ends when its input ends, or when it is killed', async (t) => {
   t.equal(other.sandbox.exit, 'SIGKILL')
 })
 
-test('a full heap is known as such', async (t) => {
+test('A full heap is reported as out of memory', async (t) => {
   const { ask, ended, sandbox } = start(t)
   void ask('fill')
   await ended
   t.equal(sandbox.ranOutOfMemory, true)
 })
 
-test('a sandbox whose answer makes no sense is killed', async (t) => {
+test('A sandbox with an invalid answer is killed', async (t) => {
   const { ask, ended, sandbox } = start(t, () => {
     throw new RangeError('This makes no sense.')
   })

@@ -1,4 +1,4 @@
-// In a process of its own: it measures its memory.
+// This file needs a process of its own, because it measures its memory.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { GatheredText } from '../../src/index.ts'
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-t.test('all pieces are there, in their order, whenever one looks', async (t) => {
+t.test('The text has all pieces in order at every time', async (t) => {
   const text = new GatheredText()
   t.equal(text.toString(), '')
   let expected = ''
@@ -19,7 +19,7 @@ t.test('all pieces are there, in their order, whenever one looks', async (t) => 
   t.equal(text.toString(), expected)
 })
 
-t.test('letters that come one by one take about the memory of the whole text', async (t) => {
+t.test('Single letters take about as much memory as the whole text', async (t) => {
   const letters = 4_000_000
   const text = new GatheredText()
   collectGarbage()
@@ -27,6 +27,6 @@ t.test('letters that come one by one take about the memory of the whole text', a
   for (let n = 0; n < letters; n += 1) text.add('x')
   collectGarbage()
   const held = process.memoryUsage().heapUsed - before
-  t.ok(held < 2 * letters, `${held / letters} bytes a letter`)
+  t.ok(held < 2 * letters, `Each letter takes ${held / letters} bytes.`)
   t.equal(text.toString(), 'x'.repeat(letters))
 })

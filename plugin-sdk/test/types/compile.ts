@@ -3,13 +3,13 @@ import { API, type Diagnostic } from 'typescript/unstable/sync'
 
 /** An error that the compiler reports. */
 export interface CompileError {
-  /** Name of the file. */
+  /** The name of the file. */
   readonly file: string
-  /** Counted from 1. */
+  /** The line, counted from 1. */
   readonly line: number
-  /** Such as `TS2339`. */
+  /** The code, such as `TS2339`. */
   readonly code: string
-  /** The message and its explanations, one a line. */
+  /** The message and its explanations, one per line. */
   readonly message: string
 }
 

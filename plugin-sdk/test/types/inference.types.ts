@@ -18,11 +18,11 @@ import {
 } from '@nodekeep/plugin-sdk'
 
 /**
- * What `setup` and a route handler get is inferred from what was declared, without an annotation: this file has
- * to compile, as `npm test` checks.
+ * The types of `setup` and of a route handler are inferred from the declarations, without annotations. This file must
+ * compile, as `npm test` checks.
  */
 
-/** Tells whether two types are the same: `any` is the same as `any` only. */
+/** Is `true` if two types are equal. `any` equals only `any`. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
 function same<A, B>(..._proof: Same<A, B> extends true ? [] : [never]): void {}

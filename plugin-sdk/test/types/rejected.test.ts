@@ -4,14 +4,14 @@ import { test } from 'tap'
 import { compile } from './compile.ts'
 
 /**
- * The files in `fixtures/broken` are plugins with mistakes. A comment before each says which error it must be:
- * `// error TS2339: part of the message`. What is no mistake there must compile.
+ * The files in `fixtures/broken` are plugins with mistakes. A comment before each mistake names its error:
+ * `// error TS2339: part of the message`. All other code there must compile.
  */
 const folder = fileURLToPath(new URL('fixtures/broken', import.meta.url))
 const diagnostics = compile(folder)
 
 for (const file of globSync('*.ts', { cwd: folder }).sort()) {
-  test(`mistakes in ${file} do not compile`, async (t) => {
+  test(`The mistakes in ${file} do not compile`, async (t) => {
     const expected = expectedErrors(readFileSync(`${folder}/${file}`, 'utf8'))
     const found = new Map(
       diagnostics.filter((entry) => entry.file === file).map((entry) => [entry.line, entry]),
@@ -23,7 +23,7 @@ for (const file of globSync('*.ts', { cwd: folder }).sort()) {
       t.match(error?.message, part)
     }
     const surplus = [...found.keys()].filter((line) => expected.every((entry) => entry.line !== line))
-    t.strictSame(surplus, [], 'nothing else is an error')
+    t.strictSame(surplus, [], 'No other line is an error.')
   })
 }
 

@@ -64,7 +64,7 @@ export async function startNode(config: Record<string, unknown>, environment: Re
 }
 
 /** Starts a chat node that closes when the test ends. */
-export async function chatNode(t: Test, section: object = {}): Promise<ChatNode> {
+export async function createChatNode(t: Test, section: object = {}): Promise<ChatNode> {
   const started = await startChatNode(section)
   t.teardown(() => started.close())
   return started

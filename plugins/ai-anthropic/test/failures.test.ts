@@ -2,13 +2,13 @@ import { test } from 'tap'
 import { providerError } from '../src/failure.ts'
 import { errorBody, errorEvent, event, messageStart, textBlock } from './anthropic-events.ts'
 import { key, startAnthropicServer } from './anthropic-server.ts'
-import { chatNode } from './chat-node.ts'
+import { createChatNode } from './chat-node.ts'
 import { chat, chatError } from './chatting.ts'
 
 test('The provider does not follow a redirect, so the key goes to no other server', async (t) => {
   const other = await startAnthropicServer()
   t.teardown(() => other.close())
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   server.answer((response) => {
     response.writeHead(307, { location: `${other.url}/v1/messages` }).end()
   })
@@ -22,7 +22,7 @@ test('The provider does not follow a redirect, so the key goes to no other serve
 })
 
 test('The error of an address without the API differs from that of an unknown model', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const noApi = {
     code: 'UPSTREAM_ERROR',
     permanent: true,
@@ -46,7 +46,7 @@ test('The error of an address without the API differs from that of an unknown mo
 })
 
 test('The type of an error within a reply sets its code', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const [type, code, permanent] of [
     ['overloaded_error', 'UPSTREAM_ERROR', false],
     ['api_error', 'UPSTREAM_ERROR', false],
@@ -65,7 +65,7 @@ test('The type of an error within a reply sets its code', async (t) => {
 })
 
 test('The log does not get text that does not parse', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   server.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end('event: content_block_delta\ndata: Buy milk.\n\n')
@@ -77,7 +77,7 @@ test('The log does not get text that does not parse', async (t) => {
 })
 
 test('An overloaded server is a temporary failure', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   server.play({ kind: 'status', status: 529, retryAfter: '3' })
   t.match(await chatError(provider), {
     code: 'UPSTREAM_ERROR',
@@ -87,7 +87,7 @@ test('An overloaded server is a temporary failure', async (t) => {
 })
 
 test('A limit of spending is not treated as a rate limit', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   server.answer((response) => {
     response.writeHead(429, { 'content-type': 'application/json' })
     const details = { error_code: 'enforced_spend_limit_reached' }
@@ -104,13 +104,13 @@ test('A limit of spending is not treated as a rate limit', async (t) => {
 })
 
 test('The message of the API about a request is passed on', async (t) => {
-  const { provider } = await chatNode(t)
+  const { provider } = await createChatNode(t)
   const { message } = await chatError(provider, { messages: [{ role: 'user', content: [] }] })
   t.match(message, /It says: messages: all messages must have content$/)
 })
 
 test('The message and the type of an error may be malformed', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const said = { message: [[{ a: 1 }]], type: 'Buy milk.', details: { error_code: 7 } }
   server.answer((response) => {
     response.writeHead(400, { 'content-type': 'application/json', 'request-id': 'Buy milk.' })
@@ -125,7 +125,7 @@ test('The message and the type of an error may be malformed', async (t) => {
 })
 
 test('Answers in another form than the API are upstream errors', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const [status, type, body] of [
     [200, 'text/html', '<h1>It works!</h1>'],
     [200, 'text/event-stream', ''],
@@ -142,7 +142,7 @@ test('Answers in another form than the API are upstream errors', async (t) => {
 })
 
 test('The key is in no message and no line of the log', async (t) => {
-  const { provider, server, log } = await chatNode(t)
+  const { provider, server, log } = await createChatNode(t)
   const said = [] as unknown[]
   for (const status of [400, 401, 403, 404, 429, 500]) {
     server.answer((response, { headers }) => {

@@ -1,10 +1,10 @@
 import { test } from 'tap'
 import { errorBody } from './anthropic-events.ts'
-import { chatNode } from './chat-node.ts'
+import { createChatNode } from './chat-node.ts'
 import { chatError } from './chatting.ts'
 
 test('The provider does not buffer an endless answer', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const answers = [
     [200, 'text/event-stream', 'event: message_start\ndata: ', 'x'],
     [200, 'text/event-stream', 'event: message_start\n', 'data: x\n'],
@@ -37,7 +37,7 @@ test('The provider does not buffer an endless answer', async (t) => {
 })
 
 test('The provider does not read an endless list of models', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   let pages = 0
   server.answer((response) => {
     const data = Array.from({ length: 1000 }, (_, index) => ({ id: `model-${pages}-${index}` }))
@@ -54,7 +54,7 @@ test('The provider does not read an endless list of models', async (t) => {
 })
 
 test('An error answer that stalls is reported in time, with the received text', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const gone = Promise.withResolvers<void>()
   server.answer((response) => {
     response.once('close', gone.resolve)

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { test } from 'tap'
 import { key, models, startAnthropicServer } from './anthropic-server.ts'
-import { chatNode, startNode } from './chat-node.ts'
+import { createChatNode, startNode } from './chat-node.ts'
 import { chat, chatError, textOf } from './chatting.ts'
 
 const now = () => new AbortController().signal
 
 test('Without a key the provider has no models, and the error of a chat names the owner', async (t) => {
   for (const section of [{ apiKey: undefined }, { apiKey: '' }, { apiKey: '  ' }]) {
-    const { provider, server } = await chatNode(t, section)
+    const { provider, server } = await createChatNode(t, section)
     t.same(await provider.models(now()), [])
     t.match(await chatError(provider), {
       code: 'UPSTREAM_ERROR',
@@ -20,11 +20,11 @@ test('Without a key the provider has no models, and the error of a chat names th
 })
 
 test('Spaces around a key are removed, and a key with spaces within is refused', async (t) => {
-  const { provider } = await chatNode(t, { apiKey: ` ${key}\n` })
+  const { provider } = await createChatNode(t, { apiKey: ` ${key}\n` })
   t.same((await provider.models(now())).length, models.length)
   for (const apiKey of ['sk-ant\nx-evil: 1', 'sk-ant secret', 'sk-ant-secrät']) {
     const failed = await startNode({ 'ai-anthropic': { apiKey } }).catch(String)
-    t.match(failed, /ai-anthropic\.apiKey .* must be a key without blanks, .* Copy it again\./, apiKey)
+    t.match(failed, /ai-anthropic\.apiKey .* must be a key without spaces, .* Copy it again\./, apiKey)
     t.notMatch(failed, /x-evil|secr/, apiKey)
   }
 })

@@ -3,7 +3,7 @@ import type { ChatDelta } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { event, messageStart, replyEvents, textBlock, toolBlock } from './anthropic-events.ts'
 import type { Answer } from './anthropic-server.ts'
-import { chatNode } from './chat-node.ts'
+import { createChatNode } from './chat-node.ts'
 import { chat, chatError, textOf } from './chatting.ts'
 
 const stopEvents = (stop_reason: string | null) => [
@@ -18,7 +18,7 @@ const events =
   }
 
 test('Thoughts and unknown events are not part of the reply', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   server.answer(
     events(
       messageStart(3),
@@ -46,7 +46,7 @@ test('Thoughts and unknown events are not part of the reply', async (t) => {
 })
 
 test('A model without visible thoughts shows that it is working', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const deltas: ChatDelta[] = []
   let more = (_text: string): unknown => null
   server.answer((response) => {
@@ -78,7 +78,7 @@ test('A model without visible thoughts shows that it is working', async (t) => {
 })
 
 test('Tokens of the cache count as input, and totals that are not repeated stay', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   server.answer(
     events(
       messageStart(10, { cache_creation_input_tokens: 200, cache_read_input_tokens: 3000 }),
@@ -103,7 +103,7 @@ test('Tokens of the cache count as input, and totals that are not repeated stay'
 })
 
 test('A reply of a gateway without counts has no usage', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const none = { input_tokens: undefined, output_tokens: undefined }
   const end = { delta: { stop_reason: 'end_turn' } }
   for (const [began, ended, expected] of [
@@ -125,14 +125,14 @@ test('A reply of a gateway without counts has no usage', async (t) => {
 })
 
 test('Counts of tokens stop at the greatest safe integer', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const most = Number.MAX_SAFE_INTEGER
   server.answer(events(messageStart(most, { cache_read_input_tokens: most }), ...stopEvents('end_turn')))
   t.match((await chat(provider))[0], { type: 'usage', inputTokens: most })
 })
 
 test('Each reason to stop has a reason of the contract', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const [stopReason, reason] of [
     ['end_turn', 'stop'],
     ['stop_sequence', 'stop'],
@@ -150,7 +150,7 @@ test('Each reason to stop has a reason of the contract', async (t) => {
 })
 
 test('A tool call without arguments gets an empty object', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const call = { id: 'toolu_1', name: 'clock', arguments: '' }
   server.answer(events(messageStart(3), ...toolBlock(call, 0), ...stopEvents('tool_use')))
   t.same(
@@ -163,7 +163,7 @@ test('A tool call without arguments gets an empty object', async (t) => {
 })
 
 test('Content in the start of a block is part of the reply', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const start = (index: number, content_block: object) =>
     event('content_block_start', { index, content_block })
   const stop = (index: number) => event('content_block_stop', { index })
@@ -190,14 +190,14 @@ test('Content in the start of a block is part of the reply', async (t) => {
 })
 
 test('A reply without its last event is cut short', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const [lastButOne = ''] = stopEvents('end_turn')
   server.answer(events(messageStart(3), ...textBlock(['Lima']), lastButOne))
   t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', permanent: false })
 })
 
 test('Connections are reused', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const sockets = new Set<unknown>()
   const whole = replyEvents({ kind: 'reply', text: ['Lima'], finish: 'stop' })
   server.answer((response, request) => {
@@ -209,7 +209,7 @@ test('Connections are reused', async (t) => {
 })
 
 test('The chat ends even if the server keeps the connection open', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   let closed: Promise<unknown> | undefined
   server.answer((response) => {
     closed = once(response, 'close')
@@ -221,7 +221,7 @@ test('The chat ends even if the server keeps the connection open', async (t) => 
 })
 
 test('A reader that leaves before the first piece ends the call', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const closed = new Promise((resolve) => {
     server.answer((response) => {
       response.once('close', resolve)

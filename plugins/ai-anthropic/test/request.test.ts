@@ -1,9 +1,9 @@
 import { test } from 'tap'
-import { chatNode } from './chat-node.ts'
+import { createChatNode } from './chat-node.ts'
 import { chat, chatError, question } from './chatting.ts'
 
 test('System messages at every position go to "system"', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   await chat(provider, {
     messages: [
       { role: 'system', content: 'Be short.' },
@@ -34,7 +34,7 @@ test('System messages at every position go to "system"', async (t) => {
 })
 
 test('Consecutive results of tools are one message of the user', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   await chat(provider, {
     messages: [
       question,
@@ -89,13 +89,13 @@ test('Consecutive results of tools are one message of the user', async (t) => {
 })
 
 test('An empty reply of the model is left out', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   await chat(provider, { messages: [question, { role: 'assistant', content: '' }, question] })
   t.same(server.body().messages, [question, question])
 })
 
 test('Options that the API no longer accepts are not sent, and the limit of the reply always is', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   await chat(provider, { temperature: 1.5, topP: 0.5, frequencyPenalty: 1, presencePenalty: 1, seed: 7 })
   t.same(server.body(), {
     model: 'claude-opus-5-5',
@@ -109,7 +109,7 @@ test('Options that the API no longer accepts are not sent, and the limit of the 
 })
 
 test('A tool without a schema gets an object schema, and a choice of a tool is translated', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const tools = [{ name: 'look', parameters: {} }]
   for (const [toolChoice, words] of [
     [undefined, { type: 'auto' }],
@@ -124,7 +124,7 @@ test('A tool without a schema gets an object schema, and a choice of a tool is t
 })
 
 test('The request for a single call is sent only if the model may call tools', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const tools = [{ name: 'look', parameters: {} }]
   const single = { disable_parallel_tool_use: true }
   for (const [toolChoice, words] of [
@@ -143,7 +143,7 @@ test('The request for a single call is sent only if the model may call tools', a
 })
 
 test('Strict tools have schemas that the API can enforce', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const parameters = {
     type: 'object',
     properties: { at: { type: 'string', maxLength: 9 } },
@@ -177,7 +177,7 @@ test('Strict tools have schemas that the API can enforce', async (t) => {
 })
 
 test('The reasoning effort is sent as the nearest level of the API', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const [reasoningEffort, word] of [
     ['none', 'low'],
     ['minimal', 'low'],
@@ -191,7 +191,7 @@ test('The reasoning effort is sent as the nearest level of the API', async (t) =
 })
 
 test('A schema for JSON is sent in the form that the API accepts', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 3 } } }
   await chat(provider, { json: { schema } })
   t.same(server.body().output_config, {
@@ -228,7 +228,7 @@ test('A schema for JSON is sent in the form that the API accepts', async (t) => 
 })
 
 test('The provider refuses images that the API does not accept', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const url of [
     'https://example.org/a.png',
     'data:image/png,%89PNG',

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { connectionError } from '../src/failure.ts'
-import { chatNode } from './chat-node.ts'
+import { createChatNode } from './chat-node.ts'
 import { chatError } from './chatting.ts'
 import { startOllamaServer } from './ollama-server.ts'
 import { textLines } from './ollama-wire.ts'
@@ -10,7 +10,7 @@ const now = () => new AbortController().signal
 test('The provider does not follow redirects', async (t) => {
   const other = await startOllamaServer()
   t.teardown(() => other.close())
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   server.answer((response, { url }) => {
     response.writeHead(307, { location: `${other.url}${url}` }).end()
   })
@@ -25,12 +25,12 @@ test('The provider does not follow redirects', async (t) => {
 })
 
 test('An unknown model is not found', async (t) => {
-  const { provider } = await chatNode(t)
+  const { provider } = await createChatNode(t)
   t.match(await chatError(provider, { model: 'no-such-model' }), { code: 'NOT_FOUND', permanent: true })
 })
 
 test('The error of an address without Ollama differs from that of an unknown model', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const noApi = {
     code: 'UPSTREAM_ERROR',
     permanent: true,
@@ -57,7 +57,7 @@ test('The error of an address without Ollama differs from that of an unknown mod
 })
 
 test('An error answer that stalls is reported in time, with the received text', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const gone = Promise.withResolvers<void>()
   server.answer((response) => {
     response.once('close', gone.resolve)
@@ -68,7 +68,7 @@ test('An error answer that stalls is reported in time, with the received text', 
 })
 
 test('The message of the server about a request is passed on', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const [body, message] of [
     ['{"error":"llama3.2 does not support tools"}', /It says: llama3\.2 does not support tools$/],
     ['{"error":{"message":"Too long.","type":"api_error"}}', /It says: Too long\.$/],
@@ -86,7 +86,7 @@ test('The message of the server about a request is passed on', async (t) => {
 })
 
 test('The error of a missing sign-in at the server does not mention a key', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const status of [401, 403]) {
     server.play({ kind: 'status', status })
     t.match(await chatError(provider), {
@@ -98,7 +98,7 @@ test('The error of a missing sign-in at the server does not mention a key', asyn
 })
 
 test('An error within a reply is an upstream error, and the log has the reason', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   server.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' })
     response.end([...textLines(['Li']), '{"error":"llama runner process has terminated"}\n'].join(''))
@@ -114,7 +114,7 @@ test('An error within a reply is an upstream error, and the log has the reason',
 })
 
 test('The log does not get quotes of the server', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const error = `error parsing tool call: raw='{"note":"buy milk"', err=unexpected end of JSON input`
   for (const status of [200, 500]) {
     server.answer((response) => {
@@ -127,7 +127,7 @@ test('The log does not get quotes of the server', async (t) => {
 })
 
 test('The provider does not buffer an endless answer', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const asking = [() => chatError(provider), () => t.rejects(provider.models(now()))]
   for (const ask of asking) {
     for (const status of [200, 400]) {
@@ -155,7 +155,7 @@ test('The provider does not buffer an endless answer', async (t) => {
 })
 
 test('A malformed list of models is an upstream error', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const body of ['', 'null', '{}', '{"models":7}', '{"models":[null]}', '<h1>It works!</h1>']) {
     server.answer((response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(body)

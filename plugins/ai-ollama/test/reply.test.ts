@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { test } from 'tap'
-import { chatNode } from './chat-node.ts'
+import { createChatNode } from './chat-node.ts'
 import { chat, chatError, textOf } from './chatting.ts'
 import type { Answer } from './ollama-server.ts'
 import { callLine, lastLine, line, replyLines, textLines } from './ollama-wire.ts'
@@ -12,7 +12,7 @@ const lines =
   }
 
 test('Thoughts are not part of the reply', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const thinking = line({ message: { role: 'assistant', content: '', thinking: 'Peru…' }, done: false })
   server.answer(lines(thinking, ...textLines(['', 'Lima']), lastLine({})))
   const deltas = await chat(provider)
@@ -24,7 +24,7 @@ test('Thoughts are not part of the reply', async (t) => {
 })
 
 test('Each reason to end has a reason of the contract', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const call = callLine({ id: 'call_1', name: 'clock', arguments: '{}' }, 0)
   for (const [begin, end, reason] of [
     ['', { done_reason: 'stop' }, 'stop'],
@@ -40,7 +40,7 @@ test('Each reason to end has a reason of the contract', async (t) => {
 })
 
 test('A tool call without an id gets one', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const calls = ['look', 'clock'].map((name) => ({ function: { name, arguments: { at: 'map' } } }))
   const called = line({ message: { role: 'assistant', content: '', tool_calls: calls }, done: false })
   server.answer(lines(called, called, lastLine({})))
@@ -60,7 +60,7 @@ test('A tool call without an id gets one', async (t) => {
 })
 
 test('A missing count of tokens is 0; if both are missing or one is invalid, the reply has no usage', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const [counts, usages] of [
     [{ prompt_eval_count: 11, eval_count: 7 }, [{ type: 'usage', inputTokens: 11, outputTokens: 7 }]],
     [{ eval_count: 7 }, [{ type: 'usage', inputTokens: 0, outputTokens: 7 }]],
@@ -79,14 +79,14 @@ test('A missing count of tokens is 0; if both are missing or one is invalid, the
 })
 
 test('An empty error field is no error', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const whole = replyLines({ kind: 'reply', text: ['Li', 'ma'], finish: 'stop' })
   server.answer(lines(...whole.map((text) => text.replace('{', '{"error":null,'))))
   t.equal(textOf(await chat(provider)), 'Lima')
 })
 
 test('Lines may have any line end, and the last line may have none', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const whole = replyLines({ kind: 'reply', text: ['Li', 'ma'], finish: 'stop' })
   server.answer(lines('\n', ...whole.map((text) => `${text.trim()}\r\n\r\n`)))
   t.equal(textOf(await chat(provider)), 'Lima')
@@ -95,7 +95,7 @@ test('Lines may have any line end, and the last line may have none', async (t) =
 })
 
 test('Connections are reused', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const sockets = new Set<unknown>()
   server.answer((response, request) => {
     sockets.add(request.socket)
@@ -106,7 +106,7 @@ test('Connections are reused', async (t) => {
 })
 
 test('The chat ends even if the server keeps the connection open', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   let closed: Promise<unknown> | undefined
   server.answer((response) => {
     closed = once(response, 'close')
@@ -118,7 +118,7 @@ test('The chat ends even if the server keeps the connection open', async (t) => 
 })
 
 test('A reader that leaves before the first piece ends the call', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const closed = new Promise((resolve) => {
     server.answer((response) => {
       response.once('close', resolve)
@@ -134,7 +134,7 @@ test('A reader that leaves before the first piece ends the call', async (t) => {
 })
 
 test('An answer that is not a reply is an upstream error', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const body of [
     '',
     'null\n',

@@ -1,9 +1,9 @@
 import { test } from 'tap'
-import { chatNode } from './chat-node.ts'
+import { createChatNode } from './chat-node.ts'
 import { chat, chatError, question } from './chatting.ts'
 
 test("Only the given options are sent, under Ollama's names", async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const given = { maxTokens: 7, temperature: 2, topP: 0.5, frequencyPenalty: -1, presencePenalty: 1, seed: 0 }
   await chat(provider, { ...given, stop: ['END'] })
   t.same(server.body(), {
@@ -27,7 +27,7 @@ test("Only the given options are sent, under Ollama's names", async (t) => {
 })
 
 test('Results of tools have the name of the tool', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   await chat(provider, {
     messages: [
       question,
@@ -64,7 +64,7 @@ test('Results of tools have the name of the tool', async (t) => {
 })
 
 test('The choice of a tool decides which tools are offered', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const tools = [
     { name: 'look', description: 'Looks.', parameters: { type: 'object' } },
     { name: 'clock', parameters: {} },
@@ -84,7 +84,7 @@ test('The choice of a tool decides which tools are offered', async (t) => {
 })
 
 test('The request can turn thinking off, and has no levels of it, which many models refuse', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   for (const reasoningEffort of ['none', 'minimal'] as const) {
     await chat(provider, { reasoningEffort })
     t.match(server.body(), { think: false }, reasoningEffort)
@@ -96,7 +96,7 @@ test('The request can turn thinking off, and has no levels of it, which many mod
 })
 
 test('Options that the protocol lacks are not sent', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   const schema = { type: 'object', properties: {} }
   const image = { type: 'image', url: 'data:image/png;base64,AAAA', detail: 'low' } as const
   await chat(provider, {
@@ -115,7 +115,7 @@ test('Options that the protocol lacks are not sent', async (t) => {
 })
 
 test('JSON is requested by name or by a schema', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   await chat(provider, { json: {} })
   t.equal(server.body().format, 'json')
   const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 3 } } }
@@ -124,7 +124,7 @@ test('JSON is requested by name or by a schema', async (t) => {
 })
 
 test('Images are sent beside the text, and no file of this machine is read as an image', async (t) => {
-  const { provider, server } = await chatNode(t)
+  const { provider, server } = await createChatNode(t)
   // The text is valid base64 and the name of a file.
   const file = '/etc/hosts'
   await chat(provider, {

@@ -70,7 +70,7 @@ test('The preset reads the key from OPENAI_API_KEY', async (t) => {
 test('A node does not start with a key that no header can carry', async (t) => {
   for (const apiKey of ['sk-secret\nbreak', 'sk secret', 'sk-secrät', 'sk-secret\u200b']) {
     const failure = await startProviderNode(t, { 'ai-openai': { apiKey } }).then(() => '', String)
-    t.match(failure, /ai-openai\.apiKey .* must be a key without blanks, .* Copy it again\./, apiKey)
+    t.match(failure, /ai-openai\.apiKey .* must be a key without spaces, .* Copy it again\./, apiKey)
     t.notMatch(failure, /secr/, apiKey)
   }
 })

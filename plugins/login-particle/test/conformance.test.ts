@@ -4,7 +4,7 @@ import { startLoginNode } from './fixtures/login-node.ts'
 import { user } from './fixtures/particle-server.ts'
 
 loginConformance(test, {
-  // Particle Network's tokens last as long as the user is signed in there.
+  // A token of Particle Network lasts as long as the user is signed in there.
   singleUse: false,
   async setUp() {
     const { server, provider, node, close } = await startLoginNode()

@@ -3,7 +3,7 @@ import { particleEndpoint } from '../src/endpoint.ts'
 
 const read = (text: string) => particleEndpoint(text, 'login-particle.baseURL').href
 
-test('https may lead anywhere, http to this machine only', async (t) => {
+test('An https address may have any host, an http address only this machine', async (t) => {
   for (const url of [
     'https://api.particle.network/server/rpc',
     'http://127.0.0.1:8080/rpc',
@@ -23,7 +23,7 @@ test('https may lead anywhere, http to this machine only', async (t) => {
   }
 })
 
-test('what is no address of a server is refused without being repeated', async (t) => {
+test('An invalid address is refused, and the error does not repeat it', async (t) => {
   for (const url of ['', 'api.particle.network', 'ftp://api.particle.network/', 'https://']) {
     t.throws(() => read(url), { message: /^login-particle\.baseURL must be an https address, such as/ }, url)
   }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { LoginProvider } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { loginNode } from './fixtures/login-node.ts'
+import { createLoginNode } from './fixtures/login-node.ts'
 import { project, sendJson, startParticleServer, user, userInfo } from './fixtures/particle-server.ts'
 
 const right = { jsonrpc: '2.0', id: 1, result: userInfo }
@@ -13,15 +13,15 @@ function verify(provider: LoginProvider, signal = new AbortController().signal) 
   return provider.verify(user, { origin: new URL('http://127.0.0.1'), signal })
 }
 
-/** An answer with a status, headers and a body; `application/json` unless said otherwise. */
+/** Returns an answer with a status, headers and a body. Its default type is `application/json`. */
 function answer(status: number, body: string | Buffer = JSON.stringify(right), headers: object = {}) {
   return (response: ServerResponse) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
   }
 }
 
-test('garbage is an upstream error', async (t) => {
-  const { provider, server, log } = await loginNode(t)
+test('A malformed answer is an upstream error', async (t) => {
+  const { provider, server, log } = await createLoginNode(t)
   const cases: Record<string, (response: ServerResponse) => void> = {
     'a page': answer(200, '<!doctype html><title>Welcome</title>', { 'content-type': 'text/html' }),
     'the right text as another type': answer(200, undefined, { 'content-type': 'text/plain' }),
@@ -61,11 +61,11 @@ test('garbage is an upstream error', async (t) => {
     server.answer = respond
     await t.rejects(verify(provider), { code: 'UPSTREAM_ERROR' }, name)
   }
-  t.notMatch(log.join('\n'), /"level":50/, 'nothing of it is blamed on the configuration')
+  t.notMatch(log.join('\n'), /"level":50/, 'The log does not blame the configuration.')
 })
 
-test('a redirect is not followed: the key goes nowhere else', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('The provider does not follow a redirect, so the key goes to no other server', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   const elsewhere = await startParticleServer()
   t.teardown(() => elsewhere.close())
   for (const status of [301, 302, 303, 307, 308]) {
@@ -75,31 +75,31 @@ test('a redirect is not followed: the key goes nowhere else', async (t) => {
   t.strictSame(elsewhere.questions, [])
 })
 
-test('an answer that is too large is not read to its end', async (t) => {
-  const { provider, server } = await loginNode(t, { maxResponseBytes: 2048 })
+test('The provider stops reading an answer that is too large', async (t) => {
+  const { provider, server } = await createLoginNode(t, { maxResponseBytes: 2048 })
   const large = JSON.stringify({ ...right, padding: 'x'.repeat(4096) })
   const tooLarge = { code: 'UPSTREAM_ERROR', cause: { message: /larger than 2048 bytes/ } }
   server.answer = answer(200, large)
-  await t.rejects(verify(provider), tooLarge, 'of a known length')
+  await t.rejects(verify(provider), tooLarge, 'The answer has a known length.')
   server.answer = answer(200, gzipSync(large), { 'content-encoding': 'gzip' })
-  await t.rejects(verify(provider), tooLarge, 'packed small')
+  await t.rejects(verify(provider), tooLarge, 'The answer is compressed.')
 
   server.answer = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    const pour = () => {
+    const writeMore = () => {
       while (!response.destroyed && response.write('x'.repeat(1024)));
-      if (!response.destroyed) response.once('drain', pour)
+      if (!response.destroyed) response.once('drain', writeMore)
     }
-    pour()
+    writeMore()
   }
   const request = server.next()
-  await t.rejects(verify(provider), tooLarge, 'without end')
+  await t.rejects(verify(provider), tooLarge, 'The answer is endless.')
   await (await request).closed
-  t.pass('the connection is closed')
+  t.pass('The connection is closed.')
 })
 
-test('a server that is down is an upstream error', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('A server that is down is an upstream error', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   await server.close()
   const thrown = {
     code: 'UPSTREAM_ERROR',
@@ -108,47 +108,47 @@ test('a server that is down is an upstream error', async (t) => {
   await t.rejects(verify(provider), thrown)
 })
 
-test('a connection that breaks is an upstream error, and the request is not repeated', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('A broken connection is an upstream error, and the request is not retried', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   server.answer = (response) => response.destroy()
-  await t.rejects(verify(provider), { code: 'UPSTREAM_ERROR' }, 'before the answer')
+  await t.rejects(verify(provider), { code: 'UPSTREAM_ERROR' }, 'The connection breaks before the answer.')
   server.answer = (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': 4096 })
     response.write('{"jsonrpc":', () => response.destroy())
   }
-  await t.rejects(verify(provider), { code: 'UPSTREAM_ERROR' }, 'in the middle of it')
+  await t.rejects(verify(provider), { code: 'UPSTREAM_ERROR' }, 'The connection breaks within the answer.')
   t.equal(server.questions.length, 2)
 })
 
-test('what speaks no HTTP is an upstream error', async (t) => {
+test('A server without HTTP is an upstream error', async (t) => {
   const raw = createServer((socket) => socket.end('220 mail.example.org ESMTP\r\n'))
   raw.listen(0, '127.0.0.1')
   await once(raw, 'listening')
   t.teardown(() => raw.close())
   const { port } = raw.address() as { port: number }
-  const { provider } = await loginNode(t, { baseURL: `http://127.0.0.1:${port}/` })
+  const { provider } = await createLoginNode(t, { baseURL: `http://127.0.0.1:${port}/` })
   await t.rejects(verify(provider), { code: 'UPSTREAM_ERROR' })
 })
 
-test('a slow server ends in time, before the headers and within the body', async (t) => {
-  const { provider, server } = await loginNode(t, { timeoutMs: 500 })
+test('A slow server is a timeout, before the headers and within the body', async (t) => {
+  const { provider, server } = await createLoginNode(t, { timeoutMs: 500 })
   const late = { code: 'UPSTREAM_TIMEOUT', message: /took too long/ }
   const silent = server.next()
   server.answer = () => {}
-  await t.rejects(verify(provider), late, 'no headers')
+  await t.rejects(verify(provider), late, 'The server sends no headers.')
   await (await silent).closed
 
   const stalled = server.next()
   server.answer = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc":')
   }
-  await t.rejects(verify(provider), late, 'no end of the body')
+  await t.rejects(verify(provider), late, 'The server does not end the body.')
   await (await stalled).closed
-  t.pass('both connections are closed')
+  t.pass('Both connections are closed.')
 })
 
-test('when the client goes, the request to Particle Network ends', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('The request to Particle Network ends when the client disconnects', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   for (const begin of ['', '{"jsonrpc":']) {
     server.answer = (response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -166,11 +166,11 @@ test('when the client goes, the request to Particle Network ends', async (t) => 
   }
   const before = server.questions.length
   await t.rejects(verify(provider, AbortSignal.abort()), { name: 'AbortError' })
-  t.equal(server.questions.length, before, 'nothing is asked for who has gone already')
+  t.equal(server.questions.length, before, 'A client that has disconnected before causes no request.')
 })
 
-test('when the plugin stops, what it waits for ends', async (t) => {
-  const { provider, server, node } = await loginNode(t, { timeoutMs: 60000 })
+test('The stop of the plugin ends its requests', async (t) => {
+  const { provider, server, node } = await createLoginNode(t, { timeoutMs: 60000 })
   server.answer = () => {}
   const asked = server.next()
   const ended = t.rejects(verify(provider), { code: 'SERVICE_UNAVAILABLE' })
@@ -180,8 +180,8 @@ test('when the plugin stops, what it waits for ends', async (t) => {
   await closed
 })
 
-test('a busy server passes its wish to wait on', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('The wait that a busy server requests is passed on', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   const soon = new Date(Date.now() + 90_000).toUTCString()
   const cases: [number, object, RegExp][] = [
     [429, { 'retry-after': '17' }, /^17$/],
@@ -203,13 +203,13 @@ test('a busy server passes its wish to wait on', async (t) => {
   }
 })
 
-test('a project or key that is refused is a matter for the owner', async (t) => {
+test('The error of a refused project or key names the owner', async (t) => {
   for (const section of [{ serverKey: 'another-key' }, { projectId: 'another-project' }]) {
-    const { provider, log } = await loginNode(t, section)
+    const { provider, log } = await createLoginNode(t, section)
     await t.rejects(verify(provider), { code: 'UPSTREAM_ERROR', message: /Ask its owner/ })
     t.match(log.join('\n'), /Check login-particle\.projectId and login-particle\.serverKey/)
   }
-  const { provider, server, log } = await loginNode(t)
+  const { provider, server, log } = await createLoginNode(t)
   for (const status of [401, 403]) {
     log.length = 0
     server.answer = answer(status, 'no')
@@ -218,8 +218,8 @@ test('a project or key that is refused is a matter for the owner', async (t) => 
   }
 })
 
-test('neither key nor token is in any error or log line', async (t) => {
-  const { provider, server, log } = await loginNode(t, { timeoutMs: 200 })
+test('Neither key nor token is in any error or log line', async (t) => {
+  const { provider, server, log } = await createLoginNode(t, { timeoutMs: 200 })
   const { serverKey, projectId } = project
   const basic = Buffer.from(`${projectId}:${serverKey}`).toString('base64')
   const echo = JSON.stringify({

@@ -1,7 +1,7 @@
 import { type LoginCredentials, type LoginProvider, NodekeepError } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { loginNode } from './fixtures/login-node.ts'
+import { createLoginNode } from './fixtures/login-node.ts'
 import { sendJson, user, userInfo } from './fixtures/particle-server.ts'
 
 const origin = new URL('http://127.0.0.1')
@@ -10,8 +10,8 @@ function verify(provider: LoginProvider, changes: object = {}, signal = new Abor
   return provider.verify({ ...user, ...changes } as LoginCredentials, { origin, signal })
 }
 
-test('asks getUserInfo and vouches for what the answer says', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('The provider calls getUserInfo and returns the verified user', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   const verified = await verify(provider, { address: user.address.toLowerCase() })
   t.strictSame(verified, { uuid: user.uuid, address: user.address })
   t.strictSame(server.questions, [
@@ -19,8 +19,8 @@ test('asks getUserInfo and vouches for what the answer says', async (t) => {
   ])
 })
 
-test('finds the wallet among several', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('The provider finds the wallet among several', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   const other = `0x${'1'.repeat(40)}`
   const wallets = [{ chain: 'evm_chain', publicAddress: other }, ...userInfo.wallets]
   server.answer = (response) =>
@@ -29,8 +29,8 @@ test('finds the wallet among several', async (t) => {
   t.equal((await verify(provider, { address: other })).address, other)
 })
 
-test('whom the answer does not prove is not signed in', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('A user whom the answer does not prove is not signed in', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   const evm = { chain: 'evm_chain', publicAddress: user.address }
   const cases: Record<string, object> = {
     'another uuid': { ...userInfo, uuid: 'b7b8c1a4-31f8-4df4-9d0b-bb5a5e7a4c2f' },
@@ -48,8 +48,8 @@ test('whom the answer does not prove is not signed in', async (t) => {
   }
 })
 
-test('a wrong user or token is refused, whatever code says so', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('A wrong user or token is refused for every code of Particle Network', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   await t.rejects(verify(provider, { token: '00000000-0000-4000-8000-000000000000' }), {
     code: 'UNAUTHORIZED',
   })
@@ -58,14 +58,14 @@ test('a wrong user or token is refused, whatever code says so', async (t) => {
       sendJson(response, { jsonrpc: '2.0', id: 1, error: { code, message: 'No' } })
     await t.rejects(verify(provider), { code: 'UNAUTHORIZED', message: /Sign in there again/ }, String(code))
   }
-  // An error wins over a result beside it.
+  // An error has precedence over a result beside it.
   server.answer = (response) =>
     sendJson(response, { jsonrpc: '2.0', id: 1, error: { code: 40101, message: 'No' }, result: userInfo })
   await t.rejects(verify(provider), { code: 'UNAUTHORIZED' })
 })
 
-test('what has not the right form is not sent anywhere', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('Malformed credentials are not sent', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   const long = 'x'.repeat(4097)
   const cases: [keyof LoginCredentials, unknown[]][] = [
     [
@@ -85,11 +85,15 @@ test('what has not the right form is not sent anywhere', async (t) => {
     }
   }
   t.strictSame(server.questions, [])
-  await t.rejects(verify(provider, { token: long.slice(1) }), { code: 'UNAUTHORIZED' }, 'the longest is sent')
+  await t.rejects(
+    verify(provider, { token: long.slice(1) }),
+    { code: 'UNAUTHORIZED' },
+    'A token of the maximum length is sent.',
+  )
 })
 
-test('no answer of any form signs in or ends in anything but an error of the table', async (t) => {
-  const { provider, server } = await loginNode(t)
+test('Random answers never sign in and always end in an error of the table', async (t) => {
+  const { provider, server } = await createLoginNode(t)
   const wallet = fc.oneof(
     fc.anything(),
     fc.record({ chain: fc.constantFrom('evm_chain', 'solana', 1), publicAddress: fc.string() }),

@@ -1,12 +1,14 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
 import { type Test, test } from 'tap'
 import loginParticle from '../src/index.ts'
-import { type LoginNode, loginNode } from './fixtures/login-node.ts'
+import { createLoginNode, type LoginNode } from './fixtures/login-node.ts'
 import { project, sendJson, user, userInfo } from './fixtures/particle-server.ts'
 
-/** Boots a node whose owner is the user whom Particle Network knows. Nobody else may sign in. */
-function ownedNode(t: Test, section: object = {}): Promise<LoginNode> {
-  return loginNode(t, section, { auth: { owner: user.address, admission: 'owner', signInsPerMinute: 100 } })
+/** Starts a node whose owner is the user of the Particle server. Other users may not sign in. */
+function startOwnedNode(t: Test, section: object = {}): Promise<LoginNode> {
+  return createLoginNode(t, section, {
+    auth: { owner: user.address, admission: 'owner', signInsPerMinute: 100 },
+  })
 }
 
 function signIn({ node }: LoginNode, changes: object = {}, init: RequestInit = {}): Promise<Response> {
@@ -18,8 +20,8 @@ function signIn({ node }: LoginNode, changes: object = {}, init: RequestInit = {
   })
 }
 
-/** Checks an error's status, its code, and that its body has exactly three fields. */
-async function failsWith(t: Test, response: Response, status: number, code: string): Promise<void> {
+/** Asserts the status and code of an error, and that its body has exactly three fields. */
+async function assertError(t: Test, response: Response, status: number, code: string): Promise<void> {
   t.equal(response.status, status)
   const { message, ...rest } = (await response.json()) as { message: string }
   t.strictSame(rest, { error: true, code })
@@ -27,8 +29,8 @@ async function failsWith(t: Test, response: Response, status: number, code: stri
   t.equal(response.headers.get('set-cookie'), null)
 }
 
-test('a wallet of Particle Network opens a session', async (t) => {
-  const started = await ownedNode(t)
+test('A wallet of Particle Network opens a session', async (t) => {
+  const started = await startOwnedNode(t)
   const response = await signIn(started, { address: user.address.toLowerCase() })
   t.equal(response.status, 200)
   t.match(response.headers.get('set-cookie'), /^session=[^;]+;.*HttpOnly/)
@@ -39,36 +41,36 @@ test('a wallet of Particle Network opens a session', async (t) => {
   t.match(await who.json(), { user: { authenticated: true, wallet: user.address } })
 
   const again = (await (await signIn(started)).json()) as { user: object; sessionToken: string }
-  t.strictSame(again.user, (rest as unknown as { user: object }).user, 'the same user')
-  t.not(again.sessionToken, sessionToken, 'another session')
+  t.strictSame(again.user, (rest as unknown as { user: object }).user, 'It is the same user.')
+  t.not(again.sessionToken, sessionToken, 'It is another session.')
 })
 
-test('what Particle Network does not prove opens none', async (t) => {
-  const started = await ownedNode(t)
+test('Unproven credentials open no session', async (t) => {
+  const started = await startOwnedNode(t)
   const { server } = started
   const other = 'b7b8c1a4-31f8-4df4-9d0b-bb5a5e7a4c2f'
-  await failsWith(t, await signIn(started, { token: 'made-up' }), 401, 'UNAUTHORIZED')
-  await failsWith(t, await signIn(started, { uuid: other }), 401, 'UNAUTHORIZED')
-  await failsWith(t, await signIn(started, { address: `0x${'1'.repeat(40)}` }), 401, 'UNAUTHORIZED')
+  await assertError(t, await signIn(started, { token: 'made-up' }), 401, 'UNAUTHORIZED')
+  await assertError(t, await signIn(started, { uuid: other }), 401, 'UNAUTHORIZED')
+  await assertError(t, await signIn(started, { address: `0x${'1'.repeat(40)}` }), 401, 'UNAUTHORIZED')
   server.answer = (response) =>
     sendJson(response, { jsonrpc: '2.0', id: 1, result: { ...userInfo, uuid: other } })
-  await failsWith(t, await signIn(started), 401, 'UNAUTHORIZED')
+  await assertError(t, await signIn(started), 401, 'UNAUTHORIZED')
   server.answer = (response) =>
     sendJson(response, { jsonrpc: '2.0', id: 1, result: { ...userInfo, wallets: [] } })
-  await failsWith(t, await signIn(started), 401, 'UNAUTHORIZED')
+  await assertError(t, await signIn(started), 401, 'UNAUTHORIZED')
 })
 
-test('a proven wallet still has to be admitted', async (t) => {
-  const started = await ownedNode(t)
+test('A proven wallet also needs admission', async (t) => {
+  const started = await startOwnedNode(t)
   const address = `0x${'1'.repeat(40)}`
   const wallets = [{ chain: 'evm_chain', publicAddress: address }]
   started.server.answer = (response) =>
     sendJson(response, { jsonrpc: '2.0', id: 1, result: { ...userInfo, wallets } })
-  await failsWith(t, await signIn(started, { address }), 403, 'FORBIDDEN')
+  await assertError(t, await signIn(started, { address }), 403, 'FORBIDDEN')
 })
 
-test('fields of a wrong form are told before anything is asked', async (t) => {
-  const started = await ownedNode(t)
+test('Malformed fields are refused without a request', async (t) => {
+  const started = await startOwnedNode(t)
   for (const changes of [
     { uuid: 'ada' },
     { address: '0x1' },
@@ -76,36 +78,36 @@ test('fields of a wrong form are told before anything is asked', async (t) => {
     { token: 'x'.repeat(5000) },
     { uuid: 7 },
   ]) {
-    await failsWith(t, await signIn(started, changes), 400, 'VALIDATION_ERROR')
+    await assertError(t, await signIn(started, changes), 400, 'VALIDATION_ERROR')
   }
   t.strictSame(started.server.questions, [])
 })
 
-test('faults of the server are told from faults of the client', async (t) => {
-  const started = await ownedNode(t)
+test('Faults of the server have other errors than faults of the client', async (t) => {
+  const started = await startOwnedNode(t)
   const { server, node } = started
   server.answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hello</h1>')
-  await failsWith(t, await signIn(started), 502, 'UPSTREAM_ERROR')
+  await assertError(t, await signIn(started), 502, 'UPSTREAM_ERROR')
   server.answer = (response) => response.writeHead(401).end()
-  await failsWith(t, await signIn(started), 502, 'UPSTREAM_ERROR')
+  await assertError(t, await signIn(started), 502, 'UPSTREAM_ERROR')
   server.answer = (response) => response.writeHead(429, { 'retry-after': '17' }).end()
   const busy = await signIn(started)
   t.equal(busy.headers.get('retry-after'), '17')
-  await failsWith(t, busy, 503, 'SERVICE_UNAVAILABLE')
-  const hasty = await ownedNode(t, { timeoutMs: 200 })
+  await assertError(t, busy, 503, 'SERVICE_UNAVAILABLE')
+  const hasty = await startOwnedNode(t, { timeoutMs: 200 })
   hasty.server.answer = () => {}
-  await failsWith(t, await signIn(hasty), 504, 'UPSTREAM_TIMEOUT')
+  await assertError(t, await signIn(hasty), 504, 'UPSTREAM_TIMEOUT')
 
   server.answer = null
-  t.equal((await signIn(started)).status, 200, 'it works again as soon as the server does')
+  t.equal((await signIn(started)).status, 200, 'The sign-in works again as soon as the server does.')
 
   await server.close()
-  await failsWith(t, await signIn(started), 502, 'UPSTREAM_ERROR')
-  t.equal((await node.fetch('/health')).status, 200, 'the node itself is well')
+  await assertError(t, await signIn(started), 502, 'UPSTREAM_ERROR')
+  t.equal((await node.fetch('/health')).status, 200, 'The node itself is healthy.')
 })
 
-test('a client that leaves takes its question back', async (t) => {
-  const started = await ownedNode(t)
+test('A client that disconnects ends the request to Particle Network', async (t) => {
+  const started = await startOwnedNode(t)
   started.server.answer = () => {}
   const asked = started.server.next()
   const abort = new AbortController()
@@ -114,11 +116,11 @@ test('a client that leaves takes its question back', async (t) => {
   abort.abort()
   await t.rejects(signing, { name: 'AbortError' })
   await closed
-  t.pass('the connection to Particle Network is closed')
+  t.pass('The connection to Particle Network is closed.')
 })
 
-test('no secret of a sign-in is logged at any level', async (t) => {
-  const started = await ownedNode(t)
+test('No secret of a sign-in is logged at any level', async (t) => {
+  const started = await startOwnedNode(t)
   const { server, log } = started
   const { sessionToken } = (await (await signIn(started)).json()) as { sessionToken: string }
   await signIn(started, { token: 'a-made-up-token' })
@@ -135,7 +137,7 @@ test('no secret of a sign-in is logged at any level', async (t) => {
   }
 })
 
-test('the node does not start with a section that cannot work', async (t) => {
+test('The node does not start with an invalid section', async (t) => {
   const start = (section: object) =>
     createTestNode({ plugins: [loginParticle], config: { 'login-particle': section } })
   await t.rejects(start({}), /login-particle\.projectId is missing.*login-particle\.serverKey is missing/s)

@@ -1,15 +1,15 @@
 import { loginConformance } from '@nodekeep/plugin-sdk/conformance/login'
 import t, { test } from 'tap'
 import { type Chain, startChain } from './fixtures/chain.ts'
-import { chainAndNode, contractWallet, walletCode } from './fixtures/key-wallet.ts'
+import { contractWallet, createChainAndNode, walletCode } from './fixtures/key-wallet.ts'
 import { startLoginNode } from './fixtures/login-node.ts'
 import { credentials } from './fixtures/wallet.ts'
 
-// Two at a time: one waits for a chain that is silent.
+// Two tests run at a time, because one waits for a silent chain.
 t.jobs = 2
 
-test('a chain that cannot be queried is told from a wrong signature', async (t) => {
-  const { nonce, signIn, chain } = await chainAndNode(t, ({ url }) => ({
+test('A chain that cannot be queried has another error than a wrong signature', async (t) => {
+  const { nonce, signIn, chain } = await createChainAndNode(t, ({ url }) => ({
     rpcUrls: { 1: url },
     rpcTimeoutMs: 2000,
   }))
@@ -45,7 +45,7 @@ test('a chain that cannot be queried is told from a wrong signature', async (t) 
     const answer = await signIn(await credentials(await nonce(), contractWallet(address)))
     t.match(answer, { status: 502, code: 'UPSTREAM_ERROR', message: /cannot be queried now/ }, name)
   }
-  t.notOk(followed, 'no redirect is followed')
+  t.notOk(followed, 'The provider follows no redirect.')
 
   chain.answer = () => {}
   const silent = await signIn(await credentials(await nonce(), contractWallet(address)))
@@ -55,25 +55,25 @@ test('a chain that cannot be queried is told from a wrong signature', async (t) 
   t.match(
     await signIn(await credentials(await nonce(), contractWallet(address))),
     { status: 200 },
-    'and back',
+    'The sign-in works again.',
   )
 })
 
-test('an endpoint of another chain vouches for nobody', async (t) => {
-  const { nonce, signIn, chain } = await chainAndNode(t, ({ url }) => ({ rpcUrls: { 10: url } }))
+test('An endpoint of another chain verifies no wallet', async (t) => {
+  const { nonce, signIn, chain } = await createChainAndNode(t, ({ url }) => ({ rpcUrls: { 10: url } }))
   const address = await chain.deploy(walletCode())
   const body = await credentials(await nonce(), contractWallet(address), { fields: { chainId: 10 } })
   t.match(await signIn(body), { status: 502, code: 'UPSTREAM_ERROR' })
   t.strictSame(chain.asked, ['eth_chainId'])
 })
 
-test('the address of an endpoint, which may hold a key, is never shown', async (t) => {
+test('The address of an endpoint, which may contain a key, is never shown', async (t) => {
   const lines: string[] = []
   const section = ({ url }: Chain) => ({
     rpcUrls: { 1: `${url.replace('://', '://ada:pa55phrase@')}v3/9d1c77aa0b` },
   })
   const options = { onLog: (line: string) => lines.push(line), logLevel: 'trace' }
-  const { nonce, signIn, chain } = await chainAndNode(t, section, options)
+  const { nonce, signIn, chain } = await createChainAndNode(t, section, options)
   const seen: (string | undefined)[] = []
   chain.answer = (request, response) => {
     seen.push(request.url, request.headers.authorization)

@@ -1,12 +1,12 @@
 import { AbiCoder, concat, getCreate2Address, Interface, keccak256, ZeroHash } from 'ethers'
 import { test } from 'tap'
-import { chainAndNode, code, contractWallet, owner, walletCode } from './fixtures/key-wallet.ts'
+import { code, contractWallet, createChainAndNode, owner, walletCode } from './fixtures/key-wallet.ts'
 import { credentials, highS, Wallet } from './fixtures/wallet.ts'
 
 const other = Wallet.createRandom()
 const predeploySuffix = `0x${'6492'.repeat(16)}`
 
-/** The wallet that a factory will make, and its signatures until then (ERC-6492). */
+/** Returns a wallet that a factory has not deployed yet, with its signatures (ERC-6492). */
 function counterfactual(factory: string, signer = owner, call = factoryCall()) {
   const address = getCreate2Address(factory, ZeroHash, keccak256(walletCode()))
   return contractWallet(address, async (text) => {
@@ -23,8 +23,8 @@ function factoryCall(): string {
   return factory.encodeFunctionData('create', [owner.address, ZeroHash])
 }
 
-test('the wallet of a contract signs in (ERC-1271)', async (t) => {
-  const { chain, nonce, signIn } = await chainAndNode(t)
+test('The wallet of a contract signs in (ERC-1271)', async (t) => {
+  const { chain, nonce, signIn } = await createChainAndNode(t)
   const address = await chain.deploy(walletCode())
   t.match(await signIn(await credentials(await nonce(), contractWallet(address))), { status: 200 })
   const forged = await credentials(
@@ -36,19 +36,19 @@ test('the wallet of a contract signs in (ERC-1271)', async (t) => {
   t.match(await signIn(short), { status: 401, message: /neither from the key nor from the contract/ })
 })
 
-test('who is no wallet does not sign in, whatever it answers', async (t) => {
-  const { chain, nonce, signIn } = await chainAndNode(t)
+test('A contract that is not a wallet does not sign in with any answer', async (t) => {
+  const { chain, nonce, signIn } = await createChainAndNode(t)
   for (const name of ['Reverting', 'Truthful', 'Echo', 'Endless', 'Factory']) {
     const address = await chain.deploy(code[name] ?? '')
     const answer = await signIn(await credentials(await nonce(), contractWallet(address)))
     t.match(answer, { status: 401, message: /neither from the key nor from the contract/ }, name)
   }
   const empty = await signIn(await credentials(await nonce(), contractWallet(other.address)))
-  t.match(empty, { status: 401 }, 'an address without code')
+  t.match(empty, { status: 401 }, 'An address without code does not sign in.')
 })
 
-test('a wallet signs in before it is on the chain (ERC-6492), and is not put there', async (t) => {
-  const { chain, nonce, signIn } = await chainAndNode(t)
+test('A wallet signs in before its deployment (ERC-6492), and the sign-in does not deploy it', async (t) => {
+  const { chain, nonce, signIn } = await createChainAndNode(t)
   const factory = await chain.deploy(code.Factory ?? '')
   const wallet = counterfactual(factory)
   t.match(await signIn(await credentials(await nonce(), wallet)), { status: 200 })
@@ -66,22 +66,22 @@ test('a wallet signs in before it is on the chain (ERC-6492), and is not put the
   }
 })
 
-test('a high s of a key is not let in by way of the chain', async (t) => {
-  const { nonce, signIn, chain } = await chainAndNode(t)
+test('The chain does not verify a signature of a key with a high s', async (t) => {
+  const { nonce, signIn, chain } = await createChainAndNode(t)
   t.match(await signIn(await credentials(await nonce(), owner, { signature: highS })), { status: 401 })
   t.strictSame(chain.asked, ['eth_chainId', 'eth_call'])
 })
 
-test('keys need no chain: it is not even asked', async (t) => {
-  const { nonce, signIn, chain } = await chainAndNode(t)
+test('The signature of a key needs no request to the chain', async (t) => {
+  const { nonce, signIn, chain } = await createChainAndNode(t)
   t.match(await signIn(await credentials(await nonce(), owner)), { status: 200 })
   t.strictSame(chain.asked, [])
   chain.answer = () => {}
   t.match(await signIn(await credentials(await nonce(), owner)), { status: 200 })
 })
 
-test('without an endpoint of the chain, contracts are told how', async (t) => {
-  const { nonce, signIn, chain } = await chainAndNode(t, () => ({}))
+test('Without an endpoint of the chain, the error for contracts names the solution', async (t) => {
+  const { nonce, signIn, chain } = await createChainAndNode(t, () => ({}))
   const address = await chain.deploy(walletCode())
   const answer = await signIn(await credentials(await nonce(), contractWallet(address)))
   t.match(answer, { status: 401, message: /need "rpcUrls" of their chain/ })

@@ -9,7 +9,7 @@ const key = fc
   .map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`)
   .filter((hex) => BigInt(hex) > 0n && BigInt(hex) < 2n ** 255n)
 
-test('a signature is of the key that made it, over that text, and of no other', async (t) => {
+test('A signature is valid only for its key and its text', async (t) => {
   const ethereum = await loadEthereum()
   const property = fc.property(key, fc.string({ maxLength: 200 }), (hex, text) => {
     const wallet = new Wallet(new SigningKey(hex))
@@ -29,7 +29,7 @@ test('a signature is of the key that made it, over that text, and of no other', 
   t.pass()
 })
 
-test('numbers that are no signature of any key are none', async (t) => {
+test('Numbers out of range are not a signature of any key', async (t) => {
   const ethereum = await loadEthereum()
   const wallet = Wallet.createRandom()
   const word = (n: bigint) => n.toString(16).padStart(64, '0')

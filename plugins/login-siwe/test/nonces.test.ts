@@ -8,8 +8,8 @@ import { Nonces } from '../src/nonces.ts'
 import { startLoginNode } from './fixtures/login-node.ts'
 import { credentials, Wallet } from './fixtures/wallet.ts'
 
-/** The state of a plugin in a real node. */
-async function state(t: Test): Promise<StateStore> {
+/** Returns the state of a plugin in a real node. */
+async function pluginState(t: Test): Promise<StateStore> {
   let store: StateStore | undefined
   const plugin = definePlugin({
     id: 'holder',
@@ -23,43 +23,43 @@ async function state(t: Test): Promise<StateStore> {
   return store
 }
 
-async function kept(store: StateStore): Promise<string[]> {
+async function keysOf(store: StateStore): Promise<string[]> {
   const keys: string[] = []
   for await (const [key] of store.entries()) keys.push(key)
   return keys.sort()
 }
 
-test('a nonce is used once, also when many try at the same time', async (t) => {
-  const nonces = new Nonces(await state(t), 60_000, 100)
+test('A nonce is used once, even if many calls use it at the same time', async (t) => {
+  const nonces = new Nonces(await pluginState(t), 60_000, 100)
   const { value, expires } = await nonces.issue()
   t.match(value, /^[0-9a-f]{32}$/)
   t.ok(expires.getTime() > Date.now())
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => nonces.consume(value)))
   t.equal(outcomes.filter(Boolean).length, 1)
-  t.notOk(await nonces.consume('0'.repeat(32)), 'one that was never given out')
+  t.notOk(await nonces.consume('0'.repeat(32)), 'A nonce that was never issued is refused.')
 })
 
-test('of two processes that try one nonce at the same time, one uses it', async (t) => {
-  const store = await state(t)
-  const giver = new Nonces(store, 60_000, 100)
+test('Only one of two processes uses a nonce', async (t) => {
+  const store = await pluginState(t)
+  const issuer = new Nonces(store, 60_000, 100)
   const other = new Nonces(store, 60_000, 100)
   for (const [first, second] of [
-    [giver, other],
-    [other, giver],
+    [issuer, other],
+    [other, issuer],
     [other, new Nonces(store, 60_000, 100)],
   ] as const) {
-    const { value } = await giver.issue()
+    const { value } = await issuer.issue()
     const outcomes = await Promise.all([first.consume(value), second.consume(value)])
     t.equal(outcomes.filter(Boolean).length, 1)
   }
 })
 
-test('a flood of requests fills no disk, and the newest stay good', async (t) => {
-  const store = await state(t)
+test('A flood of requests does not fill the disk, and the newest nonces stay valid', async (t) => {
+  const store = await pluginState(t)
   const nonces = new Nonces(store, 60_000, 10)
   const issued = await Promise.all(Array.from({ length: 50 }, () => nonces.issue()))
   t.strictSame(
-    await kept(store),
+    await keysOf(store),
     issued
       .slice(-10)
       .map(({ value }) => value)
@@ -70,8 +70,8 @@ test('a flood of requests fills no disk, and the newest stay good', async (t) =>
   t.ok(await nonces.consume(issued[49]?.value ?? ''))
 })
 
-test('what an earlier run gave out counts, and is good', async (t) => {
-  const store = await state(t)
+test('The nonces of an earlier run count and stay valid', async (t) => {
+  const store = await pluginState(t)
   const before = new Nonces(store, 60_000, 10)
   const first = await before.issue()
   const second = await before.issue()
@@ -79,16 +79,16 @@ test('what an earlier run gave out counts, and is good', async (t) => {
   const after = new Nonces(store, 60_000, 3)
   await after.load()
   for (let more = 0; more < 3; more += 1) await after.issue()
-  t.equal((await kept(store)).length, 3)
-  t.notOk(await after.consume(first.value), 'the oldest had to go')
-  t.notOk(await after.consume(second.value), 'used is used')
+  t.equal((await keysOf(store)).length, 3)
+  t.notOk(await after.consume(first.value), 'The oldest nonce was evicted.')
+  t.notOk(await after.consume(second.value), 'A used nonce stays used.')
 
   const smaller = new Nonces(store, 60_000, 1)
   await smaller.load()
-  t.equal((await kept(store)).length, 1, 'a smaller limit holds from the start')
+  t.equal((await keysOf(store)).length, 1, 'A smaller limit applies from the start.')
 })
 
-test('a sign-in may span a restart of the node; a used nonce stays used', async (t) => {
+test('A sign-in may span a restart of the node, and a used nonce stays used', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-siwe-'))
   t.after(() => rm(dataFolder, { recursive: true, force: true }))
   const wallet = Wallet.createRandom()

@@ -1,15 +1,15 @@
 import t, { test } from 'tap'
-import { loginNode } from './fixtures/login-node.ts'
+import { createLoginNode } from './fixtures/login-node.ts'
 import { at, type Changes, credentials, highS, iso, tokenOf, Wallet } from './fixtures/wallet.ts'
 
 const wallet = Wallet.createRandom()
 const other = Wallet.createRandom()
 
-// Side by side: nonces have their time, and so has a client that sends on after its refusal.
+// The tests run in parallel, because they wait for the end of a nonce and of a refused client that still sends.
 t.jobs = 3
 
-test('every field that is wrong is refused, one by one', async (t) => {
-  const login = await loginNode(t)
+test('Each wrong field is refused', async (t) => {
+  const login = await createLoginNode(t)
   const { host, origin } = login.origin
   const wrong: Record<string, [expected: RegExp, changes: Changes]> = {
     domain: [/not made for/, { fields: { domain: 'evil.example' } }],
@@ -79,20 +79,20 @@ test('every field that is wrong is refused, one by one', async (t) => {
   }
   for (const [name, [expected, changes]] of Object.entries(wrong)) {
     const { status, message } = await login.signIn(await credentials(await login.nonce(), wallet, changes))
-    t.ok(status === 401 || status === 400, `${name} gives ${status}`)
+    t.ok(status === 401 || status === 400, `${name}: status ${status}`)
     t.match(message, expected, name)
   }
   const right = await login.signIn(await credentials(await login.nonce(), wallet))
-  t.equal(right.status, 200, 'and nothing of it lasts')
+  t.equal(right.status, 200, 'The refusals have no lasting effect.')
 })
 
-test('a token that cannot be read is refused', async (t) => {
-  const login = await loginNode(t)
-  const good = await credentials(await login.nonce(), wallet)
-  const content = JSON.parse(Buffer.from(good.token, 'base64url').toString())
+test('A token that cannot be read is refused', async (t) => {
+  const login = await createLoginNode(t)
+  const valid = await credentials(await login.nonce(), wallet)
+  const content = JSON.parse(Buffer.from(valid.token, 'base64url').toString())
   const tokens: Record<string, string> = {
-    truncated: good.token.slice(0, -10),
-    'with padding': `${good.token}==`,
+    truncated: valid.token.slice(0, -10),
+    'with padding': `${valid.token}==`,
     'plain base64': Buffer.from(JSON.stringify({ ...content, pad: '?>?>' })).toString('base64'),
     'not base64': 'what is this?',
     'plain JSON': JSON.stringify(content),
@@ -106,16 +106,20 @@ test('a token that cannot be read is refused', async (t) => {
     'beyond 16 KiB': tokenOf({ ...content, more: 'x'.repeat(16 * 1024) }),
   }
   for (const [name, token] of Object.entries(tokens)) {
-    const { status, code, message } = await login.signIn({ ...good, token })
+    const { status, code, message } = await login.signIn({ ...valid, token })
     t.match({ status, code }, { status: 400, code: 'VALIDATION_ERROR' }, name)
     t.match(message, /^The token cannot be read/, name)
   }
-  t.equal((await login.signIn({ ...good, token: 'A'.repeat(1024 * 1024) })).status, 413, 'a megabyte of it')
-  t.equal((await login.signIn(good)).status, 200, 'none of them used up the nonce')
+  t.equal(
+    (await login.signIn({ ...valid, token: 'A'.repeat(1024 * 1024) })).status,
+    413,
+    'A token of one mebibyte is refused.',
+  )
+  t.equal((await login.signIn(valid)).status, 200, 'The refused tokens did not use the nonce.')
 })
 
-test('a nonce is good for one sign-in, and for its time', async (t) => {
-  const login = await loginNode(t, { nonceTtlSeconds: 1 })
+test('A nonce is valid for one sign-in, until it expires', async (t) => {
+  const login = await createLoginNode(t, { nonceTtlSeconds: 1 })
   const body = await credentials(await login.nonce(), wallet)
   t.equal((await login.signIn(body)).status, 200)
   t.match(await login.signIn(body), { status: 401, message: /unknown, used or too old/ })
@@ -130,15 +134,15 @@ test('a nonce is good for one sign-in, and for its time', async (t) => {
   t.match(await login.signIn(late), { status: 401, message: /unknown, used or too old/ })
 })
 
-test('a wrong signature uses the nonce up, so that nobody tries twice', async (t) => {
-  const login = await loginNode(t)
+test('A wrong signature uses the nonce, so that a client has one attempt', async (t) => {
+  const login = await createLoginNode(t)
   const offered = await login.nonce()
   const forged = await credentials(offered, wallet, { signature: () => other.signMessageSync('else') })
   t.equal((await login.signIn(forged)).status, 401)
   t.match(await login.signIn(await credentials(offered, wallet)), { status: 401, message: /unknown, used/ })
 })
 
-/** The address with its first letter in the wrong case. */
+/** Returns the address with its first letter in the wrong case. */
 function broken(address: string): string {
   return address.replace(/(?<=^0x.*)[a-f]/i, (letter) =>
     letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),

@@ -1,13 +1,13 @@
 import { siweCredentials } from '@nodekeep/login-siwe/client'
 import { test } from 'tap'
-import { type LoginNode, loginNode } from './fixtures/login-node.ts'
+import { createLoginNode, type LoginNode } from './fixtures/login-node.ts'
 import { at, type Changes, credentials, iso, Wallet } from './fixtures/wallet.ts'
 
 const wallet = Wallet.createRandom()
 const other = Wallet.createRandom()
 
-test('a wallet signs in with what the helper for clients makes', async (t) => {
-  const login = await loginNode(t)
+test('A wallet signs in with the credentials of the client helper', async (t) => {
+  const login = await createLoginNode(t)
   const answer = await login.node.fetch('/auth/siwe/nonce')
   t.equal(answer.headers.get('cache-control'), 'no-store')
   const offered = (await answer.json()) as Awaited<ReturnType<LoginNode['nonce']>>
@@ -15,7 +15,7 @@ test('a wallet signs in with what the helper for clients makes', async (t) => {
   t.match(offered, { domain: login.origin.host, uri: login.origin.origin, chainId: 1 })
   t.ok(Date.parse(offered.expires) > Date.now())
 
-  // As browsers' wallets give it.
+  // Wallets in browsers return this form.
   const address = wallet.address.toLowerCase()
   const body = await siweCredentials(offered, address, (message) => wallet.signMessage(message))
   const signedIn = await login.node.fetch('/auth/siwe', {
@@ -30,8 +30,8 @@ test('a wallet signs in with what the helper for clients makes', async (t) => {
   t.match(await whoami.json(), { user: { authenticated: true, wallet: wallet.address } })
 })
 
-test('what real wallets and clients write differently is taken', async (t) => {
-  const login = await loginNode(t)
+test('The variants of real wallets and clients are accepted', async (t) => {
+  const login = await createLoginNode(t)
   const { protocol, host } = login.origin
   const variants: Record<string, Changes> = {
     'v of 0 or 1': { signature: (signature) => signature.replace(/1b$/, '00').replace(/1c$/, '01') },
@@ -56,21 +56,21 @@ test('what real wallets and clients write differently is taken', async (t) => {
     t.equal(status, 200, `${name}: ${message}`)
     users.add(uuid)
   }
-  t.equal(users.size, 1, 'all of them are one user')
+  t.equal(users.size, 1, 'All variants are one user.')
 })
 
-test('a statement may look like another field', async (t) => {
-  const login = await loginNode(t)
+test('A statement may look like another field', async (t) => {
+  const login = await createLoginNode(t)
   const fields = { statement: 'Nonce: 00000000000000000000000000000000' }
   t.equal((await login.signIn(await credentials(await login.nonce(), wallet, { fields }))).status, 200)
 })
 
-test('clients that ask too often wait', async (t) => {
-  const login = await loginNode(t, { noncesPerMinute: 3 })
+test('A client that requests too many nonces must wait', async (t) => {
+  const login = await createLoginNode(t, { noncesPerMinute: 3 })
   for (let image = 0; image < 5; image += 1) {
     const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }
     const refused = await login.node.fetch('/auth/siwe/nonce', { headers })
-    t.equal(refused.status, 403, 'what a foreign page asks for in their name does not count')
+    t.equal(refused.status, 403, 'Requests from a page of another origin do not count.')
   }
   for (let asked = 0; asked < 3; asked += 1) await login.nonce()
   const answer = await login.node.fetch('/auth/siwe/nonce')
@@ -78,17 +78,21 @@ test('clients that ask too often wait', async (t) => {
   t.ok(Number(answer.headers.get('retry-after')) > 0)
 })
 
-test('a message is for the address of the node, not for the Host that a client makes up', async (t) => {
-  const login = await loginNode(t, {}, { config: { server: { publicUrl: 'https://node.example.org' } } })
+test('A message is for the address of the node, not for a forged Host', async (t) => {
+  const login = await createLoginNode(
+    t,
+    {},
+    { config: { server: { publicUrl: 'https://node.example.org' } } },
+  )
   const offered = await login.nonce()
   t.match(offered, { domain: 'node.example.org', uri: 'https://node.example.org' })
   t.equal((await login.signIn(await credentials(offered, wallet))).status, 200)
 })
 
-test('nothing secret of a sign-in is logged at any level', async (t) => {
+test('No secret of a sign-in is logged at any level', async (t) => {
   const lines: string[] = []
   const onLog = (line: string) => lines.push(line)
-  const login = await loginNode(t, {}, { onLog, logLevel: 'trace' })
+  const login = await createLoginNode(t, {}, { onLog, logLevel: 'trace' })
   const offered = await login.nonce()
   const body = await credentials(offered, wallet, { signature: () => other.signMessageSync('else') })
   t.equal((await login.signIn(body)).status, 401)

@@ -2,7 +2,7 @@ import { ByteReader, encodeUnsigned } from '@nodekeep/plugin-sdk/wasm-binary'
 import fc from 'fast-check'
 import { test } from 'tap'
 
-test('an unsigned integer is read as it was written', async () => {
+test('An unsigned integer is read as it was written', async () => {
   fc.assert(
     fc.property(fc.nat({ max: 2 ** 32 - 1 }), fc.nat(255), (value, next) => {
       const reader = new ByteReader(Buffer.from([...encodeUnsigned(value), next]))
@@ -11,7 +11,7 @@ test('an unsigned integer is read as it was written', async () => {
   )
 })
 
-test('sections, names, lists and what is passed over', async (t) => {
+test('The reader reads sections, names and lists, and skips bytes', async (t) => {
   const reader = new ByteReader(Buffer.from([3, 2, 0x61, 0x62, 2, 5, 6, 0x80, 0x7f, 9, 1]))
   const section = reader.part(1)
   t.equal(section.byte(), 3)
@@ -26,7 +26,7 @@ test('sections, names, lists and what is passed over', async (t) => {
   t.equal(reader.byte(), 1)
 })
 
-test('what ends too soon is an error', async (t) => {
+test('A binary that ends too soon is an error', async (t) => {
   const bytes = Buffer.from([0x80])
   t.throws(() => new ByteReader(bytes).unsigned(), RangeError)
   t.throws(() => new ByteReader(bytes).skipInteger(), RangeError)

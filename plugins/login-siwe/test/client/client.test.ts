@@ -17,14 +17,14 @@ const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) =>
   return `0x${Buffer.from(bytes).toString('hex')}`
 })
 
-test('addresses get their checksum', async (t) => {
+test('Addresses get their checksum', async (t) => {
   fc.assert(fc.property(addresses, (text) => checksumAddress(text) === getAddress(text)))
   for (const wrong of ['', '0x', address.slice(2), `${address}0`, address.replace('0x5', '0xg')]) {
     t.throws(() => checksumAddress(wrong), { message: /0x and 40 hexadecimal digits/ }, wrong)
   }
 })
 
-test('the message is what the reference implementation reads and writes', async (t) => {
+test('The message equals the message of the reference implementation', async (t) => {
   const issuedAt = new Date('2026-11-20T10:00:00.000Z')
   const text = siweMessage({ ...answer, address: address.toLowerCase(), issuedAt })
   const parsed = new SiweMessage(text)
@@ -33,7 +33,7 @@ test('the message is what the reference implementation reads and writes', async 
   t.equal(parsed.toMessage(), text)
 })
 
-test('the credentials hold what was signed', async (t) => {
+test('The credentials contain the signed message', async (t) => {
   let signed = ''
   const sign = async (message: string) => {
     signed = message
@@ -46,7 +46,7 @@ test('the credentials hold what was signed', async (t) => {
     message: signed,
     signature: '0xabcd',
   })
-  t.equal(Buffer.from(token, 'base64url').toString('base64url'), token, 'without padding')
+  t.equal(Buffer.from(token, 'base64url').toString('base64url'), token, 'The token has no padding.')
 
   const elsewhere = await siweCredentials(answer, address, sign, { chainId: 10 })
   t.equal(elsewhere.uuid, `eip155:10:${address}`)
