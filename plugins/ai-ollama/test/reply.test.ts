@@ -45,12 +45,12 @@ test('A tool call without an id gets one', async (t) => {
   const called = line({ message: { role: 'assistant', content: '', tool_calls: calls }, done: false })
   server.answer(lines(called, called, lastLine({})))
   const ids = new Set<string>()
-  const heard = (await chat(provider)).flatMap((delta) => {
+  const received = (await chat(provider)).flatMap((delta) => {
     if (delta.type !== 'tool_call') return []
     ids.add(delta.id ?? '')
     return [[delta.index, delta.name, delta.arguments]]
   })
-  t.same(heard, [
+  t.same(received, [
     [0, 'look', '{"at":"map"}'],
     [1, 'clock', '{"at":"map"}'],
     [2, 'look', '{"at":"map"}'],

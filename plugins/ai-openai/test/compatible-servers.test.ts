@@ -130,12 +130,12 @@ test('The provider reads the incomplete tool calls of some servers', async (t) =
       const pieces = calls.map((call) => delta({ tool_calls: [call] }))
       begin(response).end(`${pieces.join('')}${delta({}, 'tool_calls')}${done}`)
     }
-    const heard = (await chat(provider)).flatMap((piece) =>
+    const received = (await chat(provider)).flatMap((piece) =>
       piece.type === 'tool_call'
         ? [`${piece.index} ${piece.id ?? ''} ${piece.name ?? ''} ${piece.arguments ?? ''}`]
         : [],
     )
-    t.strictSame(heard, expected, name)
+    t.strictSame(received, expected, name)
   }
   server.answer = (response) =>
     begin(response).end(delta({ tool_calls: [{ index: 0, id: 'a' }] }) + delta({}, 'stop'))

@@ -13,9 +13,9 @@ test('Sums beyond the greatest safe integer stay at it', async (t) => {
   const counts = { prompt_tokens: most, completion_tokens: most, total_tokens: most }
   t.strictSame((await completions.create(ask)).usage, counts)
   const stream = await completions.create({ ...ask, stream: true, stream_options: { include_usage: true } })
-  const told = []
-  for await (const { usage } of stream) if (usage != null) told.push(usage)
-  t.strictSame(told, [counts])
+  const received = []
+  for await (const { usage } of stream) if (usage != null) received.push(usage)
+  t.strictSame(received, [counts])
   const report = await user.fetch('/api/ai/usage')
   t.equal(report.status, 200)
   t.match(await report.json(), { usage: [{ requests: 2, inputTokens: most, outputTokens: most }] })

@@ -8,7 +8,7 @@ const messages = [{ role: 'user', content: 'x'.repeat(12) }]
 const counted = { requests: 1, failed: 0, aborted: 0, estimated: 0 }
 const down = (more = {}) => new NodekeepError('UPSTREAM_ERROR', 'Down.', more)
 
-/** Returns a script that fails the failsOnce time and then replies. */
+/** Returns a script that fails the first time and then replies. */
 const failsOnce = (failure: () => AsyncIterable<unknown>): Script =>
   async function* (_request, _signal, turn) {
     if (turn === 0) yield* failure()

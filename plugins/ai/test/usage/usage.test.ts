@@ -14,8 +14,8 @@ t.test('Every end of a chat counts its usage', async (t) => {
   ]
   const providers = {
     // 10 bytes of prompt are 3 tokens, and 9 bytes of reply are 3 tokens.
-    told: scripted(() => [usage(100, 0), text('xxxxxxxxx'), usage(100, 7), stop]),
-    untold: scripted(() => [text('xxxxx'), text('xxxx'), stop]),
+    counted: scripted(() => [usage(100, 0), text('xxxxxxxxx'), usage(100, 7), stop]),
+    uncounted: scripted(() => [text('xxxxx'), text('xxxx'), stop]),
     refused: scripted(() => {
       throw down()
     }),
@@ -23,12 +23,12 @@ t.test('Every end of a chat counts its usage', async (t) => {
       yield text('xxxxxxxxx')
       throw down()
     }),
-    'told-and-cut': scripted(async function* () {
+    'counted-and-cut': scripted(async function* () {
       yield usage(100, 1)
       yield text('xxxxxxxxx')
       throw down()
     }),
-    'told-all-and-cut': scripted(async function* () {
+    'all-counted-and-cut': scripted(async function* () {
       yield text('xxxxxxxxx')
       yield usage(100, 8)
       throw down()
@@ -42,7 +42,7 @@ t.test('Every end of a chat counts its usage', async (t) => {
       yield text('x')
       await untilAborted(signal)
     }),
-    'told-and-left': scripted(async function* (_request, signal) {
+    'counted-and-left': scripted(async function* (_request, signal) {
       yield usage(100, 1)
       yield text('xxxxxxxxx')
       await untilAborted(signal)
@@ -55,10 +55,17 @@ t.test('Every end of a chat counts its usage', async (t) => {
   const node = await createAiNode({ providers })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
-  for (const provider of ['told', 'untold', 'refused', 'cut', 'told-and-cut', 'told-all-and-cut']) {
+  for (const provider of [
+    'counted',
+    'uncounted',
+    'refused',
+    'cut',
+    'counted-and-cut',
+    'all-counted-and-cut',
+  ]) {
     await (await chat(ada, { provider, messages, stream: true })).text()
   }
-  for (const provider of ['left', 'left-in-thought', 'told-and-left'] as const) {
+  for (const provider of ['left', 'left-in-thought', 'counted-and-left'] as const) {
     const answer = await chat(ada, { provider, messages, stream: true })
     await answer.body?.cancel()
     while (!providers[provider].last.signal.aborted) await ada.fetch('/whoami')
@@ -73,15 +80,15 @@ t.test('Every end of a chat counts its usage', async (t) => {
 
   const rows = new Map((await usageOf(ada)).map(({ provider, ...row }) => [provider, row]))
   const expected = {
-    told: { inputTokens: 100, outputTokens: 7 },
-    untold: { inputTokens: 3, outputTokens: 3, estimated: 1 },
+    counted: { inputTokens: 100, outputTokens: 7 },
+    uncounted: { inputTokens: 3, outputTokens: 3, estimated: 1 },
     refused: { failed: 1 },
     cut: { failed: 1, inputTokens: 3, outputTokens: 3, estimated: 1 },
-    'told-and-cut': { failed: 1, inputTokens: 100, outputTokens: 3, estimated: 1 },
-    'told-all-and-cut': { failed: 1, inputTokens: 100, outputTokens: 8 },
+    'counted-and-cut': { failed: 1, inputTokens: 100, outputTokens: 3, estimated: 1 },
+    'all-counted-and-cut': { failed: 1, inputTokens: 100, outputTokens: 8 },
     left: { aborted: 1, inputTokens: 3, outputTokens: 3, estimated: 1 },
     'left-in-thought': { aborted: 1, inputTokens: 3, outputTokens: 3, estimated: 1 },
-    'told-and-left': { aborted: 1, inputTokens: 100, outputTokens: 3, estimated: 1 },
+    'counted-and-left': { aborted: 1, inputTokens: 100, outputTokens: 3, estimated: 1 },
     'left-at-once': { aborted: 1, inputTokens: 3, estimated: 1 },
   }
   for (const [provider, row] of Object.entries(expected)) {
