@@ -4,6 +4,7 @@ import { type RunningNode, startNode } from '../../node.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { fail } from '../common/fail.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
+import { growYoungGeneration } from '../common/young-generation.ts'
 import { banner } from './banner.ts'
 
 /** Starts the node and runs it until a signal stops it. */
@@ -13,6 +14,7 @@ export async function start(options: ConfigurationOptions): Promise<void> {
   interrupted.then(() => aborted.abort())
   try {
     const { node, log } = await boot(options, aborted.signal)
+    growYoungGeneration()
     await interrupted
     log.info('The node is stopping.')
     await node.stop()
