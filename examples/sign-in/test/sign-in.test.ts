@@ -14,11 +14,11 @@ async function startNode(folder: string) {
   const args = ['runtime.js', 'kernel/bin/nodekeep.js', 'start', '--config', config]
   const env = { ...process.env, PORT: '0', NODEKEEP_LOG__FORMAT: 'pretty' }
   const node = spawn(process.execPath, args, { cwd: root, env })
-  const shown = await textUntil(node, /Stop it with/)
+  const output = await textUntil(node, /Stop it with/)
   return {
     node,
-    url: /Address +(\S+)/.exec(shown)?.[1] ?? '',
-    claimCode: /\b\w{4}-\w{4}-\w{4}\b/.exec(shown)?.[0] ?? '',
+    url: /Address +(\S+)/.exec(output)?.[1] ?? '',
+    claimCode: /\b\w{4}-\w{4}-\w{4}\b/.exec(output)?.[0] ?? '',
   }
 }
 

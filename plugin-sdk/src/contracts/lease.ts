@@ -12,7 +12,7 @@ export interface HeldLease {
 /** Mutual exclusion between all processes that share one state database. */
 export interface Lease {
   /**
-   * Takes the lease, or resolves to `null` if another process holds it. The lease is renewed until it is released.
+   * Takes the lease, or resolves to `null` if another holder has it. The lease is renewed until it is released.
    *
    * @param name the protected work, such as `backup`
    * @param seconds the duration for which the lease of a dead holder lasts

@@ -30,7 +30,7 @@ export interface StorageReadOptions {
   /**
    * Lets the backend reuse the memory of a chunk when the chunk after the next one is requested. This saves most of the
    * cost of a large file. It is for readers that request the next chunk while they pass on the current one, and that
-   * wait for both before the next request. Without it, the reader may keep every chunk.
+   * wait until both are done before the next request. Without it, the reader may keep every chunk.
    */
   readonly reuseBuffers?: boolean
   readonly signal?: AbortSignal

@@ -64,8 +64,8 @@ export interface WasmProgramResult {
 /**
  * Runs WebAssembly outside the server's process, in a fresh instance each time. A run sees no other run, and neither the
  * host's environment nor its network. The `wasm` feature schedules the runs and applies the limits of users. It starts
- * at most `functionsAtOnce` and `programsAtOnce` runs of a runtime at a time. When the signal aborts, the runtime stops
- * the run and rejects with the signal's reason.
+ * at most `functionsAtOnce` calls and `programsAtOnce` programs of a runtime at a time. When the signal aborts, the
+ * runtime stops the run and rejects with the signal's reason.
  *
  * Methods throw NodekeepError: VALIDATION_ERROR for an invalid module (with the validator's reason) or for unknown
  * imports, NOT_FOUND for an unknown function, UNPROCESSABLE for a trap and for each limit (the message names it),

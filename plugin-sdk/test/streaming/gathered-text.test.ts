@@ -26,7 +26,7 @@ t.test('Single letters take about as much memory as the whole text', async (t) =
   const before = process.memoryUsage().heapUsed
   for (let n = 0; n < letters; n += 1) text.add('x')
   collectGarbage()
-  const held = process.memoryUsage().heapUsed - before
-  t.ok(held < 2 * letters, `Each letter takes ${held / letters} bytes.`)
+  const heapGrowth = process.memoryUsage().heapUsed - before
+  t.ok(heapGrowth < 2 * letters, `Each letter takes ${heapGrowth / letters} bytes.`)
   t.equal(text.toString(), 'x'.repeat(letters))
 })

@@ -55,12 +55,12 @@ test('The provider does not read an endless list of models', async (t) => {
 
 test('An error answer that stalls is reported in time, with the received text', async (t) => {
   const { provider, server } = await createChatNode(t)
-  const gone = Promise.withResolvers<void>()
+  const closed = Promise.withResolvers<void>()
   server.answer((response) => {
-    response.once('close', gone.resolve)
+    response.once('close', closed.resolve)
     response.writeHead(400, { 'content-type': 'application/json' })
     response.write(JSON.stringify(errorBody(400, 'Too long.')))
   })
   t.match(await chatError(provider), { code: 'VALIDATION_ERROR', message: /It says: Too long\.$/ })
-  await gone.promise
+  await closed.promise
 })

@@ -55,7 +55,7 @@ test('A model without visible thoughts shows that it is working', async (t) => {
     more(event('ping', {}) + messageStart(3))
   })
   // Each event is sent when the client has got the one before.
-  const signs = [
+  const workEvents = [
     event('ping', {}),
     event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '' } }),
     'event: ping\r\ndata: {"type": "ping"}\r\n\r\n',
@@ -67,7 +67,7 @@ test('A model without visible thoughts shows that it is working', async (t) => {
   const request = { model: 'claude-opus-5-5', messages: [{ role: 'user', content: 'Well?' }] } as const
   for await (const delta of provider.chat(request, new AbortController().signal)) {
     deltas.push(delta)
-    more(signs.shift() ?? '')
+    more(workEvents.shift() ?? '')
     if (delta.type === 'finish') break
   }
   const sign = { type: 'reasoning', text: '' }

@@ -58,13 +58,13 @@ test('The error of an address without Ollama differs from that of an unknown mod
 
 test('An error answer that stalls is reported in time, with the received text', async (t) => {
   const { provider, server } = await createChatNode(t)
-  const gone = Promise.withResolvers<void>()
+  const closed = Promise.withResolvers<void>()
   server.answer((response) => {
-    response.once('close', gone.resolve)
+    response.once('close', closed.resolve)
     response.writeHead(400).write('{"error":"Too long."}')
   })
   t.match(await chatError(provider), { code: 'VALIDATION_ERROR', message: /It says: Too long\.$/ })
-  await gone.promise
+  await closed.promise
 })
 
 test('The message of the server about a request is passed on', async (t) => {

@@ -5,25 +5,25 @@ import { startProviderNode } from './fixtures/provider-node.ts'
 import { startOpenAIServer } from './openai-server.ts'
 
 test('Each instance has its own name, server and key', async (t) => {
-  const [ours, theirs] = await Promise.all([startOpenAIServer(key), startOpenAIServer()])
-  t.teardown(() => Promise.all([ours.stop(), theirs.stop()]))
-  ours.play({ kind: 'reply', text: ['ours'], finish: 'stop' })
-  theirs.play({ kind: 'reply', text: ['theirs'], finish: 'stop' })
+  const [withKey, withoutKey] = await Promise.all([startOpenAIServer(key), startOpenAIServer()])
+  t.teardown(() => Promise.all([withKey.stop(), withoutKey.stop()]))
+  withKey.play({ kind: 'reply', text: ['ours'], finish: 'stop' })
+  withoutKey.play({ kind: 'reply', text: ['theirs'], finish: 'stop' })
   const { providers } = await startProviderNode(t, {
     plugins: { lmstudio: { from: 'ai-openai' } },
-    'ai-openai': { apiKey: key, baseURL: ours.url },
-    lmstudio: { baseURL: theirs.url, models: ['qwen', 'qwen', 'gemma'] },
+    'ai-openai': { apiKey: key, baseURL: withKey.url },
+    lmstudio: { baseURL: withoutKey.url, models: ['qwen', 'qwen', 'gemma'] },
   })
   t.strictSame([...providers.names()].sort(), ['lmstudio', 'openai'])
   t.equal(textOf(await chat(providers.get('openai'))), 'ours')
   t.equal(textOf(await chat(providers.get('lmstudio'))), 'theirs')
   t.equal(
-    theirs.requests[0]?.headers.authorization,
+    withoutKey.requests[0]?.headers.authorization,
     undefined,
     'The key of an instance goes to no other server.',
   )
   t.strictSame(await providers.get('lmstudio')?.models(AbortSignal.timeout(5000)), ['qwen', 'gemma'])
-  t.equal(theirs.requests.length, 1, 'The provider does not request a list that is configured.')
+  t.equal(withoutKey.requests.length, 1, 'The provider does not request a list that is configured.')
 })
 
 test('Without a key, OpenAI has no models and its error names the owner', async (t) => {

@@ -182,11 +182,11 @@ test('The stop of the plugin ends its requests', async (t) => {
 
 test('The wait that a busy server requests is passed on', async (t) => {
   const { provider, server } = await createLoginNode(t)
-  const soon = new Date(Date.now() + 90_000).toUTCString()
+  const retryDate = new Date(Date.now() + 90_000).toUTCString()
   const cases: [number, object, RegExp][] = [
     [429, { 'retry-after': '17' }, /^17$/],
     [503, { 'retry-after': '1' }, /^1$/],
-    [429, { 'retry-after': soon }, /^(8\d|9[01])$/],
+    [429, { 'retry-after': retryDate }, /^(8\d|9[01])$/],
     [429, { 'retry-after': new Date(0).toUTCString() }, /^1$/],
     [429, { 'retry-after': '999999999999' }, /^3600$/],
     [429, { 'retry-after': 'later' }, /^30$/],

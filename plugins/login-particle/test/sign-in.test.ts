@@ -94,9 +94,9 @@ test('Faults of the server have other errors than faults of the client', async (
   const busy = await signIn(started)
   t.equal(busy.headers.get('retry-after'), '17')
   await assertError(t, busy, 503, 'SERVICE_UNAVAILABLE')
-  const hasty = await startOwnedNode(t, { timeoutMs: 200 })
-  hasty.server.answer = () => {}
-  await assertError(t, await signIn(hasty), 504, 'UPSTREAM_TIMEOUT')
+  const slow = await startOwnedNode(t, { timeoutMs: 200 })
+  slow.server.answer = () => {}
+  await assertError(t, await signIn(slow), 504, 'UPSTREAM_TIMEOUT')
 
   server.answer = null
   t.equal((await signIn(started)).status, 200, 'The sign-in works again as soon as the server does.')

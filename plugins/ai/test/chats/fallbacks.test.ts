@@ -123,10 +123,10 @@ t.test('Without the requested provider, fallbacks that fail are skipped and not 
 })
 
 t.test('A fallback that is disabled before its turn is skipped', async (t) => {
-  const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [called, removed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const acme = scripted(async function* () {
-    asked.resolve()
-    await gone.promise
+    called.resolve()
+    await removed.promise
     yield* []
     throw down
   })
@@ -140,9 +140,9 @@ t.test('A fallback that is disabled before its turn is skipped', async (t) => {
   t.teardown(() => node.stop())
   const [ada, owner] = [await node.signIn(), await node.signIn('owner')]
   const answer = chat(ada)
-  await asked.promise
+  await called.promise
   await owner.fetch('/api/system/plugins/going/disable', { method: 'POST' })
-  gone.resolve()
+  removed.resolve()
   t.match(await (await answer).json(), { message: { content: 'I am llama' }, provider: 'local' })
   t.equal(spare.calls.length, 0)
 })

@@ -60,7 +60,7 @@ t.test('Every sequence of pieces gives the expected answer', async (t) => {
     script = pieces
     const { text, whole } = expected(pieces.map(([piece]) => piece))
     const streamed = await chat(ada, { stream: true })
-    const wholly = await chat(ada)
+    const unstreamed = await chat(ada)
     if (streamed.status === 200) {
       const answer = readEvents(await streamed.text())
       if (answer.text !== text.toWellFormed() && answer.text !== text)
@@ -72,8 +72,8 @@ t.test('Every sequence of pieces gives the expected answer', async (t) => {
         throw new Error(`refused with ${streamed.status} ${code}`)
       }
     }
-    const answer = (await wholly.json()) as { message: { content: string } }
-    if ((wholly.status === 200) !== whole) throw new Error(`whole: ${wholly.status}`)
+    const answer = (await unstreamed.json()) as { message: { content: string } }
+    if ((unstreamed.status === 200) !== whole) throw new Error(`whole: ${unstreamed.status}`)
     if (whole && answer.message.content !== text) throw new Error(`whole: ${answer.message.content}`)
   })
   await fc.assert(property, { numRuns: 150 })

@@ -103,18 +103,18 @@ t.test('Chats end when the plugin of their provider is disabled', async (t) => {
 
 t.test('A provider that is removed before its call is not called', async (t) => {
   const late = scripted(() => [text('too late'), stop])
-  const going = Promise.withResolvers<() => void>()
+  const added = Promise.withResolvers<() => void>()
   const plugin = definePlugin({
     id: 'going',
     contributes: { ai: AiProviders },
-    setup: ({ ai }) => going.resolve(ai.add('late', late)),
+    setup: ({ ai }) => added.resolve(ai.add('late', late)),
   })
   const captured = captureChats()
   const node = await createAiNode({ plugins: [captured.plugin, plugin] })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   const query = { provider: 'late', model: 'large', messages: [{ role: 'user', content: 'Hello' }] } as const
-  const remove = await going.promise
+  const remove = await added.promise
   const begins = captured.chats.start(ada.user.uuid, query, new AbortController().signal)
   remove()
   await t.rejects(begins, { code: 'SERVICE_UNAVAILABLE', message: /^The AI provider "late" was stopped/ })
@@ -137,7 +137,7 @@ t.test('The end of a session ends the chats of its user only', async (t) => {
   const chats = await startChats(t)
   const { node, ada, providers } = chats
   const bob = await node.signIn()
-  const theirs = await chat(bob, { provider: 'stalled', stream: true })
+  const bobsAnswer = await chat(bob, { provider: 'stalled', stream: true })
   const bobsCall = providers.stalled.last
   const { sessions } = (await (await ada.fetch('/api/account/sessions')).json()) as {
     sessions: { id: string }[]
@@ -152,5 +152,5 @@ t.test('The end of a session ends the chats of its user only', async (t) => {
     /Sign in again/,
   )
   t.notOk(bobsCall.signal.aborted)
-  await theirs.body?.cancel()
+  await bobsAnswer.body?.cancel()
 })
