@@ -77,7 +77,7 @@ test('an impossible change is answered with one line', async (t) => {
   for (const [args, reason] of [
     [['create', '-n', 'x', '-s', 'ai', '--user', ada], /"auth\.admission" .* does not admit it/],
     [['create', '-n', '', '-s', 'ai'], /A name has 1 to 100 characters/],
-    [['create', '-n', 'x\u001b[2J', '-s', 'ai'], /and no control characters/],
+    [['create', '-n', 'x\u001b[2J', '-s', 'ai'], /Control characters .* are not allowed/],
     [['create', '-n', 'x'], /required option '-s, --scope/],
   ] as const) {
     const { code, stdout, stderr } = await folder.run('token', ...args)

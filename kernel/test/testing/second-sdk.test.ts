@@ -9,7 +9,7 @@ import { type Test, test } from 'tap'
 async function loadSecondSdk(t: Test): Promise<typeof sdk> {
   const folder = t.testdir()
   const own = dirname(fileURLToPath(import.meta.resolve('@nodekeep/plugin-sdk/package.json')))
-  for (const part of ['package.json', 'src', 'vendor']) {
+  for (const part of ['package.json', 'src']) {
     cpSync(join(own, part), join(folder, part), { recursive: true })
   }
   return import(pathToFileURL(join(folder, 'src/index.ts')).href)

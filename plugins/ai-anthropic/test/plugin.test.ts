@@ -24,7 +24,7 @@ test('blanks around a key are none of it, others make it no key', async (t) => {
   t.same((await provider.models(now())).length, models.length)
   for (const apiKey of ['sk-ant\nx-evil: 1', 'sk-ant secret', 'sk-ant-secrät']) {
     const failed = await startNode({ 'ai-anthropic': { apiKey } }).catch(String)
-    t.match(failed, /ai-anthropic\.apiKey .* must be a key without blanks, .* Copy it again\./, apiKey)
+    t.match(failed, /ai-anthropic\.apiKey .* must be a key without spaces, .* Copy it again\./, apiKey)
     t.notMatch(failed, /x-evil|secr/, apiKey)
   }
 })

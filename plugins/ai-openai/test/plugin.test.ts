@@ -66,7 +66,7 @@ test('the preset takes the key from OPENAI_API_KEY', async (t) => {
 test('a node does not start with a key that no header can carry', async (t) => {
   for (const apiKey of ['sk-secret\nbreak', 'sk secret', 'sk-secrät', 'sk-secret\u200b']) {
     const failure = await providerNode(t, { 'ai-openai': { apiKey } }).then(() => '', String)
-    t.match(failure, /ai-openai\.apiKey .* must be a key without blanks, .* Copy it again\./, apiKey)
+    t.match(failure, /ai-openai\.apiKey .* must be a key without spaces, .* Copy it again\./, apiKey)
     t.notMatch(failure, /secr/, apiKey)
   }
 })

@@ -21,7 +21,7 @@ export function programInput(requested: RequestedInput): Omit<WasmProgramRun, 'p
   for (const [name, value] of Object.entries(env)) {
     if (name === '' || name.includes('=')) throw invalid('"env" has a name that is empty or contains "=".')
     checkText(name, 'A name in "env"')
-    checkText(value, `"env.${name.slice(0, 100)}"`)
+    checkText(value, `"env.${name.length <= 100 ? name : `${name.slice(0, 100)}…`}"`)
   }
   return { args, env, stdin: inputBytes(stdin, encoding) }
 }

@@ -151,7 +151,7 @@ t.test('without a runtime for it, a call says what is missing', async (t) => {
   for (const answer of asked) {
     t.match(await told(answer), {
       status: 503,
-      body: { code: 'SERVICE_UNAVAILABLE', message: /This node has nothing that/ },
+      body: { code: 'SERVICE_UNAVAILABLE', message: /This node has no way to/ },
     })
   }
   t.match(await (await node.fetch('/health')).json(), { status: 'degraded' })
