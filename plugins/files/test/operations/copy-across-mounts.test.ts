@@ -76,7 +76,7 @@ t.test('files that another program changes or adds during a move stay', async (t
     if (change !== 'move') return
     appendFileSync(join(docs, 'changed'), '!')
     writeFileSync(join(docs, 'added'), 'added')
-    writeFileSync(join(docs, 'new'), 'theirs')
+    writeFileSync(join(docs, 'new'), 'foreign')
     renameSync(join(docs, 'new'), join(docs, 'replaced'))
     rmSync(join(docs, 'gone'))
     mkdirSync(join(docs, 'inner', 'new'))
@@ -86,7 +86,7 @@ t.test('files that another program changes or adds during a move stay', async (t
   for (const name of ['changed', 'replaced', 'inner']) t.match(message, `"/docs/${name}"`)
   t.strictSame((await readdir(docs)).sort(), ['added', 'changed', 'inner', 'replaced'])
   t.equal(await text('/docs/changed'), 'as it was!')
-  t.equal(await text('/docs/replaced'), 'theirs')
+  t.equal(await text('/docs/replaced'), 'foreign')
   t.equal(await text('/docs/added'), 'added')
   t.strictSame(await readdir(join(docs, 'inner')), ['new'])
   for (const name of ['changed', 'plain', 'replaced', 'gone', 'inner/file'])
@@ -97,13 +97,13 @@ t.test('a file that changes during its move is on both mounts', async (t) => {
   const { ada, disk, shaky, move, text } = await createNodeWithTwoMounts(t)
   await put(ada, '/file', 'old')
   shaky.afterChange = (change) => {
-    if (change === 'move') writeFileSync(join(disk, 'file'), 'theirs')
+    if (change === 'move') writeFileSync(join(disk, 'file'), 'foreign')
   }
   const { status, message } = await move('/file', '/cold/file')
   t.equal(status, 409)
   t.match(message, /"\/file" was copied to "\/cold\/file".*stay: "\/file"\./)
   t.equal(await text('/cold/file'), 'old')
-  t.equal(await text('/file'), 'theirs')
+  t.equal(await text('/file'), 'foreign')
 })
 
 t.test('a source that becomes unreachable stays, and nothing is lost', async (t) => {

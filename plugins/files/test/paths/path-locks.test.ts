@@ -6,7 +6,7 @@ import { isWithin } from '../../src/paths/user-path.ts'
 
 const ada = 'ada'
 
-/** Whether a lock is granted at once. */
+/** Returns whether a lock is granted at once. */
 async function isFree(locks: PathLocks, ...paths: string[]): Promise<boolean> {
   const asking = new AbortController()
   const release = await Promise.race([locks.acquire(ada, paths, asking.signal), turn(null)]).catch(() => null)

@@ -73,7 +73,7 @@ t.test(
   },
 )
 
-t.test('a place goes to the user who waits longest since a call of theirs began or ended', async (t) => {
+t.test('a place goes to the user who waited longest since one of their calls began or ended', async (t) => {
   const { call, end, begun } = createQueue({ places: 2 })
   for (const name of ['a1', 'b1', 'a2', 'b2', 'c1']) call(name)
   t.strictSame(begun, ['a1', 'b1'])
