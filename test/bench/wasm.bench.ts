@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { root } from '../run/command.ts'
 import type { Bench } from './bench.ts'
-import { type CrowdFigures, crowdLimitMs, setUpWasmCrowd } from './fixtures/wasm-crowd.ts'
-import { setUpWasmStand, type WasmStand } from './fixtures/wasm-stand.ts'
+import { type ContentionFigures, contentionLimitMs, startWasmContention } from './fixtures/wasm-crowd.ts'
+import { startWasmNode, type WasmNode } from './fixtures/wasm-stand.ts'
 import { loadHttp } from './http-load.ts'
 import { startServer } from './process.ts'
 
@@ -10,8 +10,8 @@ const add = { filepath: '/add.wasm', function: 'add', args: [19, 23] }
 /** `wasm.timeoutMs` of the node. */
 const limitMs = 500
 
-/** Calls for some seconds. Until V8 has compiled what they run, that is slower than it will be. */
-function load({ url, headers }: Pick<WasmStand, 'url' | 'headers'>) {
+/** Calls `add` for some seconds. The first run is slower, until V8 has compiled the code. */
+function load({ url, headers }: Pick<WasmNode, 'url' | 'headers'>) {
   return loadHttp({
     url: new URL('/api/wasm/execute-file', url),
     method: 'POST',
@@ -26,14 +26,14 @@ const warm: Bench = {
   better: 'more',
   goal: { ratio: 0.2 },
   async setUp() {
-    const stand = await setUpWasmStand()
+    const node = await startWasmNode()
     const bare = await startServer(join(root, 'test/bench/fixtures/wasm-bare.ts'))
-    await load(stand)
+    await load(node)
     return {
-      ours: async () => (await load(stand)).requestsPerSecond,
-      baseline: async () => (await load({ url: bare.url, headers: stand.headers })).requestsPerSecond,
+      ours: async () => (await load(node)).requestsPerSecond,
+      baseline: async () => (await load({ url: bare.url, headers: node.headers })).requestsPerSecond,
       async tearDown() {
-        await stand.tearDown()
+        await node.tearDown()
         await bare.stop()
       },
     }
@@ -46,9 +46,9 @@ const latency: Bench = {
   better: 'less',
   goal: { ours: 25 },
   async setUp() {
-    const stand = await setUpWasmStand()
-    await load(stand)
-    return { ours: async () => (await load(stand)).p99Ms, tearDown: stand.tearDown }
+    const node = await startWasmNode()
+    await load(node)
+    return { ours: async () => (await load(node)).p99Ms, tearDown: node.tearDown }
   },
 }
 
@@ -59,18 +59,18 @@ const cold: Bench = {
   goal: { ours: 150 },
   rounds: 9,
   async setUp() {
-    const stand = await setUpWasmStand()
+    const node = await startWasmNode()
     let count = 0
     return {
       async ours() {
         count += 1
         const name = `${count}.wasm`
-        await stand.store(name, 2 ** 20)
-        const { ms, status } = await stand.call(name, { ...add, filepath: `/${name}` })
+        await node.store(name, 2 ** 20)
+        const { ms, status } = await node.call(name, { ...add, filepath: `/${name}` })
         if (status !== 200) throw new Error(`The call was answered with ${status}.`)
         return ms
       },
-      tearDown: stand.tearDown,
+      tearDown: node.tearDown,
     }
   },
 }
@@ -81,28 +81,28 @@ const overrun: Bench = {
   better: 'less',
   goal: { ours: 150 },
   async setUp() {
-    const stand = await setUpWasmStand(limitMs)
-    await stand.call('add.wasm', add)
+    const node = await startWasmNode(limitMs)
+    await node.call('add.wasm', add)
     return {
       async ours() {
-        const { ms, status } = await stand.call('add.wasm', { ...add, function: 'loop', args: [] })
+        const { ms, status } = await node.call('add.wasm', { ...add, function: 'loop', args: [] })
         if (status !== 422) throw new Error(`The loop was answered with ${status}.`)
         return ms - limitMs
       },
-      tearDown: stand.tearDown,
+      tearDown: node.tearDown,
     }
   },
 }
 
-/** What is measured of each crowd. */
-const measures: readonly (readonly [name: string, unit: string, figure: keyof CrowdFigures])[] = [
+/** The figures of each contention bench. */
+const measures: readonly (readonly [name: string, unit: string, figure: keyof ContentionFigures])[] = [
   ['p95 of short calls', 'ms', 'p95Ms'],
   ['the slowest /health', 'ms', 'slowestHealthMs'],
   ['sandbox processes', 'processes', 'processes'],
 ]
 
-/** @param goals one for each measure */
-function crowd(loopers: number, goals: readonly number[]): Bench[] {
+/** @param goals one for each figure */
+function contention(loopers: number, goals: readonly number[]): Bench[] {
   const who = loopers === 1 ? 'one user with endless loops' : `${loopers} users with endless loops`
   return measures.map(([name, unit, figure], index) => ({
     name: `wasm: ${name} beside ${who}`,
@@ -111,7 +111,7 @@ function crowd(loopers: number, goals: readonly number[]): Bench[] {
     rounds: 3,
     goal: { ours: goals[index] ?? 0 },
     async setUp() {
-      const { measure, tearDown } = await setUpWasmCrowd(loopers)
+      const { measure, tearDown } = await startWasmContention(loopers)
       return { ours: async () => (await measure())[figure], tearDown }
     },
   }))
@@ -125,6 +125,6 @@ export default [
   latency,
   cold,
   overrun,
-  ...crowd(8, [2 * crowdLimitMs, 100, processes]),
-  ...crowd(1, [250, 100, processes]),
+  ...contention(8, [2 * contentionLimitMs, 100, processes]),
+  ...contention(1, [250, 100, processes]),
 ] satisfies Bench[]

@@ -7,7 +7,7 @@ import { createFilesNode } from './fixtures/files-node.ts'
 // Concurrent: one of the tests waits for the disk.
 t.jobs = 2
 for (const backend of ['local', 'memory']) {
-  t.test(`the view of a user on the backend "${backend}"`, async (t) => {
+  t.test(`the view of a user on the backend "${backend}" conforms`, async (t) => {
     const services = captureServices()
     const node = await createFilesNode({ mounts: { '/': backend } }, { plugins: [services.plugin] })
     t.teardown(() => node.stop())

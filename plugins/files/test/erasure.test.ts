@@ -5,7 +5,7 @@ import { captureServices } from './fixtures/captured-services.ts'
 import { createFilesNode, get, put } from './fixtures/files-node.ts'
 
 t.test(
-  'deleting a user removes their files from every mount, and everything that the journal has of them',
+  'the deletion of a user removes their files from every mount, and all their records from the journal',
   async (t) => {
     const services = captureServices()
     const node = await createFilesNode({ mounts: { '/memory': 'memory' } }, { plugins: [services.plugin] })

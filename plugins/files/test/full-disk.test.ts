@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { onSmallDisk } from './fixtures/small-disk.ts'
 
-test('on a disk that uploads filled, the node starts and files can be deleted; when other programs filled the rest, a deletion is refused and loses nothing', async (t) => {
+test('a node on a disk that uploads filled starts and deletes files, and refuses a deletion without loss if other programs filled the rest', async (t) => {
   const report = await onSmallDisk(t, '16m', new URL('./fixtures/full-disk-node.ts', import.meta.url))
   if (report === null) return
   t.strictSame(report, {

@@ -35,10 +35,10 @@ t.test('the API behaves like a map of paths, and the journal and the disk agree'
   const folders = await readdir(root)
   t.notOk(
     folders.find((name) => !/^[0-9a-f-]{36}$/.test(name) && name !== '.nodekeep'),
-    'nothing is outside the folders of users',
+    'no entry is outside the folders of users',
   )
   // Removed folders are emptied in the background.
-  t.strictSame(await untilEmpty(() => filesIn(join(root, '.nodekeep'))), [], 'no temporary file is left')
+  t.strictSame(await untilEmpty(() => filesIn(join(root, '.nodekeep'))), [], 'no temporary file exists')
 })
 
 /** The names of files in a folder, at any depth. */
@@ -151,6 +151,6 @@ async function compareDisk(node: TestNode, { user }: TestUser, model: Model): Pr
 async function compareJournal(changes: ChangeLog, { user }: TestUser, model: Model): Promise<void> {
   const log = await changes.read(user.uuid, 0, 10_000)
   const sizes = [...model.nodes].map(([path, node]) => [path, node === 'folder' ? null : node.length])
-  const told = JSON.stringify([...replay(log)].sort())
-  if (told !== JSON.stringify(sizes.sort())) throw new Error(`the journal tells ${told}`)
+  const recorded = JSON.stringify([...replay(log)].sort())
+  if (recorded !== JSON.stringify(sizes.sort())) throw new Error(`the journal has ${recorded}`)
 }

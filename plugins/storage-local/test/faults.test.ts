@@ -25,17 +25,17 @@ async function opened(t: Test, disk?: Disk) {
   return { root, backend }
 }
 
-t.test('too many open files are a temporary error', async (t) => {
+t.test('too many open files give a temporary error', async (t) => {
   const { root, backend } = await opened(t)
   await backend.write('/user/file', chunks('x'))
   await backend.close()
   const report = await underLimits(root, 'too-many-files')
   t.strictSame(report.codes, ['SERVICE_UNAVAILABLE'])
-  t.equal(report.recovered, true, 'with descriptors, everything works again')
+  t.equal(report.recovered, true, 'everything works again when descriptors are free')
   t.strictSame(leftovers(root), [])
 })
 
-t.test('a folder without write permission is an error that says so', async (t) => {
+t.test('a folder without write permission gives an error that says so', async (t) => {
   const { root, backend } = await opened(t)
   await backend.write('/user/folder/file', chunks('x'))
   await backend.close()
@@ -47,7 +47,7 @@ t.test('a folder without write permission is an error that says so', async (t) =
   chmodSync(join(root, 'user', 'folder'), 0o755)
   const report = await underLimits(root, 'unwritable')
   t.strictSame(report.codes, ['SERVICE_UNAVAILABLE'])
-  t.equal(report.recovered, true, 'other folders work')
+  t.equal(report.recovered, true, 'other folders can be written')
   t.strictSame(contentsOf(root), {
     '/user': null,
     '/user/folder': null,
@@ -85,24 +85,21 @@ t.test('a file that is removed or replaced while it is read is read to its end',
   }
 })
 
-t.test(
-  'a file that another program changes in place while it is read is never taken for whole',
-  async (t) => {
-    const { root, backend } = await opened(t)
-    const size = 5 * mebibyte
-    for (const change of ['cut', 'overwrite', 'empty'] as const) {
-      await backend.write('/user/file', chunks(Buffer.alloc(size, 'old ')))
-      const reader = (await backend.read('/user/file')).content[Symbol.asyncIterator]()
-      await reader.next()
-      if (change === 'cut') truncateSync(join(root, 'user', 'file'), size - 10)
-      if (change === 'empty') truncateSync(join(root, 'user', 'file'), 0)
-      if (change === 'overwrite') writeFileSync(join(root, 'user', 'file'), Buffer.alloc(size, 'new '))
-      await t.rejects(collect({ [Symbol.asyncIterator]: () => reader }), { code: 'CONFLICT' }, change)
-    }
-  },
-)
+t.test('a read whose file another program changes in place never ends as if it were complete', async (t) => {
+  const { root, backend } = await opened(t)
+  const size = 5 * mebibyte
+  for (const change of ['cut', 'overwrite', 'empty'] as const) {
+    await backend.write('/user/file', chunks(Buffer.alloc(size, 'old ')))
+    const reader = (await backend.read('/user/file')).content[Symbol.asyncIterator]()
+    await reader.next()
+    if (change === 'cut') truncateSync(join(root, 'user', 'file'), size - 10)
+    if (change === 'empty') truncateSync(join(root, 'user', 'file'), 0)
+    if (change === 'overwrite') writeFileSync(join(root, 'user', 'file'), Buffer.alloc(size, 'new '))
+    await t.rejects(collect({ [Symbol.asyncIterator]: () => reader }), { code: 'CONFLICT' }, change)
+  }
+})
 
-t.test('other failures of a disk make it unavailable, and its messages stay inside', async (t) => {
+t.test('other failures of a disk make it unavailable, and clients never see its messages', async (t) => {
   const failing = (code: string) =>
     Promise.reject(Object.assign(new Error(`${code}: /secret/path`), { code, syscall: 'x' }))
   let code = ''
@@ -145,7 +142,7 @@ t.test('short writes are continued', async (t) => {
   t.ok((await collect((await backend.read('/file')).content)).equals(bytes))
 })
 
-t.test('nothing leaks a descriptor', async (t) => {
+t.test('no operation leaks a descriptor', async (t) => {
   const { root, backend } = await opened(t)
   const large = Buffer.alloc(3 * mebibyte)
   const round = async () => {

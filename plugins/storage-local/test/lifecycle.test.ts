@@ -4,8 +4,8 @@ import { type Disk, localDisk } from '../src/disk/disk.ts'
 import { openLocalBackend } from '../src/open-local-backend.ts'
 import { chunks, collect, descriptors, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
 
-/** Opens a backend on a disk that can hold one call: `reached` resolves when the call comes, `letGo` continues it. */
-async function held(t: Test, call: 'rename' | 'link') {
+/** Opens a backend on a disk that can hold one call: `reached` resolves when the call begins, `release` continues it. */
+async function openHeldBackend(t: Test, call: 'rename' | 'link') {
   const root = temporaryFolder(t)
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
@@ -30,7 +30,7 @@ async function held(t: Test, call: 'rename' | 'link') {
     hold() {
       holds = true
     },
-    letGo() {
+    release() {
       holds = false
       released.resolve()
     },
@@ -43,17 +43,17 @@ async function turns(backend: { stat(path: string): Promise<unknown> }): Promise
 }
 
 t.test(
-  'a close waits for the last step of a write, and aborts writes whose content is still coming',
+  'a close waits for the last step of a write, and aborts writes whose content is incomplete',
   async (t) => {
     const before = descriptors()
-    const { root, backend, reached, hold, letGo } = await held(t, 'rename')
+    const { root, backend, reached, hold, release } = await openHeldBackend(t, 'rename')
     const silent = Promise.withResolvers<void>()
     async function* unending() {
       yield Buffer.from('first')
       silent.resolve()
       await new Promise(() => {})
     }
-    const coming = backend.write('/user/coming', unending()).catch((error: unknown) => error)
+    const incomplete = backend.write('/user/incomplete', unending()).catch((error: unknown) => error)
     await silent.promise
     hold()
     const last = backend.write('/user/file', chunks('new'))
@@ -62,9 +62,9 @@ t.test(
     const closing = backend.close().then(() => {
       closed = true
     })
-    t.match(await coming, { code: 'SERVICE_UNAVAILABLE' })
+    t.match(await incomplete, { code: 'SERVICE_UNAVAILABLE' })
     t.equal(closed, false)
-    letGo()
+    release()
     t.equal((await last).size, 3)
     await closing
     t.strictSame(leftovers(root), [])
@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('a close ends readings with an error, and never as if the file were shorter', async (t) => {
+t.test('a close ends reads with an error, and never as if the file were shorter', async (t) => {
   const root = temporaryFolder(t)
   const before = descriptors()
   const backend = await openLocalBackend({ root })
@@ -86,8 +86,8 @@ t.test('a close ends readings with an error, and never as if the file were short
   t.equal(descriptors(), before)
 })
 
-t.test('while a snapshot is made, changes wait, and reads and uploads go on', async (t) => {
-  const { backend, reached, hold, letGo } = await held(t, 'link')
+t.test('changes wait while a snapshot is made, and reads and uploads continue', async (t) => {
+  const { backend, reached, hold, release } = await openHeldBackend(t, 'link')
   hold()
   const making = backend.snapshot?.(new AbortController().signal)
   await reached
@@ -108,7 +108,7 @@ t.test('while a snapshot is made, changes wait, and reads and uploads go on', as
   t.equal((await collect((await backend.read('/user/file')).content)).toString(), 'old')
   await turns(backend)
   t.equal(changed, false)
-  letGo()
+  release()
   const snapshot = await making
   await changes
   const past = await Array.fromAsync(snapshot?.list('/user') ?? [])
@@ -121,14 +121,14 @@ t.test('while a snapshot is made, changes wait, and reads and uploads go on', as
   await snapshot?.release()
 })
 
-t.test('a snapshot that is aborted leaves nothing, and changes go on', async (t) => {
-  const { root, backend, reached, hold, letGo } = await held(t, 'link')
+t.test('a snapshot that is aborted leaves no files, and changes continue', async (t) => {
+  const { root, backend, reached, hold, release } = await openHeldBackend(t, 'link')
   hold()
   const controller = new AbortController()
   const making = backend.snapshot?.(controller.signal).catch((error: unknown) => error)
   await reached
   controller.abort(new Error('enough'))
-  letGo()
+  release()
   t.match(await making, { message: 'enough' })
   t.strictSame(leftovers(root), [])
   await backend.write('/user/file', chunks('x'))

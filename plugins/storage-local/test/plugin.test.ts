@@ -29,7 +29,7 @@ t.test('files are plain files in the node’s data folder', async (t) => {
   t.equal(readFileSync(join(node.dataFolder, 'files', 'someone', 'hello.txt'), 'utf8'), 'hello')
 })
 
-t.test('the folder is chosen by configuration', async (t) => {
+t.test('the configuration chooses the folder', async (t) => {
   const root = join(temporaryFolder(t), 'elsewhere')
   const node = await createTestNode({
     plugins: [storageLocal, writer],
@@ -41,7 +41,7 @@ t.test('the folder is chosen by configuration', async (t) => {
   t.strictSame(readdirSync(root).sort(), ['.nodekeep', 'someone'])
 })
 
-t.test('the health report tells that the folder was removed', async (t) => {
+t.test('the health report says that the folder was removed', async (t) => {
   const node = await createTestNode({
     plugins: [storageLocal],
     config: { health: { required: ['storage-local'] } },

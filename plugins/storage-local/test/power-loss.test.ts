@@ -31,7 +31,7 @@ const changes: Record<string, Change> = {
   'a file moved over a folder': (backend) => backend.move('/user/other', '/user/folder', overwrite),
 }
 
-/** The parent folders that a change makes, outermost first. They may stay, empty, when the power goes in between. */
+/** The parent folders that a change makes, outermost first. They may stay, empty, after a power failure in between. */
 const madeParents: Record<string, readonly string[]> = {
   'a file in new folders': ['/user/a', '/user/a/b'],
   'a file of a new user': ['/another'],
@@ -40,22 +40,22 @@ const madeParents: Record<string, readonly string[]> = {
 }
 
 for (const [name, change] of Object.entries(changes)) {
-  t.test(`${name}: whenever the power goes, it has happened whole or not at all`, async (t) => {
+  t.test(`${name}: a power failure at any step keeps all of the change or none of it`, async (t) => {
     const { before, after } = await outcomes(t, change)
     for (let step = 0; ; step += 1) {
       const { answered, disk } = await cutDuring(t, change, step)
       const states = [
-        ['synced only', leave(t, (folder) => disk.leaveSynced(folder))],
+        ['synced only', copyOf(t, (folder) => disk.copySynced(folder))],
         ...[0, 0.5, 1].map((share) => [
           `ordered, ${share}`,
-          leave(t, (folder) => disk.leaveOrdered(folder, share)),
+          copyOf(t, (folder) => disk.copyOrdered(folder, share)),
         ]),
       ] as const
       disk.release()
       for (const [state, folder] of states) {
-        const found = await reopened(folder as string)
+        const found = await contentsAfterReopening(folder as string)
         const where = `${name}, cut at step ${step}, ${state}`
-        if (answered) t.strictSame(found, after, `answered, so it must be there: ${where}`)
+        if (answered) t.strictSame(found, after, `the change was answered, so it is stored: ${where}`)
         else assertOneOf(t, found, possibleStates(before, after, madeParents[name] ?? []), where)
       }
       if (answered) return
@@ -63,21 +63,21 @@ for (const [name, change] of Object.entries(changes)) {
   })
 }
 
-t.test('a file that was answered survives in folders that another program has just made', async (t) => {
-  const root = prepared(t)
+t.test('a stored file survives a power failure in folders that another program has just made', async (t) => {
+  const root = preparedRoot(t)
   const disk = createPowerCutDisk(root)
   const backend = await openLocalBackend({ root, disk })
-  mkdirSync(join(root, 'user', 'theirs', 'inner'), { recursive: true })
-  await backend.write('/user/theirs/inner/file', chunks('mine'))
-  const found = await reopened(leave(t, (folder) => disk.leaveSynced(folder)))
-  t.equal(found['/user/theirs/inner/file'], 'mine')
+  mkdirSync(join(root, 'user', 'foreign', 'inner'), { recursive: true })
+  await backend.write('/user/foreign/inner/file', chunks('kept'))
+  const found = await contentsAfterReopening(copyOf(t, (folder) => disk.copySynced(folder)))
+  t.equal(found['/user/foreign/inner/file'], 'kept')
   disk.release()
   await backend.close()
 })
 
 /**
  * Returns the states that a change may leave: not begun, begun with some of its parent folders made, or done. On a file
- * system that keeps no order between folders, a file that moves may be at both paths; at no moment it is at none.
+ * system that keeps no order between folders, a moved file may be at both paths, and is always at one or both.
  */
 function possibleStates(before: object, after: object, parents: readonly string[]): object[] {
   const begun = parents.map((_, index) => ({
@@ -101,7 +101,7 @@ function sorted(state: object): [string, unknown][] {
 }
 
 async function outcomes(t: Test, change: Change) {
-  const root = prepared(t)
+  const root = preparedRoot(t)
   const before = contentsOf(root)
   const backend = await openLocalBackend({ root })
   await change(backend)
@@ -111,7 +111,7 @@ async function outcomes(t: Test, change: Change) {
 }
 
 /** Makes a root with some files. */
-function prepared(t: Test): string {
+function preparedRoot(t: Test): string {
   const root = folderInMemory(t)
   for (const folder of ['folder/inner', 'second', 'empty'])
     mkdirSync(join(root, 'user', folder), { recursive: true })
@@ -126,7 +126,7 @@ async function cutDuring(
   change: Change,
   step: number,
 ): Promise<{ answered: boolean; disk: PowerCutDisk }> {
-  const root = prepared(t)
+  const root = preparedRoot(t)
   const disk = createPowerCutDisk(root)
   const backend = await openLocalBackend({ root, disk })
   disk.cutAt(disk.steps + step)
@@ -138,13 +138,13 @@ async function cutDuring(
   return { answered, disk }
 }
 
-function leave(t: Test, write: (folder: string) => void): string {
-  const folder = join(folderInMemory(t), 'left')
+function copyOf(t: Test, write: (folder: string) => void): string {
+  const folder = join(folderInMemory(t), 'copy')
   write(folder)
   return folder
 }
 
-async function reopened(root: string): Promise<Record<string, string | null>> {
+async function contentsAfterReopening(root: string): Promise<Record<string, string | null>> {
   const backend = await openLocalBackend({ root })
   await backend.close()
   if (leftovers(root).length > 0) throw new Error(`Left behind: ${leftovers(root).join(', ')}`)

@@ -86,7 +86,7 @@ t.test('a link at the end of a path is not found, and only a written file replac
       },
       link,
     )
-    t.ok(lstatSync(join(root, 'user', link)).isSymbolicLink(), `${link} is still the link that it was`)
+    t.ok(lstatSync(join(root, 'user', link)).isSymbolicLink(), `${link} is still the same link`)
     for (const text of ['short', 'x'.repeat(100_000)]) {
       await backend.write(`/user/${link}`, chunks(text))
       t.equal((await collect((await backend.read(`/user/${link}`)).content)).toString(), text)
@@ -108,7 +108,7 @@ t.test('a link is removed by its own path, and its target stays', async (t) => {
   t.strictSame(contentsOf(root), { '/user': null, '/user/real': null, '/user/real/file': 'inside' })
 })
 
-t.test('a link in the middle of a path leads nowhere', async (t) => {
+t.test('a path through a link is not found', async (t) => {
   const { backend, links, outside } = await planted(t)
   const before = contentsOf(outside)
   for (const link of links) {
@@ -168,7 +168,7 @@ t.test('a staging folder that is a link is refused', async (t) => {
 
 for (const kind of ['folder', 'file'] as const) {
   t.test(
-    `a ${kind} that another program swaps with a link all the time never leads out of the root`,
+    `a ${kind} that another program keeps swapping with a link never leads out of the root`,
     async (t) => {
       const { root, outside, backend } = await planted(t)
       mkdirSync(join(root, 'user', 'swapped'))
@@ -190,7 +190,7 @@ for (const kind of ['folder', 'file'] as const) {
             async ({ content }) => count(`read: ${await collect(content)}`),
             () => count('not read'),
           ),
-          backend.write(`/user/swapped/new-${round % 5}`, chunks('mine')).catch(() => {}),
+          backend.write(`/user/swapped/new-${round % 5}`, chunks('new')).catch(() => {}),
           backend.write('/user/swapped/secret', chunks('inside')).catch(() => {}),
           backend.remove(`/user/swapped/new-${(round + 2) % 5}`).catch(() => {}),
           backend.move('/user/swapped/secret', '/user/swapped/moved', { overwrite: true }).catch(() => {}),
@@ -201,9 +201,9 @@ for (const kind of ['folder', 'file'] as const) {
       }
       child.kill('SIGKILL')
       await once(child, 'close')
-      t.notOk([...outcomes.keys()].includes(`read: ${secret}`), 'nothing outside was read')
+      t.notOk([...outcomes.keys()].includes(`read: ${secret}`), 'no file outside the root was read')
       t.ok(outcomes.get('read: inside') ?? 0, 'some reads found the file')
-      t.strictSame(contentsOf(outside), before, 'nothing outside was changed')
+      t.strictSame(contentsOf(outside), before, 'no file outside the root was changed')
     },
   )
 }

@@ -64,32 +64,38 @@ t.test('a replacement that was undone at a start is not undone again at the next
   await dying.makeDirectory('/folder')
   rmSync(join(root, 'taken'), { recursive: true })
   // A copy of the disk as it would be if the process ended here.
-  const left = join(temporaryFolder(t), 'left')
-  cpSync(root, left, { recursive: true })
-  await (await openLocalBackend({ root: left })).close()
-  t.strictSame(contentsOf(left), { '/folder': null })
+  const copy = join(temporaryFolder(t), 'copy')
+  cpSync(root, copy, { recursive: true })
+  await (await openLocalBackend({ root: copy })).close()
+  t.strictSame(contentsOf(copy), { '/folder': null })
   allow()
   await dying.close()
 })
 
-t.test('a folder comes back if its replacement was interrupted, unless its path is taken', async (t) => {
-  for (const taken of [false, true]) {
-    const root = temporaryFolder(t)
-    const aside = join(root, '.nodekeep', 'intent-7')
-    mkdirSync(join(aside, 'old'), { recursive: true })
-    mkdirSync(join(root, 'user', 'source'), { recursive: true })
-    writeFileSync(join(aside, 'old', 'file'), 'old')
-    writeFileSync(join(aside, 'intent.json'), JSON.stringify({ kind: 'replace', names: ['user', 'folder'] }))
-    if (taken) mkdirSync(join(root, 'user', 'folder'))
-    await (await openLocalBackend({ root })).close()
-    const rest = taken ? {} : { '/user/folder/file': 'old' }
-    t.strictSame(contentsOf(root), { '/user': null, '/user/folder': null, ...rest, '/user/source': null })
-    t.strictSame(leftovers(root), [])
-  }
-})
+t.test(
+  'the start restores a folder whose replacement was interrupted, unless its path is taken',
+  async (t) => {
+    for (const taken of [false, true]) {
+      const root = temporaryFolder(t)
+      const aside = join(root, '.nodekeep', 'intent-7')
+      mkdirSync(join(aside, 'old'), { recursive: true })
+      mkdirSync(join(root, 'user', 'source'), { recursive: true })
+      writeFileSync(join(aside, 'old', 'file'), 'old')
+      writeFileSync(
+        join(aside, 'intent.json'),
+        JSON.stringify({ kind: 'replace', names: ['user', 'folder'] }),
+      )
+      if (taken) mkdirSync(join(root, 'user', 'folder'))
+      await (await openLocalBackend({ root })).close()
+      const rest = taken ? {} : { '/user/folder/file': 'old' }
+      t.strictSame(contentsOf(root), { '/user': null, '/user/folder': null, ...rest, '/user/source': null })
+      t.strictSame(leftovers(root), [])
+    }
+  },
+)
 
 t.test(
-  'a record of another kind, by an earlier version of the node, is removed and changes nothing',
+  'the start removes a record of another kind, by an earlier version of the node, and changes nothing',
   async (t) => {
     const root = temporaryFolder(t)
     const record = join(root, '.nodekeep', 'intent-1')
@@ -105,7 +111,7 @@ t.test(
   },
 )
 
-t.test('an incomplete record of a replacement is removed and changes nothing', async (t) => {
+t.test('the start removes an incomplete record of a replacement, and changes nothing', async (t) => {
   const root = temporaryFolder(t)
   const aside = join(root, '.nodekeep', 'intent-1')
   mkdirSync(aside, { recursive: true })
@@ -114,7 +120,7 @@ t.test('an incomplete record of a replacement is removed and changes nothing', a
   t.strictSame(leftovers(root), [])
 })
 
-t.test('an aborted or failed write leaves nothing, not even in the staging folder', async (t) => {
+t.test('an aborted or failed write leaves no file, not even in the staging folder', async (t) => {
   const root = temporaryFolder(t)
   const backend = await openLocalBackend({ root })
   t.teardown(() => backend.close())
@@ -139,7 +145,7 @@ t.test('an aborted or failed write leaves nothing, not even in the staging folde
   t.strictSame(contentsOf(root), {})
 })
 
-t.test('two backends cannot share a folder, one after the other can', async (t) => {
+t.test('two backends cannot use a folder at the same time', async (t) => {
   const root = temporaryFolder(t)
   const first = await openLocalBackend({ root })
   await t.rejects(openLocalBackend({ root }), { code: 'CONFLICT' })

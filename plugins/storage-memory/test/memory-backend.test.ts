@@ -7,18 +7,18 @@ async function* chunks(count: number, size: number): AsyncIterable<Uint8Array> {
 
 const full = { code: 'INSUFFICIENT_STORAGE' }
 
-test('all files count together, and so do unfinished writes', async (t) => {
+test('the limit counts all files and unfinished writes together', async (t) => {
   const backend = new MemoryBackend({ maxBytes: 100 })
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+  const { promise: halted, resolve: halt } = Promise.withResolvers<void>()
   const { promise: more, resolve: goOn } = Promise.withResolvers<void>()
   async function* halting() {
     yield* chunks(1, 60)
-    ask()
+    halt()
     await more
     yield* chunks(1, 10)
   }
   const slow = backend.write('/slow', halting())
-  await asked
+  await halted
   await t.rejects(backend.write('/other', chunks(1, 41)), full)
   await backend.write('/other', chunks(1, 30))
   goOn()
@@ -26,7 +26,7 @@ test('all files count together, and so do unfinished writes', async (t) => {
   await t.rejects(backend.write('/more', chunks(1, 1)), full)
 })
 
-test('bytes are free again after a removal, a replacement, a move onto a file and an aborted write', async (t) => {
+test('a removal, a replacement, a move onto a file and an aborted write free their bytes', async (t) => {
   const backend = new MemoryBackend({ maxBytes: 100 })
   for (let round = 0; round < 5; round += 1) {
     await backend.write('/a/file', chunks(1, 40))
@@ -59,7 +59,7 @@ test('a tree may be deeper than the stack', async (t) => {
   const snapshot = await backend.snapshot(new AbortController().signal)
   t.match(await snapshot.read(`${deep}/file`), { entry: { size: 100 } })
   await backend.remove('/d')
-  await backend.write('/there-is-room', chunks(1, 100))
+  await backend.write('/fits', chunks(1, 100))
 })
 
 test('a reader that changes its chunk does not change the file', async (t) => {

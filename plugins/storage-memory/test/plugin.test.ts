@@ -8,9 +8,9 @@ async function* bytes(length: number): AsyncIterable<Uint8Array> {
 }
 
 /** Reads the registry at the start of the node, as a feature does. */
-function lookingFor(name: string, found: (backend: StorageBackend | undefined) => void) {
+function createReader(name: string, found: (backend: StorageBackend | undefined) => void) {
   return definePlugin({
-    id: 'looking',
+    id: 'reader',
     requires: { backends: StorageBackends },
     setup({ backends, onStart }) {
       onStart(() => found(backends.get(name)))
@@ -18,10 +18,10 @@ function lookingFor(name: string, found: (backend: StorageBackend | undefined) =
   })
 }
 
-test('it is the backend "memory" with the configured limit, until the node stops', async (t) => {
+test('the plugin provides the backend "memory" with the configured limit until the node stops', async (t) => {
   const { promise, resolve } = Promise.withResolvers<StorageBackend | undefined>()
   const node = await createTestNode({
-    plugins: [storageMemory, lookingFor('memory', resolve)],
+    plugins: [storageMemory, createReader('memory', resolve)],
     config: { 'storage-memory': { maxBytes: 100 } },
   })
   t.teardown(() => node.stop())
@@ -43,10 +43,10 @@ test('a limit that is not a number of bytes is refused', async (t) => {
   }
 })
 
-test('under another id, it is a backend of that name', async (t) => {
+test('the plugin under another id provides a backend of that name', async (t) => {
   const { promise, resolve } = Promise.withResolvers<StorageBackend | undefined>()
   const node = await createTestNode({
-    plugins: [lookingFor('scratch', resolve)],
+    plugins: [createReader('scratch', resolve)],
     config: { plugins: { scratch: { from: 'storage-memory' } }, scratch: { maxBytes: 1 } },
     folder: new URL('..', import.meta.url).pathname,
   })

@@ -1,9 +1,9 @@
 import { wasmConformance } from '@nodekeep/plugin-sdk/conformance/wasm'
 import { test } from 'tap'
 import type { NativeRuntime } from '../src/runtime.ts'
-import { NativeStand } from './fixtures/native-stand.ts'
+import { RuntimeFixture } from './fixtures/native-stand.ts'
 
 wasmConformance(test, {
-  create: async () => new NativeStand().runtime,
+  create: async () => new RuntimeFixture().runtime,
   destroy: (runtime) => (runtime as NativeRuntime).stop(),
 })

@@ -1,18 +1,22 @@
 import { test } from 'tap'
 import { binaryModule, leb, repeated, section, withCode } from './fixtures/binary.ts'
-import { moduleOf, type NativeStand, nativeStand } from './fixtures/native-stand.ts'
+import { createModule, createRuntime, type RuntimeFixture } from './fixtures/native-stand.ts'
 import { peakOf } from './fixtures/peak.ts'
 
 const mebibyte = 2 ** 20
 const memoryBytes = 32 * mebibyte
-/** What a sandbox may have at most: its limit, 160 MiB of its own, and what it gets between two looks. */
+/** The most memory of a sandbox: its limit, 160 MiB of its own, and 64 MiB that it can take between two checks. */
 const largest = memoryBytes + 160 * mebibyte + 64 * mebibyte
 
-/** Waits for a call to fail, and for its sandboxes to have stayed in bounds. */
-async function fails(stand: NativeStand, module: Parameters<NativeStand['call']>[0], message: RegExp) {
+/** Checks that a call fails, and that no sandbox took too much memory. */
+async function fails(
+  fixture: RuntimeFixture,
+  module: Parameters<RuntimeFixture['call']>[0],
+  message: RegExp,
+) {
   let thrown: { readonly code?: string; readonly message?: string } = {}
   const peak = await peakOf(async () => {
-    await stand.call(module, 'f', [], { memoryBytes, timeoutMs: 500 }).catch((error) => {
+    await fixture.call(module, 'f', [], { memoryBytes, timeoutMs: 500 }).catch((error) => {
       thrown = error
     })
   })
@@ -24,46 +28,46 @@ async function fails(stand: NativeStand, module: Parameters<NativeStand['call']>
 
 const limits = /^UNPROCESSABLE: The (time|memory) limit/
 
-test('memory that is taken without end has a bound', async (t) => {
-  const stand = nativeStand(t)
+test('a module that takes memory without end is stopped', async (t) => {
+  const fixture = createRuntime(t)
   const grow = `(loop (drop (memory.grow (i32.const 1)))
     (memory.fill (i32.const 0) (i32.const 1) (i32.mul (memory.size) (i32.const 65536))) (br 0))`
-  await fails(stand, `(module (memory 1) (func (export "f") ${grow}))`, limits)
+  await fails(fixture, `(module (memory 1) (func (export "f") ${grow}))`, limits)
   t.pass('by memory.grow')
   const tables = Array.from(
     { length: 500 },
     (_, index) => `(drop (table.grow ${index} (ref.null extern) (i32.const 900000)))`,
   )
   await fails(
-    stand,
+    fixture,
     `(module ${'(table 1 externref)'.repeat(500)} (func (export "f") (loop ${tables.join('')} (br 0))))`,
     limits,
   )
   t.pass('by table.grow of many tables')
-  await fails(stand, moduleOf(endlessList), limits)
+  await fails(fixture, createModule(endlessList), limits)
   t.pass('by structs on the heap that all stay in use')
 })
 
-test('a module of 100 MB is borne', async (t) => {
-  const stand = nativeStand(t)
+test('a module of 100 MB can be called', async (t) => {
+  const fixture = createRuntime(t)
   const bytes = Buffer.concat([withCode([0]), section(0, Buffer.alloc(100 * mebibyte))])
-  const module = moduleOf(bytes)
-  t.strictSame(await stand.call(module, 'f', [], { timeoutMs: 20_000 }), [])
-  t.strictSame(await stand.call(module, 'f'), [], 'and kept')
-  t.equal(module.asked(), 1)
+  const module = createModule(bytes)
+  t.strictSame(await fixture.call(module, 'f', [], { timeoutMs: 20_000 }), [])
+  t.strictSame(await fixture.call(module, 'f'), [], 'the module is cached')
+  t.equal(module.reads(), 1)
 })
 
-test('a module that takes long to compile, or much memory, is stopped', async (t) => {
-  const stand = nativeStand(t)
-  await fails(stand, moduleOf(deepBlocks), limits)
+test('a module that takes too much time or memory to compile is stopped', async (t) => {
+  const fixture = createRuntime(t)
+  await fails(fixture, createModule(deepBlocks), limits)
   t.pass('900,000 blocks within each other')
-  await fails(stand, moduleOf(longCode), limits)
+  await fails(fixture, createModule(longCode), limits)
   t.pass('a function with a million instructions on 40,000 variables')
-  t.strictSame(await stand.call('(module (func (export "f")))', 'f'), [], 'the next one works')
+  t.strictSame(await fixture.call('(module (func (export "f")))', 'f'), [], 'the next call works')
 })
 
-test('a module that speaks of very much is not believed', async (t) => {
-  const stand = nativeStand(t)
+test('a module that announces more content than it has is refused', async (t) => {
+  const fixture = createRuntime(t)
   const many = 2 ** 32 - 1
   const claims = [
     binaryModule(section(1, leb(1_000_000), [0x60])),
@@ -74,21 +78,23 @@ test('a module that speaks of very much is not believed', async (t) => {
     binaryModule(Buffer.from([1, ...leb(many), 0])),
   ]
   for (const [index, bytes] of claims.entries()) {
-    await t.rejects(stand.call(moduleOf(bytes), 'f'), { code: 'VALIDATION_ERROR' }, `claim ${index}`)
+    await t.rejects(fixture.call(createModule(bytes), 'f'), { code: 'VALIDATION_ERROR' }, `claim ${index}`)
   }
   const types = repeated(20_000, [0x60, ...leb(500), ...Array.from({ length: 500 }, () => 0x7f), 0])
   const manyTypes = binaryModule(section(1, leb(20_000), types))
-  await t.rejects(stand.call(moduleOf(manyTypes), 'f', [], { timeoutMs: 20_000 }), { code: 'NOT_FOUND' })
+  await t.rejects(fixture.call(createModule(manyTypes), 'f', [], { timeoutMs: 20_000 }), {
+    code: 'NOT_FOUND',
+  })
 })
 
 test('a list of functions that would be very long is refused', async (t) => {
-  const stand = nativeStand(t)
+  const fixture = createRuntime(t)
   const names = Array.from({ length: 100_000 }, (_, index) => {
     const name = Buffer.from(String(index))
     return Buffer.from([name.length, ...name, 0, 0])
   })
   const parameters = Array.from({ length: 900 }, () => 0x7f)
-  const module = moduleOf(
+  const module = createModule(
     binaryModule(
       section(1, [1, 0x60], leb(900), parameters, [0]),
       section(3, [1, 0]),
@@ -97,29 +103,29 @@ test('a list of functions that would be very long is refused', async (t) => {
     ),
   )
   const options = { timeoutMs: 20_000 }
-  await t.rejects(stand.exports(module, options), { code: 'UNPROCESSABLE', message: /more functions/ })
+  await t.rejects(fixture.exports(module, options), { code: 'UNPROCESSABLE', message: /more functions/ })
   t.strictSame(
-    await stand.call(module, '99999', Array(900).fill(1), options),
+    await fixture.call(module, '99999', Array(900).fill(1), options),
     [],
-    'its functions can be called',
+    'the functions of the module can be called',
   )
 })
 
-test('what a module wants of its host is told by name, and AssemblyScript may abort', async (t) => {
-  const stand = nativeStand(t)
-  const wishes = [
+test('an error names the missing import of a module, and AssemblyScript may abort', async (t) => {
+  const fixture = createRuntime(t)
+  const imports = [
     '(import "env" "abort" (memory 1))',
     '(import "env" "abort" (global i32))',
     '(import "env" "print" (func))',
     '(import "wasi_snapshot_preview1" "fd_write" (func (param i32 i32 i32 i32) (result i32)))',
     '(import "wasm:js-string" "length" (func (param externref) (result i32)))',
   ]
-  for (const wish of wishes) {
-    const [, module, name] = /"(.*?)" "(.*?)"/.exec(wish) ?? []
+  for (const statement of imports) {
+    const [, module, name] = /"(.*?)" "(.*?)"/.exec(statement) ?? []
     await t.rejects(
-      stand.call(`(module ${wish} (func (export "f")))`, 'f'),
+      fixture.call(`(module ${statement} (func (export "f")))`, 'f'),
       { code: 'VALIDATION_ERROR', message: new RegExp(`${module}.${name}`) },
-      wish,
+      statement,
     )
   }
   const abort = (pointer: number) =>
@@ -133,18 +139,18 @@ test('what a module wants of its host is told by name, and AssemblyScript may ab
     [65_536, 'abort: no message (a.ts:3:14)'],
   ] as const) {
     const expected = { code: 'UNPROCESSABLE', message: `The function trapped: ${message}.` }
-    await t.rejects(stand.call(abort(pointer), 'f'), expected, `at ${pointer}`)
+    await t.rejects(fixture.call(abort(pointer), 'f'), expected, `at ${pointer}`)
   }
   const strange = `(module (import "env" "abort" (func $abort (param v128)))
     (func (export "f") (call $abort (v128.const i32x4 0 0 0 0))))`
-  await t.rejects(stand.call(strange, 'f'), {
+  await t.rejects(fixture.call(strange, 'f'), {
     code: 'UNPROCESSABLE',
     message: /trapped: type incompatibility/,
   })
 })
 
-test('whatever ends a function is told', async (t) => {
-  const stand = nativeStand(t)
+test('each cause that ends a function is reported', async (t) => {
+  const fixture = createRuntime(t)
   const endings: [code: string, message: RegExp][] = [
     ['(func (export "f") (unreachable))', /trapped: unreachable/],
     ['(func $f (export "f") (call $f))', /trapped: the stack is full/],
@@ -157,7 +163,7 @@ test('whatever ends a function is told', async (t) => {
     ],
   ]
   for (const [code, message] of endings) {
-    const attempt = stand.call(`(module ${code})`, 'f', [], { timeoutMs: 200 })
+    const attempt = fixture.call(`(module ${code})`, 'f', [], { timeoutMs: 200 })
     await t.rejects(attempt, { code: 'UNPROCESSABLE', message }, code)
   }
 })

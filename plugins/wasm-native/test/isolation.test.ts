@@ -1,20 +1,20 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { test } from 'tap'
-import { nativeStand } from './fixtures/native-stand.ts'
+import { createRuntime } from './fixtures/native-stand.ts'
 import { read, sandboxesOf } from './fixtures/processes.ts'
 
 const idle = '(module (func (export "f")))'
 
-test('a sandbox has no environment, no arguments worth knowing, and no file but its pipes', async (t) => {
+test('a sandbox has no environment, no secret arguments, and no file except its pipes', async (t) => {
   process.env.NODEKEEP_SECRET = 'secret'
   t.teardown(() => delete process.env.NODEKEEP_SECRET)
-  const stand = nativeStand(t)
-  await stand.call(idle, 'f')
+  const fixture = createRuntime(t)
+  await fixture.call(idle, 'f')
   const [pid = 0] = sandboxesOf()
   t.equal(read(pid, 'environ'), '')
   t.equal(readlinkSync(`/proc/${pid}/cwd`), '/')
   const files = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`))
-  // Sockets are the three pipes to the node; what has no inode is Node's own.
+  // Sockets are the three pipes to the node. Files without an inode belong to Node itself.
   t.same(
     files.filter((file) => !/^(anon_inode:|pipe:|socket:|\/dev\/null)/.test(file)),
     [],
@@ -22,9 +22,9 @@ test('a sandbox has no environment, no arguments worth knowing, and no file but 
   t.equal(files.filter((file) => file.startsWith('socket:')).length, 3)
 })
 
-test('it is forbidden to read, write, speak, and start anything', async (t) => {
-  const stand = nativeStand(t)
-  await stand.call(idle, 'f')
+test('a sandbox has no permission to read, write, connect or start processes', async (t) => {
+  const fixture = createRuntime(t)
+  await fixture.call(idle, 'f')
   const [pid = 0] = sandboxesOf()
   const args = read(pid, 'cmdline').split('\0')
   t.ok(args.includes('--permission'))
@@ -42,8 +42,8 @@ test('it is forbidden to read, write, speak, and start anything', async (t) => {
   t.match(bounds, /^Max open files +64 +64 /m)
 })
 
-test('a run sees nothing that another one left behind', async (t) => {
-  const stand = nativeStand(t)
+test('a run sees no memory of another run', async (t) => {
+  const fixture = createRuntime(t)
   const spy = `(module (memory 16) (global $seen (mut i32) (i32.const 0))
     (func (export "leave") (memory.fill (i32.const 0) (i32.const 0x5a) (i32.const 1048576)))
     (func (export "look") (result i64)
@@ -53,7 +53,9 @@ test('a run sees nothing that another one left behind', async (t) => {
         (local.set $at (i32.add (local.get $at) (i32.const 8)))
         (br_if $next (i32.lt_u (local.get $at) (i32.const 1048576))))
       (local.get $all)))`
-  const calls = Array.from({ length: 60 }, (_, index) => stand.call(spy, index % 2 === 0 ? 'leave' : 'look'))
+  const calls = Array.from({ length: 60 }, (_, index) =>
+    fixture.call(spy, index % 2 === 0 ? 'leave' : 'look'),
+  )
   const seen = (await Promise.all(calls)).filter((_, index) => index % 2 === 1)
   t.strictSame(
     seen,

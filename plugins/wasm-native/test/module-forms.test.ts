@@ -1,12 +1,12 @@
 import { test } from 'tap'
 import { binaryModule, section } from './fixtures/binary.ts'
-import { moduleOf, nativeStand } from './fixtures/native-stand.ts'
+import { createModule, createRuntime } from './fixtures/native-stand.ts'
 
 const I32 = 0x7f
 const refNull = 0x63
 
-test('types of every form are passed over on the way to those of functions', async (t) => {
-  const stand = nativeStand(t)
+test('types of every form before those of functions are skipped', async (t) => {
+  const fixture = createRuntime(t)
   const module = binaryModule(
     section(
       1,
@@ -26,16 +26,16 @@ test('types of every form are passed over on the way to those of functions', asy
     section(7, [3], [1, 0x61, 0, 0], [1, 0x62, 0, 1], [1, 0x63, 0, 2]),
     section(10, [3], [9, 0, 0x43, 0, 0, 0xc0, 0x3f, 0x42, 0x7f, 0x0b], [2, 0, 0x0b], [2, 0, 0x0b]),
   )
-  t.strictSame(await stand.exports(moduleOf(module)), [
+  t.strictSame(await fixture.exports(createModule(module)), [
     { name: 'a', parameters: ['i32'], results: ['f32', 'i64'] },
     { name: 'c', parameters: [], results: [] },
   ])
-  t.strictSame(await stand.call(moduleOf(module), 'a', [1]), [1.5, -1])
-  await t.rejects(stand.call(moduleOf(module), 'b'), { code: 'VALIDATION_ERROR' })
+  t.strictSame(await fixture.call(createModule(module), 'a', [1]), [1.5, -1])
+  await t.rejects(fixture.call(createModule(module), 'b'), { code: 'VALIDATION_ERROR' })
 })
 
-test('tables that begin with a value, and all that may stand in one, are passed over', async (t) => {
-  const stand = nativeStand(t)
+test('tables with an initial value of any form are skipped', async (t) => {
+  const fixture = createRuntime(t)
   const FUNCREF = 0x70
   const anyref = 0x6e
   const module = binaryModule(
@@ -57,12 +57,12 @@ test('tables that begin with a value, and all that may stand in one, are passed 
     section(7, [1, 1, 0x66, 0, 1]),
     section(10, [2], [2, 0, 0x0b], [5, 0, 0xfc, 16, 1, 0x0b]),
   )
-  t.strictSame(await stand.exports(moduleOf(module)), [{ name: 'f', parameters: [], results: ['i32'] }])
-  t.strictSame(await stand.call(moduleOf(module), 'f'), [2], 'the size of the second table')
+  t.strictSame(await fixture.exports(createModule(module)), [{ name: 'f', parameters: [], results: ['i32'] }])
+  t.strictSame(await fixture.call(createModule(module), 'f'), [2], 'the size of the second table')
 })
 
-test('memories and tables of all forms count', async (t) => {
-  const stand = nativeStand(t)
+test('memories and tables of all forms count toward the limit', async (t) => {
+  const fixture = createRuntime(t)
   const memoryBytes = 2 ** 20
   const fits = [
     '(memory 16)',
@@ -88,16 +88,20 @@ test('memories and tables of all forms count', async (t) => {
     '(memory 1 8) (memory 1 8) (table 1 1 externref)',
   ]
   for (const what of fits) {
-    t.strictSame(await stand.call(`(module ${what} (func (export "f")))`, 'f', [], { memoryBytes }), [], what)
+    t.strictSame(
+      await fixture.call(`(module ${what} (func (export "f")))`, 'f', [], { memoryBytes }),
+      [],
+      what,
+    )
   }
   for (const what of tooLarge) {
-    const attempt = stand.call(`(module ${what} (func (export "f")))`, 'f', [], { memoryBytes })
+    const attempt = fixture.call(`(module ${what} (func (export "f")))`, 'f', [], { memoryBytes })
     await t.rejects(attempt, { code: 'UNPROCESSABLE', message: /exceeds the memory limit/ }, what)
   }
 })
 
-test('whatever grows, memories and tables stay within the limit together', async (t) => {
-  const stand = nativeStand(t)
+test('growing memories and tables together stay within the limit', async (t) => {
+  const fixture = createRuntime(t)
   const memoryBytes = 2 ** 20
   const grown = async (fields: string, memories: number, tables: readonly string[]) => {
     const grow = [
@@ -114,7 +118,7 @@ test('whatever grows, memories and tables stay within the limit together', async
     const sizes = grow.map(([, size]) => `(${size})`).join(' ')
     const results = 'i32 '.repeat(grow.length)
     const text = `(module ${fields} (func (export "f") (result ${results}) ${loops} ${sizes}))`
-    return (await stand.call(text, 'f', [], { memoryBytes })).map(Number)
+    return (await fixture.call(text, 'f', [], { memoryBytes })).map(Number)
   }
   const page = 65_536
   const elements = (bytes: number) => bytes / 32

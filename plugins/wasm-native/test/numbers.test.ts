@@ -1,7 +1,7 @@
 import type { WasmNumber } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { nativeStand } from './fixtures/native-stand.ts'
+import { createRuntime } from './fixtures/native-stand.ts'
 import { same } from './fixtures/same.ts'
 
 const identity = `(module
@@ -14,25 +14,25 @@ const identity = `(module
   (func (export "reinterpret") (param f64) (result i64) (i64.reinterpret_f64 (local.get 0))))`
 
 const long = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
-/** Near the ends of what is exact, and of what there is. */
+/** Values near the limits of exact doubles and of 64-bit integers. */
 const edges = [0n, 2n ** 31n, 2n ** 32n, 2n ** 53n, 2n ** 62n, 2n ** 63n - 2n]
   .flatMap((edge) => [edge - 1n, edge, edge + 1n])
   .flatMap((edge) => [edge, -edge])
 const anyLong = fc.oneof(long, fc.constantFrom(...edges))
 const anyDouble = fc.oneof(fc.double(), fc.constantFrom(-0, 5e-324, 2 ** 53 + 2, Number.NaN))
 
-test('every number comes back as the one that its type makes of it', async (t) => {
-  const stand = nativeStand(t)
-  const give = async (name: string, ...args: WasmNumber[]) => stand.call(identity, name, args)
+test('every number is returned as its type converts it', async (t) => {
+  const fixture = createRuntime(t)
+  const call = async (name: string, ...args: WasmNumber[]) => fixture.call(identity, name, args)
   const property = fc.asyncProperty(fc.integer(), anyLong, anyDouble, async (small, big, double) => {
     const results = await Promise.all([
-      give('i32', small),
-      give('i32', small >>> 0),
-      give('i64', big),
-      give('f32', double),
-      give('f64', double),
-      give('swap', double, big),
-      give('convert', big),
+      call('i32', small),
+      call('i32', small >>> 0),
+      call('i64', big),
+      call('f32', double),
+      call('f64', double),
+      call('swap', double, big),
+      call('convert', big),
     ])
     return same(results.flat(), [
       small,
@@ -48,17 +48,21 @@ test('every number comes back as the one that its type makes of it', async (t) =
   await fc.assert(property, { numRuns: 300 })
 })
 
-test('bits that stand for a number are those of its type', async (t) => {
-  const stand = nativeStand(t)
+test('a number is passed with the bits of its type', async (t) => {
+  const fixture = createRuntime(t)
   const view = new DataView(new ArrayBuffer(8))
   for (const value of [-0, 1.5, Number.MIN_VALUE, Number.NEGATIVE_INFINITY]) {
     view.setFloat64(0, value)
-    t.strictSame(await stand.call(identity, 'reinterpret', [value]), [safe(view.getBigInt64(0))], `${value}`)
+    t.strictSame(
+      await fixture.call(identity, 'reinterpret', [value]),
+      [safe(view.getBigInt64(0))],
+      `${value}`,
+    )
   }
 })
 
-test('what does not fit is refused', async (t) => {
-  const stand = nativeStand(t)
+test('arguments that do not fit the parameters are refused', async (t) => {
+  const fixture = createRuntime(t)
   const wrong: [name: string, args: WasmNumber[]][] = [
     ['i32', []],
     ['i32', [1, 2]],
@@ -75,7 +79,7 @@ test('what does not fit is refused', async (t) => {
     ['f64', [1n]],
   ]
   for (const [name, args] of wrong) {
-    await t.rejects(stand.call(identity, name, args), { code: 'VALIDATION_ERROR' }, `${name}(${args})`)
+    await t.rejects(fixture.call(identity, name, args), { code: 'VALIDATION_ERROR' }, `${name}(${args})`)
   }
 })
 

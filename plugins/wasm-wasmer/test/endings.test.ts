@@ -1,16 +1,16 @@
 import t from 'tap'
 import { importing, program } from './fixtures/programs.ts'
-import { wasmerStand } from './fixtures/wasmer-stand.ts'
+import { createRuntime } from './fixtures/wasmer-stand.ts'
 
-t.test('exit codes, and what is written before', async (t) => {
-  const stand = wasmerStand(t, { spares: 1 })
+t.test('a run returns the exit code of its program', async (t) => {
+  const fixture = createRuntime(t, { spares: 1 })
   const exit = (code: number) =>
     program('(call $proc_exit (i32.const 7))'.replace('7', String(code)), importing('proc_exit'))
-  for (const code of [0, 45, 256, 2 ** 32 - 1]) t.equal((await stand.run(exit(code))).exitCode, code)
+  for (const code of [0, 45, 256, 2 ** 32 - 1]) t.equal((await fixture.run(exit(code))).exitCode, code)
 })
 
-t.test('traps are told, also of the start function', async (t) => {
-  const stand = wasmerStand(t, { spares: 1 })
+t.test('a trap is reported, even in the start function', async (t) => {
+  const fixture = createRuntime(t, { spares: 1 })
   const traps: readonly (readonly [string, RegExp])[] = [
     [program('(unreachable)'), /^The program trapped: unreachable\.$/],
     [program('(drop (i32.load (i32.const -1)))'), /trapped: memory access out of bounds/],
@@ -18,12 +18,12 @@ t.test('traps are told, also of the start function', async (t) => {
     [program('(nop)', '', '(func $first (unreachable)) (start $first)'), /trapped: unreachable/],
   ]
   for (const [text, message] of traps) {
-    await t.rejects(stand.run(text), { code: 'UNPROCESSABLE', message }, String(message))
+    await t.rejects(fixture.run(text), { code: 'UNPROCESSABLE', message }, String(message))
   }
 })
 
-t.test('what is no program is refused with the reason', async (t) => {
-  const stand = wasmerStand(t, { spares: 1 })
+t.test('a module that is no program is refused with the reason', async (t) => {
+  const fixture = createRuntime(t, { spares: 1 })
   const wrong: readonly (readonly [string | Uint8Array, RegExp])[] = [
     [Buffer.from(''), /not valid WebAssembly: it is empty\./],
     [Buffer.from('\0webc003'), /not valid WebAssembly: expected magic word 00 61 73 6d\.$/],
@@ -40,12 +40,12 @@ t.test('what is no program is refused with the reason', async (t) => {
     ],
   ]
   for (const [text, message] of wrong) {
-    await t.rejects(stand.run(text), { code: 'VALIDATION_ERROR', message }, String(message))
+    await t.rejects(fixture.run(text), { code: 'VALIDATION_ERROR', message }, String(message))
   }
 })
 
 t.test('a program need not read its input', async (t) => {
-  const stand = wasmerStand(t)
+  const fixture = createRuntime(t)
   const stdin = new Uint8Array(8 * 2 ** 20)
-  t.match(await stand.run(program('(nop)'), { stdin }), { exitCode: 0, stdout: '' })
+  t.match(await fixture.run(program('(nop)'), { stdin }), { exitCode: 0, stdout: '' })
 })

@@ -14,7 +14,7 @@ const notes = {
 const signIn = await createProgramNode(t)
 const writable = [{ path: '/notes', as: '/data', writable: true }]
 
-t.test('what a program changes in a writable folder is changed, and nothing else', async (t) => {
+t.test('the changes of a program in a writable folder are stored, and nothing else changes', async (t) => {
   const ada = await signIn()
   await ada.store(notes)
   const ended = { success: true, exitCode: 0, stdout: 'grüße', stderr: '' }
@@ -29,7 +29,7 @@ t.test('what a program changes in a writable folder is changed, and nothing else
   t.equal(await ada.read('/secret.txt'), 'secret')
 })
 
-t.test('a program is told that it cannot change a folder that it may only read', async (t) => {
+t.test('a program gets an error if it changes a folder that it may only read', async (t) => {
   const ada = await signIn()
   await ada.store(notes)
   const { status, body } = await ada.run(editor(), { folders: [{ path: '/notes', as: '/data' }] })
@@ -38,17 +38,20 @@ t.test('a program is told that it cannot change a folder that it may only read',
   t.equal(await ada.read('/notes/old.txt'), 'old')
 })
 
-t.test('names are those that files can have, in one form', async (t) => {
-  const ada = await signIn()
-  await ada.store({ '/w/u\u0308': 'old' })
-  const program = creator('e\u0301', '\u00e9', 'u\u0308', 'a\\b')
-  const ended = await ada.run(program, { folders: [{ path: '/w', as: '/data', writable: true }] })
-  t.match(ended, { status: 200, body: { exitCode: 3029 } }, 'the last one is refused to the program')
-  t.equal(await ada.read('/w/\u00e9'), '\u00e9')
-  t.equal(await ada.read('/w/\u00fc'), 'u\u0308')
-})
+t.test(
+  'a program can use the names that files can have, and they are stored in one Unicode form',
+  async (t) => {
+    const ada = await signIn()
+    await ada.store({ '/w/u\u0308': 'old' })
+    const program = creator('e\u0301', '\u00e9', 'u\u0308', 'a\\b')
+    const ended = await ada.run(program, { folders: [{ path: '/w', as: '/data', writable: true }] })
+    t.match(ended, { status: 200, body: { exitCode: 3029 } }, 'the program cannot use the last name')
+    t.equal(await ada.read('/w/\u00e9'), '\u00e9')
+    t.equal(await ada.read('/w/\u00fc'), 'u\u0308')
+  },
+)
 
-t.test('a program is told that there are no links', async (t) => {
+t.test('a program cannot create links', async (t) => {
   const ada = await signIn()
   await ada.store(notes)
   t.match(await ada.run(linker, { folders: writable }), {
@@ -57,7 +60,7 @@ t.test('a program is told that there are no links', async (t) => {
   })
 })
 
-t.test('a program that traps or is stopped has changed nothing', async (t) => {
+t.test('a program that traps changes nothing', async (t) => {
   const ada = await signIn()
   await ada.store(notes)
   const trap = await ada.run(editor('(unreachable)'), { folders: writable })
@@ -69,7 +72,7 @@ t.test('a program that traps or is stopped has changed nothing', async (t) => {
   t.equal(await ada.read('/notes/deep/out.txt'), null)
 })
 
-t.test('folders are bounded, as they are copied in and as a program fills them', async (t) => {
+t.test('folders have limits, both when they are copied in and when a program fills them', async (t) => {
   const ada = await (await createProgramNode(t, { folderMB: 3, folderEntries: 5 }))()
   await ada.store({ '/small/a': 'a', '/large/a': 'x'.repeat(4 * 2 ** 20) })
   await ada.store(Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [`/many/${name}`, name])))
@@ -83,15 +86,15 @@ t.test('folders are bounded, as they are copied in and as a program fills them',
   t.equal(await ada.read('/small/filled'), null)
 })
 
-t.test('a folder can be at most places', async (t) => {
+t.test('a folder can have almost any path in a program', async (t) => {
   const ada = await signIn()
   await ada.store(notes)
-  for (const places of [
+  for (const paths of [
     ['/workspace', '/tmp', '/notes', '/bin/mine', '/grüße und mehr'],
     ['/workspace/in/here', '/data'],
   ]) {
-    const folders = places.map((as) => ({ path: '/notes', as }))
-    t.equal((await ada.run(editor(), { folders })).status, 200, places.join())
+    const folders = paths.map((as) => ({ path: '/notes', as }))
+    t.equal((await ada.run(editor(), { folders })).status, 200, paths.join())
   }
   for (const as of ['/', '/bin', '/dev']) {
     const { status, body } = await ada.run(editor(), { folders: [{ path: '/notes', as }] })

@@ -18,55 +18,63 @@ t.teardown(() => node.stop())
 
 const bounds = { memoryBytes: 0, outputBytes: 0, folderBytes: 2 ** 20, folderEntries: 100 }
 
-/** What a program changed in `/w`: contents by path, null for a folder. */
+/** The changes of a program in `/w`: contents by path, null for a folder. */
 interface Changes {
   readonly removed?: readonly string[]
   readonly stored?: Readonly<Record<string, string | null>>
 }
 
-t.test('what somebody else changed meanwhile stays as it is, and nothing else is changed', async (t) => {
+t.test('a program that conflicts with a change of another party stores nothing', async (t) => {
   const moved = { removed: ['a'], stored: { b: 'old' } }
   const cases: readonly (readonly [string, Changes, (files: UserFiles) => Promise<unknown>])[] = [
-    ['a file that the program changed', { stored: { a: 'mine' } }, (files) => put(files, 'a', 'theirs')],
-    ['a file that the program removed', { removed: ['a'] }, (files) => put(files, 'a', 'theirs')],
-    ['a file where the program moved one', moved, (files) => put(files, 'b', 'theirs')],
+    ['a file that the program changed', { stored: { a: 'program' } }, (files) => put(files, 'a', 'other')],
+    ['a file that the program removed', { removed: ['a'] }, (files) => put(files, 'a', 'other')],
+    ['a file where the program moved one', moved, (files) => put(files, 'b', 'other')],
     ['a folder where the program moved a file', moved, (files) => files.makeDirectory('/w/b')],
-    ['a file where the program made a folder', { stored: { b: null } }, (files) => put(files, 'b', 'theirs')],
-    ['a file in a folder that is gone', { removed: ['d', 'd/x'] }, (files) => put(files, 'd/x', 'theirs')],
+    ['a file where the program made a folder', { stored: { b: null } }, (files) => put(files, 'b', 'other')],
     [
-      'a new one in a folder that is gone',
+      'a file in a folder that the program removed',
       { removed: ['d', 'd/x'] },
-      (files) => put(files, 'd/new', 'theirs'),
+      (files) => put(files, 'd/x', 'other'),
     ],
     [
-      'a new folder in a folder that moved',
+      'a new file in a folder that the program removed',
+      { removed: ['d', 'd/x'] },
+      (files) => put(files, 'd/new', 'other'),
+    ],
+    [
+      'a new folder in a folder that the program moved',
       { removed: ['d', 'd/x'], stored: { e: null, 'e/x': 'inner' } },
       (files) => files.makeDirectory('/w/d/new'),
     ],
     [
-      'a file that the program changed, and is gone',
-      { stored: { a: 'mine' } },
+      'a removed file that the program changed',
+      { stored: { a: 'program' } },
       (files) => files.remove('/w/a'),
     ],
-    ['a new file in a folder that is gone', { stored: { 'd/y': 'mine' } }, (files) => files.remove('/w/d')],
     [
-      'a new folder below one that was moved away',
-      { stored: { 'd/e': null, 'd/e/y': 'mine' } },
+      'a new file of the program in a removed folder',
+      { stored: { 'd/y': 'program' } },
+      (files) => files.remove('/w/d'),
+    ],
+    [
+      'a new folder of the program below a moved folder',
+      { stored: { 'd/e': null, 'd/e/y': 'program' } },
       (files) => files.move('/w/d', '/w/f'),
     ],
     [
-      'a new file in a folder that became a file',
-      { stored: { 'd/y': 'mine' } },
+      'a new file of the program in a folder that became a file',
+      { stored: { 'd/y': 'program' } },
       async (files) => {
         await files.remove('/w/d')
-        await put(files, 'd', 'theirs')
+        await put(files, 'd', 'other')
       },
     ],
   ]
-  for (const [what, changes, meanwhile] of cases) {
+  for (const [what, changes, change] of cases) {
     const { files, end } = await begin()
-    await meanwhile(files)
-    const before = await all(files)
+    await change(files)
+    const before = await entriesOf(files)
     await t.rejects(
       end({ ...changes, stored: { new: 'new', ...changes.stored } }),
       {
@@ -75,32 +83,39 @@ t.test('what somebody else changed meanwhile stays as it is, and nothing else is
       },
       what,
     )
-    t.strictSame(await all(files), before, what)
+    t.strictSame(await entriesOf(files), before, what)
   }
 })
 
-t.test('what somebody else changes in the very moment is not lost either', async (t) => {
+t.test('a change of another party during the write-back is not lost', async (t) => {
   const { files, end } = await begin()
-  const racing = { ...files, write: racer(files, () => put(files, 'd/new', 'theirs')) }
+  const concurrent = { ...files, write: writeAfter(files, () => put(files, 'd/new', 'other')) }
   const changes = { removed: ['d', 'd/x'], stored: { e: null, 'e/x': 'inner' } }
-  await t.rejects(end(changes, racing), { code: 'UNPROCESSABLE', message: /not all of its changes/ })
-  t.match(await all(files), { '/w/d/new': 'theirs', '/w/e/x': 'inner' })
+  await t.rejects(end(changes, concurrent), {
+    code: 'UNPROCESSABLE',
+    message: /not all of its changes/,
+  })
+  t.match(await entriesOf(files), { '/w/d/new': 'other', '/w/e/x': 'inner' })
 
   const other = await begin()
   const full = { ...other.files, write: () => Promise.reject(new Error('full')) }
   await t.rejects(other.end({ removed: ['a'], stored: { b: 'old' } }, full), { message: 'full' })
-  t.match(await all(other.files), { '/w/a': 'old' }, 'it is stored before the other one goes')
+  t.match(
+    await entriesOf(other.files),
+    { '/w/a': 'old' },
+    'the old file is removed only after the new one is stored',
+  )
 })
 
-t.test('a folder that is gone as a whole, or was moved away, is not made anew', async (t) => {
-  const meanwhile: readonly ((files: UserFiles) => Promise<unknown>)[] = [
+t.test('a folder that was removed or moved is not created again', async (t) => {
+  const foreignChanges: readonly ((files: UserFiles) => Promise<unknown>)[] = [
     (files) => files.remove('/w'),
     (files) => files.move('/w', '/v'),
   ]
-  for (const happens of meanwhile) {
+  for (const change of foreignChanges) {
     for (const changes of [{ stored: { new: 'new' } }, { stored: { n: null } }, { removed: ['a'] }]) {
       const { files, end } = await begin()
-      await happens(files)
+      await change(files)
       const message = 'none of its changes was stored: "/w" was changed by another party meanwhile.'
       await t.rejects(end(changes), { code: 'PRECONDITION_FAILED', message: new RegExp(message) })
       await t.rejects(files.stat('/w'), { code: 'NOT_FOUND' })
@@ -110,31 +125,31 @@ t.test('a folder that is gone as a whole, or was moved away, is not made anew', 
   }
 })
 
-t.test('what is gone already is gone', async (t) => {
+t.test('a program can remove entries that another party has removed', async (t) => {
   const { files, end } = await begin()
   await files.remove('/w/a')
   await files.remove('/w/d')
   await end({ removed: ['a', 'd', 'd/x'], stored: { result: 'r' } })
-  t.strictSame(await all(files), { '/w/result': 'r' })
+  t.strictSame(await entriesOf(files), { '/w/result': 'r' })
 })
 
-t.test('files take the place of folders, and the other way round', async (t) => {
+t.test('files can replace folders, and folders can replace files', async (t) => {
   const { files, end } = await begin()
   await end({ removed: ['a', 'd', 'd/x'], stored: { a: null, 'a/y': 'y', d: 'file' } })
-  t.strictSame(await all(files), { '/w/a': null, '/w/a/y': 'y', '/w/d': 'file' })
+  t.strictSame(await entriesOf(files), { '/w/a': null, '/w/a/y': 'y', '/w/d': 'file' })
 })
 
-t.test('a path that the files do not take is found before anything is changed', async (t) => {
+t.test('an invalid path is found before anything changes', async (t) => {
   const { files, end } = await begin()
-  const before = await all(files)
+  const before = await entriesOf(files)
   await t.rejects(end({ stored: { good: 'g', [`${'x/'.repeat(2500)}y`]: 'y' } }), {
     code: 'UNPROCESSABLE',
     message: /exit code 7, but none of its changes was stored: .* longer than 4096/,
   })
-  t.strictSame(await all(files), before)
+  t.strictSame(await entriesOf(files), before)
 })
 
-/** Somebody whose folder `/w` a program was given: a file `a`, and `x` in the folder `d`. */
+/** Gives a program the folder `/w` of a new user, with a file `a`, and `x` in the folder `d`. */
 async function begin() {
   const { user } = await node.signIn()
   const files = service?.for(user)
@@ -155,8 +170,8 @@ async function begin() {
   return { files, end }
 }
 
-/** Writes as the files do, after something else has happened. */
-function racer(files: UserFiles, first: () => Promise<unknown>): UserFiles['write'] {
+/** Returns a write that first runs another change. */
+function writeAfter(files: UserFiles, first: () => Promise<unknown>): UserFiles['write'] {
   return async (...args) => {
     await first()
     return files.write(...args)
@@ -172,11 +187,11 @@ async function put(files: UserFiles, path: string, content: string): Promise<voi
   )
 }
 
-/** What is in a folder: contents of files by path, null for folders. */
-async function all(files: UserFiles, folder = '/w'): Promise<Record<string, string | null>> {
+/** Returns the entries of a folder: contents of files by path, null for folders. */
+async function entriesOf(files: UserFiles, folder = '/w'): Promise<Record<string, string | null>> {
   const found: Record<string, string | null> = {}
   for await (const { path, type } of files.list(folder)) {
-    if (type === 'directory') Object.assign(found, { [path]: null }, await all(files, path))
+    if (type === 'directory') Object.assign(found, { [path]: null }, await entriesOf(files, path))
     else {
       const chunks = await Array.fromAsync((await files.read(path)).content)
       found[path] = Buffer.concat(chunks).toString()

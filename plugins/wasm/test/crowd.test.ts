@@ -5,16 +5,16 @@ import { createNativeNode } from './fixtures/native-node.ts'
 import { callFile, post, store } from './fixtures/wasm-node.ts'
 import { wat } from './fixtures/wat.ts'
 
-/** A user with a module that is quick. */
-async function person(node: TestNode): Promise<TestUser> {
+/** Signs a user in who has a module with quick functions. */
+async function signInWithModule(node: TestNode): Promise<TestUser> {
   const user = await node.signIn()
   await store(user, '/a.wasm', await wat(arithmetic))
   return user
 }
 
-/** Users who call loops again and again, each with several at a time, until told to stop. */
+/** Starts users who each call six loops at a time, again and again, until the returned function is called. */
 async function attack(t: Test, node: TestNode, users: number): Promise<() => Promise<void>> {
-  let over = false
+  let stopped = false
   const end = new AbortController()
   const loops: Promise<void>[] = []
   for (let user = 0; user < users; user += 1) {
@@ -23,7 +23,7 @@ async function attack(t: Test, node: TestNode, users: number): Promise<() => Pro
     for (let index = 0; index < 6; index += 1) {
       loops.push(
         (async () => {
-          while (!over) {
+          while (!stopped) {
             const body = { filepath: '/h.wasm', function: 'loop' }
             const answer = await post(eve, 'execute-file', body, { signal: end.signal }).catch(() => null)
             await answer?.arrayBuffer().catch(() => null)
@@ -33,7 +33,7 @@ async function attack(t: Test, node: TestNode, users: number): Promise<() => Pro
     }
   }
   const stop = async () => {
-    over = true
+    stopped = true
     end.abort()
     await Promise.all(loops)
   }
@@ -41,7 +41,7 @@ async function attack(t: Test, node: TestNode, users: number): Promise<() => Pro
   return stop
 }
 
-/** Longer than all else of a test takes, so that no loop ends meanwhile. */
+/** Longer than a test takes, so that no loop ends during it. */
 const timeoutMs = 600_000
 
 for (const [users, processes] of [
@@ -49,25 +49,22 @@ for (const [users, processes] of [
   [2, 4],
   [1, 2],
 ] as const) {
-  t.test(
-    `${users} with loops without end, and ${processes} processes: others are answered meanwhile`,
-    async (t) => {
-      const node = await createNativeNode(t, { timeoutMs }, { config: { 'wasm-native': { processes } } })
-      const [ada, bob] = [await person(node), await person(node)]
-      await callFile(ada, '/a.wasm', 'add', [1, 2])
-      const stop = await attack(t, node, users)
-      for (let n = 0; n < 10; n += 1) {
-        t.equal((await callFile(ada, '/a.wasm', 'add', [n, 1])).text, `{"success":true,"result":${n + 1}}`)
-      }
-      t.equal((await callFile(bob, '/a.wasm', 'add', [1, 2])).status, 200, 'and a newcomer')
-      await stop()
-    },
-  )
+  t.test(`${processes} processes answer other users while endless loops of ${users} run`, async (t) => {
+    const node = await createNativeNode(t, { timeoutMs }, { config: { 'wasm-native': { processes } } })
+    const [ada, bob] = [await signInWithModule(node), await signInWithModule(node)]
+    await callFile(ada, '/a.wasm', 'add', [1, 2])
+    const stop = await attack(t, node, users)
+    for (let n = 0; n < 10; n += 1) {
+      t.equal((await callFile(ada, '/a.wasm', 'add', [n, 1])).text, `{"success":true,"result":${n + 1}}`)
+    }
+    t.equal((await callFile(bob, '/a.wasm', 'add', [1, 2])).status, 200, 'a call of a new user is answered')
+    await stop()
+  })
 }
 
-t.test('with more users of loops than there are places, others are answered in turn', async (t) => {
+t.test('other users are answered in turn if more users run loops than there are places', async (t) => {
   const node = await createNativeNode(t, { timeoutMs: 200 })
-  const ada = await person(node)
+  const ada = await signInWithModule(node)
   await callFile(ada, '/a.wasm', 'add', [1, 2])
   const stop = await attack(t, node, 6)
   for (let n = 0; n < 5; n += 1) t.equal((await callFile(ada, '/a.wasm', 'add', [n, 1])).status, 200)

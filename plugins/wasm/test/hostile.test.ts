@@ -5,14 +5,14 @@ import { createNativeNode } from './fixtures/native-node.ts'
 import { callFile, store } from './fixtures/wasm-node.ts'
 import { wat } from './fixtures/wat.ts'
 
-/** Milliseconds that calls took, in their order from the fastest. */
+/** Durations of calls in milliseconds, in ascending order. */
 type Times = readonly number[]
 
-/** Asks for /health over and over until told to stop, and says how long each answer took. */
+/** Requests /health until the returned function is called, which returns the duration of each answer. */
 function watchHealth(node: TestNode) {
   const times: number[] = []
   let stopped = false
-  const watching = (async () => {
+  const requests = (async () => {
     while (!stopped) {
       const start = performance.now()
       await (await node.fetch('/health')).arrayBuffer()
@@ -21,56 +21,57 @@ function watchHealth(node: TestNode) {
   })()
   return async (): Promise<Times> => {
     stopped = true
-    await watching
+    await requests
     return times.sort((a, b) => a - b)
   }
 }
 
-/** The module with a custom section that makes it one which nobody knows yet. */
-function unlike(module: Uint8Array, number: number): Uint8Array {
+/** Returns the module with a custom section, so that the node does not know it yet. */
+function variantOf(module: Uint8Array, number: number): Uint8Array {
   const [custom, size, lengthOfName] = [0, 2, 0]
   return Buffer.concat([module, Buffer.from([custom, size, lengthOfName, number])])
 }
 
-t.test('200 calls at once, of which a quarter are hostile and come from other users', async (t) => {
+t.test('a node answers 200 calls at once, of which a quarter are hostile calls of other users', async (t) => {
   const node = await createNativeNode(t, { timeoutMs: 200, memoryMB: 16 })
-  const people = await Promise.all(Array.from({ length: 3 }, () => node.signIn()))
-  const others = await Promise.all(Array.from({ length: 2 }, () => node.signIn()))
-  for (const person of people) await store(person, '/a.wasm', await wat(arithmetic))
+  const users = await Promise.all(Array.from({ length: 3 }, () => node.signIn()))
+  const attackers = await Promise.all(Array.from({ length: 2 }, () => node.signIn()))
+  for (const user of users) await store(user, '/a.wasm', await wat(arithmetic))
   const module = await wat(hostile)
-  for (const other of others) {
-    for (let index = 0; index < 25; index += 1) await store(other, `/h-${index}.wasm`, unlike(module, index))
+  for (const attacker of attackers) {
+    for (let index = 0; index < 25; index += 1)
+      await store(attacker, `/h-${index}.wasm`, variantOf(module, index))
   }
-  for (const person of people) await callFile(person, '/a.wasm', 'add', [1, 2])
+  for (const user of users) await callFile(user, '/a.wasm', 'add', [1, 2])
 
   const health = watchHealth(node)
   let attacked = 0
-  const attacks = others.flatMap((other) =>
+  const attacks = attackers.flatMap((attacker) =>
     Array.from({ length: 25 }, async (_, index) => {
       const name = ['loop', 'grow', 'deep', 'trap', 'grow', 'trap', 'deep'][index % 7] as string
-      const heard = await callFile(other, `/h-${index}.wasm`, name)
+      const response = await callFile(attacker, `/h-${index}.wasm`, name)
       attacked += 1
-      t.match(heard, { status: 422, body: { code: 'UNPROCESSABLE' } }, name)
+      t.match(response, { status: 422, body: { code: 'UNPROCESSABLE' } }, name)
     }),
   )
-  const calls = people.flatMap((person) =>
+  const calls = users.flatMap((user) =>
     Array.from({ length: 50 }, async (_, index) => {
-      const { text } = await callFile(person, '/a.wasm', 'add', [index, index])
+      const { text } = await callFile(user, '/a.wasm', 'add', [index, index])
       t.equal(text, `{"success":true,"result":${2 * index}}`)
     }),
   )
   await Promise.all(calls)
   t.ok(
     attacked < attacks.length,
-    `the others were answered after ${attacked} of the ${attacks.length} attacks`,
+    `the users were answered after ${attacked} of the ${attacks.length} attacks`,
   )
   await Promise.all(attacks)
   const times = await health()
-  // How long the slowest took is a matter of the machine, which runs other tests too, and of this process itself.
+  // The slowest answer depends on the machine, which also runs other tests, and on this process.
   const slow = times[Math.floor(times.length * 0.9)] as number
   t.ok(slow < 100, `nine of ten answers of /health took less than ${slow.toFixed(1)} ms`)
   t.equal(
-    (await callFile(people[0] as TestUser, '/a.wasm', 'add', [1, 2])).text,
+    (await callFile(users[0] as TestUser, '/a.wasm', 'add', [1, 2])).text,
     '{"success":true,"result":3}',
   )
 })

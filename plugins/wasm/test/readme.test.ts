@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { configuration } from '../src/configuration.ts'
 import { createNativeNode } from './fixtures/native-node.ts'
-import { post, store, told } from './fixtures/wasm-node.ts'
+import { post, readAnswer, store } from './fixtures/wasm-node.ts'
 import { wat } from './fixtures/wat.ts'
 
 interface Documented {
@@ -13,14 +13,14 @@ interface Documented {
 
 const readme = await readFile(join(import.meta.dirname, '../README.md'), 'utf8')
 
-t.test('the example in the text format is what the page says', async (t) => {
+t.test('the example in the text format gives the answer of the page', async (t) => {
   const [, source = ''] = /```wat\n(.*?)```/s.exec(readme) ?? []
   const [, body = ''] = /--json '(.*?)' \\\n .*execute-file/.exec(readme) ?? []
   const [, answer = ''] = /```json\n(.*?)\n```/s.exec(readme) ?? []
   const node = await createNativeNode(t)
   const ada = await node.signIn()
   await store(ada, '/math.wasm', await wat(source))
-  t.equal((await told(post(ada, 'execute-file', body))).text, answer)
+  t.equal((await readAnswer(post(ada, 'execute-file', body))).text, answer)
 })
 
 t.test('the page has every key of the configuration', (t) => {

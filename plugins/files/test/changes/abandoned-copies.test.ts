@@ -37,8 +37,8 @@ t.test('a start removes the copies of unfinished moves, and nothing else', async
   const names = []
   for await (const { name } of services.files.for({ uuid: userUuid }).list('/')) names.push(name)
   t.strictSame(names, ['.moving-mine'])
-  const told = await services.changes.read(userUuid, 1)
-  t.match(told.slice(2, 4), [
+  const recorded = await services.changes.read(userUuid, 1)
+  t.match(recorded.slice(2, 4), [
     { op: 'delete', path: folderCopy },
     { op: 'delete', path: fileCopy },
   ])

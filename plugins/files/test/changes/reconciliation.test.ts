@@ -9,7 +9,7 @@ import { shakyBackend } from '../fixtures/shaky-backend.ts'
 // Concurrent: one of the tests mostly waits.
 t.jobs = 3
 
-t.test('changes that a crash left open are resolved by the state of the storage', async (t) => {
+t.test('changes that a crash interrupted are resolved by the state of the storage', async (t) => {
   const dataFolder = t.testdir()
   const first = await createFilesNode({}, { dataFolder })
   const ada = await first.signIn()
@@ -46,9 +46,9 @@ t.test('changes that a crash left open are resolved by the state of the storage'
   const services = captureServices()
   const second = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
   t.teardown(() => second.stop())
-  const told = await services.changes.read(userUuid, head)
-  t.match(told, [...happened, { op: 'delete', path: '/last' }])
-  t.equal(told.length, happened.length + 1)
+  const recorded = await services.changes.read(userUuid, head)
+  t.match(recorded, [...happened, { op: 'delete', path: '/last' }])
+  t.equal(recorded.length, happened.length + 1)
 })
 
 t.test('a change stays open while its mount is unreachable, and hides later changes', async (t) => {
@@ -98,8 +98,8 @@ t.test('a mount that hangs delays neither the start of the node nor changes on o
   t.equal((await put(ada, '/file', 'x')).status, 200)
   await node.stop()
 
-  const left = await openJournal(file)
-  t.equal((await left.pending()).length, 1)
-  t.equal((await left.stagedMoves()).length, 1)
-  await left.close()
+  const reopened = await openJournal(file)
+  t.equal((await reopened.pending()).length, 1)
+  t.equal((await reopened.stagedMoves()).length, 1)
+  await reopened.close()
 })

@@ -46,7 +46,11 @@ t.test('every change is in the journal when it is answered', async (t) => {
     put(ada, '/x', 'x', { 'x-nodekeep-device': 'x'.repeat(101) }),
   ]
   for (const answer of await Promise.all(failing)) await answer.body?.cancel()
-  t.equal(await services.changes.head(ada.user.uuid), changes.at(-1)?.seq, 'what changes nothing is not told')
+  t.equal(
+    await services.changes.head(ada.user.uuid),
+    changes.at(-1)?.seq,
+    'the journal records no request that changes nothing',
+  )
 })
 
 t.test('a change that fails after it took effect is in the journal', async (t) => {
@@ -77,7 +81,7 @@ t.test('a change that fails after it took effect is in the journal', async (t) =
   ])
 })
 
-t.test('the outcome of an open change is found out before another change hides it', async (t) => {
+t.test('the node finds out the outcome of an open change before another change hides it', async (t) => {
   const services = captureServices()
   const shaky = shakyBackend()
   const node = await createFilesNode(

@@ -8,19 +8,19 @@ import { openRaw, requestHead } from '../fixtures/raw-http.ts'
 
 const megabyte = 1024 * 1024
 
-t.test('clients that leave', async (t) => {
+t.test('the node cleans up after clients that close their connections', async (t) => {
   const node = await createFilesNode()
   t.teardown(() => node.stop())
   const ada = await node.signIn()
-  const nothingIsLeft = async (t: Test) => {
-    t.strictSame(await untilEmpty(() => temporaryFiles(node)), [], 'no temporary file')
-    t.strictSame(await untilEmpty(() => openFiles(node)), [], 'no open file')
+  const checkNoLeftovers = async (t: Test) => {
+    t.strictSame(await untilEmpty(() => temporaryFiles(node)), [], 'no temporary file exists')
+    t.strictSame(await untilEmpty(() => openFiles(node)), [], 'no file is open')
     t.equal((await put(ada, '/works', 'still')).status, 200)
   }
 
-  t.test('in the middle of an upload', async (t) => {
+  t.test('a client disconnects in the middle of an upload', async (t) => {
     const file = { name: 'file', content: Buffer.alloc(3 * megabyte), filename: 'large' }
-    const path = { name: 'path', content: '/left' }
+    const path = { name: 'path', content: '/aborted' }
     const uploads = [
       [path, file],
       [file, path],
@@ -32,7 +32,7 @@ t.test('clients that leave', async (t) => {
     })
     const raw = {
       body: file.content,
-      head: requestHead(ada, 'PUT /write?path=/left', { 'content-length': 3 * megabyte }),
+      head: requestHead(ada, 'PUT /write?path=/aborted', { 'content-length': 3 * megabyte }),
     }
     for (const { head, body } of [...uploads, raw]) {
       for (const share of [0, 0.1, 0.99]) {
@@ -47,11 +47,11 @@ t.test('clients that leave', async (t) => {
       halfway.socket.end()
       await halfway.rest()
     }
-    await nothingIsLeft(t)
-    t.equal((await get(ada, 'stat', '/left')).status, 404)
+    await checkNoLeftovers(t)
+    t.equal((await get(ada, 'stat', '/aborted')).status, 404)
   })
 
-  t.test('in the middle of a download', async (t) => {
+  t.test('a client disconnects in the middle of a download', async (t) => {
     await put(ada, '/large', Buffer.alloc(40 * megabyte, 'x'))
     for (const bytes of [0, 1, megabyte]) {
       for (let round = 0; round < 5; round += 1) {
@@ -61,20 +61,20 @@ t.test('clients that leave', async (t) => {
         connection.socket.destroy()
       }
     }
-    await nothingIsLeft(t)
+    await checkNoLeftovers(t)
   })
 
-  t.test('with several pipelined downloads on one connection', async (t) => {
+  t.test('a client disconnects with several pipelined downloads on one connection', async (t) => {
     const connection = await openRaw(node)
     connection.socket.pause()
     const head = requestHead(ada, 'GET /read?path=/large', { connection: 'keep-alive' })
     await connection.send(head.repeat(4))
     while ((await openFiles(node)).length === 0) await get(ada, 'stat', '/large')
     connection.socket.destroy()
-    await nothingIsLeft(t)
+    await checkNoLeftovers(t)
   })
 
-  t.test('in the middle of a listing', async (t) => {
+  t.test('a client disconnects in the middle of a listing', async (t) => {
     const folder = join(node.dataFolder, 'files', ada.user.uuid, 'many')
     await mkdir(folder)
     await Promise.all(Array.from({ length: 1500 }, (_, index) => writeFile(join(folder, `${index}`), '')))
@@ -86,22 +86,22 @@ t.test('clients that leave', async (t) => {
     }
     const entries = (await (await get(ada, 'readdir', '/many')).json()) as unknown[]
     t.equal(entries.length, 1500)
-    await nothingIsLeft(t)
+    await checkNoLeftovers(t)
   })
 
-  t.test('before the answer of a listing begins', async (t) => {
+  t.test('a client disconnects before the answer of a listing begins', async (t) => {
     const folder = join(node.dataFolder, 'files', ada.user.uuid, 'crowded')
     await mkdir(folder)
     await Promise.all(Array.from({ length: 600 }, (_, index) => writeFile(join(folder, `${index}`), '')))
-    // Each client leaves a few turns of the event loop later than the one before.
-    const leaving = Array.from({ length: 30 }, async (_, index) => {
+    // Each client disconnects a few turns of the event loop later than the one before.
+    const clients = Array.from({ length: 30 }, async (_, index) => {
       const connection = await openRaw(node)
       await connection.send(requestHead(ada, 'GET /readdir?path=/crowded', {}))
       for (let turns = index * 3; turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve))
       connection.socket.destroy()
     })
-    await Promise.all(leaving)
-    await nothingIsLeft(t)
+    await Promise.all(clients)
+    await checkNoLeftovers(t)
   })
 
   t.test('a download continues unchanged when its file is removed or replaced', async (t) => {
@@ -114,11 +114,11 @@ t.test('clients that leave', async (t) => {
     const answer = await connection.rest()
     t.equal(answer.length - answer.indexOf('\r\n\r\n') - 4, 40 * megabyte)
     t.equal(await (await get(ada, 'read', '/large')).text(), 'new')
-    await nothingIsLeft(t)
+    await checkNoLeftovers(t)
   })
 })
 
-t.test('temporary files of an earlier run are removed at the start', async (t) => {
+t.test('the start removes temporary files of an earlier run', async (t) => {
   const dataFolder = t.testdir({
     plugins: { files: { incoming: { 'half-a-file': 'x' } } },
     files: { '.nodekeep': { 'write-half': 'x' } },

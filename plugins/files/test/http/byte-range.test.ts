@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { byteRange } from '../../src/http/byte-range.ts'
 
-t.test('single ranges', async (t) => {
+t.test('a single range selects its bytes', async (t) => {
   t.strictSame(byteRange('bytes=0-0', 10), { start: 0, end: 0 })
   t.strictSame(byteRange('bytes=2-4', 10), { start: 2, end: 4 })
   t.strictSame(byteRange('Bytes=2-', 10), { start: 2, end: 9 })
@@ -12,7 +12,7 @@ t.test('single ranges', async (t) => {
   t.strictSame(byteRange('bytes=-99999999999999999999', 10), { start: 0, end: 9 })
 })
 
-t.test('ranges outside the file', async (t) => {
+t.test('a range outside the file cannot be satisfied', async (t) => {
   for (const range of ['bytes=10-', 'bytes=10-20', 'bytes=-0', 'bytes=99999999999999999999-']) {
     t.equal(byteRange(range, 10), 'unsatisfiable', range)
   }
@@ -20,7 +20,7 @@ t.test('ranges outside the file', async (t) => {
     t.equal(byteRange(range, 0), 'unsatisfiable', range)
 })
 
-t.test('malformed headers, several ranges and other units get the whole file', async (t) => {
+t.test('malformed headers, several ranges and other units select the whole file', async (t) => {
   const headers = [
     '',
     'bytes',

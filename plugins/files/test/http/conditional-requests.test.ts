@@ -45,7 +45,7 @@ t.test('a range is served only for the version that the client has', async (t) =
   }
 })
 
-t.test('lists of entity tags', async (t) => {
+t.test('a list of entity tags is parsed as RFC 9110 says', async (t) => {
   t.strictSame(entityTags('"a",  W/"b","c,d"'), ['"a"', 'W/"b"', '"c,d"'])
   t.strictSame(entityTags('a, b'), [])
 })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 
-t.test('readdir, stat, mkdir, delete and move', async (t) => {
+t.test('readdir, stat, mkdir, delete and move work on files and folders', async (t) => {
   const services = captureServices()
   const node = await createFilesNode({ mounts: { '/memory': 'memory' } }, { plugins: [services.plugin] })
   t.teardown(() => node.stop())
@@ -44,7 +44,7 @@ t.test('readdir, stat, mkdir, delete and move', async (t) => {
     }
   })
 
-  t.test('invalid bodies', async (t) => {
+  t.test('invalid bodies are refused', async (t) => {
     const wrong: [string, unknown][] = [
       ['mkdir', {}],
       ['mkdir', { path: 7 }],
@@ -139,7 +139,7 @@ t.test('readdir, stat, mkdir, delete and move', async (t) => {
     t.equal((await get(ada, 'read', '/large/passwd')).status, 404)
   })
 
-  t.test('deleting a link of another program removes the link only', async (t) => {
+  t.test('a deletion of a link that another program made removes only the link', async (t) => {
     const folder = join(node.dataFolder, 'files', ada.user.uuid)
     const outside = t.testdir({ folder: { file: 'kept' } })
     for (const [name, target] of [
@@ -153,12 +153,12 @@ t.test('readdir, stat, mkdir, delete and move', async (t) => {
       const head = await services.changes.head(ada.user.uuid)
       t.equal((await post(ada, 'delete', { path: `/${name}` })).status, 200)
       t.equal((await post(ada, 'delete', { path: `/${name}` })).status, 404)
-      t.equal(await services.changes.head(ada.user.uuid), head, 'the journal never knew of it')
+      t.equal(await services.changes.head(ada.user.uuid), head, 'the journal does not record it')
     }
     t.equal(await readFile(join(outside, 'folder', 'file'), 'utf8'), 'kept')
   })
 
-  t.test('a folder of exactly one page of entries', async (t) => {
+  t.test('a folder with exactly one page of entries is listed completely', async (t) => {
     for (const count of [0, 1, 499, 500, 501, 1000]) {
       const folder = join(node.dataFolder, 'files', ada.user.uuid, `exactly-${count}`)
       await mkdir(folder)

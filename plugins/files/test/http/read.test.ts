@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 
-t.test('reading files', async (t) => {
+t.test('GET and HEAD of /read return a file', async (t) => {
   const node = await createFilesNode({ mounts: { '/memory': 'memory' } })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
@@ -48,7 +48,7 @@ t.test('reading files', async (t) => {
     t.equal(ranged.headers.get('content-length'), '12')
   })
 
-  t.test('ranges', async (t) => {
+  t.test('a range returns part of a file', async (t) => {
     const cases: [string, number, string, string | null][] = [
       ['bytes=0-3', 206, 'Dear', 'bytes 0-3/12'],
       ['bytes=5-', 206, 'reader,', 'bytes 5-11/12'],
@@ -75,7 +75,7 @@ t.test('reading files', async (t) => {
     }
   })
 
-  t.test('any range of a large file gives the bytes that slicing gives', async () => {
+  t.test('any range of a large file equals the slice of its bytes', async () => {
     const bytes = Buffer.from(
       Array.from({ length: 700_000 }, (_, index) => (index * 31 + (index >> 8)) & 0xff),
     )
@@ -105,7 +105,7 @@ t.test('reading files', async (t) => {
     )
   })
 
-  t.test('conditions', async (t) => {
+  t.test('conditions decide whether the file is sent', async (t) => {
     const status = async (headers: Record<string, string>) => (await read(headers)).status
     t.equal(await status({ 'if-none-match': etag }), 304)
     t.equal(await status({ 'if-none-match': `W/${etag}` }), 304)
@@ -130,19 +130,16 @@ t.test('reading files', async (t) => {
     t.equal(head.status, 304)
   })
 
-  t.test(
-    'an overwritten file has another tag, even within the same moment and of the same size',
-    async (t) => {
-      const seen = new Set<string | null>()
-      for (let round = 0; round < 20; round += 1) {
-        await put(ada, '/changing', `${round % 10}`)
-        seen.add((await read({}, '/changing')).headers.get('etag'))
-      }
-      t.equal(seen.size, 20)
-    },
-  )
+  t.test('an overwritten file has another tag, even at the same time and with the same size', async (t) => {
+    const seen = new Set<string | null>()
+    for (let round = 0; round < 20; round += 1) {
+      await put(ada, '/changing', `${round % 10}`)
+      seen.add((await read({}, '/changing')).headers.get('etag'))
+    }
+    t.equal(seen.size, 20)
+  })
 
-  t.test('paths that cannot be read', async (t) => {
+  t.test('paths that cannot be read are refused', async (t) => {
     const cases: [string, number, string][] = [
       ['/none', 404, 'NOT_FOUND'],
       ['/docs/letter.txt/below', 404, 'NOT_FOUND'],
@@ -159,8 +156,8 @@ t.test('reading files', async (t) => {
       }
       t.equal((await get(ada, 'read', path, { method: 'HEAD' })).status, status)
     }
-    t.equal((await ada.fetch('/read')).status, 400, 'no path')
-    t.equal((await ada.fetch('/read?path=/a&path=/b')).status, 400, 'two paths')
+    t.equal((await ada.fetch('/read')).status, 400, 'the path is missing')
+    t.equal((await ada.fetch('/read?path=/a&path=/b')).status, 400, 'the path is given twice')
     t.equal((await node.fetch('/read?path=/docs/letter.txt')).status, 401)
     t.equal((await post(ada, 'read', { path: '/docs/letter.txt' })).status, 405)
   })

@@ -20,7 +20,7 @@ t.test('paths that are not UTF-8 are refused everywhere', async (t) => {
     Buffer.from(`/${name}`, 'latin1'),
   )
 
-  t.test('in a query', async (t) => {
+  t.test('a path in a query is refused', async (t) => {
     for (const query of ['/a%ff', '/a%c3', '/%ed%a0%80', '/%c0%af', '/100%', '/%zz', '/%u00e9']) {
       for (const [method, endpoint] of [
         ['GET', 'read'],
@@ -40,7 +40,7 @@ t.test('paths that are not UTF-8 are refused everywhere', async (t) => {
     t.match(await raw.rest(), /^HTTP\/1\.1 400 /)
   })
 
-  t.test('in a form', async (t) => {
+  t.test('a path in a form is refused', async (t) => {
     const file = { name: 'file', content: 'x', filename: 'x' }
     for (const content of illegible) {
       for (const headers of [
@@ -61,7 +61,7 @@ t.test('paths that are not UTF-8 are refused everywhere', async (t) => {
     }
   })
 
-  t.test('in a body of JSON', async (t) => {
+  t.test('a path in a JSON body is refused', async (t) => {
     const bodies = illegible.map((path) => Buffer.concat([Buffer.from('{"path":"'), path, Buffer.from('"}')]))
     const halves = ['\\ud800', '\\udfff', '\\ude00\\ud83d'].map((half) => Buffer.from(`{"path":"/${half}"}`))
     for (const body of [...bodies, ...halves]) {

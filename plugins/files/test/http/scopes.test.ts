@@ -5,7 +5,7 @@ const reading = ['GET /read', 'HEAD /read', 'GET /readdir', 'GET /stat']
 const writing = ['POST /write', 'PUT /write', 'POST /mkdir', 'POST /delete', 'POST /move']
 
 t.test(
-  'API tokens reach what their scopes name, and nobody reaches anything without a session',
+  'API tokens reach the routes that their scopes name, and a request without a session reaches none',
   async (t) => {
     const node = await createFilesNode()
     t.teardown(() => node.stop())

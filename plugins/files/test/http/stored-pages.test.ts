@@ -45,14 +45,14 @@ t.test('stored pages cannot act as the node', async (t) => {
     const part = await get(ada, 'read', `/${name}`, { headers: { range: 'bytes=0-' } })
     for (const { headers } of [whole, part]) {
       const policy = headers.get('content-security-policy') ?? ''
-      t.match(policy, /(^|; )default-src 'none'(;|$)/, `${name}: nothing is loaded or run`)
-      t.match(policy, /(^|; )sandbox(;|$)/, `${name}: no origin, no scripts, no forms`)
+      t.match(policy, /(^|; )default-src 'none'(;|$)/, `${name}: the policy loads and runs nothing`)
+      t.match(policy, /(^|; )sandbox(;|$)/, `${name}: the policy allows no origin, no scripts and no forms`)
       t.equal(
         headers.get('cross-origin-resource-policy'),
         'same-origin',
         `${name}: for the node's own pages only`,
       )
-      t.equal(headers.get('x-content-type-options'), 'nosniff', `${name}: it is what its name says`)
+      t.equal(headers.get('x-content-type-options'), 'nosniff', `${name}: its type is that of its name`)
       const disposition = active.includes(name) ? /^attachment/ : /^inline/
       t.match(headers.get('content-disposition'), disposition, `${name} is ${disposition}`)
     }

@@ -42,7 +42,7 @@ async function impatientNode(t: Test) {
   }
   const nothingIsLeft = async () => {
     t.equal((await get(ada, 'stat', '/slow')).status, 404, 'nothing was stored')
-    t.strictSame(await untilEmpty(() => temporaryFiles(node)), [], 'no temporary file is left')
+    t.strictSame(await untilEmpty(() => temporaryFiles(node)), [], 'no temporary file exists')
     t.strictSame(await untilEmpty(() => openFiles(node)), [], 'no file is open')
     t.equal((await put(ada, '/works', 'x')).status, 200)
   }
@@ -50,7 +50,7 @@ async function impatientNode(t: Test) {
 }
 
 // Concurrent: the tests mostly wait.
-t.test('uploads that trickle', { jobs: 3 }, async (t) => {
+t.test('slow uploads work within the time limit', { jobs: 3 }, async (t) => {
   t.test('an upload that never pauses is accepted, however long it takes', async (t) => {
     const { node, ada, ways } = await impatientNode(t)
     const pieces = 30
@@ -65,7 +65,7 @@ t.test('uploads that trickle', { jobs: 3 }, async (t) => {
         }
         await raw.send(after)
         t.match(await raw.rest(), /^HTTP\/1\.1 200 /)
-        t.ok(performance.now() - began > 2 * stall, 'it took longer than it may stand still')
+        t.ok(performance.now() - began > 2 * stall, 'it took longer than an upload may pause')
       }),
     )
     t.equal(await (await get(ada, 'read', '/slow')).text(), 'x'.repeat(pieces))
@@ -100,12 +100,16 @@ t.test('uploads that trickle', { jobs: 3 }, async (t) => {
         if (size >= 2 * megabyte) stored.add(file)
       }
     }
-    t.equal(stored.size, uploads.length, 'at least 2 of 3 MiB of each are stored while the rest is awaited')
+    t.equal(
+      stored.size,
+      uploads.length,
+      'at least 2 of the 3 MiB of each upload are stored before the rest arrives',
+    )
     for (const answer of await answered) t.match(answer, /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s)
     await nothingIsLeft()
   })
 
-  t.test('many uploads that pause at once', async (t) => {
+  t.test('many uploads can pause at the same time', async (t) => {
     const { node, ways, nothingIsLeft } = await impatientNode(t)
     const answers = Array.from({ length: 30 }, async (_, n) => {
       const raw = await openRaw(node)

@@ -7,7 +7,7 @@ import { openRaw, requestHead } from '../fixtures/raw-http.ts'
 const path: Part = { name: 'path', content: '/stored' }
 const file: Part = { name: 'file', content: 'content', filename: 'name' }
 
-t.test('invalid forms', async (t) => {
+t.test('invalid forms are refused', async (t) => {
   const node = await createFilesNode(
     { maxFileSize: 1_000_000 },
     { config: { server: { bodyTimeoutSeconds: 0.5 } } },
@@ -51,7 +51,7 @@ t.test('invalid forms', async (t) => {
     await nothingIsLeft(t)
   })
 
-  t.test('incomplete forms', async (t) => {
+  t.test('incomplete forms are refused', async (t) => {
     const { body, contentType } = multipart([path, file], 'edge')
     const text = body.toString()
     const cases = [
@@ -103,7 +103,7 @@ t.test('invalid forms', async (t) => {
   })
 })
 
-t.test('a form that arrives byte by byte', async (t) => {
+t.test('a form that arrives byte by byte is stored', async (t) => {
   const node = await createFilesNode()
   t.teardown(() => node.stop())
   const ada = await node.signIn()

@@ -6,7 +6,7 @@ import { openRaw, requestHead } from '../fixtures/raw-http.ts'
 
 const maxFileSize = 100_000
 
-t.test('storing files', async (t) => {
+t.test('POST and PUT of /write store a file', async (t) => {
   const node = await createFilesNode({ maxFileSize })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
@@ -27,7 +27,7 @@ t.test('storing files', async (t) => {
     }
   })
 
-  t.test('the parts of the form may come in any order, and the file without a name', async (t) => {
+  t.test('the parts of the form may arrive in any order, and the file may have no name', async (t) => {
     const path = { name: 'path', content: '/any/order' }
     for (const [index, filename] of ['name.txt', '', undefined].entries()) {
       const file = { name: 'file', content: `round ${index}`, ...(filename !== undefined && { filename }) }
@@ -47,7 +47,7 @@ t.test('storing files', async (t) => {
     }
   })
 
-  t.test('empty files, large chunks, and bytes of all kinds', async (t) => {
+  t.test('empty files, large chunks and all byte values are stored', async (t) => {
     const all = Buffer.from(Array.from({ length: 90_000 }, (_, index) => (index * 7) & 0xff))
     for (const bytes of [Buffer.alloc(0), Buffer.from('\r\n--'), all]) {
       for (const store of [upload, put]) {
@@ -67,7 +67,7 @@ t.test('storing files', async (t) => {
     t.ok(now.modified >= created)
   })
 
-  t.test('conditions of a write', async (t) => {
+  t.test('conditions decide whether a file is written', async (t) => {
     const longAgo = 'Sun, 06 Nov 1994 08:49:37 GMT'
     const first = (await put(ada, '/conditional', '1', { 'if-none-match': '*' })).headers.get('etag') ?? ''
     const second = (await put(ada, '/conditional', '2', { 'if-match': first })).headers.get('etag') ?? ''
@@ -135,7 +135,7 @@ t.test('storing files', async (t) => {
     t.ok(socket.closed)
   })
 
-  t.test('paths at which no file can be stored', async (t) => {
+  t.test('paths at which no file can be stored are refused', async (t) => {
     await put(ada, '/folder/file', 'x')
     const refused: [string, number][] = [
       ['/', 409],
@@ -164,7 +164,7 @@ t.test('storing files', async (t) => {
     const untyped = await openRaw(node)
     await untyped.send(`${requestHead(ada, 'POST /write', { 'content-length': 1 })}x`)
     t.match(await untyped.rest(), /^HTTP\/1\.1 415 .*multipart\/form-data/s)
-    t.equal((await ada.fetch('/write', { method: 'PUT', body: 'x' })).status, 400, 'no path')
+    t.equal((await ada.fetch('/write', { method: 'PUT', body: 'x' })).status, 400, 'the path is missing')
     for (const type of [
       'text/plain',
       'application/json',
@@ -232,7 +232,7 @@ t.test('storing files', async (t) => {
     t.strictSame(await temporaryFiles(node), [])
   })
 
-  t.test('two hundred uploads at once', async (t) => {
+  t.test('two hundred uploads at the same time are stored', async (t) => {
     const contents = Array.from({ length: 200 }, (_, index) => `${index}`.repeat(index))
     const store = (index: number) => [upload, put][index % 2] as typeof put
     const answers = await Promise.all(

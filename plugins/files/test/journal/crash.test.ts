@@ -30,7 +30,7 @@ async function killAfter(lines: number, file: string): Promise<Map<string, Set<n
   return said
 }
 
-test('no intent is lost by kill -9', async (t) => {
+test('kill -9 loses no intent', async (t) => {
   const file = await journalFile(t)
   let newest = 0
   for (let round = 0; round < rounds; round += 1) {
@@ -48,15 +48,15 @@ test('no intent is lost by kill -9', async (t) => {
     const begun = [...(said.get('begun') ?? [])]
     const discarding = said.get('discarding') ?? new Set()
     const lost = begun.filter((seq) => !kept.has(seq) && !discarding.has(seq))
-    t.strictSame(lost, [], `after ${lines} lines nothing is lost`)
+    t.strictSame(lost, [], `nothing is lost after ${lines} lines`)
     t.ok(
       begun.every((seq) => seq > newest),
-      'no number comes again after a crash',
+      'no number is used again after a crash',
     )
     const torn = [...pending.values()].filter(
       ({ path, op, size }) => !path || op !== 'write' || size === undefined,
     )
-    t.strictSame(torn, [], 'an intent is there whole')
+    t.strictSame(torn, [], 'every intent is complete')
     newest = Math.max(newest, ...kept.keys())
   }
 })

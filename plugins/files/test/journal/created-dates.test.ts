@@ -24,7 +24,7 @@ test('an overwritten file keeps its creation date, for exactly one revision', as
   t.equal(await journal.createdOf(ada, '/b', 'of /a'), null)
 })
 
-test('the date is valid from the commit on', async (t) => {
+test('the date is valid as soon as the change is committed', async (t) => {
   const ada = randomUUID()
   const intent = { userUuid: ada, op: 'write', path: '/a', revision: '1', created: born } as const
   const dropped = await journal.begin(intent)
@@ -36,7 +36,7 @@ test('the date is valid from the commit on', async (t) => {
   t.strictSame(await journal.createdOf(ada, '/a', '1'), born)
 })
 
-test('readers see every outcome that was recorded before, also without waiting for it', async (t) => {
+test('readers see every outcome that was recorded before, even without waiting for it', async (t) => {
   const ada = randomUUID()
   for (let round = 1; round <= 20; round += 1) {
     const intent = { userUuid: ada, op: 'write', path: `/${round}`, revision: '1', created: born } as const
@@ -63,7 +63,7 @@ test('a new file at an old path gets a new creation date', async (t) => {
 const inside = ['/folder/a', '/folder/inner/b', '/folder/inner/deep/c', '/folder/ü 🗝/_', '/folder/%']
 const outside = ['/folder-2/a', '/folder.txt', '/folder0/a', '/folders', '/f', '/Folder/a', '/folder!/a']
 
-test('removing a folder removes the dates below it, and no others', async (t) => {
+test('the removal of a folder removes the dates below it, and no others', async (t) => {
   const [ada, bob] = [randomUUID(), randomUUID()]
   for (const path of [...inside, ...outside]) await overwrite(ada, path)
   await overwrite(bob, '/folder/a')

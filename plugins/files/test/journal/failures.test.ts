@@ -8,7 +8,7 @@ import { journalFile, temporaryJournal } from './fixtures/temporary-journal.ts'
 
 const intent = { userUuid: 'a', op: 'mkdir', path: '/x' } as const
 
-test('when the thread ends, every call rejects and none hangs', async (t) => {
+test('every call rejects when the thread ends, and none hangs', async (t) => {
   const { promise, resolve } = Promise.withResolvers<Worker>()
   process.once('worker', resolve)
   const file = await journalFile(t)
@@ -95,7 +95,7 @@ test('a journal that cannot be opened gives a one-line error', async (t) => {
   t.match(
     await readFile(join(dirname(file), 'damaged'), 'utf8'),
     /^This is no database/,
-    'and nothing is destroyed',
+    'the file is unchanged',
   )
 
   const newer = new DatabaseSync(join(dirname(file), 'newer'))

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { onSmallDisk } from '../fixtures/small-disk.ts'
 
-test('on a full disk intents are refused, and no outcome is lost', async (t) => {
+test('a full disk refuses intents, and loses no outcome', async (t) => {
   const script = new URL('./fixtures/full-disk-writer.ts', import.meta.url)
   const report = await onSmallDisk(t, '600k', script)
   if (report === null) return
@@ -11,5 +11,5 @@ test('on a full disk intents are refused, and no outcome is lost', async (t) => 
     Number(begun) > 0 && Number(pendingWhileFull) > 0,
     `${begun} begun, ${pendingWhileFull} of them pending on the full disk`,
   )
-  t.equal(readable, begun, 'as soon as there is room, what was committed can be read')
+  t.equal(readable, begun, 'committed changes can be read as soon as there is free space')
 })

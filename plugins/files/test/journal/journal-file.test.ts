@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import { openJournal } from '../../src/journal/journal.ts'
 
-/** Turns a journal into one that version 3 of the schema left, or an older one. */
+/** Turns a journal into one of version 3 of the schema, or of an older version. */
 const downgrades: Record<number, string> = {
   1: 'DROP TABLE staged_moves',
   2: `DROP TABLE staged_moves;

@@ -24,7 +24,7 @@ test('a change can be read once it is committed', async (t) => {
   const [change, ...others] = await journal.read(ada, 0)
   t.strictSame(others, [])
   t.match(change, { seq, op: 'move', path: '/b', source: '/a', size: 3, revision: 'r1', by: 'phone' })
-  t.notOk(change && 'created' in change, 'the date of the replaced file is none of the readers')
+  t.notOk(change && 'created' in change, 'readers do not get the date of the replaced file')
   t.ok(change && change.at.getTime() >= before && change.at.getTime() <= Date.now())
   t.equal(await journal.head(ada), seq)
 })
@@ -46,7 +46,7 @@ test('a later change waits for an earlier one of the same user, and for no other
   await second.commit()
   await foreign.commit()
   t.strictSame(await journal.read(ada, 0), [])
-  t.equal(await journal.head(ada), 0, 'the head never lies beyond what can be read')
+  t.equal(await journal.head(ada), 0, 'the head is never beyond the last change that can be read')
   t.equal((await journal.read(bob, 0)).length, 1)
   await first.discard()
   t.strictSame(
@@ -55,7 +55,7 @@ test('a later change waits for an earlier one of the same user, and for no other
   )
 })
 
-test('numbers only grow, also after discarding, erasing and reopening', async (t) => {
+test('numbers only grow, even after discarding, erasing and reopening', async (t) => {
   const file = await journalFile(t)
   const seen: number[] = []
   for (let round = 0; round < 3; round += 1) {

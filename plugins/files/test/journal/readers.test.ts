@@ -60,8 +60,8 @@ class Follower {
     const page = await this.#journal.read(this.#user, cursor, limit)
     if (page.length > limit) throw new Error(`a page of ${limit} has ${page.length} changes`)
     for (const { seq } of page) {
-      if (seq <= (this.seen.at(-1) ?? 0)) throw new Error(`${seq} comes too late`)
-      if (!this.#committing.has(seq)) throw new Error(`nobody committed ${seq}`)
+      if (seq <= (this.seen.at(-1) ?? 0)) throw new Error(`${seq} was read too late`)
+      if (!this.#committing.has(seq)) throw new Error(`${seq} was not committed`)
       this.seen.push(seq)
     }
     const head = await this.#journal.head(this.#user)
@@ -120,7 +120,7 @@ test('readers with a cursor get every change once and in order, with concurrent 
   await t.resolves(fc.assert(property, { numRuns: 100 }))
 })
 
-test('readers miss nothing while many write', async (t) => {
+test('readers miss no change while many writers write', async (t) => {
   const journal = await temporaryJournal(t)
   const committing = new Set<number>()
   const follower = new Follower(journal, 'a', committing)

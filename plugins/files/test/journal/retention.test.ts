@@ -67,7 +67,7 @@ test('old changes are deleted in several steps', async (t) => {
   )
 })
 
-test('young changes are kept, and so are pending ones and all after them', async (t) => {
+test('recent changes are kept, and so are pending ones and all later ones', async (t) => {
   const file = await journalFile(t)
   const first = await openJournal(file)
   const before = await write(first, 'ada', 5)
@@ -86,7 +86,7 @@ test('young changes are kept, and so are pending ones and all after them', async
   t.equal((await journal.read('ada', before.at(-1) ?? 0)).length, 6)
 })
 
-test('nothing is left of an erased user, not even in the free pages of the files', async (t) => {
+test('an erased user is in no page of the files, not even in a free one', async (t) => {
   const file = await journalFile(t)
   const journal = await temporaryJournal(t, { file })
   await write(journal, 'ada', 500)

@@ -4,7 +4,7 @@ import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 import { replay } from '../fixtures/replay.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
-t.test('mounts', async (t) => {
+t.test('mounts behave like folders', async (t) => {
   const services = captureServices()
   const shaky = shakyBackend()
   const node = await createFilesNode(
@@ -135,12 +135,12 @@ t.test('mounts', async (t) => {
       }
     }
     await walk('')
-    const told = replay(await services.changes.read(ada.user.uuid, 0))
+    const recorded = replay(await services.changes.read(ada.user.uuid, 0))
     for (const path of ['/m', '/m/deep', '/m/deep/shaky', '/m/gone']) {
       seen.delete(path)
-      told.delete(path)
+      recorded.delete(path)
     }
-    t.strictSame([...told].sort(), [...seen].sort())
+    t.strictSame([...recorded].sort(), [...seen].sort())
   })
 })
 
@@ -159,8 +159,8 @@ t.test('invalid mounts are refused at the start', async (t) => {
 t.test('a mount without a backend is logged at the start', async (t) => {
   const warnings: { msg: string; mount: string }[] = []
   const onLog = (line: string) => {
-    const told = JSON.parse(line) as { msg: string; mount?: string }
-    if (told.mount !== undefined) warnings.push({ ...told, mount: told.mount })
+    const parsed = JSON.parse(line) as { msg: string; mount?: string }
+    if (parsed.mount !== undefined) warnings.push({ ...parsed, mount: parsed.mount })
   }
   const mounts = { '/': 'nope', '/archive': 'archiv', '/memory': 'memory' }
   const node = await createFilesNode({ mounts }, { onLog })

@@ -10,7 +10,7 @@ interface Line {
   readonly err?: { readonly stack?: string }
 }
 
-t.test('the log tells once that a mount is unreachable, and once that it answers again', async (t) => {
+t.test('the log says once that a mount is unreachable, and once that it answers again', async (t) => {
   const lines: Line[] = []
   const shaky = shakyBackend()
   const node = await createFilesNode(
@@ -38,7 +38,7 @@ t.test('the log tells once that a mount is unreachable, and once that it answers
     t.match(await answer.json(), { error: true, code: 'SERVICE_UNAVAILABLE' })
   }
   t.match(about('/gone'), [{ msg: /does not answer/, err: { stack: /not-loaded/ } }])
-  t.equal(lines.length, 1, 'and nothing else is told')
+  t.equal(lines.length, 1, 'nothing else is logged')
 
   lines.length = 0
   shaky.isReachable = false
@@ -54,11 +54,11 @@ t.test('the log tells once that a mount is unreachable, and once that it answers
     shaky.isReachable = true
     await all('/shaky')
   }
-  t.equal(lines.length, 2, 'one that comes and goes all the time is not told of each time')
+  t.equal(lines.length, 2, 'a mount that fails again and again is not logged each time')
 })
 
 t.test(
-  'a download that breaks off because its mount failed is logged once, not for each reader',
+  'the log says once for all readers that a download was interrupted because its mount failed',
   async (t) => {
     const lines: Line[] = []
     const shaky = shakyBackend()

@@ -8,8 +8,8 @@ import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 import { replay } from '../fixtures/replay.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
-/** A node whose root is on the disk, with a mount beside it. */
-async function nodeWithTwoMounts(t: Test) {
+/** Starts a node whose root is on the disk, with a mount `/cold` in memory. */
+async function createNodeWithTwoMounts(t: Test) {
   const services = captureServices()
   const shaky = shakyBackend()
   const node = await createFilesNode(
@@ -31,17 +31,17 @@ async function nodeWithTwoMounts(t: Test) {
     }
     return seen
   }
-  const told = async () => {
+  const recordedTree = async () => {
     const tree = replay(await services.changes.read(ada.user.uuid, 0))
     tree.delete('/')
     return [...tree].sort()
   }
   const text = async (path: string) => (await get(ada, 'read', path)).text()
-  return { ada, disk, shaky, services, move, tree, told, text }
+  return { ada, disk, shaky, services, move, tree, recordedTree, text }
 }
 
 t.test('entries that listings do not show stay, and the rest is moved', async (t) => {
-  const { ada, disk, move, tree, told, text } = await nodeWithTwoMounts(t)
+  const { ada, disk, move, tree, recordedTree, text } = await createNodeWithTwoMounts(t)
   for (const path of ['/docs/a', '/docs/plain/b', '/docs/odd/c', '/docs/odd/deep/d'])
     await put(ada, path, path)
   const [docs, odd] = [join(disk, 'docs'), join(disk, 'docs', 'odd')]
@@ -53,18 +53,21 @@ t.test('entries that listings do not show stay, and the rest is moved', async (t
   const { status, code, message } = await move('/docs', '/cold/docs')
   t.strictSame([status, code], [409, 'CONFLICT'])
   t.match(message, /"\/docs" was copied to "\/cold\/docs".*stay: "\/docs\/odd"\./)
-  t.strictSame((await readdir(docs)).sort(), ['link', 'odd'], 'what was copied is gone')
+  t.strictSame((await readdir(docs)).sort(), ['link', 'odd'], 'the copied entries are removed')
   t.strictSame((await readdir(odd)).length, 2)
   t.equal(await readFile(illegible, 'utf8'), 'illegible')
   for (const path of ['/docs/a', '/docs/plain/b', '/docs/odd/c', '/docs/odd/deep/d'])
     t.equal(await text(`/cold${path}`), path)
   const seen = await tree('')
   seen.delete('/cold')
-  t.strictSame(await told().then((rows) => rows.filter(([path]) => path !== '/cold')), [...seen].sort())
+  t.strictSame(
+    await recordedTree().then((rows) => rows.filter(([path]) => path !== '/cold')),
+    [...seen].sort(),
+  )
 })
 
-t.test('files that another program changes or adds meanwhile stay', async (t) => {
-  const { ada, disk, shaky, move, text } = await nodeWithTwoMounts(t)
+t.test('files that another program changes or adds during a move stay', async (t) => {
+  const { ada, disk, shaky, move, text } = await createNodeWithTwoMounts(t)
   for (const name of ['changed', 'plain', 'replaced', 'gone']) await put(ada, `/docs/${name}`, 'as it was')
   await put(ada, '/docs/inner/file', 'as it was')
   const docs = join(disk, 'docs')
@@ -73,7 +76,7 @@ t.test('files that another program changes or adds meanwhile stay', async (t) =>
     if (change !== 'move') return
     appendFileSync(join(docs, 'changed'), '!')
     writeFileSync(join(docs, 'added'), 'added')
-    writeFileSync(join(docs, 'new'), 'theirs')
+    writeFileSync(join(docs, 'new'), 'foreign')
     renameSync(join(docs, 'new'), join(docs, 'replaced'))
     rmSync(join(docs, 'gone'))
     mkdirSync(join(docs, 'inner', 'new'))
@@ -83,7 +86,7 @@ t.test('files that another program changes or adds meanwhile stay', async (t) =>
   for (const name of ['changed', 'replaced', 'inner']) t.match(message, `"/docs/${name}"`)
   t.strictSame((await readdir(docs)).sort(), ['added', 'changed', 'inner', 'replaced'])
   t.equal(await text('/docs/changed'), 'as it was!')
-  t.equal(await text('/docs/replaced'), 'theirs')
+  t.equal(await text('/docs/replaced'), 'foreign')
   t.equal(await text('/docs/added'), 'added')
   t.strictSame(await readdir(join(docs, 'inner')), ['new'])
   for (const name of ['changed', 'plain', 'replaced', 'gone', 'inner/file'])
@@ -91,20 +94,20 @@ t.test('files that another program changes or adds meanwhile stay', async (t) =>
 })
 
 t.test('a file that changes during its move is on both mounts', async (t) => {
-  const { ada, disk, shaky, move, text } = await nodeWithTwoMounts(t)
+  const { ada, disk, shaky, move, text } = await createNodeWithTwoMounts(t)
   await put(ada, '/file', 'old')
   shaky.afterChange = (change) => {
-    if (change === 'move') writeFileSync(join(disk, 'file'), 'theirs')
+    if (change === 'move') writeFileSync(join(disk, 'file'), 'foreign')
   }
   const { status, message } = await move('/file', '/cold/file')
   t.equal(status, 409)
   t.match(message, /"\/file" was copied to "\/cold\/file".*stay: "\/file"\./)
   t.equal(await text('/cold/file'), 'old')
-  t.equal(await text('/file'), 'theirs')
+  t.equal(await text('/file'), 'foreign')
 })
 
 t.test('a source that becomes unreachable stays, and nothing is lost', async (t) => {
-  const { ada, shaky, move, tree, told, text } = await nodeWithTwoMounts(t)
+  const { ada, shaky, move, tree, recordedTree, text } = await createNodeWithTwoMounts(t)
   for (const name of ['a', 'b', 'c']) await put(ada, `/cold/docs/${name}`, name)
   shaky.afterChange = () => {
     throw new NodekeepError('SERVICE_UNAVAILABLE', 'The connection broke.')
@@ -115,11 +118,11 @@ t.test('a source that becomes unreachable stays, and nothing is lost', async (t)
   t.match(message, /"\/cold\/docs" was copied to "\/docs", but could not be removed.*The connection broke/)
   for (const name of ['a', 'b', 'c']) t.equal(await text(`/docs/${name}`), name)
   const seen = await tree('')
-  t.strictSame(await told(), [...seen].sort(), 'the journal agrees with what is left')
+  t.strictSame(await recordedTree(), [...seen].sort(), 'the journal agrees with the remaining files')
 })
 
 t.test('a copy that cannot get its name is removed', async (t) => {
-  const { ada, disk, shaky, move, tree, told } = await nodeWithTwoMounts(t)
+  const { ada, disk, shaky, move, tree, recordedTree } = await createNodeWithTwoMounts(t)
   await put(ada, '/cold/docs/a', 'a')
   shaky.beforeRead = async () => {
     await mkdir(join(disk, 'docs'), { recursive: true })
@@ -128,13 +131,13 @@ t.test('a copy that cannot get its name is removed', async (t) => {
   shaky.beforeRead = async () => {}
   t.strictSame([...(await tree('')).keys()], ['/cold', '/cold/docs', '/cold/docs/a', '/docs'])
   t.strictSame(
-    (await told()).map(([path]) => path),
+    (await recordedTree()).map(([path]) => path),
     ['/cold', '/cold/docs', '/cold/docs/a'],
   )
 })
 
-t.test('the journal tells the revision that a file has after the move', async (t) => {
-  const { ada, services, move } = await nodeWithTwoMounts(t)
+t.test('the journal records the revision that a file has after the move', async (t) => {
+  const { ada, services, move } = await createNodeWithTwoMounts(t)
   await put(ada, '/file', 'x')
   t.equal((await move('/file', '/cold/file')).status, 200)
   const etag = (await get(ada, 'read', '/cold/file')).headers.get('etag')
@@ -146,7 +149,7 @@ t.test('the journal tells the revision that a file has after the move', async (t
 })
 
 t.test('a tree of many files moves as a whole', async (t) => {
-  const { ada, move, tree, told } = await nodeWithTwoMounts(t)
+  const { ada, move, tree, recordedTree } = await createNodeWithTwoMounts(t)
   const paths = Array.from({ length: 120 }, (_, n) => `/many/${n % 7}/${n % 3}/${n}`)
   await Promise.all(paths.map((path) => put(ada, path, path)))
   t.equal((await move('/many', '/cold/many')).status, 200)
@@ -154,11 +157,11 @@ t.test('a tree of many files moves as a whole', async (t) => {
   const seen = await tree('')
   t.equal([...seen].filter(([, size]) => size !== null).length, paths.length)
   t.notOk([...seen.keys()].some((path) => path.startsWith('/many') || path.startsWith('/cold/')))
-  t.strictSame(await told(), [...seen].sort())
+  t.strictSame(await recordedTree(), [...seen].sort())
 })
 
 t.test('the error of a move names the requested paths', async (t) => {
-  const { ada, move, tree } = await nodeWithTwoMounts(t)
+  const { ada, move, tree } = await createNodeWithTwoMounts(t)
   await put(ada, '/file', 'x')
   await put(ada, '/docs/inner/file', 'x')
   await put(ada, '/cold/one', 'x')

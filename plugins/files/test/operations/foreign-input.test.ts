@@ -16,7 +16,7 @@ t.test('values of wrong types from plugins in JavaScript are refused', async (t)
   }
 
   for (const path of ['/file', '/memory/file']) {
-    t.test(`content of ${path} that is none`, async (t) => {
+    t.test(`values that are no content are not written to ${path}`, async (t) => {
       await put(ada, path, 'kept')
       const head = await services.changes.head(uuid)
       const foreign: [string, unknown][] = [
@@ -39,7 +39,7 @@ t.test('values of wrong types from plugins in JavaScript are refused', async (t)
     })
   }
 
-  t.test('device names and paths that are not strings', async (t) => {
+  t.test('device names and paths that are not strings are refused', async (t) => {
     await put(ada, '/kept', 'kept')
     const wrong = { code: 'VALIDATION_ERROR' }
     for (const by of [{}, 7, null, ['phone']] as unknown as string[]) {

@@ -11,13 +11,13 @@ function pathOf(folder: string, bytes: number): string {
   const room = bytes - folder.length
   const whole = `/${'x'.repeat(99)}`.repeat(Math.floor(room / 100))
   const rest = room % 100
-  // A rest of one byte is too short for a name.
+  // A remainder of one byte is too short for a name.
   return rest === 1
     ? `${folder}${whole}x`
     : `${folder}${whole}${rest === 0 ? '' : `/${'y'.repeat(rest - 1)}`}`
 }
 
-t.test('a move gives nothing a path that is too long', async (t) => {
+t.test('a move creates no path that is too long', async (t) => {
   const node = await createFilesNode({ mounts: { '/m': 'memory' } })
   t.teardown(() => node.stop())
 
@@ -33,18 +33,18 @@ t.test('a move gives nothing a path that is too long', async (t) => {
       const tooFar = `${mount}/abc`
       t.match(await move('/a', tooFar), { status: 400, code: 'VALIDATION_ERROR', message: /4096 bytes/ })
       t.equal((await get(ada, 'stat', tooFar)).status, 404)
-      t.equal(await (await get(ada, 'read', path)).text(), 'deep', 'it is where it was')
+      t.equal(await (await get(ada, 'read', path)).text(), 'deep', 'the file did not move')
       t.strictSame(
         ((await (await get(ada, 'readdir', mount || '/')).json()) as { name: string }[]).map(
           ({ name }) => name,
         ),
         mount === '' ? ['a', 'm'] : [],
-        'nothing else is there',
+        'no other entry exists',
       )
 
       const inner = path.split('/').slice(0, 3).join('/')
       const exactly = `${mount}/${'b'.repeat(inner.length - mount.length - 1)}`
-      t.equal((await move(inner, exactly)).status, 200, 'as long as before is not too long')
+      t.equal((await move(inner, exactly)).status, 200, 'a path of the previous length is accepted')
       t.equal(await (await get(ada, 'read', exactly + path.slice(inner.length))).text(), 'deep')
       t.equal((await move(exactly, `${mount}/c`)).status, 200)
       t.equal((await move(`${mount}/c`, `${exactly}x`)).status, 400)
@@ -74,7 +74,7 @@ t.test('a move gives nothing a path that is too long', async (t) => {
       if (entry?.type !== 'directory') break
       folder = deepest
     }
-    t.equal(await (await get(ada, 'read', deepest)).text(), 'x', 'all that is there can be asked for')
+    t.equal(await (await get(ada, 'read', deepest)).text(), 'x', 'every stored path can be requested')
   })
 
   t.test('many short moves do not forbid another one', async (t) => {

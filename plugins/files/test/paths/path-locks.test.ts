@@ -6,7 +6,7 @@ import { isWithin } from '../../src/paths/user-path.ts'
 
 const ada = 'ada'
 
-/** Whether a lock is granted at once. */
+/** Returns whether a lock is granted at once. */
 async function isFree(locks: PathLocks, ...paths: string[]): Promise<boolean> {
   const asking = new AbortController()
   const release = await Promise.race([locks.acquire(ada, paths, asking.signal), turn(null)]).catch(() => null)
@@ -20,7 +20,7 @@ t.test('a lock covers its path and everything below, and nothing else', async (t
   const release = await locks.acquire(ada, ['/a/b'])
   for (const path of ['/a/b', '/a/b/c', '/a', '/']) t.notOk(await isFree(locks, path), path)
   for (const path of ['/a/c', '/a/bc', '/b', '/a/b2/c']) t.ok(await isFree(locks, path), path)
-  t.notOk(await isFree(locks, '/x', '/a/b'), 'one of several is not free')
+  t.notOk(await isFree(locks, '/x', '/a/b'), 'one of several paths is not free')
   release()
   release()
   t.ok(await isFree(locks, '/a/b'))
@@ -39,22 +39,22 @@ t.test('conflicting locks are granted in the order of their requests', async (t)
   }
   const all = [take('whole', '/a'), take('late', '/a/2'), take('free', '/b')]
   await turn()
-  t.strictSame(order, ['free'], 'the late one waits for the whole that came before it')
+  t.strictSame(order, ['free'], 'the late request waits for the earlier lock of the whole tree')
   first()
   await Promise.all(all)
   t.strictSame(order, ['free', 'whole', 'late'])
   t.ok(locks.isFree)
 })
 
-t.test('an aborted request for a lock blocks nobody', async (t) => {
+t.test('an aborted request for a lock blocks no other request', async (t) => {
   const locks = new PathLocks()
   const release = await locks.acquire(ada, ['/a'])
-  const leaving = new AbortController()
-  const waiting = locks.acquire(ada, ['/a/b'], leaving.signal)
+  const controller = new AbortController()
+  const waiting = locks.acquire(ada, ['/a/b'], controller.signal)
   const next = locks.acquire(ada, ['/a/b/c'])
-  leaving.abort(new Error('I left.'))
-  await t.rejects(waiting, { message: 'I left.' })
-  await t.rejects(locks.acquire(ada, ['/x'], leaving.signal), { message: 'I left.' })
+  controller.abort(new Error('aborted'))
+  await t.rejects(waiting, { message: 'aborted' })
+  await t.rejects(locks.acquire(ada, ['/x'], controller.signal), { message: 'aborted' })
   release()
   ;(await next)()
   t.ok(locks.isFree)
@@ -79,7 +79,7 @@ t.test('conflicting locks are never held at once', async () => {
         release()
       }
       await Promise.all(claims.map(work))
-      if (!locks.isFree) throw new Error('a lock is left')
+      if (!locks.isFree) throw new Error('a lock was not released')
     }),
     { numRuns: 200 },
   )
@@ -89,9 +89,9 @@ t.test('users never wait for each other', async (t) => {
   const locks = new PathLocks()
   const mine = await locks.acquire(ada, ['/'])
   const yours = await locks.acquire('bob', ['/'])
-  const leaving = new AbortController()
-  const waiting = locks.acquire(ada, ['/a'], leaving.signal)
-  leaving.abort()
+  const controller = new AbortController()
+  const waiting = locks.acquire(ada, ['/a'], controller.signal)
+  controller.abort()
   await t.rejects(waiting)
   mine()
   yours()

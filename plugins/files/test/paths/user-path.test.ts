@@ -123,7 +123,7 @@ t.test('invalid paths are refused with the reason', async (t) => {
   }
 })
 
-t.test('paths know their names and folders', async (t) => {
+t.test('the name, the folder and the children of a path are computed', async (t) => {
   t.equal(nameOf(root), '/')
   t.equal(nameOf(userPath('/a/b')), 'b')
   t.equal(childOf(root, 'a'), '/a')

@@ -8,13 +8,13 @@ import { chunks, contentsOf, folderInMemory, leftovers } from '../fixtures/stora
 /** Opens a backend beside another program that removes the folder `/new` as soon as it is made, a number of times. */
 async function withRemovals(t: Test, times: number) {
   const root = folderInMemory(t)
-  let left = times
+  let remaining = times
   const disk: Disk = {
     ...localDisk,
     async mkdir(path) {
       await localDisk.mkdir(path)
-      if (!path.endsWith('/new') || left === 0) return
-      left -= 1
+      if (!path.endsWith('/new') || remaining === 0) return
+      remaining -= 1
       rmdirSync(join(root, 'new'))
     },
   }

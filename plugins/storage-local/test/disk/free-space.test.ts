@@ -10,7 +10,7 @@ import { chunks, contentsOf, descriptors, leftovers, temporaryFolder } from '../
 
 const mebibyte = 1024 * 1024
 
-async function opened(t: Test, disk: Disk) {
+async function openBackend(t: Test, disk: Disk) {
   const root = temporaryFolder(t)
   const backend = await openLocalBackend({ root, disk })
   t.teardown(() => backend.close())
@@ -55,7 +55,11 @@ t.test('a full disk refuses a file, keeps the old files, and works again after a
     await t.rejects(fill(backend), full)
     writeFileSync(join(root, 'filler'), Buffer.alloc(freeBytes(root) - 64 * 1024))
     await t.rejects(fill(backend), full)
-    await t.rejects(backend.probe(new AbortController().signal), full, 'the health check reports it')
+    await t.rejects(
+      backend.probe(new AbortController().signal),
+      full,
+      'the health check reports the full disk',
+    )
     await backend.remove('/user')
     await backend.write('/user/new', chunks('there is free space again'))
   } finally {
@@ -63,7 +67,7 @@ t.test('a full disk refuses a file, keeps the old files, and works again after a
   }
 })
 
-t.test('writes never use the reserve of a disk, however it is filled', async (t) => {
+t.test('no kind of write uses the reserve of a disk', async (t) => {
   const root = smallFileSystem(t)
   if (root === null) return void t.pass('a small file system cannot be mounted here', { skip: true })
   const backend = await openLocalBackend({ root })
@@ -71,17 +75,24 @@ t.test('writes never use the reserve of a disk, however it is filled', async (t)
   const reserve = mebibyte / 2
   const large = Array.from({ length: 100 }, () => Buffer.alloc(60_000, 1))
   try {
-    await t.rejects(backend.write('/large', chunks(...large)), full, 'a stream of unknown size')
+    await t.rejects(backend.write('/large', chunks(...large)), full, 'a stream of unknown size is refused')
     const most = { size: 4 * mebibyte - reserve }
-    await t.rejects(backend.write('/large', chunks(...large), most), full, 'an announced size')
+    await t.rejects(backend.write('/large', chunks(...large), most), full, 'an announced size is refused')
     const many = Array.from({ length: 200 }, (_, index) => backend.write(`/${index}`, chunks(large[0] ?? '')))
     const outcomes = await Promise.allSettled(many)
-    t.ok(outcomes.some(({ status }) => status === 'rejected') && freeBytes(root) >= reserve, 'many at once')
-    await t.rejects(fill(backend), full, 'small files')
-    t.ok(freeBytes(root) >= reserve, `${freeBytes(root)} bytes are left free`)
-    await t.rejects(fillWithFolders(backend), full, 'folders')
+    t.ok(
+      outcomes.some(({ status }) => status === 'rejected') && freeBytes(root) >= reserve,
+      'many writes at once keep the reserve',
+    )
+    await t.rejects(fill(backend), full, 'small files are refused')
+    t.ok(freeBytes(root) >= reserve, `${freeBytes(root)} bytes are free`)
+    await t.rejects(fillWithFolders(backend), full, 'folders are refused')
     t.ok(freeBytes(root) >= reserve - 4096)
-    await t.rejects(backend.probe(new AbortController().signal), full, 'the health check reports it')
+    await t.rejects(
+      backend.probe(new AbortController().signal),
+      full,
+      'the health check reports the full disk',
+    )
     for await (const { name } of backend.list('/')) await backend.remove(`/${name}`)
     await backend.write('/new', chunks('there is free space again'))
   } finally {
@@ -89,43 +100,43 @@ t.test('writes never use the reserve of a disk, however it is filled', async (t)
   }
 })
 
-t.test('the system is asked for free space at most every 100 ms', async (t) => {
-  let asked = 0
+t.test('the backend queries the free space at most every 100 ms', async (t) => {
+  let queries = 0
   const disk: Disk = {
     ...localDisk,
     space(path) {
-      asked += 1
+      queries += 1
       return localDisk.space(path)
     },
   }
-  const { backend } = await opened(t, disk)
+  const { backend } = await openBackend(t, disk)
   const begun = performance.now()
   for (let index = 0; index < 200; index += 1) await backend.write(`/${index % 8}`, chunks('x'))
   const most = (performance.now() - begun) / 100 + 1
-  t.ok(asked > 0 && asked <= most, `asked ${asked} times of at most ${most}`)
+  t.ok(queries > 0 && queries <= most, `${queries} queries, at most ${most} are allowed`)
 })
 
-t.test('with plenty of free space, nobody waits for the answer of the system', async (t) => {
+t.test('no write waits for a query of the free space while there is plenty of it', async (t) => {
   const answer = { available: 8n * 1024n ** 3n, total: 16n * 1024n ** 3n }
-  const { promise: later, resolve: tell } = Promise.withResolvers<typeof answer>()
-  let asked = 0
+  const { promise: later, resolve } = Promise.withResolvers<typeof answer>()
+  let queries = 0
   const disk: Disk = {
     ...localDisk,
     async space() {
-      asked += 1
-      return asked === 1 ? answer : later
+      queries += 1
+      return queries === 1 ? answer : later
     },
   }
-  const { root, backend } = await opened(t, disk)
-  for (let index = 0; asked < 2; index += 1) await backend.write('/file', chunks(`${index}`))
+  const { root, backend } = await openBackend(t, disk)
+  for (let index = 0; queries < 2; index += 1) await backend.write('/file', chunks(`${index}`))
   await backend.write('/file', chunks('last'))
   t.strictSame(contentsOf(root), { '/file': 'last' })
-  tell(answer)
+  resolve(answer)
 })
 
-t.test('a file system that cannot tell its free space is used without a limit', async (t) => {
+t.test('a file system that does not report its free space is used without a limit', async (t) => {
   const disk: Disk = { ...localDisk, space: async () => ({ available: 0n, total: 0n }) }
-  const { root, backend } = await opened(t, disk)
+  const { root, backend } = await openBackend(t, disk)
   await backend.write('/file', chunks('x'), { size: 1 })
   t.strictSame(contentsOf(root), { '/file': 'x' })
 })

@@ -5,8 +5,8 @@ import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
 import { chunks, temporaryFolder } from '../fixtures/storage-folder.ts'
 
-/** Opens a backend whose syncs of folders wait for `letGo`. `log` lists them and the renames, in order. */
-async function held(t: Test) {
+/** Opens a backend whose syncs of folders wait for `release`. `log` lists them and the renames, in order. */
+async function openHeldBackend(t: Test) {
   const root = temporaryFolder(t)
   const log: string[] = []
   const waiting: (() => void)[] = []
@@ -35,7 +35,7 @@ async function held(t: Test) {
     hold() {
       holds = true
     },
-    letGo() {
+    release() {
       holds = false
       for (const resolve of waiting.splice(0)) resolve()
     },
@@ -46,7 +46,7 @@ async function held(t: Test) {
 }
 
 t.test('a write resolves after its folder was synced, not before', async (t) => {
-  const { backend, log, hold, letGo, until } = await held(t)
+  const { backend, log, hold, release, until } = await openHeldBackend(t)
   hold()
   let resolved = false
   const writing = backend.write('/user/folder/file', chunks('x')).then(() => {
@@ -56,14 +56,14 @@ t.test('a write resolves after its folder was synced, not before', async (t) => 
   t.strictSame(log, ['rename file', 'sync /user/folder'])
   await new Promise((resolve) => setImmediate(resolve))
   t.equal(resolved, false)
-  letGo()
+  release()
   await writing
 })
 
 t.test(
-  'a sync that began before a rename does not count for it; all that wait share the next sync',
+  'a sync that began before a rename does not count for it, and all waiting renames share the next sync',
   async (t) => {
-    const { backend, log, hold, letGo, until } = await held(t)
+    const { backend, log, hold, release, until } = await openHeldBackend(t)
     hold()
     const early = backend.write('/user/folder/early', chunks('x'))
     await until(() => log.includes('sync /user/folder'))
@@ -71,7 +71,7 @@ t.test(
       backend.write(`/user/folder/late-${index}`, chunks('x')),
     )
     await until(() => log.filter((line) => line.startsWith('rename late')).length === 20)
-    letGo()
+    release()
     await Promise.all([early, ...late])
     t.equal(
       log.filter((line) => line === 'sync /user/folder').length,
@@ -83,7 +83,7 @@ t.test(
 )
 
 t.test('the folders above a folder are synced once, and again after it was moved or removed', async (t) => {
-  const { backend, log } = await held(t)
+  const { backend, log } = await openHeldBackend(t)
   const syncs = async (change: Promise<unknown>) => {
     log.length = 0
     await change
@@ -101,7 +101,7 @@ t.test('the folders above a folder are synced once, and again after it was moved
   t.strictSame(await syncs(backend.write('/user/moved/file', chunks('x'))), ['sync /user/moved'])
 })
 
-t.test('if the sync of a folder fails, all writes that wait for it fail', async (t) => {
+t.test('all writes that wait for the sync of a folder fail if it fails', async (t) => {
   const root = temporaryFolder(t)
   let broken = false
   const disk: Disk = {

@@ -46,7 +46,7 @@ t.test('a snapshot takes a bounded number of descriptors for a tree of any form'
   }
 })
 
-t.test('a snapshot that is aborted or fails leaves nothing open', async (t) => {
+t.test('a snapshot that is aborted or fails leaves no file open', async (t) => {
   const root = folderInMemory(t)
   for (let n = 0; n < 300; n += 1) mkdirSync(join(root, `${n % 5}/${n % 50}/${n}`), { recursive: true })
   for (const ending of ['abort', 'failure'] as const) {

@@ -22,13 +22,13 @@ t.test(
   async (t) => {
     const { root, backend, text, names } = await opened(t)
     mkdirSync(join(root, decomposed))
-    writeFileSync(join(root, decomposed, decomposed), 'theirs')
+    writeFileSync(join(root, decomposed, decomposed), 'foreign')
     const path = `/${composed}/${composed}`
 
     t.strictSame(await names('/'), [composed])
     t.strictSame(await names(`/${composed}`), [composed])
     t.equal((await backend.stat(path)).name, composed)
-    t.equal(await text(path), 'theirs')
+    t.equal(await text(path), 'foreign')
     await t.rejects(backend.write(path, chunks('x'), { ifAbsent: true }), { code: 'PRECONDITION_FAILED' })
     await t.rejects(
       backend.move(path, `/${composed}/x`).then(() => backend.move(`/${composed}/x`, `/${composed}`)),
@@ -48,7 +48,7 @@ t.test(
 
 t.test('an overwritten file keeps the name that it has on the disk', async (t) => {
   const { root, backend } = await opened(t)
-  writeFileSync(join(root, decomposed), 'theirs')
+  writeFileSync(join(root, decomposed), 'foreign')
   await backend.write(`/${composed}`, chunks('ours'))
   t.strictSame(
     readdirSync(root).filter((name) => name !== '.nodekeep'),
@@ -56,7 +56,7 @@ t.test('an overwritten file keeps the name that it has on the disk', async (t) =
   )
 })
 
-t.test('if both forms exist, the composed one is the file, and is listed once', async (t) => {
+t.test('the composed name is used, and listed once, if both forms exist', async (t) => {
   const { root, text, names } = await opened(t)
   writeFileSync(join(root, decomposed), 'decomposed')
   writeFileSync(join(root, composed), 'composed')
@@ -64,7 +64,7 @@ t.test('if both forms exist, the composed one is the file, and is listed once', 
   t.equal(await text(`/${composed}`), 'composed')
 })
 
-t.test('every listed name can be requested, whatever names the disk has', async (t) => {
+t.test('every listed name can be requested, even if the disk has invalid names', async (t) => {
   const { root, backend, names } = await opened(t)
   const odd = [
     decomposed,

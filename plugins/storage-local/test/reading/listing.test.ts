@@ -28,10 +28,10 @@ t.test('a hundred thousand entries are listed in order while other work continue
   for await (const { name } of backend.list('/user')) names.push(name)
   listing = false
   t.strictSame(names, expected.sort())
-  t.ok(turns > 1000, `${turns} turns for others`)
+  t.ok(turns > 1000, `${turns} turns of the event loop`)
 })
 
-t.test('threads find the entries that the system has to read from the disk', async (t) => {
+t.test('threads look up the entries that the system must read from the disk', async (t) => {
   const root = temporaryFolder(t)
   mkdirSync(join(root, 'user'))
   for (let index = 0; index < 500; index += 1)
@@ -55,10 +55,10 @@ t.test('threads find the entries that the system has to read from the disk', asy
   t.teardown(() => backend.close())
   const entries = await Array.fromAsync(backend.list('/user'))
   t.equal(entries.length, 500)
-  t.ok(slow < 20 && aside > 450, `${slow} found here, ${aside} by threads`)
+  t.ok(slow < 20 && aside > 450, `${slow} looked up by the main thread, ${aside} by others`)
 })
 
-t.test('names of many portions are sorted by code units, each once', async (t) => {
+t.test('names from many portions are sorted by code units, and each is listed once', async (t) => {
   const names = Array.from(
     { length: 50_000 },
     (_, index) => `${(index * 31_337) % 49_999} ${'ab😀～é'[index % 5]}`,

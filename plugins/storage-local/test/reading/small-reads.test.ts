@@ -64,13 +64,17 @@ t.test('a small file that was just read is read without a thread', { buffered: t
   t.equal(reads(), 1)
 })
 
-t.test('a reader that changes its bytes does not change those of others', { buffered: true }, async (t) => {
-  const { text, backend } = await aged(t, { '/file': 'small' })
-  for (let round = 0; round < 2; round += 1) {
-    for await (const chunk of (await backend.read('/file')).content) chunk.fill(0)
-  }
-  t.equal(await text('/file'), 'small')
-})
+t.test(
+  'a reader that changes its bytes does not change the bytes of other readers',
+  { buffered: true },
+  async (t) => {
+    const { text, backend } = await aged(t, { '/file': 'small' })
+    for (let round = 0; round < 2; round += 1) {
+      for await (const chunk of (await backend.read('/file')).content) chunk.fill(0)
+    }
+    t.equal(await text('/file'), 'small')
+  },
+)
 
 t.test('the next read sees every change of a file', { buffered: true }, async (t) => {
   const changes: Record<string, (file: string, backend: StorageBackend, path: string) => unknown> = {
@@ -145,7 +149,7 @@ t.test(
   },
 )
 
-t.test('the same file behind a link that replaced a folder is not found', { buffered: true }, async (t) => {
+t.test('a file behind a link that replaced its folder is not found', { buffered: true }, async (t) => {
   const { text, at, reads } = await aged(t, { '/user/a/b/file': 'x', '/user/near/file': 'y' })
   const outside = temporaryFolder(t)
   for (let round = 0; round < 2; round += 1) {

@@ -8,7 +8,7 @@ const values = fc.array(fc.oneof(fc.double(), fc.bigInt(long), fc.constantFrom(-
 const text = fc.string({ unit: 'grapheme' })
 const messages = fc.array(fc.record({ kind: fc.nat(255), text, values }), { minLength: 1 })
 
-test('frames arrive as they were sent, wherever the stream is cut', async () => {
+test('frames arrive as they were sent, even if the stream is cut at any byte', async () => {
   fc.assert(
     fc.property(messages, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), (sent, sizes) => {
       const writer = new FrameWriter()
@@ -28,7 +28,7 @@ test('frames arrive as they were sent, wherever the stream is cut', async () => 
   )
 })
 
-test('bytes that follow a frame belong to it', async (t) => {
+test('bytes that follow a frame belong to that frame', async (t) => {
   const writer = new FrameWriter()
   const bytes = Buffer.alloc(200_000, 'module')
   writer.begin(1)
@@ -37,11 +37,11 @@ test('bytes that follow a frame belong to it', async (t) => {
   const stream = Buffer.concat([writer.take(), bytes])
   for (const size of [1000, 65_536, 1_000_000]) {
     const [received] = cut(stream, [size], (frame) => [frame.uint32(), Buffer.from(frame.rest())])
-    t.strictSame(received, [7, bytes], `in pieces of ${size}`)
+    t.strictSame(received, [7, bytes], `the stream arrives in pieces of ${size} bytes`)
   }
 })
 
-test('a frame that is too long, or empty, is an error before it has come', async (t) => {
+test('a frame that is too long or empty is refused before it arrives', async (t) => {
   const splitter = new FrameSplitter(100)
   const lengths = [101, 0, 2 ** 32 - 1]
   for (const length of lengths) {
@@ -51,7 +51,7 @@ test('a frame that is too long, or empty, is an error before it has come', async
   }
 })
 
-/** Splits a stream that comes in chunks of these sizes, by turns, in memory that is used again. */
+/** Splits a stream that arrives in chunks of these sizes, in turn, in memory that is reused. */
 function cut<T>(stream: Buffer, sizes: readonly number[], read: (frame: FrameReader) => T): T[] {
   const received: T[] = []
   const splitter = new FrameSplitter(stream.length)

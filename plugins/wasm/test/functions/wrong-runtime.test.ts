@@ -1,10 +1,10 @@
 import type { WasmFunctionExport, WasmValueType } from '@nodekeep/plugin-sdk'
 import t from 'tap'
-import { createQueueStand } from '../fixtures/queue-stand.ts'
-import { callBytes, store, told } from '../fixtures/wasm-node.ts'
+import { createQueueNode } from '../fixtures/queue-stand.ts'
+import { callBytes, readAnswer, store } from '../fixtures/wasm-node.ts'
 
-t.test('results that a function cannot have given are not passed on', async (t) => {
-  const { runtime, people } = await createQueueStand(t)
+t.test('the node refuses results that a function cannot have returned', async (t) => {
+  const { runtime, users } = await createQueueNode(t)
   const wrong: readonly (readonly [types: readonly WasmValueType[], results: readonly unknown[]])[] = [
     [['i64'], [undefined]],
     [['i64'], []],
@@ -24,21 +24,21 @@ t.test('results that a function cannot have given are not passed on', async (t) 
   for (const [index, [results, given]] of wrong.entries()) {
     runtime.functions = [{ name: 'f', parameters: [], results }]
     runtime.results = given
-    const heard = await callBytes(people[0], Buffer.from(`module ${index}`), 'f')
+    const response = await callBytes(users[0], Buffer.from(`module ${index}`), 'f')
     const body = { code: 'SERVICE_UNAVAILABLE', message: /gave results that the function cannot have/ }
-    t.match(heard, { status: 503, body }, `${results}: ${given}`)
+    t.match(response, { status: 503, body }, `${results}: ${given}`)
   }
   runtime.functions = [{ name: 'f', parameters: [], results: ['i32', 'i64', 'f32', 'f64'] }]
   runtime.results = [-1, -(2n ** 63n), -0, Number.NEGATIVE_INFINITY]
   t.equal(
-    (await callBytes(people[0], Buffer.from('fine'), 'f')).text,
+    (await callBytes(users[0], Buffer.from('fine'), 'f')).text,
     '{"success":true,"result":[-1,"-9223372036854775808",-0,"-Infinity"]}',
   )
 })
 
-t.test('functions with other types than numbers are left out, whoever lists them', async (t) => {
-  const { runtime, people } = await createQueueStand(t)
-  const [ada] = people
+t.test('the list of functions omits those with other types than numbers', async (t) => {
+  const { runtime, users } = await createQueueNode(t)
+  const [ada] = users
   const plain = { name: 'plain', parameters: ['i32'], results: [] }
   const other = [
     { name: 'reference', parameters: ['funcref'], results: [] },
@@ -47,10 +47,10 @@ t.test('functions with other types than numbers are left out, whoever lists them
   ]
   runtime.functions = [...other, plain] as unknown as WasmFunctionExport[]
   await store(ada, '/other.wasm', Buffer.from('another module'))
-  const listed = await told(ada.fetch('/api/wasm/exports?path=/other.wasm'))
+  const listed = await readAnswer(ada.fetch('/api/wasm/exports?path=/other.wasm'))
   t.strictSame([listed.status, listed.body], [200, { exports: [plain] }])
   for (const { name } of other) {
-    const heard = await callBytes(ada, Buffer.from('another module'), name, [1])
-    t.match(heard, { status: 404, body: { message: /that can be called\. It exports: plain\./ } })
+    const response = await callBytes(ada, Buffer.from('another module'), name, [1])
+    t.match(response, { status: 404, body: { message: /that can be called\. It exports: plain\./ } })
   }
 })

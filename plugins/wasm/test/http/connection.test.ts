@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { createQueueStand } from '../fixtures/queue-stand.ts'
+import { createQueueNode } from '../fixtures/queue-stand.ts'
 import { callFile } from '../fixtures/wasm-node.ts'
 
-t.test('a connection that ends takes its call with it', async (t) => {
-  const { runtime, node, people } = await createQueueStand(t)
-  const [ada] = people
+t.test('a connection that closes aborts its call', async (t) => {
+  const { runtime, node, users } = await createQueueNode(t)
+  const [ada] = users
   const body = (number: number) => JSON.stringify({ filepath: '/m.wasm', function: 'hold', args: [number] })
   const request = (number: number) =>
     [
@@ -21,12 +21,12 @@ t.test('a connection that ends takes its call with it', async (t) => {
   const socket = connect(Number(node.url.port), node.url.hostname)
   await once(socket, 'connect')
   socket.write(request(1))
-  const left = await runtime.begun(1)
-  const stays = callFile(ada, '/m.wasm', 'hold', [4])
-  const { answer, signal } = await runtime.begun(2)
+  const aborted = await runtime.waitForCall(1)
+  const other = callFile(ada, '/m.wasm', 'hold', [4])
+  const { answer, signal } = await runtime.waitForCall(2)
   socket.destroy()
-  if (!left.signal.aborted) await once(left.signal, 'abort')
-  t.notOk(signal.aborted, 'that of another connection goes on')
+  if (!aborted.signal.aborted) await once(aborted.signal, 'abort')
+  t.notOk(signal.aborted, 'the call of another connection continues')
   answer(4)
-  t.equal((await stays).text, '{"success":true,"result":4}')
+  t.equal((await other).text, '{"success":true,"result":4}')
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { arithmetic, hostile, partlyCallable } from '../fixtures/modules.ts'
 import { createNativeNode } from '../fixtures/native-node.ts'
-import { callBytes, callFile, post, store, told } from '../fixtures/wasm-node.ts'
+import { callBytes, callFile, post, readAnswer, store } from '../fixtures/wasm-node.ts'
 import { wat } from '../fixtures/wat.ts'
 
 type WrongCall = readonly [
@@ -14,7 +14,7 @@ type WrongCall = readonly [
 
 const node = await createNativeNode(t)
 
-t.test('functions of stored modules, and of modules that come along', async (t) => {
+t.test('functions of stored modules and of modules in requests can be called', async (t) => {
   const ada = await node.signIn()
   const bytes = await wat(arithmetic)
   await store(ada, '/lib/arithmetic.wasm', bytes)
@@ -51,13 +51,13 @@ t.test('functions of stored modules, and of modules that come along', async (t) 
   }
   for (const number of ['1e400', '-1e400']) {
     const body = `{${sources['execute-file']},"function":"half","args":[${number}]}`
-    const { status, text } = await told(post(ada, 'execute-file', body))
+    const { status, text } = await readAnswer(post(ada, 'execute-file', body))
     t.equal(status, 400, number)
     t.match(text, 'a number that a double can hold')
   }
 })
 
-t.test('what can be wrong with a call, and how it is told', async (t) => {
+t.test('each wrong call gets the error that names its fault', async (t) => {
   const bounded = await createNativeNode(t, { timeoutMs: 300, memoryMB: 8 })
   const ada = await bounded.signIn()
   await store(ada, '/a.wasm', await wat(arithmetic))
@@ -147,14 +147,14 @@ t.test('what can be wrong with a call, and how it is told', async (t) => {
   const codes: Record<number, string> = { 400: 'VALIDATION_ERROR', 404: 'NOT_FOUND', 422: 'UNPROCESSABLE' }
   for (const [path, name, args, status, message] of wrong) {
     const what = `${path} ${name} ${JSON.stringify(args)}`
-    const heard = await callFile(ada, path, name, args)
-    t.match(heard, { status, body: { error: true, code: codes[status], message } }, what)
-    t.strictSame(Object.keys(heard.body as object).sort(), ['code', 'error', 'message'])
+    const response = await callFile(ada, path, name, args)
+    t.match(response, { status, body: { error: true, code: codes[status], message } }, what)
+    t.strictSame(Object.keys(response.body as object).sort(), ['code', 'error', 'message'])
   }
   t.equal((await callFile(ada, '/a.wasm', 'add', [1, 2])).text, '{"success":true,"result":3}')
 })
 
-t.test('a list of very many or very long names is not told in whole', async (t) => {
+t.test('an error shortens a list of very many or very long names', async (t) => {
   const ada = await node.signIn()
   const functions = Array.from({ length: 2000 }, (_, index) => `(func (export "function${index}"))`)
   const many = await callBytes(ada, await wat(`(module ${functions.join('')})`), 'other')
@@ -167,11 +167,11 @@ t.test('a list of very many or very long names is not told in whole', async (t) 
   })
 })
 
-t.test('the functions of a stored module', async (t) => {
+t.test('the functions of a stored module are listed', async (t) => {
   const ada = await node.signIn()
   await store(ada, '/a.wasm', await wat(arithmetic))
-  const heard = await told(ada.fetch('/api/wasm/exports?path=/a.wasm'))
-  t.strictSame(heard.body, {
+  const response = await readAnswer(ada.fetch('/api/wasm/exports?path=/a.wasm'))
+  t.strictSame(response.body, {
     exports: [
       { name: 'add', parameters: ['i32', 'i32'], results: ['i32'] },
       { name: 'addLong', parameters: ['i64', 'i64'], results: ['i64'] },
@@ -183,5 +183,5 @@ t.test('the functions of a stored module', async (t) => {
     ],
   })
   await store(ada, '/text.wasm', Buffer.from('text'))
-  t.match(await told(ada.fetch('/api/wasm/exports?path=/text.wasm')), { status: 400 })
+  t.match(await readAnswer(ada.fetch('/api/wasm/exports?path=/text.wasm')), { status: 400 })
 })

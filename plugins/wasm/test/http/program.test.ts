@@ -1,20 +1,20 @@
 import t from 'tap'
 import { arithmetic, copyInput, hostile } from '../fixtures/modules.ts'
-import { callFile, createWasmNode, post, store, told } from '../fixtures/wasm-node.ts'
+import { callFile, createWasmNode, post, readAnswer, store } from '../fixtures/wasm-node.ts'
 import { wat } from '../fixtures/wat.ts'
 
-t.test('WASI programs really run, beside functions, and within their limits', async (t) => {
+t.test('a node really runs WASI programs and functions, within their limits', async (t) => {
   const plugins = { 'wasm-native': true, 'wasm-wasmer': true }
   const node = await createWasmNode({ timeoutMs: 2000 }, { config: { plugins } })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   await store(ada, '/copy.wasm', await wat(copyInput))
   await store(ada, '/a.wasm', await wat(arithmetic))
-  const run = (body: object) => told(post(ada, 'run', body))
+  const run = (body: object) => readAnswer(post(ada, 'run', body))
 
   const stdin = 'Grüße ✓\n'.repeat(500)
-  const heard = await run({ filepath: '/copy.wasm', stdin })
-  t.strictSame(heard.body, { success: true, exitCode: 0, stdout: stdin, stderr: '' })
+  const response = await run({ filepath: '/copy.wasm', stdin })
+  t.strictSame(response.body, { success: true, exitCode: 0, stdout: stdin, stderr: '' })
   const failed = await run({ filepath: '/copy.wasm', args: ['a', 'b c'], stdin: '/w==', encoding: 'base64' })
   t.strictSame(failed.body, { success: false, exitCode: 2, stdout: '/w==', stderr: '' })
   const wasmBytes = Buffer.from(await wat(copyInput)).toString('base64')

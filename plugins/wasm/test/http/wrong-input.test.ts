@@ -1,10 +1,10 @@
 import t from 'tap'
-import { createQueueStand } from '../fixtures/queue-stand.ts'
-import { callFile, post, told } from '../fixtures/wasm-node.ts'
+import { createQueueNode } from '../fixtures/queue-stand.ts'
+import { callFile, post, readAnswer } from '../fixtures/wasm-node.ts'
 
-t.test('what is wrong with a request is said, and nothing is run', async (t) => {
-  const { runtime, people } = await createQueueStand(t)
-  const [ada] = people
+t.test('a request with wrong input is refused with the reason, and runs nothing', async (t) => {
+  const { runtime, users } = await createQueueNode(t)
+  const [ada] = users
   const call = { filepath: '/m.wasm', function: 'same', args: [1] }
   const bytes = { wasmBytes: 'AAAA', function: 'same', args: [1] }
   const run = { filepath: '/m.wasm' }
@@ -58,31 +58,31 @@ t.test('what is wrong with a request is said, and nothing is run', async (t) => 
   ]
   for (const [endpoint, body, message] of wrong) {
     const what = `${endpoint} ${JSON.stringify(body)?.slice(0, 100)}`
-    const heard = await told(post(ada, endpoint, body))
-    t.match(heard, { status: 400, body: { error: true, code: 'VALIDATION_ERROR' } }, what)
-    t.match((heard.body as { message: string }).message, message, what)
+    const response = await readAnswer(post(ada, endpoint, body))
+    t.match(response, { status: 400, body: { error: true, code: 'VALIDATION_ERROR' } }, what)
+    t.match((response.body as { message: string }).message, message, what)
   }
-  t.strictSame(runtime.asked, { exports: 0, calls: 0 })
+  t.strictSame(runtime.counts, { exports: 0, calls: 0 })
   t.strictSame(runtime.programs, [])
   t.equal((await callFile(ada, '/m.wasm', 'same', [1])).status, 200)
 })
 
-t.test('other types of content, methods and queries', async (t) => {
-  const { people } = await createQueueStand(t)
-  const [ada] = people
+t.test('other content types, methods and queries are refused', async (t) => {
+  const { users } = await createQueueNode(t)
+  const [ada] = users
   const form = { headers: { 'content-type': 'application/x-www-form-urlencoded' } }
-  t.equal((await told(post(ada, 'execute-file', 'filepath=/m.wasm', form))).status, 415)
-  t.equal((await told(ada.fetch('/api/wasm/execute-file'))).status, 405)
-  t.equal((await told(ada.fetch('/api/wasm/exports'))).status, 400)
-  t.equal((await told(ada.fetch('/api/wasm/exports?path=/none'))).status, 404)
-  t.equal((await told(ada.fetch('/api/wasm/exports?path=/'))).status, 400)
+  t.equal((await readAnswer(post(ada, 'execute-file', 'filepath=/m.wasm', form))).status, 415)
+  t.equal((await readAnswer(ada.fetch('/api/wasm/execute-file'))).status, 405)
+  t.equal((await readAnswer(ada.fetch('/api/wasm/exports'))).status, 400)
+  t.equal((await readAnswer(ada.fetch('/api/wasm/exports?path=/none'))).status, 404)
+  t.equal((await readAnswer(ada.fetch('/api/wasm/exports?path=/'))).status, 400)
   const large = { filepath: '/m.wasm', function: 'x'.repeat(2 * 1024 * 1024), args: [] }
-  t.equal((await told(post(ada, 'execute-file', large))).status, 413)
+  t.equal((await readAnswer(post(ada, 'execute-file', large))).status, 413)
 })
 
-t.test('arguments may be left out where a function takes none', async (t) => {
-  const { runtime, people } = await createQueueStand(t)
+t.test('a call may omit the arguments of a function without parameters', async (t) => {
+  const { runtime, users } = await createQueueNode(t)
   runtime.functions = [{ name: 'nothing', parameters: [], results: [] }]
   const body = { filepath: '/m.wasm', function: 'nothing' }
-  t.equal((await told(post(people[0], 'execute-file', body))).text, '{"success":true,"result":null}')
+  t.equal((await readAnswer(post(users[0], 'execute-file', body))).text, '{"success":true,"result":null}')
 })

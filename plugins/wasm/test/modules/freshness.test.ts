@@ -12,13 +12,13 @@ async function versionOf(user: TestUser): Promise<number> {
   return (body as { result: number }).result
 }
 
-t.test('a call never runs an older version than the last one that was stored before it', async (t) => {
+t.test('a call never runs an older version than the last one stored before it', async (t) => {
   const node = await createNativeNode(t)
   const ada = await node.signIn()
   const versions = await Promise.all(Array.from({ length: 20 }, (_, index) => wat(version(index))))
   let stored = -1
   let done = false
-  const heard = new Set<number>()
+  const called = new Set<number>()
   const writing = async () => {
     for (const [number, bytes] of versions.entries()) {
       await store(ada, '/version.wasm', bytes)
@@ -33,16 +33,16 @@ t.test('a call never runs an older version than the last one that was stored bef
       if (before < 0) await new Promise(setImmediate)
       else {
         const number = await versionOf(ada)
-        if (number < before) t.fail(`${number} was run, though ${before} was stored`)
-        heard.add(number)
+        if (number < before) t.fail(`version ${number} ran after version ${before} was stored`)
+        called.add(number)
       }
     }
   }
   await Promise.all([writing(), ...Array.from({ length: 8 }, calling)])
-  t.ok(heard.size > 5, `${heard.size} versions were heard of meanwhile`)
+  t.ok(called.size > 5, `${called.size} versions were called`)
 })
 
-t.test('nor when the file is changed behind the node’s back', async (t) => {
+t.test('a call runs the new version of a file that another program changed', async (t) => {
   const node = await createNativeNode(t)
   const ada = await node.signIn()
   await store(ada, '/version.wasm', await wat(version(1)))
@@ -54,7 +54,7 @@ t.test('nor when the file is changed behind the node’s back', async (t) => {
   }
 })
 
-t.test('users have modules of their own under the same path', async (t) => {
+t.test('each user has their own module under the same path', async (t) => {
   const node = await createNativeNode(t)
   const [ada, bob] = [await node.signIn(), await node.signIn()]
   await store(ada, '/version.wasm', await wat(version(1)))

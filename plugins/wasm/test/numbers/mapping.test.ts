@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { createNativeNode } from '../fixtures/native-node.ts'
-import { post, store, told } from '../fixtures/wasm-node.ts'
+import { post, readAnswer, store } from '../fixtures/wasm-node.ts'
 import { wat } from '../fixtures/wat.ts'
 
-/** So many numbers cross in one call. */
+/** The number of arguments in one call. */
 const width = 40
 
-/** A function that gives each of its arguments back, after an instruction. */
+/** Returns a function that applies an instruction to each of its arguments, and returns the results. */
 function each(name: string, from: string, to: string, instruction = ''): string {
   const results = Array.from({ length: width }, (_, index) => `(local.get ${index}) ${instruction}`)
   return `(func (export "${name}") (param ${`${from} `.repeat(width)}) (result ${`${to} `.repeat(width)})
@@ -22,15 +22,15 @@ const module = `(module
   ${each('bits to f32', 'i32', 'f32', '(f32.reinterpret_i32)')}
   ${each('bits to f64', 'i64', 'f64', '(f64.reinterpret_i64)')})`
 
-/** What crosses the interface both ways, as a real module sees its bits. */
+/** The test passes numbers both ways through the interface, and compares the bits that a real module sees. */
 t.test('numbers keep their bits in both directions', async (t) => {
   const node = await createNativeNode(t)
   const ada = await node.signIn()
   await store(ada, '/numbers.wasm', await wat(module))
-  /** Sends arguments as they are to stand in the JSON, and gives the results as they stood there. */
+  /** Sends arguments exactly as given in the JSON, and returns the results exactly as the JSON has them. */
   const call = async (name: string, args: readonly string[]): Promise<string[]> => {
     const body = `{"filepath":"/numbers.wasm","function":"${name}","args":[${args.join()}]}`
-    const { text, status } = await told(post(ada, 'execute-file', body))
+    const { text, status } = await readAnswer(post(ada, 'execute-file', body))
     if (status !== 200) throw new Error(text)
     return text.slice('{"success":true,"result":['.length, -2).split(',')
   }
@@ -44,7 +44,7 @@ t.test('numbers keep their bits in both directions', async (t) => {
 
   const edges32 = fc.constantFrom(0, 1, -1, 2 ** 31 - 1, -(2 ** 31), 2 ** 31, 2 ** 32 - 1)
   const any32 = fc.oneof(fc.integer({ min: -(2 ** 31), max: 2 ** 32 - 1 }), edges32)
-  await t.test('i32, signed and unsigned', (t) =>
+  await t.test('an i32 can be given signed or unsigned', (t) =>
     check(t, any32, async (numbers) => [
       await call('i32', numbers.map(String)),
       numbers.map((n) => `${n | 0}`),
@@ -69,7 +69,7 @@ t.test('numbers keep their bits in both directions', async (t) => {
   )
   const isSafe = (integer: bigint) => Number.isSafeInteger(Number(integer))
   const writings = fc.tuple(any64, fc.boolean())
-  await t.test('i64, as a number and as a text', (t) =>
+  await t.test('an i64 can be given as a number or as text', (t) =>
     check(t, writings, async (numbers) => [
       await call(
         'i64',
@@ -94,7 +94,7 @@ t.test('numbers keep their bits in both directions', async (t) => {
     bits.setInt32(0, n)
     return bits.getFloat32(0)
   }
-  await t.test('f32', async (t) => {
+  await t.test('an f32 keeps its bits', async (t) => {
     await check(t, anyBits32, async (numbers) => {
       const written = await call('bits to f32', numbers.map(String))
       t.strictSame(written.map(read), numbers.map(float32).map(tellZeros))
@@ -106,7 +106,7 @@ t.test('numbers keep their bits in both directions', async (t) => {
     })
   })
   const anySingle = fc.double({ noNaN: true }).filter((n) => Number.isFinite(Math.fround(n)))
-  await t.test('f32 from doubles is rounded to the nearest', (t) =>
+  await t.test('an f32 from a double is rounded to the nearest', (t) =>
     check(t, anySingle, async (numbers) => [
       await call('f32 to bits', numbers.map(write)),
       numbers.map((n) => {
@@ -127,7 +127,7 @@ t.test('numbers keep their bits in both directions', async (t) => {
       return bits.getBigInt64(0)
     }),
   )
-  await t.test('f64', async (t) => {
+  await t.test('an f64 keeps its bits', async (t) => {
     await check(t, anyBits64, async (numbers) => {
       const written = await call(
         'bits to f64',
@@ -149,7 +149,7 @@ function write(number: number): string {
   return Object.is(number, -0) ? '-0' : `${number}`
 }
 
-/** A float as it stood in JSON. */
+/** Returns a float from its text in the JSON. */
 function read(text: string): unknown {
   return tellZeros(text.startsWith('"') ? Number(JSON.parse(text)) : JSON.parse(text))
 }

@@ -3,20 +3,20 @@ import t from 'tap'
 import { FairQueue, type QueueBounds } from '../../src/queue/fair-queue.ts'
 
 const bounds: QueueBounds = { places: 4, queue: 100, queuePerUser: 100 }
-const stays = new AbortController().signal
+const neverAborted = new AbortController().signal
 
-/** A queue whose tasks end when the test says so. */
-function stand(changes: Partial<QueueBounds> = {}) {
+/** Creates a queue whose tasks end when the test calls `end`. */
+function createQueue(changes: Partial<QueueBounds> = {}) {
   const queue = new FairQueue({ ...bounds, ...changes })
   const running = new Map<string, () => void>()
   const begun: string[] = []
   return {
     queue,
-    /** The names of all that have begun, in their order. */
+    /** The names of all calls that have begun, in order. */
     begun,
     running,
-    /** Calls for a user, who is the first letter of the name. */
-    call(name: string, signal: AbortSignal = stays): Promise<string> {
+    /** Calls for the user whose name is the first letter of the call's name. */
+    call(name: string, signal: AbortSignal = neverAborted): Promise<string> {
       return queue.run(name[0] ?? '', signal, async () => {
         begun.push(name)
         const { promise, resolve } = Promise.withResolvers<void>()
@@ -26,7 +26,7 @@ function stand(changes: Partial<QueueBounds> = {}) {
         return name
       })
     },
-    /** Ends a task, and lets what follows from it happen. */
+    /** Ends a task, and waits for the effects. */
     async end(name: string) {
       running.get(name)?.()
       await new Promise(setImmediate)
@@ -34,8 +34,8 @@ function stand(changes: Partial<QueueBounds> = {}) {
   }
 }
 
-t.test('users take turns, each with the oldest of their calls', async (t) => {
-  const { call, end, begun } = stand({ places: 1 })
+t.test('users take turns, each with their oldest call', async (t) => {
+  const { call, end, begun } = createQueue({ places: 1 })
   const calls = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => call(name))
   const order = ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']
   for (const name of order) await end(name)
@@ -43,35 +43,38 @@ t.test('users take turns, each with the oldest of their calls', async (t) => {
   t.strictSame(await Promise.all(calls), ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'])
 })
 
-t.test('somebody with many calls does not keep others waiting', async (t) => {
-  const { call, end, begun } = stand({ places: 8 })
+t.test('a user with many calls does not make others wait', async (t) => {
+  const { call, end, begun } = createQueue({ places: 8 })
   for (let index = 0; index < 20; index += 1) call(`a${index}`)
-  t.strictSame(begun, ['a0', 'a1', 'a2', 'a3'], 'four, as many as are left free')
+  t.strictSame(begun, ['a0', 'a1', 'a2', 'a3'], 'the user runs four calls, as many as there are free places')
   call('b0')
-  t.equal(begun.at(-1), 'b0', 'at once, past those that wait')
+  t.equal(begun.at(-1), 'b0', 'the call begins at once, before the waiting ones')
   await end('a1')
   t.equal(begun.at(-1), 'a4')
 })
 
-t.test('of one user no more run than places are left, so that a newcomer finds one', async (t) => {
-  const { call, begun, end } = stand({ places: 6 })
-  for (let index = 0; index < 6; index += 1) call(`a${index}`)
-  t.equal(begun.length, 3)
-  for (let index = 0; index < 6; index += 1) call(`b${index}`)
-  t.equal(begun.length, 5)
-  call('c0')
-  call('c1')
-  t.equal(begun.at(-1), 'c0', 'the last place')
-  call('d0')
-  t.equal(begun.at(-1), 'c0', 'and now there is none')
-  await end('a0')
-  t.equal(begun.at(-1), 'd0', 'whose turn it is, of those who have nothing running')
-  for (const name of ['a1', 'a2', 'b0', 'b1', 'c0', 'd0']) await end(name)
-  t.ok(begun.includes('c1') && begun.includes('a3') && begun.includes('b2'), begun.join())
-})
+t.test(
+  'a user runs at most as many calls as there are free places, so that a new user finds one',
+  async (t) => {
+    const { call, begun, end } = createQueue({ places: 6 })
+    for (let index = 0; index < 6; index += 1) call(`a${index}`)
+    t.equal(begun.length, 3)
+    for (let index = 0; index < 6; index += 1) call(`b${index}`)
+    t.equal(begun.length, 5)
+    call('c0')
+    call('c1')
+    t.equal(begun.at(-1), 'c0', 'the call takes the last place')
+    call('d0')
+    t.equal(begun.at(-1), 'c0', 'no place is free')
+    await end('a0')
+    t.equal(begun.at(-1), 'd0', 'the user without running calls is next')
+    for (const name of ['a1', 'a2', 'b0', 'b1', 'c0', 'd0']) await end(name)
+    t.ok(begun.includes('c1') && begun.includes('a3') && begun.includes('b2'), begun.join())
+  },
+)
 
-t.test('a place goes to the user who waits longest since a call of theirs began or ended', async (t) => {
-  const { call, end, begun } = stand({ places: 2 })
+t.test('a place goes to the user who waited longest since one of their calls began or ended', async (t) => {
+  const { call, end, begun } = createQueue({ places: 2 })
   for (const name of ['a1', 'b1', 'a2', 'b2', 'c1']) call(name)
   t.strictSame(begun, ['a1', 'b1'])
   await end('a1')
@@ -84,9 +87,9 @@ t.test('a place goes to the user who waits longest since a call of theirs began 
 })
 
 t.test(
-  'one short call after the other waits for at most six places beside eight users with long calls',
+  'each of several short calls waits for at most six places while eight users have long calls',
   async (t) => {
-    const { call, end, begun, running } = stand()
+    const { call, end, begun, running } = createQueue()
     for (const user of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
       for (let n = 0; n < 9; n += 1) call(`${user}${n}`)
     t.equal(begun.length, 4)
@@ -97,23 +100,23 @@ t.test(
         const [oldest = ''] = running.keys()
         await end(oldest)
       }
-      t.ok(ended <= (round === 0 ? 6 : 5), `${ended} places became free before`)
+      t.ok(ended <= (round === 0 ? 6 : 5), `${ended} places became free before the call began`)
       await end(`z${round}`)
-      t.equal(running.size, 4, 'the place goes to a long call again')
+      t.equal(running.size, 4, 'a long call takes the place again')
     }
   },
 )
 
-t.test('a single place is used', async (t) => {
-  const { call, end, begun } = stand({ places: 1 })
+t.test('a queue with a single place runs one call after the other', async (t) => {
+  const { call, end, begun } = createQueue({ places: 1 })
   const calls = [call('a1'), call('a2')]
   await end('a1')
   await end('a2')
   t.strictSame(await Promise.all(calls), begun)
 })
 
-t.test('what is too much is refused at once, and leaves nothing behind', async (t) => {
-  const { call, end, begun } = stand({ places: 1, queue: 3, queuePerUser: 2 })
+t.test('the queue refuses calls beyond its length at once, and keeps no trace of them', async (t) => {
+  const { call, end, begun } = createQueue({ places: 1, queue: 3, queuePerUser: 2 })
   const calls = ['a1', 'a2', 'a3', 'b1'].map((name) => call(name))
   for (const name of ['a4', 'b2', 'c1']) {
     await t.rejects(call(name), { code: 'TOO_MANY_REQUESTS', headers: { 'retry-after': '1' } }, name)
@@ -124,52 +127,60 @@ t.test('what is too much is refused at once, and leaves nothing behind', async (
   t.equal(begun.at(-1), 'a4')
 })
 
-t.test('a queue of length 0 runs what can begin', async (t) => {
-  const { call, end } = stand({ places: 2, queue: 0, queuePerUser: 0 })
+t.test('a queue of length 0 runs the calls that can begin', async (t) => {
+  const { call, end } = createQueue({ places: 2, queue: 0, queuePerUser: 0 })
   const first = call('a1')
   await t.rejects(call('a2'), { code: 'TOO_MANY_REQUESTS' })
   await end('a1')
   t.equal(await first, 'a1')
 })
 
-t.test('who leaves is gone from the queue, and nobody else waits for them', async (t) => {
-  const { call, end, begun } = stand({ places: 1, queue: 2 })
-  const gone = new AbortController()
+t.test('an aborted call is removed from the queue, and no other call waits for it', async (t) => {
+  const { call, end, begun } = createQueue({ places: 1, queue: 2 })
+  const controller = new AbortController()
   call('a1')
-  const left = call('a2', gone.signal)
+  const aborted = call('a2', controller.signal)
   call('b1')
   await t.rejects(call('c1'), { code: 'TOO_MANY_REQUESTS' })
-  gone.abort(new Error('left'))
-  await t.rejects(left, { message: 'left' })
+  controller.abort(new Error('aborted'))
+  await t.rejects(aborted, { message: 'aborted' })
   call('c1')
   for (const name of ['a1', 'b1', 'c1']) await end(name)
   t.strictSame(begun, ['a1', 'b1', 'c1'])
-  await t.rejects(call('a3', gone.signal), { message: 'left' }, 'who has left before is not let in')
+  await t.rejects(
+    call('a3', controller.signal),
+    { message: 'aborted' },
+    'a call with an aborted signal is refused',
+  )
 })
 
-t.test('who leaves in the moment in which it is their turn takes no place', async (t) => {
-  const { call, end, begun, running } = stand({ places: 1 })
-  const gone = new AbortController()
+t.test('a call that is aborted just as its turn comes takes no place', async (t) => {
+  const { call, end, begun, running } = createQueue({ places: 1 })
+  const controller = new AbortController()
   call('a1')
-  const late = call('a2', gone.signal)
+  const late = call('a2', controller.signal)
   running.get('a1')?.()
   await Promise.resolve()
-  gone.abort(new Error('left'))
+  controller.abort(new Error('aborted'))
   await Promise.race([late.catch(() => {}), new Promise(setImmediate)])
   await end('a2')
   call('a3')
   t.equal(begun.at(-1), 'a3')
 })
 
-t.test('a task that fails gives its place back', async (t) => {
+t.test('a task that fails frees its place', async (t) => {
   const queue = new FairQueue({ ...bounds, places: 1 })
-  const fails = () => queue.run('a', stays, () => Promise.reject(new Error('trap')))
-  const results = await Promise.allSettled([fails(), fails(), queue.run('b', stays, async () => 'well')])
+  const fails = () => queue.run('a', neverAborted, () => Promise.reject(new Error('trap')))
+  const results = await Promise.allSettled([
+    fails(),
+    fails(),
+    queue.run('b', neverAborted, async () => 'well'),
+  ])
   t.match(results, [{ status: 'rejected' }, { status: 'rejected' }, { value: 'well' }])
 })
 
-t.test('when it closes, what waits and what comes is refused, and what runs goes on', async (t) => {
-  const { queue, call, end, begun } = stand({ places: 1 })
+t.test('a queue that closes refuses waiting and new calls, and running calls continue', async (t) => {
+  const { queue, call, end, begun } = createQueue({ places: 1 })
   const first = call('a1')
   const waiting = [call('a2'), call('b1')]
   queue.close(new NodekeepError('SERVICE_UNAVAILABLE', 'The node is stopping.'))
