@@ -1,8 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { type HealthCheck, type HealthFinding, withTimeLimit } from '@nodekeep/plugin-sdk'
-import { callWithSignal } from '../faults/call-with-signal.ts'
 import type { FaultContext } from '../faults/fault-context.ts'
-import type { GuardedRegistry } from '../faults/guarded-registry.ts'
+import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 
 /** The answer of `GET /health` (interface, "Health report"). */
 export interface HealthReport {

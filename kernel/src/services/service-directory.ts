@@ -1,3 +1,8 @@
+import { Address, Leases, tokenKey, Users } from '@nodekeep/plugin-sdk'
+
+/** The keys of the services that the kernel itself provides to plugins. */
+export const kernelServices: ReadonlySet<string> = new Set([Users, Leases, Address].map(tokenKey))
+
 /** The implementations of the services that are available now, by token key. */
 export class ServiceDirectory {
   readonly #implementations = new Map<string, unknown>()

@@ -7,8 +7,7 @@ import {
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
-import { callWithSignal } from '../faults/call-with-signal.ts'
-import type { GuardedRegistry } from '../faults/guarded-registry.ts'
+import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 import { issueSession } from '../sessions/issue-session.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { StateDatabase } from '../state/database.ts'

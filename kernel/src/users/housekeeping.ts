@@ -1,6 +1,5 @@
 import { type Log, type SessionStore, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
-import { callWithSignal } from '../faults/call-with-signal.ts'
-import type { GuardedRegistry } from '../faults/guarded-registry.ts'
+import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 import type { StateDatabase } from '../state/database.ts'
 
 const intervalMs = 60 * 60 * 1000

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'tap'
-import { callWithSignal } from '../../src/faults/call-with-signal.ts'
-import { guardRegistry } from '../../src/faults/guarded-registry.ts'
+import { callWithSignal, guardRegistry } from '../../src/faults/guarded-registry.ts'
 import { Registries } from '../../src/services/registry.ts'
 
 const owner = new AsyncLocalStorage<string>()

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
+import { withTimeLimit } from '../concurrency/time-limit.ts'
 
-/** How long the suites wait for what should come at once, in milliseconds. Tests of the suites themselves have less. */
+/** Milliseconds that the suites wait for an event that should happen at once. The tests of the suites shorten it. */
 export const patience = { ms: 5000 }
 
-/** Waits for what should come at once. Only who never answers makes it wait to the end, which is an error then. */
-export async function soon<T>(awaited: Promise<T>, otherwise: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new assert.AssertionError({ message: otherwise })), patience.ms)
-  })
-  return Promise.race([awaited, late]).finally(() => clearTimeout(timer))
+/** Waits for an event that should happen at once, and fails after a limit. */
+export function soon<T>(awaited: Promise<T>, otherwise: string): Promise<T> {
+  return withTimeLimit(awaited, patience.ms, new assert.AssertionError({ message: otherwise }))
 }
 
 /** Waits until a condition of the other side holds, and fails after a limit. */

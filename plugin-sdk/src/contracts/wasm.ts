@@ -103,5 +103,11 @@ export interface WasmRuntime {
   ): Promise<WasmProgramResult>
 }
 
+/** A runtime that calls exported functions. */
+export type FunctionRuntime = WasmRuntime & Required<Pick<WasmRuntime, 'exports' | 'call'>>
+
+/** A runtime that runs WASI programs. */
+export type ProgramRuntime = WasmRuntime & Required<Pick<WasmRuntime, 'run'>>
+
 /** Wasm runtimes, by name. */
 export const WasmRuntimes = defineRegistry<WasmRuntime>('wasm-runtimes', 1)

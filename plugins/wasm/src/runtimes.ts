@@ -1,10 +1,10 @@
-import { NodekeepError, type RegistryReader, type WasmRuntime } from '@nodekeep/plugin-sdk'
-
-/** A runtime that calls exported functions. */
-export type FunctionRuntime = WasmRuntime & Required<Pick<WasmRuntime, 'exports' | 'call'>>
-
-/** A runtime that runs WASI programs. */
-export type ProgramRuntime = WasmRuntime & Required<Pick<WasmRuntime, 'run'>>
+import {
+  type FunctionRuntime,
+  NodekeepError,
+  type ProgramRuntime,
+  type RegistryReader,
+  type WasmRuntime,
+} from '@nodekeep/plugin-sdk'
 
 /** Finds the runtimes of this node. If several can do the same, the first one is used. */
 export class Runtimes {
@@ -18,18 +18,18 @@ export class Runtimes {
     return this.#registry.names().length === 0
   }
 
-  /** @throws NodekeepError SERVICE_UNAVAILABLE when there is none, or it has no place */
+  /** @throws NodekeepError SERVICE_UNAVAILABLE if there is none, or it has no slots */
   forFunctions(): FunctionRuntime {
     for (const [name, runtime] of this.#registry) {
-      if (callsFunctions(runtime)) return checkPlaces(name, runtime, 'functions')
+      if (callsFunctions(runtime)) return checkSlots(name, runtime, 'functions')
     }
     throw unavailable('has no way to call functions of modules', 'wasm-native')
   }
 
-  /** @throws NodekeepError SERVICE_UNAVAILABLE when there is none, or it has no place */
+  /** @throws NodekeepError SERVICE_UNAVAILABLE if there is none, or it has no slots */
   forPrograms(): ProgramRuntime {
     for (const [name, runtime] of this.#registry) {
-      if (runsPrograms(runtime)) return checkPlaces(name, runtime, 'programs')
+      if (runsPrograms(runtime)) return checkSlots(name, runtime, 'programs')
     }
     throw unavailable('has no way to run WASI programs', 'wasm-wasmer')
   }
@@ -43,13 +43,13 @@ function runsPrograms(runtime: WasmRuntime): runtime is ProgramRuntime {
   return runtime.supports.programs && runtime.run !== undefined
 }
 
-/** Without a place, every call would wait for ever. */
-function checkPlaces<R extends WasmRuntime>(name: string, runtime: R, kind: 'functions' | 'programs'): R {
-  const { [`${kind}AtOnce` as const]: places = 1 } = runtime
-  if (Number.isSafeInteger(places) && places >= 1) return runtime
+/** Without a slot, every call would wait forever. */
+function checkSlots<R extends WasmRuntime>(name: string, runtime: R, kind: 'functions' | 'programs'): R {
+  const { [`${kind}AtOnce` as const]: slots = 1 } = runtime
+  if (Number.isSafeInteger(slots) && slots >= 1) return runtime
   throw new NodekeepError(
     'SERVICE_UNAVAILABLE',
-    `The wasm runtime "${name}" has no place for ${kind}: its "${kind}AtOnce" must be a whole number above 0.`,
+    `The wasm runtime "${name}" has no slots for ${kind}: its "${kind}AtOnce" must be a whole number above 0.`,
     { permanent: true },
   )
 }

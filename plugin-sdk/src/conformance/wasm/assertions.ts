@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { withTimeLimit } from '../../concurrency/time-limit.ts'
 import { type ErrorCode, isNodekeepError, type NodekeepError } from '../../errors.ts'
 
-/** Longer than any end takes, also where a process has to be started for it on a busy machine. */
+/** Longer than any run takes to end, even if a process has to be started on a busy machine. */
 const longestMs = 20_000
 
-/** Waits for a failure of the table with this code, and a message that says what is asked for. */
+/** Waits for a failure with this code of the error table, and a matching message. */
 export async function assertFails(
   attempt: Promise<unknown>,
   code: ErrorCode,
@@ -26,18 +27,13 @@ export async function assertAborted(attempt: Promise<unknown>, signal: AbortSign
 }
 
 async function failureOf(attempt: Promise<unknown>, what: string): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new assert.AssertionError({ message: `${what} has no end` })), longestMs)
-  })
   const succeeded = Symbol('succeeded')
-  const outcome = await Promise.race([
-    attempt.then(
-      () => succeeded,
-      (thrown: unknown) => thrown,
-    ),
-    late,
-  ]).finally(() => clearTimeout(timer))
+  const ended = attempt.then(
+    () => succeeded,
+    (thrown: unknown) => thrown,
+  )
+  const late = new assert.AssertionError({ message: `${what} has no end` })
+  const outcome = await withTimeLimit(ended, longestMs, late)
   if (outcome === succeeded) assert.fail(`${what} succeeded`)
   return outcome
 }

@@ -1,6 +1,11 @@
-import type { WasmFunctionExport, WasmLimits, WasmModule, WasmNumber } from '../../contracts/wasm.ts'
+import type {
+  FunctionRuntime,
+  WasmFunctionExport,
+  WasmLimits,
+  WasmModule,
+  WasmNumber,
+} from '../../contracts/wasm.ts'
 import { moduleOf, type Sample } from './sample-module.ts'
-import type { FunctionRuntime } from './subject.ts'
 
 /** Bounds that no sample comes near unless it wants to, also on a busy machine. */
 export const limits: WasmLimits = { timeoutMs: 30_000, memoryBytes: 32 * 2 ** 20, outputBytes: 65_536 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import type { FunctionRuntime } from '../../contracts/wasm.ts'
 import { call } from './calling.ts'
 import * as samples from './function-samples.ts'
-import type { FunctionRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 export function freshnessChecks(check: WasmCheck<FunctionRuntime>): void {
   check('a call sees nothing of the one before', async (runtime) => {

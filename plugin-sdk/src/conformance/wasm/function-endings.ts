@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import type { FunctionRuntime } from '../../contracts/wasm.ts'
 import { assertAborted } from './assertions.ts'
 import { call } from './calling.ts'
 import * as samples from './function-samples.ts'
-import type { FunctionRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 export function functionEndingChecks(check: WasmCheck<FunctionRuntime>): void {
   check('a call that was aborted before it began is none', async (runtime) => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import type { FunctionRuntime } from '../../contracts/wasm.ts'
 import { assertAborted, assertFails } from './assertions.ts'
 import { call } from './calling.ts'
 import * as samples from './function-samples.ts'
-import type { FunctionRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 const timeoutMs = 300
 /** Much longer than stopping takes, also where a process has to be started first. */

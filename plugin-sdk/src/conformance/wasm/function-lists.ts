@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import type { FunctionRuntime } from '../../contracts/wasm.ts'
 import { call, list } from './calling.ts'
 import * as samples from './function-samples.ts'
 import { moduleOf } from './sample-module.ts'
-import type { FunctionRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 export function functionListChecks(check: WasmCheck<FunctionRuntime>): void {
   check('functions are listed with their types, in the order of the module', async (runtime) => {

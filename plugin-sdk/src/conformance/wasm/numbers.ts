@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { WasmNumber } from '../../contracts/wasm.ts'
+import type { FunctionRuntime, WasmNumber } from '../../contracts/wasm.ts'
 import { call } from './calling.ts'
 import * as samples from './function-samples.ts'
-import type { FunctionRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 const safe = Number.MAX_SAFE_INTEGER
 const least64 = -(2n ** 63n)

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import type { ProgramRuntime } from '../../contracts/wasm.ts'
 import { assertAborted, assertFails } from './assertions.ts'
 import { fileCommands } from './file-commands.ts'
 import { PaperFiles } from './paper-files.ts'
 import * as samples from './program-samples.ts'
 import { run, runModule } from './running.ts'
 import { moduleOfBytes } from './sample-module.ts'
-import type { ProgramRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 export function programEndingChecks(check: WasmCheck<ProgramRuntime>): void {
   check('what is no program is refused', async (runtime) => {

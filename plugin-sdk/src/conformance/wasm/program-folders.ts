@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import type { ProgramRuntime } from '../../contracts/wasm.ts'
 import { assertFails } from './assertions.ts'
 import { fileCommands } from './file-commands.ts'
 import { PaperFiles } from './paper-files.ts'
 import { type ProgramStart, run, textOf } from './running.ts'
-import type { ProgramRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
   check(

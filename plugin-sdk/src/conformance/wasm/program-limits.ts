@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import type { ProgramRuntime } from '../../contracts/wasm.ts'
 import { assertAborted, assertFails } from './assertions.ts'
 import * as samples from './program-samples.ts'
 import { run, textOf } from './running.ts'
-import type { ProgramRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 const timeoutMs = 700
 /** Much longer than stopping takes, and much shorter than the program would go on. */

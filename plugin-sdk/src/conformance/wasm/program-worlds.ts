@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { WasmProgramRun } from '../../contracts/wasm.ts'
+import type { ProgramRuntime, WasmProgramRun } from '../../contracts/wasm.ts'
 import * as samples from './program-samples.ts'
 import { run, textOf } from './running.ts'
-import type { ProgramRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 export function programWorldChecks(check: WasmCheck<ProgramRuntime>): void {
   check('a program has the arguments, environment and input that it was given', async (runtime) => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import type { FunctionRuntime } from '../../contracts/wasm.ts'
 import { assertFails } from './assertions.ts'
 import { call, callModule, limits, list } from './calling.ts'
 import * as samples from './function-samples.ts'
 import { moduleOf, moduleOfBytes } from './sample-module.ts'
-import type { FunctionRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 export function refusalChecks(check: WasmCheck<FunctionRuntime>): void {
   check('what is no valid module is refused', async (runtime) => {

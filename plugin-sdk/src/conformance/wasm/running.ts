@@ -1,7 +1,6 @@
-import type { WasmModule, WasmProgramResult, WasmProgramRun } from '../../contracts/wasm.ts'
+import type { ProgramRuntime, WasmModule, WasmProgramResult, WasmProgramRun } from '../../contracts/wasm.ts'
 import { limitsOf, type RunOptions } from './calling.ts'
 import { moduleOf, type Sample } from './sample-module.ts'
-import type { ProgramRuntime } from './subject.ts'
 
 /** The input of a program; empty where it is left out. */
 export type ProgramStart = Partial<WasmProgramRun>

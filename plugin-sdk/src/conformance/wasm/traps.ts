@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import type { WasmNumber } from '../../contracts/wasm.ts'
+import type { FunctionRuntime, WasmNumber } from '../../contracts/wasm.ts'
 import { assertFails } from './assertions.ts'
 import { call } from './calling.ts'
 import * as samples from './function-samples.ts'
-import type { FunctionRuntime, WasmCheck } from './subject.ts'
+import type { WasmCheck } from './subject.ts'
 
 const traps: readonly [name: string, args: readonly WasmNumber[]][] = [
   ['unreachable', []],

@@ -1,10 +1,10 @@
-import type { NodekeepError, WasmLimits, WasmModule } from '@nodekeep/plugin-sdk'
+import type { FunctionRuntime, NodekeepError, WasmLimits, WasmModule } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
 import { readArguments } from '../numbers/arguments.ts'
 import { resultText } from '../numbers/result-text.ts'
 import type { QueueBounds } from '../queue/fair-queue.ts'
 import { RuntimeQueue } from '../queue/runtime-queue.ts'
-import type { FunctionRuntime, Runtimes } from '../runtimes.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { SharedWork } from '../shared-work.ts'
 import { FunctionList } from './function-list.ts'
 

@@ -32,13 +32,13 @@ t.test('programs wait for the places of their runtime, and users take turns', as
   await Promise.all([...adas, ...bobs])
 })
 
-t.test('a program is refused at once if the runtime has no place for programs', async (t) => {
+t.test('a program is refused at once if the runtime has no slots for programs', async (t) => {
   const { runtime, users } = await createQueueNode(t)
   for (const none of [0, -1, 0.5, Number.NaN]) {
     runtime.programsAtOnce = none
     t.match(await readAnswer(post(users[0], 'run', { filepath: '/m.wasm' })), {
       status: 503,
-      body: { code: 'SERVICE_UNAVAILABLE', message: /runtime "scripted" has no place for programs/ },
+      body: { code: 'SERVICE_UNAVAILABLE', message: /runtime "scripted" has no slots for programs/ },
     })
   }
   runtime.programsAtOnce = 1
