@@ -20,7 +20,7 @@ const reasons: Readonly<Record<string, string>> = {
 /**
  * Reads a JSON file with comments and trailing commas.
  *
- * @param namedBy the place that names the file, for the error message
+ * @param namedBy the setting that names the file, for the error message
  * @throws ConfigurationError when the file is missing, unreadable, malformed, or names a key twice
  */
 export async function readJsonFile(

@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 
-/** The place that sets a value. */
+/** The source of a value: a line of a file, a variable, a flag or a default. */
 export type Origin =
   | { readonly kind: 'file'; readonly file: string; readonly line: number; readonly label: string }
   | { readonly kind: 'inline' }

@@ -85,7 +85,7 @@ export function createEventBus(): KernelEventBus {
 
 function deliver(event: string, payload: unknown, listener: Listener): void {
   if (!listener.active) return
-  const failed = (err: unknown): void => listener.log.error({ err, event }, 'an event listener failed')
+  const failed = (err: unknown): void => listener.log.error({ err, event }, 'An event listener failed.')
   try {
     const result = listener.call(payload)
     if (result) Promise.resolve(result).catch(failed)

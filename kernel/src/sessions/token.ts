@@ -15,7 +15,7 @@ export function isTokenForm(text: string): boolean {
   return form.test(text)
 }
 
-/** Returns the SHA-256 of a token, which is stored in its place. A token has 256 random bits, so no slow hash is needed. */
+/** Returns the SHA-256 of a token, which the node stores instead of the token. A token has 256 random bits, so no slow hash is needed. */
 export function tokenHash(token: string): Uint8Array {
   return hash('sha256', token, 'buffer')
 }

@@ -39,7 +39,7 @@ interface SandboxChild extends ChildProcess {
 }
 
 /** Characters of standard error that are kept. The last ones say why a process died. */
-const keptErrorText = 4096
+const stderrTailLength = 4096
 /** The node goes before its sandboxes where processors are few: every user waits for the node. */
 const niceness = 3
 const shell = '/bin/sh'
@@ -56,7 +56,7 @@ export class SandboxProcess {
   /** How the process ended: a signal, an exit code or the reason why it did not start. Null while it runs. */
   exit: string | null = null
   /** The end of what the process wrote to its standard error. */
-  errorText = ''
+  stderrTail = ''
   readonly #child: SandboxChild
 
   constructor(options: SandboxProcessOptions, listener: SandboxProcessListener) {
@@ -86,7 +86,7 @@ export class SandboxProcess {
 
   /** Whether V8 ended the process because its heap was full. */
   get ranOutOfMemory(): boolean {
-    return /out of memory|heap limit/i.test(this.errorText)
+    return /out of memory|heap limit/i.test(this.stderrTail)
   }
 
   /** Ends the process at once. */
@@ -106,12 +106,12 @@ export class SandboxProcess {
       try {
         listener.data(chunk)
       } catch (error) {
-        this.errorText += String(error)
+        this.stderrTail += String(error)
         this.kill()
       }
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.errorText = (this.errorText + text).slice(-keptErrorText)
+      this.stderrTail = (this.stderrTail + text).slice(-stderrTailLength)
     })
     for (const stream of [child.stdin, answers, child.stderr]) stream.on('error', () => {})
     child.on('error', (error) => end(error.message))

@@ -13,7 +13,7 @@ export const configuration = Type.Object({
     default: 10 * 1024 * 1024,
     minimum: 1024,
     maximum: 1024 * 1024 * 1024,
-    description: 'Largest request, with its images, in bytes.',
+    description: 'Maximum size of a request, with its images, in bytes.',
   }),
   heartbeatSeconds: Type.Number({
     default: 15,

@@ -9,20 +9,20 @@ export const configuration = Type.Object({
     default: 10 * 1024 * 1024,
     minimum: 1024,
     maximum: 1024 ** 3,
-    description: 'Largest body of a request, in bytes.',
+    description: 'Maximum size of a request body, in bytes.',
   }),
   maxReplyBytes: Type.Integer({
     default: 16 * 1024 * 1024,
     minimum: 1024,
     maximum: 1024 ** 3,
-    description: 'Longest reply with its thoughts, in bytes of UTF-8.',
+    description: 'Maximum size of a reply with its thoughts, in bytes of UTF-8.',
   }),
   heartbeatSeconds: seconds('Interval of heartbeats in a streamed answer, in seconds.', 15),
   timeouts: Type.Object(
     {
-      firstSeconds: seconds('Longest wait for the first piece of a reply, in seconds.', 180),
-      betweenSeconds: seconds('Longest pause in a reply, in seconds.', 120),
-      totalSeconds: seconds('Longest time for a whole chat with its retries, in seconds.', 3600),
+      firstSeconds: seconds('Maximum wait for the first piece of a reply, in seconds.', 180),
+      betweenSeconds: seconds('Maximum pause in a reply, in seconds.', 120),
+      totalSeconds: seconds('Maximum time of a whole chat with its retries, in seconds.', 3600),
     },
     { default: {} },
   ),
@@ -39,14 +39,14 @@ export const configuration = Type.Object({
         minimum: 1,
         maximum: 60_000,
         description:
-          'Longest wait before the first retry, in milliseconds. It doubles with each further retry.',
+          'Maximum wait before the first retry, in milliseconds. It doubles with each further retry.',
       }),
       longestDelayMs: Type.Integer({
         default: 8000,
         minimum: 1,
         maximum: 60_000,
         description:
-          'Longest wait before any retry, in milliseconds. A provider whose retry-after is longer is not retried.',
+          'Maximum wait before any retry, in milliseconds. A provider whose retry-after is longer is not retried.',
       }),
     },
     { default: {} },

@@ -6,7 +6,7 @@ export const configuration = Type.Object({
     default: 209715200,
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Largest file that can be uploaded, in bytes.',
+    description: 'Maximum size of an uploaded file, in bytes.',
   }),
   mounts: Type.Record(Type.String(), Type.String(), {
     default: { '/': 'local' },

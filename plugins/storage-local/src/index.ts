@@ -20,7 +20,10 @@ export default definePlugin({
     const backend = await openLocalBackend({
       root: resolve(nodeDataDir, config.root ?? 'files'),
       onLeftover: (error) =>
-        log.warn({ err: error }, 'a removed file or folder could not be deleted; the next start tries again'),
+        log.warn(
+          { err: error },
+          'A removed file or folder could not be deleted. The next start tries again.',
+        ),
     })
     onStop(() => backend.close())
     backends.add(id === 'storage-local' ? 'local' : id, backend)

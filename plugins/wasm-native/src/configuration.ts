@@ -7,7 +7,7 @@ export const configuration = Type.Object({
     minimum: 1,
     maximum: 256,
     description:
-      'Most calls at a time, each in a sandbox process of its own. One more process is kept as a spare.',
+      'Maximum number of calls at a time, each in its own sandbox process. One more process is kept as a spare.',
   }),
   idleMs: Type.Integer({
     default: 60_000,
@@ -19,12 +19,13 @@ export const configuration = Type.Object({
     default: 64,
     minimum: 1,
     maximum: 10_000,
-    description: 'Most compiled modules that each sandbox process keeps.',
+    description: 'Maximum number of compiled modules that each sandbox process keeps.',
   }),
   cachedBytes: Type.Integer({
     default: 33_554_432,
     minimum: 0,
     maximum: 1_073_741_824,
-    description: 'Most bytes of modules that each sandbox process keeps compiled. One module is always kept.',
+    description:
+      'Maximum bytes of modules that each sandbox process keeps compiled. One module is always kept.',
   }),
 })

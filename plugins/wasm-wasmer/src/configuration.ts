@@ -7,7 +7,7 @@ export const configuration = Type.Object({
     minimum: 1,
     maximum: 256,
     description:
-      'Most programs at a time, each in a process of its own. Further ones wait, for each user in turn.',
+      'Maximum number of programs at a time, each in its own process. Further programs wait for their turn.',
   }),
   spares: Type.Integer({
     default: 1,
@@ -25,13 +25,13 @@ export const configuration = Type.Object({
     default: 32,
     minimum: 1,
     maximum: 1024,
-    description: 'Most bytes in the folders of a program, in MiB. They are held in memory.',
+    description: 'Maximum size of the folders of a program, in MiB. They are held in memory.',
   }),
   folderEntries: Type.Integer({
     default: 10_000,
     minimum: 1,
     maximum: 1_000_000,
-    description: 'Most files and folders in the folders of a program.',
+    description: 'Maximum number of files and folders in the folders of a program.',
   }),
 })
 

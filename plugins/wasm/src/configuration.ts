@@ -8,45 +8,45 @@ export const configuration = Type.Object({
     default: 5000,
     minimum: 1,
     maximum: 3600000,
-    description: 'Longest time for one run, in milliseconds.',
+    description: 'Maximum time of one run, in milliseconds.',
   }),
   memoryMB: Type.Integer({
     default: 64,
     minimum: 1,
     maximum: 65536,
     description:
-      'Most memory of one run, in MiB: all linear memories and tables of a function together, or each memory of a program.',
+      'Maximum memory of one run, in MiB: all linear memories and tables of a function together, or each memory of a program.',
   }),
   moduleMB: Type.Integer({
     default: 16,
     minimum: 1,
     maximum: 256,
-    description: 'Largest module, in MiB.',
+    description: 'Maximum size of a module, in MiB.',
   }),
   outputKB: Type.Integer({
     default: 1024,
     minimum: 1,
     maximum: 65536,
-    description: 'Most output of a program, stdout and stderr together, in KiB.',
+    description: 'Maximum output of a program, stdout and stderr together, in KiB.',
   }),
   queue: Type.Integer({
     default: 1024,
     minimum: 0,
     maximum: 100000,
-    description: 'Most calls that wait for their turn. Further ones are answered with 429.',
+    description: 'Maximum number of calls that wait for their turn. Further calls are answered with 429.',
   }),
   queuePerUser: Type.Integer({
     default: 256,
     minimum: 0,
     maximum: 100000,
-    description: 'Most calls of one user that wait for their turn.',
+    description: 'Maximum number of calls of one user that wait for their turn.',
   }),
 })
 
 /** The section `wasm`, with its defaults. */
 export type Configuration = Static<typeof configuration>
 
-/** Largest module, in bytes. */
+/** Maximum size of a module, in bytes. */
 export function moduleBytesOf({ moduleMB }: Configuration): number {
   return moduleMB * megabyte
 }

@@ -89,7 +89,7 @@ export const hugeMemory: Sample = {
   base64: 'AGFzbQEAAAABBAFgAAADAgEABQUBAICAAQcHAQNydW4AAAoEAQIACw==',
 }
 
-/** Its table has nine million places. */
+/** Its table has nine million elements. */
 export const hugeTable: Sample = {
   wat: '(module (table 9000000 funcref) (func (export "run")))',
   base64: 'AGFzbQEAAAABBAFgAAADAgEABAcBcADAqKUEBwcBA3J1bgAACgQBAgAL',

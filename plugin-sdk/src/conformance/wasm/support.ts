@@ -9,8 +9,8 @@ export function supportChecks(check: WasmCheck): void {
     assert.equal(supports.programs, runtime.run !== undefined, 'run')
     assert.ok(supports.functions || supports.programs)
     const { functionsAtOnce = 1, programsAtOnce = 1 } = runtime
-    for (const [name, places] of Object.entries({ functionsAtOnce, programsAtOnce })) {
-      assert.ok(Number.isSafeInteger(places) && places > 0, name)
+    for (const [name, slots] of Object.entries({ functionsAtOnce, programsAtOnce })) {
+      assert.ok(Number.isSafeInteger(slots) && slots > 0, name)
     }
   })
 }

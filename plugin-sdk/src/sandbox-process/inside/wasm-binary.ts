@@ -1,12 +1,12 @@
 /**
- * Reads the values of WebAssembly's binary format, from a place to an end.
+ * Reads the values of WebAssembly's binary format, from an offset to an end.
  *
  * @see https://webassembly.github.io/spec/core/binary/values.html
  */
 export class ByteReader {
-  /** All bytes, those before the place and behind the end included. */
+  /** All bytes, those before the offset and behind the end included. */
   readonly bytes: Buffer
-  /** The place of the next byte. */
+  /** The offset of the next byte. */
   at: number
   readonly end: number
 

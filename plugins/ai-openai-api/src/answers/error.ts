@@ -3,11 +3,11 @@ import type { ErrorBody, ErrorSerializer } from '@nodekeep/plugin-sdk'
 /** Writes errors in OpenAI's form ("Error codes" of its API reference). */
 export const serializeError: ErrorSerializer = (error) => ({
   contentType: 'application/json; charset=utf-8',
-  body: errorText(error),
+  body: errorJson(error),
 })
 
 /** Returns the JSON of an error. Its `code` is the node's. */
-export function errorText({ message, code }: Pick<ErrorBody, 'message' | 'code'>): string {
+export function errorJson({ message, code }: Pick<ErrorBody, 'message' | 'code'>): string {
   return JSON.stringify({ error: { message, type: typeOf(code), param: null, code } })
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
 import { Chunks, completion } from '../answers/completion.ts'
-import { errorText } from '../answers/error.ts'
+import { errorJson } from '../answers/error.ts'
 import { type ChatRequestBody, chatRequest } from '../wire/chat-body.ts'
 import { readQuery } from '../wire/chat-query.ts'
 import { resolveModel } from '../wire/model-name.ts'
@@ -92,7 +92,7 @@ async function streamed(begin: () => Promise<ChatReply>, to: Streaming): Promise
     const isKnown = isNodekeepError(error) && error.logged
     if (errorStatus[body.code] >= 500 && !isKnown) request.log.error({ err: error }, body.message)
     // For clients of this protocol, an event with an error is the end.
-    stream.send(errorText(body))
+    stream.send(errorJson(body))
     stream.end()
   }
 }

@@ -156,8 +156,11 @@ export class Pool {
     this.#sandboxes.delete(sandbox)
     this.#guard.drop(process.pid)
     if (!ending) {
-      const { exit, errorText } = process
-      this.#settings.log.warn({ exit, errorText }, 'A sandbox ended unexpectedly')
+      const { exit, stderrTail } = process
+      this.#settings.log.warn(
+        { exit, stderrTail },
+        'A sandbox ended unexpectedly. The call that it ran is tried once more.',
+      )
     }
     if (!ready) this.#countFailedStart(sandbox)
     if (call !== null && !call.over) this.#tryAgain(call, sandbox)

@@ -3,7 +3,7 @@ import type { Extent } from './binary-types.ts'
 import type { ModuleShape } from './module-shape.ts'
 import { Refusal } from './refusal.ts'
 
-/** Memory of a table's element: V8 keeps a reference, and for functions the place of their code. */
+/** Memory of a table's element: V8 keeps a reference, and for functions the address of their code. */
 const elementBytes = 32
 const pageBytes = 65_536
 /** Share of the limit that a memory that can grow leaves to tables that can grow. */

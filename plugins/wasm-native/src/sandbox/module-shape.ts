@@ -57,7 +57,7 @@ export function readModuleShape(bytes: Buffer): ModuleShape {
   let types: number[] = []
   let own: number[] = []
   const functions = new Map<string, NumericType | null>()
-  const typesByPlace = new Map<number, NumericType | null>()
+  const typesByOffset = new Map<number, NumericType | null>()
   const reader = new ByteReader(bytes)
   reader.skip(headerBytes)
   while (reader.more) {
@@ -85,11 +85,11 @@ export function readModuleShape(bytes: Buffer): ModuleShape {
   }
 
   /** Many functions may have the same type, which may be long, so it is read once. */
-  function typeAt(place: number): NumericType | null {
-    let type = typesByPlace.get(place)
+  function typeAt(offset: number): NumericType | null {
+    let type = typesByOffset.get(offset)
     if (type === undefined) {
-      type = place < 0 ? null : readFunctionType(new ByteReader(bytes, place))
-      typesByPlace.set(place, type)
+      type = offset < 0 ? null : readFunctionType(new ByteReader(bytes, offset))
+      typesByOffset.set(offset, type)
     }
     return type
   }
@@ -116,15 +116,15 @@ function readImport(reader: ByteReader): ModuleImport {
  * Reads where each function type stands. A hostile module may have a million types with a thousand parameters each, so
  * only the types of exported functions are read.
  *
- * @returns for each type its place in the module, or -1 when it is not a function
+ * @returns for each type its offset in the module, or -1 when it is not a function
  */
 function readTypePlaces(reader: ByteReader): number[] {
-  const places: number[] = []
+  const offsets: number[] = []
   const skipType = (form: number) => {
     const isSubtype = form === Form.extendable || form === Form.final
     if (isSubtype) for (let left = reader.unsigned(); left > 0; left -= 1) reader.skipInteger()
     const composite = isSubtype ? reader.byte() : form
-    places.push(composite === Form.function ? reader.at : -1)
+    offsets.push(composite === Form.function ? reader.at : -1)
     skipComposite(composite, reader)
   }
   for (let left = reader.unsigned(); left > 0; left -= 1) {
@@ -132,7 +132,7 @@ function readTypePlaces(reader: ByteReader): number[] {
     if (form !== Form.recursive) skipType(form)
     else for (let inner = reader.unsigned(); inner > 0; inner -= 1) skipType(reader.byte())
   }
-  return places
+  return offsets
 }
 
 function skipComposite(form: number, reader: ByteReader): void {

@@ -122,6 +122,6 @@ export function checkMountable({ guestPath }: WasmPreopen): void {
   if (!wasmersFolders.includes(guestPath)) return
   throw new NodekeepError(
     'VALIDATION_ERROR',
-    `A program cannot have a folder of yours at "${guestPath}". Give it another place with "as", such as "/data".`,
+    `A program cannot have a folder of yours at "${guestPath}". Give it another path with "as", such as "/data".`,
   )
 }

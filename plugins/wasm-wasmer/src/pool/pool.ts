@@ -90,8 +90,11 @@ export class Pool {
     sandbox.once('ended', () => {
       this.#sandboxes.delete(sandbox)
       if (!this.#spares.delete(sandbox) || this.#stopped) return
-      const { exit, errorText } = sandbox.process
-      this.#settings.log.warn({ exit, errorText }, 'A spare sandbox ended unexpectedly')
+      const { exit, stderrTail } = sandbox.process
+      this.#settings.log.warn(
+        { exit, stderrTail },
+        'A spare sandbox ended unexpectedly. Another one is started for the next program.',
+      )
     })
     return sandbox
   }

@@ -104,8 +104,8 @@ export class Run {
   }
 
   #causeOfExit(): NodekeepError {
-    const { ranOutOfMemory, exit, errorText } = this.#sandbox.process
-    return ranOutOfMemory ? memoryLimitReached(this.#limits) : sandboxEnded(`${exit} ${errorText}`)
+    const { ranOutOfMemory, exit, stderrTail } = this.#sandbox.process
+    return ranOutOfMemory ? memoryLimitReached(this.#limits) : sandboxEnded(`${exit} ${stderrTail}`)
   }
 }
 

@@ -91,7 +91,7 @@ class Output {
   }
 }
 
-/** The SDK puts V8's message of a trap behind `js: `, and its place into the next lines. */
+/** The SDK puts V8's message of a trap behind `js: `, and its stack into the next lines. */
 function asTrap(error: unknown): unknown {
   const trap = /RuntimeError: (?:js: )?(.*)/.exec(String(error))?.[1]
   return trap === undefined ? error : new Refusal('UNPROCESSABLE', `The program trapped: ${trap}.`)

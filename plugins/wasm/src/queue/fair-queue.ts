@@ -3,7 +3,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 /** Bounds of a queue. */
 export interface QueueBounds {
   /** Calls that run at a time. */
-  readonly places: number
+  readonly slots: number
   /** Calls that may wait. */
   readonly queue: number
   /** Calls of one user that may wait. */
@@ -22,12 +22,12 @@ interface UserCalls {
 }
 
 /**
- * Runs at most as many calls at a time as there are places. The other calls wait, and users take turns:
+ * Runs at most as many calls at a time as there are slots. The other calls wait, and users take turns:
  *
- * - A place that becomes free goes to the user who has waited longest since one of their calls began or ended, and to the
+ * - A slot that becomes free goes to the user who has waited longest since one of their calls began or ended, and to the
  *   oldest call of that user.
- * - No user runs more calls than places are left free. So a user without running calls finds a free place, unless there
- *   are about as many other users as places.
+ * - No user runs more calls than slots are left free. So a user without running calls finds a free slot, unless there
+ *   are about as many other users as slots.
  */
 export class FairQueue {
   readonly #bounds: QueueBounds
@@ -51,7 +51,7 @@ export class FairQueue {
     signal.throwIfAborted()
     if (this.#closed !== undefined) throw this.#closed
     const calls = this.#users.get(user) ?? { running: 0, waiting: new Set() }
-    // Whenever a place becomes free, waiting calls begin until none of them may. So this call overtakes no other.
+    // Whenever a slot becomes free, waiting calls begin until none of them may. So this call overtakes no other.
     if (this.#mayBegin(calls)) this.#begin(user, calls)
     else await this.#wait(user, calls, signal)
     try {
@@ -71,7 +71,7 @@ export class FairQueue {
   }
 
   #mayBegin({ running }: UserCalls): boolean {
-    return running < this.#bounds.places - this.#running
+    return running < this.#bounds.slots - this.#running
   }
 
   #begin(user: string, calls: UserCalls): void {
@@ -93,7 +93,7 @@ export class FairQueue {
   }
 
   #next(): [user: string, calls: UserCalls, oldest: WaitingCall] | undefined {
-    if (this.#running >= this.#bounds.places) return undefined
+    if (this.#running >= this.#bounds.slots) return undefined
     for (const [user, calls] of this.#users) {
       const [oldest] = calls.waiting
       if (oldest !== undefined && this.#mayBegin(calls)) return [user, calls, oldest]

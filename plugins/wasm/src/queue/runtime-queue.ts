@@ -1,28 +1,28 @@
 import type { NodekeepError, WasmRuntime } from '@nodekeep/plugin-sdk'
 import { FairQueue, type QueueBounds } from './fair-queue.ts'
 
-/** The fair queue of the runtime in use, with as many places as that runtime has. */
+/** The fair queue of the runtime in use, with as many slots as that runtime has. */
 export class RuntimeQueue {
   readonly #kind: 'functionsAtOnce' | 'programsAtOnce'
-  readonly #bounds: Omit<QueueBounds, 'places'>
+  readonly #bounds: Omit<QueueBounds, 'slots'>
   #runtime: WasmRuntime | undefined
   #queue: FairQueue | undefined
   #closed: NodekeepError | undefined
 
-  /** @param kind which places of the runtime count */
-  constructor(kind: 'functionsAtOnce' | 'programsAtOnce', bounds: Omit<QueueBounds, 'places'>) {
+  /** @param kind which slots of the runtime count */
+  constructor(kind: 'functionsAtOnce' | 'programsAtOnce', bounds: Omit<QueueBounds, 'slots'>) {
     this.#kind = kind
     this.#bounds = bounds
   }
 
-  /** As {@link FairQueue.run}, on the places of a runtime. */
+  /** As {@link FairQueue.run}, on the slots of a runtime. */
   run<T>(runtime: WasmRuntime, user: string, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
     if (runtime !== this.#runtime || this.#queue === undefined) {
       // Runs that wait for the runtime before this one go on and learn from it that it has stopped.
       this.#runtime = runtime
       this.#queue = new FairQueue({
         ...this.#bounds,
-        places: runtime[this.#kind] ?? Number.POSITIVE_INFINITY,
+        slots: runtime[this.#kind] ?? Number.POSITIVE_INFINITY,
       })
       if (this.#closed !== undefined) this.#queue.close(this.#closed)
     }

@@ -2,7 +2,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
 import { FairQueue, type QueueBounds } from '../../src/queue/fair-queue.ts'
 
-const bounds: QueueBounds = { places: 4, queue: 100, queuePerUser: 100 }
+const bounds: QueueBounds = { slots: 4, queue: 100, queuePerUser: 100 }
 const neverAborted = new AbortController().signal
 
 /** Creates a queue whose tasks end when the test calls `end`. */
@@ -35,7 +35,7 @@ function createQueue(changes: Partial<QueueBounds> = {}) {
 }
 
 t.test('users take turns, each with their oldest call', async (t) => {
-  const { call, end, begun } = createQueue({ places: 1 })
+  const { call, end, begun } = createQueue({ slots: 1 })
   const calls = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => call(name))
   const order = ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']
   for (const name of order) await end(name)
@@ -44,9 +44,9 @@ t.test('users take turns, each with their oldest call', async (t) => {
 })
 
 t.test('a user with many calls does not make others wait', async (t) => {
-  const { call, end, begun } = createQueue({ places: 8 })
+  const { call, end, begun } = createQueue({ slots: 8 })
   for (let index = 0; index < 20; index += 1) call(`a${index}`)
-  t.strictSame(begun, ['a0', 'a1', 'a2', 'a3'], 'the user runs four calls, as many as there are free places')
+  t.strictSame(begun, ['a0', 'a1', 'a2', 'a3'], 'the user runs four calls, as many as there are free slots')
   call('b0')
   t.equal(begun.at(-1), 'b0', 'the call begins at once, before the waiting ones')
   await end('a1')
@@ -54,18 +54,18 @@ t.test('a user with many calls does not make others wait', async (t) => {
 })
 
 t.test(
-  'a user runs at most as many calls as there are free places, so that a new user finds one',
+  'a user runs at most as many calls as there are free slots, so that a new user finds one',
   async (t) => {
-    const { call, begun, end } = createQueue({ places: 6 })
+    const { call, begun, end } = createQueue({ slots: 6 })
     for (let index = 0; index < 6; index += 1) call(`a${index}`)
     t.equal(begun.length, 3)
     for (let index = 0; index < 6; index += 1) call(`b${index}`)
     t.equal(begun.length, 5)
     call('c0')
     call('c1')
-    t.equal(begun.at(-1), 'c0', 'the call takes the last place')
+    t.equal(begun.at(-1), 'c0', 'the call takes the last slot')
     call('d0')
-    t.equal(begun.at(-1), 'c0', 'no place is free')
+    t.equal(begun.at(-1), 'c0', 'no slot is free')
     await end('a0')
     t.equal(begun.at(-1), 'd0', 'the user without running calls is next')
     for (const name of ['a1', 'a2', 'b0', 'b1', 'c0', 'd0']) await end(name)
@@ -73,8 +73,8 @@ t.test(
   },
 )
 
-t.test('a place goes to the user who waited longest since one of their calls began or ended', async (t) => {
-  const { call, end, begun } = createQueue({ places: 2 })
+t.test('a slot goes to the user who waited longest since one of their calls began or ended', async (t) => {
+  const { call, end, begun } = createQueue({ slots: 2 })
   for (const name of ['a1', 'b1', 'a2', 'b2', 'c1']) call(name)
   t.strictSame(begun, ['a1', 'b1'])
   await end('a1')
@@ -87,7 +87,7 @@ t.test('a place goes to the user who waited longest since one of their calls beg
 })
 
 t.test(
-  'each of several short calls waits for at most six places while eight users have long calls',
+  'each of several short calls waits for at most six slots while eight users have long calls',
   async (t) => {
     const { call, end, begun, running } = createQueue()
     for (const user of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
@@ -100,15 +100,15 @@ t.test(
         const [oldest = ''] = running.keys()
         await end(oldest)
       }
-      t.ok(ended <= (round === 0 ? 6 : 5), `${ended} places became free before the call began`)
+      t.ok(ended <= (round === 0 ? 6 : 5), `${ended} slots became free before the call began`)
       await end(`z${round}`)
-      t.equal(running.size, 4, 'a long call takes the place again')
+      t.equal(running.size, 4, 'a long call takes the slot again')
     }
   },
 )
 
-t.test('a queue with a single place runs one call after the other', async (t) => {
-  const { call, end, begun } = createQueue({ places: 1 })
+t.test('a queue with a single slot runs one call after the other', async (t) => {
+  const { call, end, begun } = createQueue({ slots: 1 })
   const calls = [call('a1'), call('a2')]
   await end('a1')
   await end('a2')
@@ -116,7 +116,7 @@ t.test('a queue with a single place runs one call after the other', async (t) =>
 })
 
 t.test('the queue refuses calls beyond its length at once, and keeps no trace of them', async (t) => {
-  const { call, end, begun } = createQueue({ places: 1, queue: 3, queuePerUser: 2 })
+  const { call, end, begun } = createQueue({ slots: 1, queue: 3, queuePerUser: 2 })
   const calls = ['a1', 'a2', 'a3', 'b1'].map((name) => call(name))
   for (const name of ['a4', 'b2', 'c1']) {
     await t.rejects(call(name), { code: 'TOO_MANY_REQUESTS', headers: { 'retry-after': '1' } }, name)
@@ -128,7 +128,7 @@ t.test('the queue refuses calls beyond its length at once, and keeps no trace of
 })
 
 t.test('a queue of length 0 runs the calls that can begin', async (t) => {
-  const { call, end } = createQueue({ places: 2, queue: 0, queuePerUser: 0 })
+  const { call, end } = createQueue({ slots: 2, queue: 0, queuePerUser: 0 })
   const first = call('a1')
   await t.rejects(call('a2'), { code: 'TOO_MANY_REQUESTS' })
   await end('a1')
@@ -136,7 +136,7 @@ t.test('a queue of length 0 runs the calls that can begin', async (t) => {
 })
 
 t.test('an aborted call is removed from the queue, and no other call waits for it', async (t) => {
-  const { call, end, begun } = createQueue({ places: 1, queue: 2 })
+  const { call, end, begun } = createQueue({ slots: 1, queue: 2 })
   const controller = new AbortController()
   call('a1')
   const aborted = call('a2', controller.signal)
@@ -154,8 +154,8 @@ t.test('an aborted call is removed from the queue, and no other call waits for i
   )
 })
 
-t.test('a call that is aborted just as its turn comes takes no place', async (t) => {
-  const { call, end, begun, running } = createQueue({ places: 1 })
+t.test('a call that is aborted just as its turn comes takes no slot', async (t) => {
+  const { call, end, begun, running } = createQueue({ slots: 1 })
   const controller = new AbortController()
   call('a1')
   const late = call('a2', controller.signal)
@@ -168,8 +168,8 @@ t.test('a call that is aborted just as its turn comes takes no place', async (t)
   t.equal(begun.at(-1), 'a3')
 })
 
-t.test('a task that fails frees its place', async (t) => {
-  const queue = new FairQueue({ ...bounds, places: 1 })
+t.test('a task that fails frees its slot', async (t) => {
+  const queue = new FairQueue({ ...bounds, slots: 1 })
   const fails = () => queue.run('a', neverAborted, () => Promise.reject(new Error('trap')))
   const results = await Promise.allSettled([
     fails(),
@@ -180,7 +180,7 @@ t.test('a task that fails frees its place', async (t) => {
 })
 
 t.test('a queue that closes refuses waiting and new calls, and running calls continue', async (t) => {
-  const { queue, call, end, begun } = createQueue({ places: 1 })
+  const { queue, call, end, begun } = createQueue({ slots: 1 })
   const first = call('a1')
   const waiting = [call('a2'), call('b1')]
   queue.close(new NodekeepError('SERVICE_UNAVAILABLE', 'The node is stopping.'))

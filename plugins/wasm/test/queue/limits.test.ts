@@ -58,7 +58,7 @@ t.test('users take turns, independent of the order and number of their calls', a
   t.strictSame(adas, [1, 3, 5, 7])
 })
 
-t.test('a user runs calls in half of the places, and calls of others begin at once', async (t) => {
+t.test('a user runs calls in half of the slots, and calls of others begin at once', async (t) => {
   const { runtime, users } = await createQueueNode(t, { queuePerUser: 1 }, 4)
   const [ada, bob] = users
   const adas = await fill(ada, 4, 1)

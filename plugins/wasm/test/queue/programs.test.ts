@@ -15,7 +15,7 @@ async function fill(user: TestUser, name: string) {
   return answers
 }
 
-t.test('programs wait for the places of their runtime, and users take turns', async (t) => {
+t.test('programs wait for the slots of their runtime, and users take turns', async (t) => {
   const { runtime, users } = await createQueueNode(t, { queuePerUser: 2 })
   const [ada, bob] = users
   const adas = await fill(ada, 'ada')
