@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { loginNode, wallet } from '../fixtures/login-node.ts'
+import { startLoginNode, wallet } from '../fixtures/login-node.ts'
 import { changeState } from '../fixtures/state-file.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
@@ -11,7 +11,7 @@ const refusal = (text: string | RegExp) => ({ code: 1, stdout: '', stderr: text 
 
 test('a node is claimed for a wallet, and the session works at once, beside the running node', async (t) => {
   const folder = await commandFolder(t)
-  const { node, as } = await loginNode(t, { unclaimed: true, dataFolder: folder.data })
+  const { node, as } = await startLoginNode(t, { unclaimed: true, dataFolder: folder.data })
   const nobody = await folder.run('session', 'create')
   t.match(nobody, refusal(/has no owner yet.*--wallet.*"auth\.owner".*claim code/))
   t.ok(isRefusal(nobody))
@@ -38,7 +38,7 @@ test('a node is claimed for a wallet, and the session works at once, beside the 
 test('a configured owner need not claim the node', async (t) => {
   const folder = await commandFolder(t, { auth: { owner: ada } })
   const options = { dataFolder: folder.data, config: { auth: { owner: ada } } }
-  const { node } = await loginNode(t, options)
+  const { node } = await startLoginNode(t, options)
   const other = await folder.run('session', 'create', '--wallet', bob)
   t.match(other, refusal(new RegExp(`belongs to the wallet ${ada}`)))
   t.equal((await folder.run('session', 'create')).code, 0, 'though they never signed in')
@@ -49,8 +49,8 @@ test('a configured owner need not claim the node', async (t) => {
 
 test('a session is created for another user, for a number of days', async (t) => {
   const folder = await commandFolder(t, { auth: { admission: 'open' } })
-  const { node, as, enter } = await loginNode(t, { dataFolder: folder.data })
-  const { user } = await enter(ada)
+  const { node, as, openSession } = await startLoginNode(t, { dataFolder: folder.data })
+  const { user } = await openSession(ada)
   const { code, stdout } = await folder.run('session', 'create', '--user', ada.toLowerCase(), '--days', '2')
   t.equal(code, 0)
   t.match(await (await as(stdout.trim(), '/whoami')).json(), { user: { uuid: user.uuid } })
@@ -70,8 +70,8 @@ test('a session is created for another user, for a number of days', async (t) =>
 
 test('no session is created for a user who may not sign in', async (t) => {
   const folder = await commandFolder(t, { auth: { admission: 'allowlist', allowlist: [ada] } })
-  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
-  const [adas, bobs] = [await enter(ada), await enter(bob)]
+  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data })
+  const [adas, bobs] = [await openSession(ada), await openSession(bob)]
   const excluded = await folder.run('session', 'create', '--user', bob)
   t.match(excluded, refusal(/"auth\.admission" of the configuration does not admit it/))
   t.ok(isRefusal(excluded))
@@ -84,7 +84,7 @@ test('no session is created for a user who may not sign in', async (t) => {
 
 test('each mistake is answered with one line', async (t) => {
   const folder = await commandFolder(t)
-  await loginNode(t, { dataFolder: folder.data })
+  await startLoginNode(t, { dataFolder: folder.data })
   const address = await folder.run('session', 'create', '--wallet', ada.slice(0, -1))
   t.match(address, refusal(/^nodekeep: "0x[^"]*" is not a wallet address\. [^\n]+\n$/))
   const missing = await folder.run('session', 'create', '--config', 'nowhere.json')

@@ -1,8 +1,8 @@
 import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { expectError } from '../fixtures/expect-error.ts'
-import { type LoginNode, loginNode, wallet } from '../fixtures/login-node.ts'
-import { changeState, onState } from '../fixtures/state-file.ts'
+import { type LoginNode, startLoginNode, wallet } from '../fixtures/login-node.ts'
+import { changeState, withState } from '../fixtures/state-file.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
 
@@ -37,7 +37,7 @@ interface ApiToken {
   }
 }
 
-const start = (t: Parameters<typeof loginNode>[0]) => loginNode(t, { plugins: [notes] })
+const start = (t: Parameters<typeof startLoginNode>[0]) => startLoginNode(t, { plugins: [notes] })
 
 function ask({ send }: LoginNode, session: string, body: object): Promise<Response> {
   return send('POST', '/api/account/tokens', body, { authorization: `Bearer ${session}` })
@@ -51,7 +51,7 @@ async function make(node: LoginNode, session: string, body: object = {}): Promis
 
 test('a token is shown once and may do what its scopes say', async (t) => {
   const node = await start(t)
-  const { sessionToken } = await node.enter(ada)
+  const { sessionToken } = await node.openSession(ada)
   const response = await ask(node, sessionToken, { name: 'backup', scopes: ['notes:read', 'notes:read'] })
   t.equal(response.headers.get('cache-control'), 'no-store')
   t.equal(response.headers.get('set-cookie'), null)
@@ -74,7 +74,7 @@ test('a token is shown once and may do what its scopes say', async (t) => {
 
 test('a public route knows the user of a token only where the token has its scope', async (t) => {
   const node = await start(t)
-  const { sessionToken, user } = await node.enter(ada)
+  const { sessionToken, user } = await node.openSession(ada)
   const { token } = await make(node, sessionToken)
   const hello = async (credential: string, path: string) => (await node.as(credential, path)).json()
   t.strictSame(await hello(sessionToken, '/greeting'), { hello: user.username })
@@ -84,7 +84,7 @@ test('a public route knows the user of a token only where the token has its scop
 
 test('no token reaches the account, other tokens, or the users', async (t) => {
   const node = await start(t)
-  const { sessionToken, user } = await node.enter(wallet(0))
+  const { sessionToken, user } = await node.openSession(wallet(0))
   const all = { scopes: ['notes:read', 'notes:write', 'notes:audit'] }
   const { token, details } = await make(node, sessionToken, all)
   t.equal((await node.as(token, '/audit')).status, 200, 'though it is the owner’s')
@@ -107,7 +107,7 @@ test('no token reaches the account, other tokens, or the users', async (t) => {
 
 test('a request that makes no sense is refused', async (t) => {
   const node = await start(t)
-  const { sessionToken } = await node.enter(ada)
+  const { sessionToken } = await node.openSession(ada)
   const good = { name: 'x', scopes: ['notes:read'] }
   for (const changes of [
     { name: '' },
@@ -135,15 +135,15 @@ test('a request that makes no sense is refused', async (t) => {
   const unknown = await ask(node, sessionToken, { name: 'x', scopes: ['notes:reed', 'notes:read'] })
   const message = await expectError(t, unknown, 400, 'VALIDATION_ERROR')
   t.equal(message, 'Unknown scope "notes:reed". Known scopes: notes:audit, notes:read, notes:write.')
-  const plain = await loginNode(t)
-  const { sessionToken: other } = await plain.enter(ada)
+  const plain = await startLoginNode(t)
+  const { sessionToken: other } = await plain.openSession(ada)
   const none = await ask(plain, other, good)
   t.match(await expectError(t, none, 400, 'VALIDATION_ERROR'), /No route of this node asks for a scope/)
 })
 
 test('a token ends at its time; one without an end ends with its revocation', async (t) => {
   const node = await start(t)
-  const { sessionToken } = await node.enter(ada)
+  const { sessionToken } = await node.openSession(ada)
   const status = async (token: string) => (await node.as(token, '/notes')).status
   const brief = await make(node, sessionToken, { expiryDays: 1 })
   changeState(
@@ -164,7 +164,7 @@ test('a token ends at its time; one without an end ends with its revocation', as
     lasting.details.id,
   )
   t.equal(await status(lasting.token), 200, 'however long it was not used')
-  const { sessionToken: bobs } = await node.enter(bob)
+  const { sessionToken: bobs } = await node.openSession(bob)
   const path = `/api/account/tokens/${lasting.details.id}`
   const foreign = await expectError(t, await node.as(bobs, path, { method: 'DELETE' }), 404, 'NOT_FOUND')
   t.equal(foreign, 'There is no API token with that id.')
@@ -176,7 +176,7 @@ test('a token ends at its time; one without an end ends with its revocation', as
 
 test('sessions and API tokens are each ended where they are listed, and nowhere else', async (t) => {
   const node = await start(t)
-  const { sessionToken } = await node.enter(ada)
+  const { sessionToken } = await node.openSession(ada)
   const { token, details } = await make(node, sessionToken)
   const remove = (path: string) => node.as(sessionToken, path, { method: 'DELETE' })
   const { sessions } = (await (await node.as(sessionToken, '/api/account/sessions')).json()) as {
@@ -203,7 +203,7 @@ test('sessions and API tokens are each ended where they are listed, and nowhere 
 
 test('a user has at most a hundred tokens, also when many are asked for at once', async (t) => {
   const node = await start(t)
-  const { sessionToken, user } = await node.enter(ada)
+  const { sessionToken, user } = await node.openSession(ada)
   const { token } = await make(node, sessionToken)
   const copies = `
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 94)
@@ -228,13 +228,13 @@ test('a user has at most a hundred tokens, also when many are asked for at once'
 
 test('a session that another process has ended leaves no token behind while it is still believed', async (t) => {
   const node = await start(t)
-  const { sessionToken } = await node.enter(ada)
+  const { sessionToken } = await node.openSession(ada)
   t.equal((await node.as(sessionToken, '/api/account/tokens')).status, 200, 'so it is remembered')
   changeState(node.node.dataFolder, 'DELETE FROM sessions')
   const body = { name: 'x', scopes: ['notes:read'], expiryDays: null }
   await expectError(t, await ask(node, sessionToken, body), 401, 'UNAUTHORIZED')
   t.same(
-    onState(node.node.dataFolder, (database) => database.prepare('SELECT id FROM sessions').all()),
+    withState(node.node.dataFolder, (database) => database.prepare('SELECT id FROM sessions').all()),
     [],
   )
   await expectError(t, await ask(node, sessionToken, body), 401, 'UNAUTHORIZED')

@@ -5,10 +5,10 @@ import { databaseSchema } from '../../src/composition/database-schema.ts'
 import { createSessionTable } from '../../src/sessions/session-table.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
-import { dataFolder, wallet } from '../fixtures/login-node.ts'
+import { createDataFolder, wallet } from '../fixtures/login-node.ts'
 
 async function setUp(t: Test) {
-  const database = await openStateDatabase(await dataFolder(t), databaseSchema)
+  const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
   const [ada, bob] = [await accounts.ensure(wallet(1)), await accounts.ensure(wallet(2))]

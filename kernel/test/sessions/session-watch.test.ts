@@ -14,7 +14,7 @@ import { createSessionTable } from '../../src/sessions/session-table.ts'
 import { SessionWatch } from '../../src/sessions/session-watch.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
-import { dataFolder, loginNode, wallet } from '../fixtures/login-node.ts'
+import { createDataFolder, startLoginNode, wallet } from '../fixtures/login-node.ts'
 import { changeState } from '../fixtures/state-file.ts'
 import { rawConnection, rawRequest } from '../http/fixtures/raw-connection.ts'
 import { until } from '../state/fixtures/until.ts'
@@ -57,10 +57,10 @@ async function openSocket(url: URL, token: string) {
 }
 
 test('WebSockets end with their session, whoever ended it', async (t) => {
-  const folder = await dataFolder(t)
+  const folder = await createDataFolder(t)
   const { plugin, ended, answers } = lasting()
-  const { node, enter, as } = await loginNode(t, { dataFolder: folder, plugins: [plugin] })
-  const [adas, bobs, eves] = [await enter(ada), await enter(bob), await enter(eve)]
+  const { node, openSession, as } = await startLoginNode(t, { dataFolder: folder, plugins: [plugin] })
+  const [adas, bobs, eves] = [await openSession(ada), await openSession(bob), await openSession(eve)]
   const revoked = await openSocket(node.url, adas.sessionToken)
   const expired = await openSocket(node.url, bobs.sessionToken)
   const kept = await openSocket(node.url, eves.sessionToken)
@@ -84,8 +84,8 @@ test('WebSockets end with their session, whoever ended it', async (t) => {
 
 test('a socket whose other end takes no leave is cut off', async (t) => {
   const { plugin } = lasting()
-  const { node, enter, as } = await loginNode(t, { plugins: [plugin] })
-  const { sessionToken } = await enter(ada)
+  const { node, openSession, as } = await startLoginNode(t, { plugins: [plugin] })
+  const { sessionToken } = await openSession(ada)
   const connection = rawConnection(node.url)
   connection.send(
     rawRequest('GET', '/socket', {
@@ -103,7 +103,7 @@ test('a socket whose other end takes no leave is cut off', async (t) => {
 })
 
 test('only sessions by which something goes on are looked up', async (t) => {
-  const database = await openStateDatabase(await dataFolder(t), databaseSchema)
+  const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
   const table = createSessionTable(database)

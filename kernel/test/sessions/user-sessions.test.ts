@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { issueApiToken } from '../../src/sessions/issue-session.ts'
 import { expectError } from '../fixtures/expect-error.ts'
-import { dataFolder, type LoginNode, loginNode, owner, wallet } from '../fixtures/login-node.ts'
-import { changeState, onState } from '../fixtures/state-file.ts'
+import { createDataFolder, type LoginNode, owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
+import { changeState, withState } from '../fixtures/state-file.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
 const dayMs = 86_400_000
@@ -28,9 +28,9 @@ async function isKnown({ as }: LoginNode, token: string): Promise<boolean> {
 }
 
 test('people see their own sessions, newest first, and which one they use', async (t) => {
-  const started = await loginNode(t)
-  const first = await started.enter(ada)
-  await started.enter(bob)
+  const started = await startLoginNode(t)
+  const first = await started.openSession(ada)
+  await started.openSession(bob)
   const proof = { uuid: 'x', address: ada, token: ada }
   const second = await started.send('POST', '/auth/test', proof, {
     'user-agent': `Fähre/1 \t${'x'.repeat(200)}`,
@@ -49,9 +49,9 @@ test('people see their own sessions, newest first, and which one they use', asyn
 })
 
 test('an ended session is dead at once, and nobody ends those of others', async (t) => {
-  const started = await loginNode(t)
-  const { as, enter } = started
-  const [one, two, bobs] = [await enter(ada), await enter(ada), await enter(bob)]
+  const started = await startLoginNode(t)
+  const { as, openSession } = started
+  const [one, two, bobs] = [await openSession(ada), await openSession(ada), await openSession(bob)]
   t.ok(await isKnown(started, two.sessionToken), 'so it is remembered')
   const list = await sessionsOf(started, one.sessionToken)
   const id = list.find(({ current }) => !current)?.id
@@ -69,10 +69,10 @@ test('an ended session is dead at once, and nobody ends those of others', async 
 })
 
 test('all other sessions can be ended in one go, also twice at once', async (t) => {
-  const started = await loginNode(t)
-  const { as, enter } = started
+  const started = await startLoginNode(t)
+  const { as, openSession } = started
   const tokens = []
-  for (let n = 0; n < 6; n += 1) tokens.push((await enter(ada)).sessionToken)
+  for (let n = 0; n < 6; n += 1) tokens.push((await openSession(ada)).sessionToken)
   const [mine = '', ...others] = tokens
   const end = () => as(mine, '/api/account/sessions', { method: 'DELETE' })
   const answers = await Promise.all([end(), end()])
@@ -86,9 +86,9 @@ test('all other sessions can be ended in one go, also twice at once', async (t) 
 })
 
 test('signing out ends this session and clears the cookie', async (t) => {
-  const started = await loginNode(t)
-  const { as, enter, fetch } = started
-  const [one, two] = [await enter(ada), await enter(ada)]
+  const started = await startLoginNode(t)
+  const { as, openSession, fetch } = started
+  const [one, two] = [await openSession(ada), await openSession(ada)]
   const response = await as(one.sessionToken, '/auth/logout', { method: 'POST' })
   t.strictSame(await response.json(), { success: true })
   t.match(response.headers.get('set-cookie'), /^session=; .*(Max-Age=0|Expires=Thu, 01 Jan 1970)/)
@@ -101,8 +101,8 @@ test('signing out ends this session and clears the cookie', async (t) => {
 })
 
 test('signing out of a session that another process ended meanwhile is no error', async (t) => {
-  const started = await loginNode(t)
-  const { sessionToken } = await started.enter(ada)
+  const started = await startLoginNode(t)
+  const { sessionToken } = await started.openSession(ada)
   t.ok(await isKnown(started, sessionToken))
   changeState(started.node.dataFolder, 'DELETE FROM sessions')
   const response = await started.as(sessionToken, '/auth/logout', { method: 'POST' })
@@ -111,10 +111,10 @@ test('signing out of a session that another process ended meanwhile is no error'
 })
 
 test('a session ends at its time, however much it is used, and when it was not used for long', async (t) => {
-  const started = await loginNode(t, { config: { session: { expiryDays: 20, idleDays: 3 } } })
-  const { node, enter } = started
+  const started = await startLoginNode(t, { config: { session: { expiryDays: 20, idleDays: 3 } } })
+  const { node, openSession } = started
   const times = async (createdDaysAgo: number, usedDaysAgo: number) => {
-    const { sessionToken } = await enter(ada)
+    const { sessionToken } = await openSession(ada)
     const created = Date.now() - createdDaysAgo * dayMs
     changeState(
       node.dataFolder,
@@ -132,8 +132,8 @@ test('a session ends at its time, however much it is used, and when it was not u
 })
 
 test('what cannot be used any more is not listed, neither to the user nor to the owner', async (t) => {
-  const { node, as, enter } = await loginNode(t, { config: { session: { idleDays: 3 } } })
-  const [{ sessionToken, user }, boss] = [await enter(ada), await enter(owner)]
+  const { node, as, openSession } = await startLoginNode(t, { config: { session: { idleDays: 3 } } })
+  const [{ sessionToken, user }, boss] = [await openSession(ada), await openSession(owner)]
   const newSession = { userUuid: user.uuid, expiryDays: 30 }
   const session = async (label: string) => (await node.issueSession({ ...newSession, label })).record.id
   const apiToken = async (name: string) =>
@@ -161,12 +161,12 @@ test('what cannot be used any more is not listed, neither to the user nor to the
 })
 
 test('the time of last use is kept, each minute and even when it cannot be written', async (t) => {
-  const started = await loginNode(t)
-  const { node, enter } = started
+  const started = await startLoginNode(t)
+  const { node, openSession } = started
   const { dataFolder: folder } = node
   const lastUse = () =>
     Number(
-      onState(
+      withState(
         folder,
         (database) => database.prepare('SELECT last_used_at FROM sessions').get()?.last_used_at,
       ),
@@ -174,19 +174,19 @@ test('the time of last use is kept, each minute and even when it cannot be writt
   const age = (seconds: number) =>
     changeState(folder, 'UPDATE sessions SET last_used_at = ?', Date.now() - seconds * 1000)
 
-  const first = await enter(ada)
+  const first = await openSession(ada)
   age(61)
   t.ok(await isKnown(started, first.sessionToken))
   t.ok(Date.now() - lastUse() < 30_000)
   changeState(folder, 'DELETE FROM sessions')
-  const second = await enter(ada)
+  const second = await openSession(ada)
   age(20)
   t.ok(await isKnown(started, second.sessionToken))
   t.ok(Date.now() - lastUse() >= 20_000, 'not so often')
   changeState(folder, 'DELETE FROM sessions')
-  const third = await enter(ada)
+  const third = await openSession(ada)
   age(61)
-  onState(folder, (database) =>
+  withState(folder, (database) =>
     database.exec(
       "CREATE TRIGGER full BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'disk full'); END",
     ),
@@ -195,9 +195,9 @@ test('the time of last use is kept, each minute and even when it cannot be writt
 })
 
 test('a user keeps a hundred sessions; the one that was used longest ago goes first', async (t) => {
-  const started = await loginNode(t)
-  const { node, enter, signIn } = started
-  const { user, sessionToken } = await enter(ada)
+  const started = await startLoginNode(t)
+  const { node, openSession, signIn } = started
+  const { user, sessionToken } = await openSession(ada)
   const newSession = { userUuid: user.uuid, label: 'x', expiryDays: 1 }
   const tokens = []
   for (let n = 0; n < 99; n += 1) tokens.push((await node.issueSession(newSession)).token)
@@ -205,7 +205,7 @@ test('a user keeps a hundred sessions; the one that was used longest ago goes fi
   t.equal(await count(), 100)
   t.ok(await isKnown(started, sessionToken))
   changeState(node.dataFolder, "UPDATE sessions SET last_used_at = last_used_at - 1000 WHERE label <> 'x'")
-  const newest = await enter(ada)
+  const newest = await openSession(ada)
   t.equal(await count(), 100)
   t.notOk(await isKnown(started, sessionToken), 'though it was remembered')
   t.ok(await isKnown(started, newest.sessionToken))
@@ -216,23 +216,28 @@ test('a user keeps a hundred sessions; the one that was used longest ago goes fi
 })
 
 test('what has ended is swept out at the start', async (t) => {
-  const folder = await dataFolder(t)
-  const first = await loginNode(t, { dataFolder: folder })
-  const [one, two] = [await first.enter(ada), await first.enter(bob)]
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { dataFolder: folder })
+  const [one, two] = [await first.openSession(ada), await first.openSession(bob)]
   await first.stop()
   changeState(folder, 'UPDATE sessions SET expires_at = ? WHERE user_uuid = ?', Date.now() - 1, one.user.uuid)
-  const second = await loginNode(t, { dataFolder: folder })
+  const second = await startLoginNode(t, { dataFolder: folder })
   t.notOk(await isKnown(second, one.sessionToken))
   t.ok(await isKnown(second, two.sessionToken), 'a session outlives a restart')
   await second.stop()
-  const rows = onState(folder, (database) => database.prepare('SELECT user_uuid FROM sessions').all())
+  const rows = withState(folder, (database) => database.prepare('SELECT user_uuid FROM sessions').all())
   t.same(rows, [{ user_uuid: two.user.uuid }])
 })
 
 test('the owner sees and ends the sessions of others; nobody else does', async (t) => {
-  const started = await loginNode(t)
-  const { as, enter } = started
-  const [boss, one, two, bobs] = [await enter(owner), await enter(ada), await enter(ada), await enter(bob)]
+  const started = await startLoginNode(t)
+  const { as, openSession } = started
+  const [boss, one, two, bobs] = [
+    await openSession(owner),
+    await openSession(ada),
+    await openSession(ada),
+    await openSession(bob),
+  ]
   const path = `/api/users/${one.user.uuid}/sessions`
   for (const [method, suffix] of [
     ['GET', ''],

@@ -1,29 +1,31 @@
 import { test } from 'tap'
 import { expectError } from '../fixtures/expect-error.ts'
-import { dataFolder, loginNode, owner, wallet } from '../fixtures/login-node.ts'
+import { createDataFolder, owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
 import { changeState } from '../fixtures/state-file.ts'
 
 const [ada, bob, eve] = [wallet(1), wallet(2), wallet(3)]
 
 test('with auth.owner that wallet is the owner, without any code', async (t) => {
-  const { node, enter, as } = await loginNode(t, { config: { auth: { owner: ada.toLowerCase() } } })
+  const { node, openSession, as } = await startLoginNode(t, {
+    config: { auth: { owner: ada.toLowerCase() } },
+  })
   t.equal(node.claimCode(), null)
-  await enter(bob)
+  await openSession(bob)
   t.equal(await node.accounts.owner(), null)
-  const { sessionToken } = await enter(ada)
+  const { sessionToken } = await openSession(ada)
   t.equal((await node.accounts.owner())?.wallet, ada)
   t.equal((await as(sessionToken, '/api/users')).status, 200)
 })
 
 test('another auth.owner moves the ownership with the next start', async (t) => {
-  const folder = await dataFolder(t)
-  const first = await loginNode(t, { dataFolder: folder, config: { auth: { owner: ada } } })
-  const [adas, bobs] = [await first.enter(ada), await first.enter(bob)]
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { dataFolder: folder, config: { auth: { owner: ada } } })
+  const [adas, bobs] = [await first.openSession(ada), await first.openSession(bob)]
   t.equal((await first.as(adas.sessionToken, '/api/users')).status, 200)
   await expectError(t, await first.as(bobs.sessionToken, '/api/users'), 403, 'FORBIDDEN')
   await first.stop()
 
-  const second = await loginNode(t, {
+  const second = await startLoginNode(t, {
     dataFolder: folder,
     config: { auth: { owner: bob, admission: 'owner' } },
   })
@@ -34,15 +36,15 @@ test('another auth.owner moves the ownership with the next start', async (t) => 
   await expectError(t, await second.signIn(ada), 403, 'FORBIDDEN')
   await second.stop()
 
-  const third = await loginNode(t, { dataFolder: folder, unclaimed: true })
+  const third = await startLoginNode(t, { dataFolder: folder, unclaimed: true })
   t.equal((await third.node.accounts.owner())?.wallet, bob, 'and without the key the owner stays')
   t.equal(third.node.claimCode(), null)
 })
 
 test('while somebody else is the owner, the configured one is not let in as such', async (t) => {
-  const folder = await dataFolder(t)
+  const folder = await createDataFolder(t)
   const auth = { owner: ada, admission: 'owner' }
-  const { node, signIn } = await loginNode(t, { dataFolder: folder, config: { auth } })
+  const { node, signIn } = await startLoginNode(t, { dataFolder: folder, config: { auth } })
   // A command with another configuration, beside the running node.
   await node.accounts.ensure(bob)
   changeState(folder, 'UPDATE users SET owner = 1 WHERE wallet = ?', bob)
@@ -51,29 +53,29 @@ test('while somebody else is the owner, the configured one is not let in as such
 })
 
 test('whoever becomes the owner is not disabled, nor deleted later', async (t) => {
-  const folder = await dataFolder(t)
-  const first = await loginNode(t, { dataFolder: folder, config: { auth: { owner: ada } } })
-  const { sessionToken } = await first.enter(ada)
-  const { user } = await first.enter(bob)
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { dataFolder: folder, config: { auth: { owner: ada } } })
+  const { sessionToken } = await first.openSession(ada)
+  const { user } = await first.openSession(bob)
   await first.as(sessionToken, `/api/users/${user.uuid}`, { method: 'DELETE' })
   t.type((await first.node.accounts.get(user.uuid))?.deletionDue, Date)
   await first.stop()
-  const second = await loginNode(t, { dataFolder: folder, config: { auth: { owner: bob } } })
+  const second = await startLoginNode(t, { dataFolder: folder, config: { auth: { owner: bob } } })
   t.match(await second.node.accounts.get(user.uuid), { owner: true, disabledAt: null, deletionDue: null })
-  t.equal((await second.enter(bob)).user.uuid, user.uuid)
+  t.equal((await second.openSession(bob)).user.uuid, user.uuid)
 })
 
 test('a wallet with a slip of the pen stops the start', async (t) => {
   const slip = ada.replace(/[a-fA-F]/g, (digit) => (digit < 'a' ? digit.toLowerCase() : digit.toUpperCase()))
-  const start = loginNode(t, { config: { auth: { owner: slip } } })
+  const start = startLoginNode(t, { config: { auth: { owner: slip } } })
   await t.rejects(start, /^auth\.owner .* checksum \(EIP-55\)\. Copy it again\.$/)
-  const list = loginNode(t, { config: { auth: { allowlist: [bob, slip] } } })
+  const list = startLoginNode(t, { config: { auth: { allowlist: [bob, slip] } } })
   await t.rejects(list, /^auth\.allowlist\[1\] .* checksum \(EIP-55\)\. Copy it again\.$/)
 })
 
 test('who may sign in: the owner, or those of the list too, or everybody', async (t) => {
   const statuses = async (auth: object) => {
-    const { signIn, node } = await loginNode(t, { config: { auth } })
+    const { signIn, node } = await startLoginNode(t, { config: { auth } })
     const got = []
     for (const who of [owner, ada, eve]) got.push((await signIn(who)).status)
     t.equal(
@@ -89,11 +91,11 @@ test('who may sign in: the owner, or those of the list too, or everybody', async
 })
 
 test('a stricter policy holds for the sessions and API tokens that there are, from the next start on', async (t) => {
-  const folder = await dataFolder(t)
+  const folder = await createDataFolder(t)
   const allowing = (allowlist: string[]) =>
-    loginNode(t, { dataFolder: folder, config: { auth: { admission: 'allowlist', allowlist } } })
+    startLoginNode(t, { dataFolder: folder, config: { auth: { admission: 'allowlist', allowlist } } })
   const first = await allowing([ada, bob])
-  const [adas, bobs] = [await first.enter(ada), await first.enter(bob)]
+  const [adas, bobs] = [await first.openSession(ada), await first.openSession(bob)]
   await first.stop()
   const second = await allowing([ada])
   t.equal((await second.as(adas.sessionToken, '/api/account/sessions')).status, 200)

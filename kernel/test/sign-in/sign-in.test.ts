@@ -5,9 +5,9 @@ import { expectError } from '../fixtures/expect-error.ts'
 import {
   type LoginNode,
   type LoginNodeOptions,
-  loginNode,
-  trusting,
+  startLoginNode,
   type Verify,
+  verifyAddress,
   wallet,
 } from '../fixtures/login-node.ts'
 
@@ -18,8 +18,8 @@ const ada = wallet(1)
 
 /** A node whose provider can be exchanged. */
 async function nodeWith(t: Test, options: LoginNodeOptions = {}): Promise<LoginNode & { verify: Verify }> {
-  const started: { verify: Verify } = { verify: trusting }
-  const node = await loginNode(t, { ...options, verify: (...given) => started.verify(...given) })
+  const started: { verify: Verify } = { verify: verifyAddress }
+  const node = await startLoginNode(t, { ...options, verify: (...given) => started.verify(...given) })
   return Object.assign(started, node)
 }
 
@@ -94,11 +94,11 @@ test('no provider can be called what the kernel needs for itself', async (t) => 
     id: 'thief',
     contributes: { logins: LoginProviders },
     setup: ({ logins }) => {
-      logins.add('logout', { verify: trusting })
+      logins.add('logout', { verify: verifyAddress })
     },
   })
   const optional = { plugins: { thief: { required: false } } }
-  const { node } = await loginNode(t, { plugins: [thief], config: optional })
+  const { node } = await startLoginNode(t, { plugins: [thief], config: optional })
   const description = node.plugins().find(({ id }) => id === 'thief')
   t.match(description, { state: 'failed', reason: /The name "logout" is reserved/ })
 })
@@ -144,7 +144,7 @@ test('whatever a provider throws signs nobody in', async (t) => {
     t.equal(response.headers.get('retry-after'), '9')
     t.equal(await expectError(t, response, status, code), 'No.')
   }
-  started.verify = trusting
+  started.verify = verifyAddress
   t.equal((await signIn(ada)).status, 200, 'and it works again')
 })
 
@@ -181,7 +181,7 @@ test('a provider that hangs is given up, and told so', async (t) => {
   }
   await expectError(t, await started.signIn(ada), 504, 'UPSTREAM_TIMEOUT')
   t.equal(signal?.aborted, true)
-  started.verify = trusting
+  started.verify = verifyAddress
   t.equal((await started.signIn(ada)).status, 200)
   t.equal(signal?.aborted, true)
 })
@@ -208,8 +208,8 @@ test('a client that leaves takes its sign-in back', async (t) => {
   await aborted
   t.match(signal.reason, { message: 'The client left before it was answered.' })
   answered.resolve()
-  started.verify = trusting
-  await started.enter(wallet(2))
+  started.verify = verifyAddress
+  await started.openSession(wallet(2))
   t.equal(await node.accounts.findByWallet(ada), null, 'nobody was signed in')
   t.notMatch(log.join(''), /"level":"error"/, 'and it is nobody’s fault')
 })
@@ -220,7 +220,7 @@ test('a body of another shape is refused before the provider is asked', async (t
   let asked = 0
   started.verify = (...given) => {
     asked += 1
-    return trusting(...given)
+    return verifyAddress(...given)
   }
   const good = { uuid: 'x', address: ada, token: ada }
   const wrong = [

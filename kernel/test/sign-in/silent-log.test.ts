@@ -1,6 +1,6 @@
 import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { loginNode, wallet } from '../fixtures/login-node.ts'
+import { startLoginNode, wallet } from '../fixtures/login-node.ts'
 
 const proof = 'proof-that-nobody-else-may-read'
 const [ada, bob] = [wallet(1), wallet(2)]
@@ -19,7 +19,7 @@ const gossip = definePlugin({
 })
 
 test('no token, no proof and no claim code is in the log, at any level and whatever goes wrong', async (t) => {
-  const started = await loginNode(t, {
+  const started = await startLoginNode(t, {
     unclaimed: true,
     plugins: [gossip],
     verify: async ({ uuid, address, token }) => {
@@ -39,8 +39,8 @@ test('no token, no proof and no claim code is in the log, at any level and whate
     headers: { 'content-type': 'application/json' },
     body: `{"token":"${proof}",`,
   })
-  const { sessionToken } = await started.enter(ada, { token: proof, claim: code })
-  const second = (await started.enter(bob, { token: proof })).sessionToken
+  const { sessionToken } = await started.openSession(ada, { token: proof, claim: code })
+  const second = (await started.openSession(bob, { token: proof })).sessionToken
   const newToken = { name: 'x', scopes: ['gossip'] }
   const made = await send('POST', '/api/account/tokens', newToken, {
     authorization: `Bearer ${sessionToken}`,
