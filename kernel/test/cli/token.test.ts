@@ -15,7 +15,7 @@ const notes = definePlugin({
   },
 })
 
-test('a token is created, listed and revoked beside the running node', async (t) => {
+test('the command creates, lists and revokes a token while the node runs', async (t) => {
   const folder = await commandFolder(t)
   const { as, openSession } = await startLoginNode(t, { dataFolder: folder.data, plugins: [notes] })
   await openSession(owner)
@@ -47,7 +47,7 @@ test('control characters in a stored name do not reach the terminal', async (t) 
   t.match(stdout, /^[^\p{Cc}\p{Bidi_Control}]+\n$/u)
 })
 
-test('a token is created for another user, with another expiry or none', async (t) => {
+test('token create makes a token for another user, with another expiry or none', async (t) => {
   const folder = await commandFolder(t, { auth: { admission: 'open' } })
   const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data, plugins: [notes] })
   const { user } = await openSession(ada)
@@ -67,7 +67,7 @@ test('a token is created for another user, with another expiry or none', async (
   t.match(stdout, /never expires\n/)
 })
 
-test('an impossible change is answered with one line', async (t) => {
+test('an impossible change gets one line', async (t) => {
   const folder = await commandFolder(t)
   const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data })
   const unclaimed = await folder.run('token', 'create', '-n', 'x', '-s', 'ai')

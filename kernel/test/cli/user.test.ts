@@ -5,7 +5,7 @@ import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
 
-test('users are listed, for people and for programs', async (t) => {
+test('user list shows the users as text and as JSON', async (t) => {
   const folder = await commandFolder(t)
   const { openSession } = await startLoginNode(t, { dataFolder: folder.data })
   t.match(await folder.run('user', 'list'), { code: 0, stdout: 'There are no users yet.\n', stderr: '' })
@@ -23,7 +23,7 @@ test('users are listed, for people and for programs', async (t) => {
   ])
 })
 
-test('users are changed beside the running node', async (t) => {
+test('the command changes users while the node runs', async (t) => {
   const folder = await commandFolder(t)
   const { node, openSession, signIn } = await startLoginNode(t, { dataFolder: folder.data })
   const { user } = await openSession(ada)
@@ -41,11 +41,11 @@ test('users are changed beside the running node', async (t) => {
   t.equal((await openSession(ada)).user.username, 'countess')
 
   t.match(await run('set-wallet', 'countess', bob.toLowerCase()), new RegExp(`${user.uuid}  ${bob}\n$`))
-  t.equal((await openSession(bob)).user.uuid, user.uuid, 'the data stays theirs')
+  t.equal((await openSession(bob)).user.uuid, user.uuid, 'the user keeps their data')
   t.not((await openSession(ada)).user.uuid, user.uuid)
 })
 
-test("the owner's lost wallet is replaced, in the configuration too", async (t) => {
+test('the owner replaces their lost wallet, in the configuration too', async (t) => {
   const folder = await commandFolder(t, { auth: { owner: ada } })
   const config = (wallet: string) => ({ auth: { owner: wallet, admission: 'owner' } })
   const first = await startLoginNode(t, { dataFolder: folder.data, config: config(ada) })
@@ -56,7 +56,7 @@ test("the owner's lost wallet is replaced, in the configuration too", async (t) 
   t.equal((await first.node.accounts.get(user.uuid))?.wallet, ada)
 
   await folder.configure({ auth: { owner: bob } })
-  t.equal((await folder.run('user', 'list')).code, 0, 'looking moves no ownership')
+  t.equal((await folder.run('user', 'list')).code, 0, 'a listing does not move the ownership')
   t.equal((await folder.run('user', 'set-wallet', ada, bob)).code, 0)
   await first.stop()
   const second = await startLoginNode(t, { dataFolder: folder.data, config: config(bob) })
@@ -75,7 +75,7 @@ test('an owner whose new wallet already belongs to another user gets the old use
   t.equal(made.code, 0)
   t.match(made.stderr, `The user ${user.username} (${ada}) is no longer the owner`)
   t.match(made.stderr, `nodekeep user set-wallet ${ada} ${bob} --swap\n`)
-  t.notMatch((await folder.run('session', 'create')).stderr, 'no longer', 'it is said once')
+  t.notMatch((await folder.run('session', 'create')).stderr, 'no longer', 'the message appears once')
 
   const second = await startLoginNode(t, { dataFolder: folder.data, config: config(bob) })
   const { user: empty } = await second.openSession(bob)
@@ -90,7 +90,7 @@ test('an owner whose new wallet already belongs to another user gets the old use
   const swapped = await folder.run('user', 'set-wallet', ada, bob, '--swap')
   t.match(swapped, { code: 0, stderr: new RegExp(`nodekeep user delete ${empty.username}\n`) })
   t.match(swapped.stdout, new RegExp(`${user.uuid}  ${bob}  owner\n.*${empty.uuid}  ${ada}\n$`))
-  t.same(await second.node.sessions.listByUser(empty.uuid), [], 'what the old wallet would inherit has ended')
+  t.same(await second.node.sessions.listByUser(empty.uuid), [], 'the sessions of the new wallet have ended')
   t.equal((await second.openSession(bob)).user.uuid, user.uuid)
   await expectError(t, await second.signIn(ada), 403, 'FORBIDDEN')
   t.equal((await folder.run('user', 'delete', empty.uuid)).code, 0)
@@ -99,7 +99,7 @@ test('an owner whose new wallet already belongs to another user gets the old use
   t.match(await third.node.accounts.owner(), { uuid: user.uuid, wallet: bob })
 })
 
-test('wallets of other users can be swapped too, and the new wallet may be unused', async (t) => {
+test('the command swaps wallets of other users too, and the new wallet may be unused', async (t) => {
   const folder = await commandFolder(t)
   const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data, unclaimed: true })
   const { user: boss } = await openSession(owner, { claim: node.claimCode() })
@@ -113,7 +113,7 @@ test('wallets of other users can be swapped too, and the new wallet may be unuse
   t.ok(isRefusal(wrong), wrong.stderr)
 })
 
-test('the wallet of an owner by claim code is replaced at once', async (t) => {
+test('the command replaces the wallet of an owner by claim code at once', async (t) => {
   const folder = await commandFolder(t)
   const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data, unclaimed: true })
   const { user } = await openSession(ada, { claim: node.claimCode() })
@@ -121,7 +121,7 @@ test('the wallet of an owner by claim code is replaced at once', async (t) => {
   t.match(await node.accounts.owner(), { uuid: user.uuid, wallet: bob })
 })
 
-test('an impossible change is answered with one line', async (t) => {
+test('an impossible change gets one line', async (t) => {
   const folder = await commandFolder(t)
   const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data })
   await openSession(owner)

@@ -49,7 +49,7 @@ async function make(node: LoginNode, session: string, body: object = {}): Promis
   return (await response.json()) as ApiToken
 }
 
-test('a token is shown once and may do what its scopes say', async (t) => {
+test('the node shows a token once, and the token may do what its scopes allow', async (t) => {
   const node = await start(t)
   const { sessionToken } = await node.openSession(ada)
   const response = await ask(node, sessionToken, { name: 'backup', scopes: ['notes:read', 'notes:read'] })
@@ -72,7 +72,7 @@ test('a token is shown once and may do what its scopes say', async (t) => {
   await expectError(t, await node.as(token, '/audit'), 403, 'FORBIDDEN')
 })
 
-test('a public route knows the user of a token only where the token has its scope', async (t) => {
+test('a public route knows the user of a token only if the token has its scope', async (t) => {
   const node = await start(t)
   const { sessionToken, user } = await node.openSession(ada)
   const { token } = await make(node, sessionToken)
@@ -82,12 +82,12 @@ test('a public route knows the user of a token only where the token has its scop
   t.strictSame(await hello(token, '/known'), { hello: user.username })
 })
 
-test('no token reaches the account, other tokens, or the users', async (t) => {
+test('a token gives no access to the account, other tokens or the users', async (t) => {
   const node = await start(t)
   const { sessionToken, user } = await node.openSession(wallet(0))
   const all = { scopes: ['notes:read', 'notes:write', 'notes:audit'] }
   const { token, details } = await make(node, sessionToken, all)
-  t.equal((await node.as(token, '/audit')).status, 200, 'though it is the owner’s')
+  t.equal((await node.as(token, '/audit')).status, 200, 'the token belongs to the owner')
   for (const [method, path] of [
     ['GET', '/api/account/sessions'],
     ['DELETE', '/api/account/sessions'],
@@ -105,7 +105,7 @@ test('no token reaches the account, other tokens, or the users', async (t) => {
   }
 })
 
-test('a request that makes no sense is refused', async (t) => {
+test('the routes refuse invalid requests', async (t) => {
   const node = await start(t)
   const { sessionToken } = await node.openSession(ada)
   const good = { name: 'x', scopes: ['notes:read'] }
@@ -141,7 +141,7 @@ test('a request that makes no sense is refused', async (t) => {
   t.match(await expectError(t, none, 400, 'VALIDATION_ERROR'), /No route of this node asks for a scope/)
 })
 
-test('a token ends at its time; one without an end ends with its revocation', async (t) => {
+test('a token ends at its expiry, and a token without expiry ends with its revocation', async (t) => {
   const node = await start(t)
   const { sessionToken } = await node.openSession(ada)
   const status = async (token: string) => (await node.as(token, '/notes')).status
@@ -163,7 +163,7 @@ test('a token ends at its time; one without an end ends with its revocation', as
     longAgo,
     lasting.details.id,
   )
-  t.equal(await status(lasting.token), 200, 'however long it was not used')
+  t.equal(await status(lasting.token), 200, 'the token does not end when idle')
   const { sessionToken: bobs } = await node.openSession(bob)
   const path = `/api/account/tokens/${lasting.details.id}`
   const foreign = await expectError(t, await node.as(bobs, path, { method: 'DELETE' }), 404, 'NOT_FOUND')
@@ -174,7 +174,7 @@ test('a token ends at its time; one without an end ends with its revocation', as
   await expectError(t, await node.as(sessionToken, path, { method: 'DELETE' }), 404, 'NOT_FOUND')
 })
 
-test('sessions and API tokens are each ended where they are listed, and nowhere else', async (t) => {
+test('only the routes of sessions end sessions, and only the routes of tokens end tokens', async (t) => {
   const node = await start(t)
   const { sessionToken } = await node.openSession(ada)
   const { token, details } = await make(node, sessionToken)
@@ -201,7 +201,7 @@ test('sessions and API tokens are each ended where they are listed, and nowhere 
   t.equal((await remove(`/api/account/sessions/${sessions[0]?.id}`)).status, 200)
 })
 
-test('a user has at most a hundred tokens, also when many are asked for at once', async (t) => {
+test('a user has at most 100 tokens, even after concurrent requests', async (t) => {
   const node = await start(t)
   const { sessionToken, user } = await node.openSession(ada)
   const { token } = await make(node, sessionToken)
@@ -226,10 +226,10 @@ test('a user has at most a hundred tokens, also when many are asked for at once'
   t.equal((await node.as(token, '/notes')).status, 200)
 })
 
-test('a session that another process has ended leaves no token behind while it is still believed', async (t) => {
+test('a cached session that another process ended cannot create a token', async (t) => {
   const node = await start(t)
   const { sessionToken } = await node.openSession(ada)
-  t.equal((await node.as(sessionToken, '/api/account/tokens')).status, 200, 'so it is remembered')
+  t.equal((await node.as(sessionToken, '/api/account/tokens')).status, 200, 'the session is cached')
   changeState(node.node.dataFolder, 'DELETE FROM sessions')
   const body = { name: 'x', scopes: ['notes:read'], expiryDays: null }
   await expectError(t, await ask(node, sessionToken, body), 401, 'UNAUTHORIZED')

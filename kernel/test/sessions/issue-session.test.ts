@@ -6,7 +6,7 @@ import { withState } from '../fixtures/state-file.ts'
 
 const ada = wallet(1)
 
-test('how a user signed in is kept once, with the first and the last time', async (t) => {
+test('the node stores each login of a user once, with its first and last time', async (t) => {
   const { node, openSession } = await startLoginNode(t)
   const logins = () =>
     withState(node.dataFolder, (database) => database.prepare('SELECT * FROM logins ORDER BY first_at').all())
@@ -35,7 +35,7 @@ test('a sign-in that cannot be stored leaves no user and no login', async (t) =>
   t.equal((await signIn(ada)).status, 200)
 })
 
-test('who is refused is told so also while another program writes', async (t) => {
+test('a refused user gets the refusal even while another program writes', async (t) => {
   const { node, signIn } = await startLoginNode(t, { config: { auth: { admission: 'owner' } } })
   const other = new DatabaseSync(join(node.dataFolder, 'state.sqlite'))
   t.teardown(() => other.close())

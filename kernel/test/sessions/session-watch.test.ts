@@ -21,11 +21,11 @@ import { until } from '../state/fixtures/until.ts'
 
 const [ada, bob, eve] = [wallet(1), wallet(2), wallet(3)]
 
-// Side by side: nearly all of it is waiting.
+// The tests run concurrently, because they mostly wait.
 t.jobs = 3
 
-/** A plugin whose answers and sockets last until somebody ends them. */
-function lasting() {
+/** Creates a plugin whose answers and WebSockets stay open until they are ended. */
+function createLasting() {
   const ended: string[] = []
   const answers: { finish(): void }[] = []
   const plugin = definePlugin({
@@ -56,9 +56,9 @@ async function openSocket(url: URL, token: string) {
   return { socket, closed }
 }
 
-test('WebSockets end with their session, whoever ended it', async (t) => {
+test('a WebSocket ends with its session, even if another process ended the session', async (t) => {
   const folder = await createDataFolder(t)
-  const { plugin, ended, answers } = lasting()
+  const { plugin, ended, answers } = createLasting()
   const { node, openSession, as } = await startLoginNode(t, { dataFolder: folder, plugins: [plugin] })
   const [adas, bobs, eves] = [await openSession(ada), await openSession(bob), await openSession(eve)]
   const revoked = await openSocket(node.url, adas.sessionToken)
@@ -73,17 +73,17 @@ test('WebSockets end with their session, whoever ended it', async (t) => {
     t.match(await closed, { code: 1008, reason: 'The session has ended.' })
   }
   t.ok(performance.now() - since < 5000, 'within five seconds')
-  t.same(ended.toSorted(), [adas.user.uuid, bobs.user.uuid].toSorted(), 'each is said once')
-  t.equal(kept.socket.readyState, WebSocket.OPEN, 'nobody else is concerned')
+  t.same(ended.toSorted(), [adas.user.uuid, bobs.user.uuid].toSorted(), 'each user gets one event')
+  t.equal(kept.socket.readyState, WebSocket.OPEN, 'the sessions of other users continue')
   answers[0]?.finish()
-  t.equal(await answer.text(), 'begin end', 'an answer is left to its plugin')
+  t.equal(await answer.text(), 'begin end', 'the plugin ends its own answer')
 
   await as(eves.sessionToken, '/auth/logout', { method: 'POST' })
-  t.match(await kept.closed, { code: 1008 }, 'and at once when it was this process')
+  t.match(await kept.closed, { code: 1008 }, 'a session that this process ends closes its WebSockets at once')
 })
 
-test('a socket whose other end takes no leave is cut off', async (t) => {
-  const { plugin } = lasting()
+test('the node cuts a WebSocket whose client does not close', async (t) => {
+  const { plugin } = createLasting()
   const { node, openSession, as } = await startLoginNode(t, { plugins: [plugin] })
   const { sessionToken } = await openSession(ada)
   const connection = rawConnection(node.url)
@@ -99,20 +99,20 @@ test('a socket whose other end takes no leave is cut off', async (t) => {
   t.equal((await connection.answer()).status, 101)
   await as(sessionToken, '/auth/logout', { method: 'POST' })
   await connection.ended()
-  t.pass('it ended')
+  t.pass('the connection ended')
 })
 
-test('only sessions by which something goes on are looked up', async (t) => {
+test('the watch looks up only the sessions of open answers', async (t) => {
   const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
   const table = createSessionTable(database)
-  const looked: string[] = []
+  const lookups: string[] = []
   const sessions: typeof table = {
     ...table,
     find: async (hash) => {
       const record = await table.find(hash)
-      looked.push(record?.label ?? 'none')
+      lookups.push(record?.label ?? 'none')
       return record
     },
   }
@@ -143,14 +143,14 @@ test('only sessions by which something goes on are looked up', async (t) => {
     events.on(SessionsEnded, ({ userUuid }) => resolve(userUuid))
   })
   t.teardown(watch.start())
-  await until(() => looked.length >= 3)
-  t.same([...new Set(looked)], ['slow'])
+  await until(() => lookups.length >= 3)
+  t.same([...new Set(lookups)], ['slow'])
   await table.revokeAll(uuid)
   t.equal(await ended, uuid)
-  looked.length = 0
+  lookups.length = 0
   await delay(100)
-  t.same(looked, [], 'what has ended is not looked up again')
+  t.same(lookups, [], 'the watch does not look up an ended session again')
   abort.abort()
-  // A body that nobody holds any more may be given up, and its connection with it.
+  // An unreferenced body may be collected with its connection, so the body is used here.
   await t.rejects(slow.text())
 })

@@ -5,7 +5,7 @@ import { createDataFolder, startLoginNode, wallet } from '../fixtures/login-node
 
 const [ada, bob] = [wallet(1), wallet(2)]
 
-test('the first wallet needs the claim code, wherever it comes from', async (t) => {
+test('the first wallet needs the claim code, from any address', async (t) => {
   const { node, signIn, openSession, send } = await startLoginNode(t, { unclaimed: true })
   const code = node.claimCode() ?? ''
   t.match(code, /^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){2}$/)
@@ -29,13 +29,17 @@ test('the first wallet needs the claim code, wherever it comes from', async (t) 
 
   const { user } = await openSession(ada, { claim: code })
   t.match(await node.accounts.owner(), { uuid: user.uuid, wallet: ada, owner: true })
-  t.equal(node.claimCode(), null, 'it is gone')
+  t.equal(node.claimCode(), null, 'the claim code is spent')
   await openSession(ada)
-  t.equal((await openSession(bob, { claim: code })).user.wallet, bob, 'nobody asks for it any more')
+  t.equal(
+    (await openSession(bob, { claim: code })).user.wallet,
+    bob,
+    'further sign-ins do not need a claim code',
+  )
   t.equal((await node.accounts.owner())?.wallet, ada)
 })
 
-test('people may type the code as they like', async (t) => {
+test('the node accepts the code in any case, with spaces and without hyphens', async (t) => {
   for (const form of [
     (code: string) => code.toLowerCase(),
     (code: string) => code.replaceAll('-', ''),
@@ -48,7 +52,7 @@ test('people may type the code as they like', async (t) => {
   }
 })
 
-test('of many who claim at once, one becomes the owner', async (t) => {
+test('one of many concurrent claims makes an owner', async (t) => {
   const wallets = Array.from({ length: 20 }, (_, n) => wallet(n + 1))
   const all = Promise.withResolvers<void>()
   let proven = 0
@@ -71,7 +75,7 @@ test('of many who claim at once, one becomes the owner', async (t) => {
   t.equal(owners.length, 1)
 })
 
-test('a code lives as long as the process: another one after a restart, none once there is an owner', async (t) => {
+test('a restart creates another code, and a node with an owner has none', async (t) => {
   const folder = await createDataFolder(t)
   const first = await startLoginNode(t, { unclaimed: true, dataFolder: folder })
   const old = first.node.claimCode() ?? ''
@@ -87,7 +91,7 @@ test('a code lives as long as the process: another one after a restart, none onc
   t.equal((await third.node.accounts.owner())?.wallet, ada)
 })
 
-test('who tries codes is slowed down by their address', async (t) => {
+test('the node limits clients that guess codes by their address', async (t) => {
   const auth = { signInsPerMinute: 5 }
   const { node, signIn, send } = await startLoginNode(t, { unclaimed: true, config: { auth } })
   for (let n = 0; n < 5; n += 1) await expectError(t, await signIn(ada, { claim: `X${n}` }), 403, 'FORBIDDEN')
@@ -101,7 +105,7 @@ test('who tries codes is slowed down by their address', async (t) => {
   await expectError(t, await send('POST', '/auth/other', proof), 429, 'TOO_MANY_REQUESTS')
 })
 
-test('behind a trusted proxy each client is slowed down by itself', async (t) => {
+test('the node limits each client behind a trusted proxy separately', async (t) => {
   const config = { auth: { signInsPerMinute: 1 }, server: { trustedProxies: ['127.0.0.1'] } }
   const { send } = await startLoginNode(t, { config })
   const from = async (address: string) => {
@@ -113,10 +117,14 @@ test('behind a trusted proxy each client is slowed down by itself', async (t) =>
   t.equal(await from('203.0.113.10'), 200)
   t.equal(await from('2001:db8:1:2::1'), 200)
   t.equal(await from('2001:0DB8:1:2:ffff::7'), 429, 'the same network')
-  t.equal(await from('1.2.3.4, 203.0.113.9'), 429, 'what the client itself claims does not count')
+  t.equal(
+    await from('1.2.3.4, 203.0.113.9'),
+    429,
+    'the node ignores the addresses that the client itself sends',
+  )
 })
 
-test('a code matches itself only, and nothing once it was used', async (t) => {
+test('a code matches only itself, and nothing after its use', async (t) => {
   const code = new ClaimCode()
   const other = new ClaimCode()
   t.not(code.text, other.text)
