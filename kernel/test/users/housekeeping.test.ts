@@ -41,7 +41,7 @@ function wallets(folder: string): unknown[] {
   ).map((row) => row.wallet)
 }
 
-/** Waits until a user is untilRemoved. */
+/** Waits until a user is removed. */
 async function untilRemoved({ node }: LoginNode, uuid: string): Promise<void> {
   while ((await node.accounts.get(uuid)) !== null) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -59,7 +59,7 @@ test('after the grace period, all holders erase their data and the node removes 
   t.same(calls, [`files ${uuid}`, `notes ${uuid}`])
   t.same(wallets(folder), [owner])
   const rest = withState(folder, (database) => database.prepare('SELECT user_uuid FROM logins').all())
-  t.equal(rest.length, 1, 'the login of the user is untilRemoved')
+  t.equal(rest.length, 1, 'the login of the user is removed')
 
   const later = await startLoginNode(t, { dataFolder: folder })
   t.not((await later.openSession(ada)).user.uuid, uuid, 'the wallet gets a new account')
@@ -116,7 +116,7 @@ test('a user stays until every holder succeeds, and a restarted node tries again
   await node.stop()
   t.match(
     node.log.join(''),
-    /"user":"[^"]+".*still busy.*could not be untilRemoved. The node tries again later/,
+    /"user":"[^"]+".*still busy.*could not be removed. The node tries again later/,
   )
   t.same(wallets(folder), [owner, ada])
 
