@@ -114,10 +114,7 @@ test('a user stays until every holder succeeds, and a restarted node tries again
   await retried.promise
   t.equal((await node.signIn(ada)).status, 403, 'the user cannot sign in meanwhile')
   await node.stop()
-  t.match(
-    node.log.join(''),
-    /"user":"[^"]+".*still busy.*could not be removed. The node tries again later/,
-  )
+  t.match(node.log.join(''), /"user":"[^"]+".*still busy.*could not be removed. The node tries again later/)
   t.same(wallets(folder), [owner, ada])
 
   failing = false

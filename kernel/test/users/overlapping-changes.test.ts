@@ -16,7 +16,7 @@ import { createDataFolder, owner, verifyAddress, wallet } from '../fixtures/logi
 
 const ada = wallet(1)
 
-/** Creates the createParts of a sign-in on a real database. `meanwhile` runs while the wallet is verified. */
+/** Creates the parts of a sign-in on a real database. `meanwhile` runs while the wallet is verified. */
 async function createParts(t: Test, meanwhile: (administration: UserAdministration) => Promise<unknown>) {
   const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
