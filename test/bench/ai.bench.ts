@@ -1,16 +1,16 @@
 import type { Bench } from './bench.ts'
-import { type AiStand, runClient, setUpAiStand } from './fixtures/ai-stand.ts'
+import { type AiSetup, runClient, setUpAi } from './fixtures/ai-setup.ts'
 import type { StreamTimes } from './fixtures/ai-stream-times.ts'
 import { type LoadOptions, loadHttp } from './http-load.ts'
 import { residentMB } from './process.ts'
 
 const streams = 200
-/** One model replies as fast as it can, the other like large models: 50 texts a second. */
+/** One model replies as fast as possible, the other like large models, with 50 texts per second. */
 const fast = '200-apart'
 const paced = '200-every20ms'
 
-/** The request of the load generator for a whole reply of ten pieces. */
-function wholeChat({ node, token }: AiStand): LoadOptions {
+/** Returns the request of the load generator for a whole reply of ten pieces. */
+function wholeChat({ node, token }: AiSetup): LoadOptions {
   return {
     url: new URL('/api/ai/chat', node.url),
     method: 'POST',
@@ -27,19 +27,19 @@ const latency: Bench = {
   better: 'less',
   goal: { ours: 0.5 },
   async setUp() {
-    const stand = await setUpAiStand()
+    const setup = await setUpAi()
     return {
       async ours() {
         const direct = await runClient<number>(
           'ai-direct-latency.ts',
-          stand.upstream.url.origin,
+          setup.upstream.url.origin,
           chatBody.model,
           '2',
         )
-        const { p50Ms } = await loadHttp({ ...wholeChat(stand), connections: 1, seconds: 2 })
+        const { p50Ms } = await loadHttp({ ...wholeChat(setup), connections: 1, seconds: 2 })
         return p50Ms - direct
       },
-      tearDown: stand.tearDown,
+      tearDown: setup.tearDown,
     }
   },
 }
@@ -50,8 +50,8 @@ const requests: Bench = {
   better: 'more',
   goal: { ratio: 0.8 },
   async setUp() {
-    const stand = await setUpAiStand()
-    const bare = await stand.start('ai-bare-fastify.ts')
+    const setup = await setUpAi()
+    const bare = await setup.start('ai-bare-fastify.ts')
     const bareChat: LoadOptions = {
       url: new URL('/chat', bare.url),
       method: 'POST',
@@ -59,18 +59,18 @@ const requests: Bench = {
       body: JSON.stringify(chatBody),
     }
     return {
-      ours: async () => (await loadHttp(wholeChat(stand))).requestsPerSecond,
+      ours: async () => (await loadHttp(wholeChat(setup))).requestsPerSecond,
       baseline: async () => (await loadHttp(bareChat)).requestsPerSecond,
-      tearDown: stand.tearDown,
+      tearDown: setup.tearDown,
     }
   },
 }
 
-function nodeStreams({ node, token }: AiStand, model = fast, count = streams): Promise<StreamTimes> {
+function nodeStreams({ node, token }: AiSetup, model = fast, count = streams): Promise<StreamTimes> {
   return runClient('ai-streams.ts', node.url.origin, token, model, `${count}`)
 }
 
-function directStreams({ upstream }: AiStand, model = fast): Promise<StreamTimes> {
+function directStreams({ upstream }: AiSetup, model = fast): Promise<StreamTimes> {
   return runClient('ai-direct-streams.ts', upstream.url.origin, model, `${streams}`)
 }
 
@@ -80,11 +80,11 @@ const total: Bench = {
   better: 'less',
   goal: { ratio: 1.3 },
   async setUp() {
-    const stand = await setUpAiStand()
+    const setup = await setUpAi()
     return {
-      ours: async () => (await nodeStreams(stand)).totalMs,
-      baseline: async () => (await directStreams(stand)).totalMs,
-      tearDown: stand.tearDown,
+      ours: async () => (await nodeStreams(setup)).totalMs,
+      baseline: async () => (await directStreams(setup)).totalMs,
+      tearDown: setup.tearDown,
     }
   },
 }
@@ -100,13 +100,13 @@ const firstText: Bench = {
   goal: { ours: 10 },
   rounds: 3,
   async setUp() {
-    const stand = await setUpAiStand()
+    const setup = await setUpAi()
     return {
       async ours() {
-        const direct = await directStreams(stand, paced)
-        return (await nodeStreams(stand, paced)).firstTextMs - direct.firstTextMs
+        const direct = await directStreams(setup, paced)
+        return (await nodeStreams(setup, paced)).firstTextMs - direct.firstTextMs
       },
-      tearDown: stand.tearDown,
+      tearDown: setup.tearDown,
     }
   },
 }
@@ -120,11 +120,11 @@ const stampede: Bench = {
   unit: 'ms',
   better: 'less',
   async setUp() {
-    const stand = await setUpAiStand()
+    const setup = await setUpAi()
     return {
-      ours: async () => (await nodeStreams(stand)).firstTextMs,
-      baseline: async () => (await directStreams(stand)).firstTextMs,
-      tearDown: stand.tearDown,
+      ours: async () => (await nodeStreams(setup)).firstTextMs,
+      baseline: async () => (await directStreams(setup)).firstTextMs,
+      tearDown: setup.tearDown,
     }
   },
 }
@@ -142,22 +142,22 @@ const memory: Bench = {
 }
 
 async function memoryOfAStream(): Promise<number> {
-  const stand = await setUpAiStand()
-  const { pid } = stand.node
+  const setup = await setUpAi()
+  const { pid } = setup.node
   let watch: NodeJS.Timeout | undefined
   try {
     // The first chat loads the SDK.
-    await nodeStreams(stand, '1', 1)
+    await nodeStreams(setup, '1', 1)
     const before = await residentMB(pid)
     let highest = before
     watch = setInterval(async () => {
       highest = Math.max(highest, await residentMB(pid))
     }, 20)
-    await nodeStreams(stand)
+    await nodeStreams(setup)
     return (highest - before) / streams
   } finally {
     clearInterval(watch)
-    await stand.tearDown()
+    await setup.tearDown()
   }
 }
 

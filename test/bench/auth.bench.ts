@@ -124,7 +124,7 @@ const ethereum: Bench = {
       for (let n = 0; n < count; n += 1) await signIn(node.url)
       return (((await cpuSeconds(node.pid)) - before) * 1000) / count
     }
-    // The same warm-up as above: each of the first hundred takes twice as long.
+    // Each of the first hundred takes twice as long, as in the warm-up above.
     await costOf(300)
     return {
       ours: () => costOf(100),

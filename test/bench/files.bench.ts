@@ -2,7 +2,7 @@ import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
 import { listing, listingTurns } from './fixtures/files-listing.ts'
-import { nginxProgram, type Stand, setUpStand } from './fixtures/files-stand.ts'
+import { type FilesSetup, nginxProgram, setUpFiles } from './fixtures/files-setup.ts'
 import { output, type Transfer, transfer } from './fixtures/files-transfers.ts'
 import { loadHttp } from './http-load.ts'
 import { cpuSeconds } from './process.ts'
@@ -17,22 +17,22 @@ function smallReads(against: 'bare node:http' | 'nginx'): Bench {
     rounds: 3,
     ...(against === 'bare node:http' && { goal: { ratio: 0.8 }, starts: 5 }),
     async setUp() {
-      const stand = await setUpStand()
-      const nginx = against === 'nginx' ? await stand.nginx() : null
+      const setup = await setUpFiles()
+      const nginx = against === 'nginx' ? await setup.nginx() : null
       const names = Array.from({ length: 1000 }, (_, n) => `${n}.txt`)
-      for (const folder of [stand.nodeFolder, nginx ? stand.nginxFolder : stand.bareFolder])
+      for (const folder of [setup.nodeFolder, nginx ? setup.nginxFolder : setup.bareFolder])
         for (const name of names) await writeFile(join(folder, name), name.padEnd(1024))
       const load = { seconds: 2 }
       const paths = names.map((name) => (nginx ? `/${name}` : `/small/${name}`))
-      const { url, authorization } = { url: stand.node.url, authorization: stand.authorization }
+      const { url, authorization } = { url: setup.node.url, authorization: setup.authorization }
       return {
         ours: async () => {
           const read = { ...load, paths: names.map((name) => `/read?path=/${name}`) }
           return (await loadHttp({ ...read, url, headers: { authorization } })).requestsPerSecond
         },
         baseline: async () =>
-          (await loadHttp({ ...load, url: (nginx ?? stand.bare).url, paths })).requestsPerSecond,
-        tearDown: stand.tearDown,
+          (await loadHttp({ ...load, url: (nginx ?? setup.bare).url, paths })).requestsPerSecond,
+        tearDown: setup.tearDown,
       }
     },
   }
@@ -45,8 +45,8 @@ function largeRead(figure: 'rate' | 'CPU'): Bench {
       ? { unit: 'MB/s', better: 'more', goal: { ratio: 0.9 } }
       : { unit: 's', better: 'less', goal: { ratio: 1.2 } }),
     async setUp() {
-      const stand = await setUpStand()
-      for (const folder of [stand.nodeFolder, stand.bareFolder]) await fill(join(folder, 'large'), gigabyte)
+      const setup = await setUpFiles()
+      for (const folder of [setup.nodeFolder, setup.bareFolder]) await fill(join(folder, 'large'), gigabyte)
       const measured = async (pid: number, get: Pick<Transfer, 'url' | 'authorization'>) => {
         const before = await cpuSeconds(pid)
         let seconds = 0
@@ -54,18 +54,23 @@ function largeRead(figure: 'rate' | 'CPU'): Bench {
         for (let n = 0; n < 3; n += 1) seconds += await transfer({ method: 'GET', bytes: gigabyte, ...get })
         return figure === 'rate' ? (3 * gigabyte) / 1e6 / seconds : ((await cpuSeconds(pid)) - before) / 3
       }
-      const { node, bare, authorization } = stand
+      const { node, bare, authorization } = setup
       return {
-        ours: () => measured(node.pid, { url: stand.at('read', '/large'), authorization }),
+        ours: () => measured(node.pid, { url: setup.at('read', '/large'), authorization }),
         baseline: () => measured(bare.pid, { url: `${bare.url.origin}/large/large` }),
-        tearDown: stand.tearDown,
+        tearDown: setup.tearDown,
       }
     },
   }
 }
 
 /** Stores 1 GiB per round, and removes the file after each. */
-function largeWrite(name: string, goal: number, baseline: (stand: Stand) => Promise<Way>, ours: Way): Bench {
+function largeWrite(
+  name: string,
+  goal: number,
+  baseline: (setup: FilesSetup) => Promise<Way>,
+  ours: Way,
+): Bench {
   return {
     name: `files: ${name}`,
     unit: 'MB/s',
@@ -73,21 +78,21 @@ function largeWrite(name: string, goal: number, baseline: (stand: Stand) => Prom
     goal: { ratio: goal },
     rounds: 3,
     async setUp() {
-      const stand = await setUpStand()
-      const other = await baseline(stand)
+      const setup = await setUpFiles()
+      const other = await baseline(setup)
       const rate = async (way: Way) => {
-        const { file, send } = way(stand)
+        const { file, send } = way(setup)
         const seconds = await send()
         await rm(file)
         return gigabyte / 1e6 / seconds
       }
-      return { ours: () => rate(ours), baseline: () => rate(other), tearDown: stand.tearDown }
+      return { ours: () => rate(ours), baseline: () => rate(other), tearDown: setup.tearDown }
     },
   }
 }
 
 /** A way to store a file. `send` returns the seconds until the file is on the disk. */
-type Way = (stand: Stand) => { readonly file: string; send(): Promise<number> }
+type Way = (setup: FilesSetup) => { readonly file: string; send(): Promise<number> }
 
 const raw: Way = ({ nodeFolder, authorization, at }) => ({
   file: join(nodeFolder, 'large'),
@@ -111,9 +116,9 @@ const bare: Way = ({ bare, bareFolder }) => ({
   send: () => transfer({ method: 'PUT', url: `${bare.url.origin}/large`, bytes: gigabyte }),
 })
 
-async function nginxWay(stand: Stand): Promise<Way> {
-  const { url } = await stand.nginx()
-  const file = join(stand.nginxFolder, 'large')
+async function nginxWay(setup: FilesSetup): Promise<Way> {
+  const { url } = await setup.nginx()
+  const file = join(setup.nginxFolder, 'large')
   const send = async () => {
     const sent = await transfer({ method: 'PUT', url: `${url.origin}/large`, bytes: gigabyte })
     const began = performance.now()
@@ -132,8 +137,8 @@ const smallWrites: Bench = {
   goal: { ratio: 0.5 },
   rounds: 5,
   async setUp() {
-    const stand = await setUpStand()
-    const { node, nodeFolder, authorization } = stand
+    const setup = await setUpFiles()
+    const { node, nodeFolder, authorization } = setup
     let round = 0
     return {
       async ours() {
@@ -146,8 +151,8 @@ const smallWrites: Bench = {
         if (stored !== 10_000) throw new Error(`There are ${stored} files in place of 10,000.`)
         return rate
       },
-      baseline: async () => Number(await output('files-bare-writes.ts', join(stand.bareFolder, `${round}`))),
-      tearDown: stand.tearDown,
+      baseline: async () => Number(await output('files-bare-writes.ts', join(setup.bareFolder, `${round}`))),
+      tearDown: setup.tearDown,
     }
   },
 }

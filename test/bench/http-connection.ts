@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /** A request. */
-export interface Question {
+export interface BenchRequest {
   readonly method?: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
@@ -10,13 +10,13 @@ export interface Question {
 }
 
 /** The answer to a request. */
-export interface Answered {
+export interface TimedAnswer {
   readonly status: number
   /** Milliseconds from the request to the first bytes of the answer. */
   readonly ms: number
 }
 
-/** A connection for requests with short answers, one after the other. It uses little CPU of its process. */
+/** A connection for requests with short answers, one after another. It uses little CPU of its process. */
 export class HttpConnection {
   readonly #url: URL
   readonly #socket: Socket
@@ -32,7 +32,7 @@ export class HttpConnection {
     return new HttpConnection(url, socket)
   }
 
-  async ask({ method = 'GET', path, headers = {}, body = '' }: Question): Promise<Answered> {
+  async ask({ method = 'GET', path, headers = {}, body = '' }: BenchRequest): Promise<TimedAnswer> {
     const lines = [`${method} ${path} HTTP/1.1`, `host: ${this.#url.host}`]
     for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`)
     lines.push(`content-length: ${Buffer.byteLength(body)}`, '', body)

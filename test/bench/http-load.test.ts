@@ -7,7 +7,7 @@ import { ResponseCounter } from './response-counter.ts'
 
 const helloServer = fileURLToPath(new URL('fixtures/hello-server.ts', import.meta.url))
 
-test('the load counts what the server answers', async (t) => {
+test('a load counts the answers of the server', async (t) => {
   const server = await startServer(helloServer)
   t.teardown(() => server.stop())
   const before = await cpuSeconds(server.pid)
@@ -19,13 +19,13 @@ test('the load counts what the server answers', async (t) => {
   })
   const counted = Number(await (await fetch(new URL('/count', server.url))).text())
   t.ok(load.requests > 100, `${load.requests} requests`)
-  t.ok(counted > load.requests, 'the server saw them all, and those before')
+  t.ok(counted > load.requests, 'the server got all requests, including those before the measurement')
   t.ok(load.p50Ms > 0 && load.p99Ms >= load.p50Ms)
   t.ok((await cpuSeconds(server.pid)) > before)
   t.ok((await residentMB(server.pid)) > 10)
 })
 
-test('a load that is not answered well fails', async (t) => {
+test('a load with a failed answer fails', async (t) => {
   const server = await startServer(helloServer, ['503'])
   t.teardown(() => server.stop())
   await t.rejects(loadHttp({ url: server.url, seconds: 0.5 }), /answered HTTP\/1\.1 503/)
@@ -35,19 +35,19 @@ test('a load that is not answered well fails', async (t) => {
   )
 })
 
-test('a server that does not start is an error with what it printed', async (t) => {
+test('the error about a server that does not start has its output', async (t) => {
   await t.rejects(
     startServer('test/bench/fixtures/missing.ts'),
     /missing\.ts ended before it listened:.*Cannot find/s,
   )
 })
 
-test('the first answer is waited for', async (t) => {
+test('firstAnswer waits until the server answers', async (t) => {
   const url = new URL(`http://127.0.0.1:${await freePort()}`)
   await t.rejects(firstAnswer(url, 20), /did not answer in 20 ms/)
 })
 
-test('responses are counted however their bytes are cut', async (t) => {
+test('the counter counts responses in pieces of any size', async (t) => {
   const bytes = Buffer.from(
     'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcdHTTP/1.1 204 No\r\ncontent-length: 0\r\n\r\n',
   )

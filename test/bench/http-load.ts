@@ -29,9 +29,9 @@ export interface LoadResult {
 }
 
 /**
- * Sends the same request again and again, from a process of its own. Only its path may change.
+ * Sends the same request again and again from a separate process. Only its path may change.
  *
- * @throws when an answer has another status than 2xx or no content-length, or a connection breaks
+ * @throws if an answer has another status than 2xx or no content-length, or a connection breaks
  */
 export async function loadHttp(options: LoadOptions): Promise<LoadResult> {
   const program = fileURLToPath(new URL('http-load-process.ts', import.meta.url))

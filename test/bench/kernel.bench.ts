@@ -50,7 +50,7 @@ function start(preset: string, goalMs: number): Bench {
   }
 }
 
-/** Seconds after which V8 has given back the memory that the start needed. */
+/** Seconds after which V8 has released the memory of the start. */
 const idleSeconds = 3
 
 const idleMemory: Bench = {

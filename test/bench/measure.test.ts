@@ -5,7 +5,7 @@ import { jsonLine, table } from './table.ts'
 
 const bench: Omit<Bench, 'setUp'> = { name: 'x: y', unit: 'ms', better: 'less' }
 
-test('ours and the baseline are measured by turns, and the first round does not count', async (t) => {
+test('the rounds measure ours and the baseline in turn, and the first round does not count', async (t) => {
   const calls: string[] = []
   const ours = [99, 1, 5, 3]
   const result = await measure({
@@ -38,7 +38,7 @@ test('ours and the baseline are measured by turns, and the first round does not 
   t.equal(result.ratio, result.ours / 6)
 })
 
-test('the ratio is that of figures of the same round', async (t) => {
+test('the ratio compares figures of the same round', async (t) => {
   // The machine is twice as fast in the second half.
   const ours = [0, 20, 22, 10, 11, 11]
   const baseline = [0, 10, 10, 5, 5, 5]
@@ -47,7 +47,7 @@ test('the ratio is that of figures of the same round', async (t) => {
   t.match(await measure({ ...bench, setUp }), { ours: 11, baseline: 5, ratio: 2.2 })
 })
 
-test('of several starts, the figures are the median of their medians', async (t) => {
+test('the figures of several starts are the median of their medians', async (t) => {
   const starts: string[] = []
   const result = await measure({
     ...bench,
@@ -69,7 +69,7 @@ test('of several starts, the figures are the median of their medians', async (t)
   t.match(result, { ours: 3, baseline: 6, ratio: 0.5 })
 })
 
-test('a goal is met from its limit on', async (t) => {
+test('a goal is met at its limit and beyond', async (t) => {
   const one = (goal: Bench['goal'], better: Bench['better']) =>
     measure({
       ...bench,
@@ -85,7 +85,7 @@ test('a goal is met from its limit on', async (t) => {
   t.match(await one(undefined, 'more'), { met: true, goal: null, baseline: null, ratio: null })
 })
 
-test('what was set up is torn down when a round fails', async (t) => {
+test('a failed round tears down its setup', async (t) => {
   let down = false
   const run = {
     ours: () => Promise.reject(new Error('no luck')),
@@ -97,7 +97,7 @@ test('what was set up is torn down when a round fails', async (t) => {
   t.ok(down)
 })
 
-test('results are printed for people and for programs', async (t) => {
+test('the results are printed as a table and as JSON', async (t) => {
   const result = {
     bench: 'a: b',
     ours: 12_345,
@@ -115,7 +115,7 @@ test('results are printed for people and for programs', async (t) => {
   t.strictSame(JSON.parse(jsonLine(result)), printed)
 })
 
-test('the median', async (t) => {
+test('the median is the middle value', async (t) => {
   t.equal(median([3, 1, 2]), 2)
   t.equal(median([4, 1, 2, 3]), 2.5)
 })

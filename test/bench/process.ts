@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { root } from '../run/command.ts'
 
-/** A server in a process of its own, so that it does not share an event loop with the measurement. */
+/** A server in a separate process, so that it does not share an event loop with the measurement. */
 export interface ServerProcess {
   readonly pid: number
   /** The address that it printed. */

@@ -3,16 +3,16 @@ const headEnd = Buffer.from('\r\n\r\n')
 /** Finds the ends of HTTP/1.1 responses in the bytes of one connection. */
 export class ResponseCounter {
   readonly #onResponse: () => void
-  /** Bytes of the present response's body that are still to come. */
+  /** Missing bytes of the body of the current response. */
   #missing = 0
-  /** A head of which the end has not come yet. */
+  /** An incomplete head. */
   #head: Buffer = Buffer.alloc(0)
 
   constructor(onResponse: () => void) {
     this.#onResponse = onResponse
   }
 
-  /** Takes the next bytes. Throws when a response is not 2xx or has no content-length. */
+  /** Takes the next bytes. Throws if a response is not 2xx or has no content-length. */
   take(chunk: Buffer): void {
     let rest = this.#head.length > 0 ? Buffer.concat([this.#head, chunk]) : chunk
     this.#head = Buffer.alloc(0)

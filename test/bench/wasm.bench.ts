@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { root } from '../run/command.ts'
 import type { Bench } from './bench.ts'
 import { type CrowdFigures, crowdLimitMs, setUpWasmCrowd } from './fixtures/wasm-crowd.ts'
-import { setUpWasmStand, type WasmStand } from './fixtures/wasm-stand.ts'
+import { setUpWasm, type WasmSetup } from './fixtures/wasm-setup.ts'
 import { loadHttp } from './http-load.ts'
 import { startServer } from './process.ts'
 
@@ -10,8 +10,8 @@ const add = { filepath: '/add.wasm', function: 'add', args: [19, 23] }
 /** `wasm.timeoutMs` of the node. */
 const limitMs = 500
 
-/** Calls for some seconds. Until V8 has compiled what they run, that is slower than it will be. */
-function load({ url, headers }: Pick<WasmStand, 'url' | 'headers'>) {
+/** Calls for some seconds. The first calls are slower, until V8 has compiled their code. */
+function load({ url, headers }: Pick<WasmSetup, 'url' | 'headers'>) {
   return loadHttp({
     url: new URL('/api/wasm/execute-file', url),
     method: 'POST',
@@ -26,14 +26,14 @@ const warm: Bench = {
   better: 'more',
   goal: { ratio: 0.2 },
   async setUp() {
-    const stand = await setUpWasmStand()
+    const setup = await setUpWasm()
     const bare = await startServer(join(root, 'test/bench/fixtures/wasm-bare.ts'))
-    await load(stand)
+    await load(setup)
     return {
-      ours: async () => (await load(stand)).requestsPerSecond,
-      baseline: async () => (await load({ url: bare.url, headers: stand.headers })).requestsPerSecond,
+      ours: async () => (await load(setup)).requestsPerSecond,
+      baseline: async () => (await load({ url: bare.url, headers: setup.headers })).requestsPerSecond,
       async tearDown() {
-        await stand.tearDown()
+        await setup.tearDown()
         await bare.stop()
       },
     }
@@ -46,9 +46,9 @@ const latency: Bench = {
   better: 'less',
   goal: { ours: 25 },
   async setUp() {
-    const stand = await setUpWasmStand()
-    await load(stand)
-    return { ours: async () => (await load(stand)).p99Ms, tearDown: stand.tearDown }
+    const setup = await setUpWasm()
+    await load(setup)
+    return { ours: async () => (await load(setup)).p99Ms, tearDown: setup.tearDown }
   },
 }
 
@@ -59,18 +59,18 @@ const cold: Bench = {
   goal: { ours: 150 },
   rounds: 9,
   async setUp() {
-    const stand = await setUpWasmStand()
+    const setup = await setUpWasm()
     let count = 0
     return {
       async ours() {
         count += 1
         const name = `${count}.wasm`
-        await stand.store(name, 2 ** 20)
-        const { ms, status } = await stand.call(name, { ...add, filepath: `/${name}` })
+        await setup.store(name, 2 ** 20)
+        const { ms, status } = await setup.call(name, { ...add, filepath: `/${name}` })
         if (status !== 200) throw new Error(`The call was answered with ${status}.`)
         return ms
       },
-      tearDown: stand.tearDown,
+      tearDown: setup.tearDown,
     }
   },
 }
@@ -81,20 +81,20 @@ const overrun: Bench = {
   better: 'less',
   goal: { ours: 150 },
   async setUp() {
-    const stand = await setUpWasmStand(limitMs)
-    await stand.call('add.wasm', add)
+    const setup = await setUpWasm(limitMs)
+    await setup.call('add.wasm', add)
     return {
       async ours() {
-        const { ms, status } = await stand.call('add.wasm', { ...add, function: 'loop', args: [] })
+        const { ms, status } = await setup.call('add.wasm', { ...add, function: 'loop', args: [] })
         if (status !== 422) throw new Error(`The loop was answered with ${status}.`)
         return ms - limitMs
       },
-      tearDown: stand.tearDown,
+      tearDown: setup.tearDown,
     }
   },
 }
 
-/** What is measured of each crowd. */
+/** The measures of each crowd. */
 const measures: readonly (readonly [name: string, unit: string, figure: keyof CrowdFigures])[] = [
   ['p95 of short calls', 'ms', 'p95Ms'],
   ['the slowest /health', 'ms', 'slowestHealthMs'],

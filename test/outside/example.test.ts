@@ -8,7 +8,7 @@ import { run, start } from './terminal.ts'
 const environment = { HELLO_LINK_KEY: 'a key of at least 32 characters, for tests' }
 const nodekeep = 'node_modules/.bin/nodekeep'
 
-// The time of an installation depends on the disk and the registry. This file installs them itself outside of a full run.
+// The time of an installation depends on the disk and the registry. This file installs the packages itself outside of a full run.
 const timeout = 120_000
 t.setTimeout(2 * timeout)
 const { folder, copyExample } = await consumerForTest(t)

@@ -6,13 +6,13 @@ import { wat } from '../wasm/wat.ts'
 import { consumerForTest } from './consumer.ts'
 
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
-/** A plugin whose SDK is one of the libraries inside its published package. */
+/** The SDK that runs this program is one of the libraries inside a published package. */
 const program = `(module
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (memory (export "memory") 1)
   (func (export "_start") (call $exit (i32.const 7))))`
 
-// The time of an installation depends on the disk and the registry. This file installs them itself outside of a full run.
+// The time of an installation depends on the disk and the registry. This file installs the packages itself outside of a full run.
 const timeout = 120_000
 t.setTimeout(2 * timeout)
 const consumer = await consumerForTest(t)
