@@ -1,27 +1,27 @@
 import type { ModelScene } from '@nodekeep/plugin-sdk/conformance/ai'
 import t, { type Test } from 'tap'
-import { question, usageOf } from './fixtures/asking.ts'
-import { startStand } from './fixtures/stand.ts'
-import { rawChat, untilStable } from './fixtures/tests-of-ai.ts'
+import { startAiNode } from './fixtures/ai-node.ts'
+import { chatBody, usageOf } from './fixtures/chat.ts'
+import { rawChat, untilStable } from './fixtures/plugin-fixtures.ts'
 import { until } from './fixtures/until.ts'
 import type { Wire } from './fixtures/wires.ts'
 
-/** How long a server may be kept writing to somebody who has gone, in milliseconds. */
-const limit = 100
-const { node, wires } = await startStand(t)
+/** Milliseconds for which a server may keep writing after its client disconnected. */
+const limitMs = 100
+const { node, wires } = await startAiNode(t)
 
-/** Leaves a chat that is under way, and tells how long the server was kept busy with it. */
-async function leave(wire: Wire, stream: boolean, scene: ModelScene): Promise<number> {
+/** Disconnects during a chat, and returns the milliseconds until the server's chat ends. */
+async function disconnect(wire: Wire, stream: boolean, scene: ModelScene): Promise<number> {
   const ada = await node.signIn()
   wire.server.play(scene)
   const chats = wire.server.chats()
-  const { socket, until: heard } = await rawChat(node, ada, question(wire, { stream }))
+  const { socket, until: untilReceived } = await rawChat(node, ada, chatBody(wire, { stream }))
   await until(() => wire.server.chats() > chats)
-  if (stream && scene.kind === 'stall') await heard(/"chunk"/)
-  const left = performance.now()
+  if (stream && scene.kind === 'stall') await untilReceived(/"chunk"/)
+  const since = performance.now()
   socket.destroy()
   await until(() => wire.server.openChats() === 0)
-  const took = performance.now() - left
+  const took = performance.now() - since
   await until(() => wire.server.chats() > chats)
   const [row] = await usageRow(ada)
   const { requests, aborted, failed } = row ?? {}
@@ -29,7 +29,7 @@ async function leave(wire: Wire, stream: boolean, scene: ModelScene): Promise<nu
   return took
 }
 
-/** What was counted, once it is: a chat is over for its server a moment before it is for the node. */
+/** Waits for the usage of a user: a chat ends for its server a moment before it ends for the node. */
 async function usageRow(ada: Awaited<ReturnType<typeof node.signIn>>) {
   for (;;) {
     const rows = await usageOf(ada)
@@ -37,40 +37,40 @@ async function usageRow(ada: Awaited<ReturnType<typeof node.signIn>>) {
   }
 }
 
-async function isQuick(t: Test, times: () => Promise<number>, what: string): Promise<void> {
-  // A busy machine can only make it slower, so the fastest of some is what the node needs.
+async function checkDuration(t: Test, times: () => Promise<number>, name: string): Promise<void> {
+  // A busy machine can only slow the node down, so the fastest of three times counts.
   const took = [await times(), await times(), await times()]
-  t.ok(Math.min(...took) < limit, `${what}: ${took.map(Math.round)} ms`)
+  t.ok(Math.min(...took) < limitMs, `${name}: ${took.map(Math.round)} ms`)
 }
 
 for (const wire of wires) {
-  t.test(`${wire.provider}: who goes takes the call at the server along`, async (t) => {
+  t.test(`${wire.provider}: a client that disconnects ends the call to the server`, async (t) => {
     const silence: ModelScene = { kind: 'silence' }
     const stall: ModelScene = { kind: 'stall', text: ['The capital', ' is'] }
-    await isQuick(t, () => leave(wire, true, silence), 'before the first piece')
-    await isQuick(t, () => leave(wire, false, silence), 'before a whole answer')
-    await isQuick(t, () => leave(wire, true, stall), 'in mid-reply')
-    await isQuick(t, () => leave(wire, false, stall), 'in the middle of a whole answer')
+    await checkDuration(t, () => disconnect(wire, true, silence), 'before the first piece')
+    await checkDuration(t, () => disconnect(wire, false, silence), 'before a whole answer')
+    await checkDuration(t, () => disconnect(wire, true, stall), 'in the middle of a streamed answer')
+    await checkDuration(t, () => disconnect(wire, false, stall), 'in the middle of a whole answer')
   })
 
-  t.test(`${wire.provider}: who reads slowly slows the server down, and fills no memory`, async (t) => {
+  t.test(`${wire.provider}: a server waits for a slow client, and the memory stays small`, async (t) => {
     const ada = await node.signIn()
-    const poured = wire.endless()
-    const { socket, until: heard } = await rawChat(node, ada, question(wire, { stream: true }))
-    await heard(/"chunk"/)
+    const written = wire.endless()
+    const { socket, until: untilReceived } = await rawChat(node, ada, chatBody(wire, { stream: true }))
+    await untilReceived(/"chunk"/)
     socket.pause()
-    const before = await untilStable(() => poured.bytes)
-    // What the system keeps for the two connections, on both sides of each, is some megabytes.
-    t.ok(before < 32 * 1024 * 1024, `${before} bytes were taken for nobody`)
+    const before = await untilStable(() => written.bytes)
+    // The buffers of the system for both sides of the two connections take some megabytes.
+    t.ok(before < 32 * 1024 * 1024, `${before} bytes were read for a paused client`)
     socket.resume()
-    await until(() => poured.bytes > before + 1024 * 1024)
-    t.pass('the server goes on when the client does')
+    await until(() => written.bytes > before + 1024 * 1024)
+    t.pass('the server continues when the client does')
     socket.pause()
-    await untilStable(() => poured.bytes)
-    const left = performance.now()
+    await untilStable(() => written.bytes)
+    const since = performance.now()
     socket.destroy()
     await until(() => wire.server.openChats() === 0)
-    t.ok(performance.now() - left < 5 * limit, 'and ends when it has gone')
+    t.ok(performance.now() - since < 5 * limitMs, 'the server ends after the client disconnected')
     t.match(await usageRow(ada), [{ requests: 1, aborted: 1, failed: 0, estimated: 1 }])
   })
 }

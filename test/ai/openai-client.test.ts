@@ -9,7 +9,7 @@ const schema = {
   additionalProperties: false,
 }
 
-t.test('what a client asks for on purpose reaches the server, as far as its wire can say it', async (t) => {
+t.test('the options of a client reach the server as far as its wire supports them', async (t) => {
   const { completions, last } = await startClient(t)
   const expected: Record<keyof typeof last, object> = {
     'openai/gpt-small': {
@@ -58,7 +58,7 @@ t.test('what a client asks for on purpose reaches the server, as far as its wire
   }
 })
 
-t.test('texts of several parts reach every server apart', async (t) => {
+t.test('the parts of a text reach every server separately', async (t) => {
   const { completions, last } = await startClient(t)
   const content = [
     { type: 'text' as const, text: 'Be brief.' },
@@ -99,9 +99,9 @@ t.test('texts of several parts reach every server apart', async (t) => {
   }
 })
 
-t.test('every provider writes the deepest JSON that is let in', async (t) => {
+t.test('every provider writes the deepest JSON that the node accepts', async (t) => {
   const { completions, last } = await startClient(t)
-  const ask = (model: string, levels: number) => {
+  const chat = (model: string, levels: number) => {
     const parameters = nested(levels)
     const call = { name: 'look', arguments: JSON.stringify(parameters) }
     return completions.create({
@@ -116,13 +116,13 @@ t.test('every provider writes the deepest JSON that is let in', async (t) => {
     })
   }
   for (const [model, body] of Object.entries(last)) {
-    t.equal((await ask(model, 100)).choices[0]?.finish_reason, 'stop', model)
-    t.equal(JSON.stringify(body()).split('deepest').length, 4, 'the schemas and the call are whole')
-    await t.rejects(ask(model, 101), { status: 400, code: 'VALIDATION_ERROR' }, model)
+    t.equal((await chat(model, 100)).choices[0]?.finish_reason, 'stop', model)
+    t.equal(JSON.stringify(body()).split('deepest').length, 4, 'the schemas and the call are complete')
+    await t.rejects(chat(model, 101), { status: 400, code: 'VALIDATION_ERROR' }, model)
   }
 })
 
-/** A schema of objects within each other, with so many levels of JSON. */
+/** Returns a schema of nested objects with the given number of JSON levels. */
 function nested(levels: number): Record<string, unknown> {
   let value: Record<string, unknown> = { type: 'string', title: 'deepest' }
   let depth = 1

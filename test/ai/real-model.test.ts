@@ -1,11 +1,11 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { root } from '../run/command.ts'
-import { noRealServer, realServer } from './fixtures/real-server.ts'
-import { readEvents } from './fixtures/tests-of-ai.ts'
+import { readEvents } from './fixtures/plugin-fixtures.ts'
+import { noRealServerReason, startRealServer } from './fixtures/real-server.ts'
 
-t.test('a real model replies, streamed or not, and can be left', { skip: noRealServer }, async (t) => {
-  const { provider, config, stop } = await realServer()
+t.test('a real model replies, and a client may cancel its reply', { skip: noRealServerReason }, async (t) => {
+  const { provider, config, stop } = await startRealServer()
   t.teardown(stop)
   const node = await createTestNode({
     folder: root,
@@ -17,27 +17,34 @@ t.test('a real model replies, streamed or not, and can be left', { skip: noRealS
   })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
-  const models = (await (await ada.fetch('/api/ai/models')).json()) as { providers: Record<string, string[]> }
+  const models = (await (await ada.fetch('/api/ai/models')).json()) as {
+    providers: Record<string, string[]>
+  }
   const [model] = models.providers[provider] ?? []
-  t.type(model, 'string', 'it lists a model')
-  const ask = (rest: object) =>
+  t.type(model, 'string', 'the node lists a model')
+  const chat = (rest: object) =>
     ada.fetch('/api/ai/chat', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ provider, model, messages: [{ role: 'user', content: 'Say hello.' }], ...rest }),
+      body: JSON.stringify({
+        provider,
+        model,
+        messages: [{ role: 'user', content: 'Say hello.' }],
+        ...rest,
+      }),
     })
 
-  const { text, error } = readEvents(await (await ask({ stream: true, maxTokens: 16 })).text())
+  const { text, error } = readEvents(await (await chat({ stream: true, maxTokens: 16 })).text())
   t.equal(error, null)
   t.not(text, '')
-  const whole = (await (await ask({ maxTokens: 16 })).json()) as {
+  const whole = (await (await chat({ maxTokens: 16 })).json()) as {
     message: { content: string }
     usage: object
   }
   t.not(whole.message.content, '')
   t.match(whole.usage, { inputTokens: Number, outputTokens: Number })
 
-  const left = await ask({ stream: true, maxTokens: 4000 })
-  await left.body?.getReader().cancel()
-  t.equal((await ask({ maxTokens: 4 })).status, 200, 'it replies to the next one')
+  const canceled = await chat({ stream: true, maxTokens: 4000 })
+  await canceled.body?.getReader().cancel()
+  t.equal((await chat({ maxTokens: 4 })).status, 200, 'the model replies to the next chat')
 })

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { ask, askStreamed, usageOf } from './fixtures/asking.ts'
-import { startStand } from './fixtures/stand.ts'
+import { startAiNode } from './fixtures/ai-node.ts'
+import { chat, chatStreamed, usageOf } from './fixtures/chat.ts'
 
-const { node, wires } = await startStand(t)
+const { node, wires } = await startAiNode(t)
 const text = ['Lima', ' 🙂 is', ' the capital of Perú.', '\n\ndata: [DONE]\n\n', '👩‍👩‍👧‍👦']
 const usage = { inputTokens: 21, outputTokens: 13 }
 
-t.test('the models of all providers are listed', async (t) => {
+t.test('the node lists the models of all providers', async (t) => {
   const ada = await node.signIn()
   const { providers } = (await (await ada.fetch('/api/ai/models')).json()) as { providers: object }
   const listed = Object.entries(providers).map(([name, models]) => [name, [...models].sort()])
@@ -17,12 +17,12 @@ t.test('the models of all providers are listed', async (t) => {
 })
 
 for (const wire of wires) {
-  t.test(`${wire.provider}: a reply is whole, streamed or not, however its bytes fall`, async (t) => {
+  t.test(`${wire.provider}: a reply is complete, streamed or not, even byte by byte`, async (t) => {
     for (const byteByByte of [false, true]) {
       const ada = await node.signIn()
       wire.server.play({ kind: 'reply', text, usage, finish: 'length', byteByByte })
-      t.strictSame(await askStreamed(ada, wire), { text: text.join(''), error: null, pings: 0 })
-      t.strictSame(await (await ask(ada, wire)).json(), {
+      t.strictSame(await chatStreamed(ada, wire), { text: text.join(''), error: null, pings: 0 })
+      t.strictSame(await (await chat(ada, wire)).json(), {
         message: { role: 'assistant', content: text.join('') },
         provider: wire.provider,
         model: wire.model,
@@ -34,7 +34,7 @@ for (const wire of wires) {
     }
   })
 
-  t.test(`${wire.provider}: what was asked arrives`, async (t) => {
+  t.test(`${wire.provider}: the chat reaches the server`, async (t) => {
     const ada = await node.signIn()
     const messages = [
       { role: 'system', content: 'Be brief.' },
@@ -42,25 +42,25 @@ for (const wire of wires) {
       { role: 'assistant', content: 'Hi.' },
       { role: 'user', content: 'And?' },
     ]
-    await ask(ada, wire, { messages, maxTokens: 77, stop: ['END'] })
+    await chat(ada, wire, { messages, maxTokens: 77, stop: ['END'] })
     t.match(wire.server.received(), { model: wire.model, maxTokens: 77, stop: ['END'] })
-    const said = wire.server.received()?.messages.map(({ role, content }) => ({
+    const received = wire.server.received()?.messages.map(({ role, content }) => ({
       role,
       content:
         typeof content === 'string'
           ? content
           : content.map((part) => ('text' in part ? part.text : '')).join(),
     }))
-    t.strictSame(said, messages)
+    t.strictSame(received, messages)
   })
 
-  t.test(`${wire.provider}: an answer of 10 MB is whole`, async (t) => {
+  t.test(`${wire.provider}: an answer of 10 MB is complete`, async (t) => {
     const ada = await node.signIn()
     const piece = 'Nodekeep ✓ 😀\n'.repeat(64)
     const pieces = Array<string>(Math.ceil(10_000_000 / Buffer.byteLength(piece))).fill(piece)
     wire.server.play({ kind: 'reply', text: pieces, usage, finish: 'stop' })
-    const { text: heard, error } = await askStreamed(ada, wire)
+    const { text: answer, error } = await chatStreamed(ada, wire)
     t.equal(error, null)
-    t.ok(heard === pieces.join(''), `${heard.length} characters came`)
+    t.ok(answer === pieces.join(''), `${answer.length} characters came`)
   })
 }

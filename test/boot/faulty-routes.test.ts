@@ -10,12 +10,12 @@ async function start(t: Test) {
   return { node, url, owner: await signInOwner(url) }
 }
 
-async function stillServes(t: Test, node: NodeProcess, url: URL): Promise<void> {
+async function checkServes(t: Test, node: NodeProcess, url: URL): Promise<void> {
   t.same(await (await fetch(new URL('/healthy', url))).json(), { well: true }, 'the node serves')
   t.equal(node.child.exitCode, null, 'the process lives')
 }
 
-test('what a route throws becomes an internal error, whose cause only the log has', async (t) => {
+test('a thrown error of a route becomes an internal error, and only the log has its cause', async (t) => {
   const { node, url, owner } = await start(t)
   const { ask } = owner
   for (const path of ['throws', 'throws-at-once', 'throws-text', 'throws-nothing', 'answers-wrongly']) {
@@ -34,15 +34,15 @@ test('what a route throws becomes an internal error, whose cause only the log ha
   t.match(
     (await listPlugins(owner)).get('faulty-routes'),
     { state: 'active' },
-    'errors of routes are answers',
+    'an error of a route does not degrade the plugin',
   )
-  await stillServes(t, node, url)
+  await checkServes(t, node, url)
 })
 
-test('what a route leaves unhandled is noticed, and a request that it broke is answered', async (t) => {
+test('an unhandled error of a route degrades the plugin, and its request gets an answer', async (t) => {
   const { node, url, owner } = await start(t)
   const { ask } = owner
-  t.equal((await ask('/faulty/leaves-rejection')).status, 200, 'the answer itself was fine')
+  t.equal((await ask('/faulty/leaves-rejection')).status, 200, 'the answer is not affected')
   await node.logged(({ err }) => /left in a route/.test(JSON.stringify(err ?? '')))
   t.match((await listPlugins(owner)).get('faulty-routes'), { state: 'degraded', reason: /left in a route/ })
 
@@ -62,10 +62,10 @@ test('what a route leaves unhandled is noticed, and a request that it broke is a
   t.equal((await ask('/faulty/raw-body', bytes)).status, 500)
   t.equal((await fetch(new URL('/health', url))).status, 200)
   await node.logged(({ err }) => /left in a health check/.test(JSON.stringify(err ?? '')))
-  await stillServes(t, node, url)
+  await checkServes(t, node, url)
 })
 
-test('what is thrown may be hard to look at', async (t) => {
+test('a thrown value that breaks its inspection becomes an internal error', async (t) => {
   const { node, url, owner } = await start(t)
   for (const odd of ['frozen', 'getters', 'proxy', 'revoked', 'aggregate']) {
     for (const way of ['throw', 'send', 'timer']) {
@@ -79,22 +79,22 @@ test('what is thrown may be hard to look at', async (t) => {
     t.equal((await owner.ask(`/faulty/odd/reject/${odd}`)).status, 200)
   }
   t.match((await listPlugins(owner)).get('faulty-routes'), { state: 'degraded' })
-  await stillServes(t, node, url)
+  await checkServes(t, node, url)
 })
 
-test('half an answer cuts its own connection and no other', async (t) => {
+test('an answer that fails halfway cuts only its own connection', async (t) => {
   const { node, url, owner } = await start(t)
   const { ask } = owner
   for (const path of ['/faulty/half', '/faulty/half-by-hand']) {
     const [half, other] = await Promise.all([ask(path), ask('/faulty/well')])
     t.equal(half.status, 200)
-    await t.rejects(half.text(), { message: 'terminated' }, `${path} does not look complete`)
+    await t.rejects(half.text(), { message: 'terminated' }, `${path} is visibly incomplete`)
     t.same(await other.json(), { well: true })
   }
-  await stillServes(t, node, url)
+  await checkServes(t, node, url)
 })
 
-test('what a WebSocket leaves unhandled cuts at most its own connection', async (t) => {
+test('an unhandled error of a WebSocket cuts at most its own connection', async (t) => {
   const { node, url, owner } = await start(t)
   const connect = async () => {
     const socket = new WebSocket(new URL('/faulty/socket', url), {
@@ -104,18 +104,18 @@ test('what a WebSocket leaves unhandled cuts at most its own connection', async 
     return socket
   }
   const [one, other] = [await connect(), await connect()]
-  const heard = async (socket: WebSocket, message: string) => {
+  const answerTo = async (socket: WebSocket, message: string) => {
     const answer = once(socket, 'message')
     socket.send(message)
     return ((await answer)[0] as MessageEvent).data
   }
-  t.equal(await heard(one, 'reject'), 'heard reject')
+  t.equal(await answerTo(one, 'reject'), 'heard reject')
   await node.logged(({ err }) => /rejected in a message/.test(JSON.stringify(err ?? '')))
   const closed = once(one, 'close')
   one.send('throw')
   t.equal(((await closed)[0] as CloseEvent).code, 1006)
-  t.equal(await heard(other, 'hello'), 'heard hello')
+  t.equal(await answerTo(other, 'hello'), 'heard hello')
   t.match((await listPlugins(owner)).get('faulty-routes'), { state: 'degraded' })
-  await stillServes(t, node, url)
+  await checkServes(t, node, url)
   other.close()
 })

@@ -10,12 +10,12 @@ import { fixtures, shortLimits } from '../loader/failing-plugins.ts'
 const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
 const wallet = '0x1111111111111111111111111111111111111111'
 
-/** The presets that Nodekeep comes with. */
+/** The presets of Nodekeep. */
 export const presets = ['minimal', 'default'].map((name) =>
   fileURLToPath(new URL(`../../config/${name}.json`, import.meta.url)),
 )
 
-/** How a node ended. */
+/** The end of a node's process. */
 export interface End {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -23,27 +23,27 @@ export interface End {
   readonly stderr: string
 }
 
-/** A node in a process of its own, started by the command line with a configuration file. */
+/** A node in a separate process, started by the command line with a configuration file. */
 export interface NodeProcess {
   readonly child: ChildProcess
   readonly file: string
-  /** Resolves with the address when the node listens; rejects when it ends before. */
+  /** Resolves with the address when the node listens. Rejects if the node ends before. */
   readonly ready: Promise<URL>
   readonly end: Promise<End>
   /** The log so far. */
   log(): readonly Record<string, unknown>[]
-  /** Resolves with the first line of the log that fits, also a later one. */
+  /** Resolves with the first matching line of the log, which may come later. */
   logged(fits: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>
-  /** Ends the process if need be, and removes its folder. */
+  /** Ends the process if it runs, and removes its folder. */
   remove(): Promise<void>
 }
 
-/** The entries of fixtures in a map of plugins. */
+/** Returns entries of a map of plugins for fixtures. */
 export function fromFixtures(folders: readonly string[], required: boolean): Record<string, unknown> {
   return Object.fromEntries(folders.map((folder) => [folder, { from: join(fixtures, folder), required }]))
 }
 
-/** Starts a node. The configuration says the rest: a preset, plugins, the owner. */
+/** Starts a node with a configuration of a preset, plugins and the owner. */
 export async function startNodeProcess(
   configuration: Readonly<Record<string, unknown>>,
   args: readonly string[] = [],
@@ -101,14 +101,14 @@ function linesOf(stdout: string): Record<string, unknown>[] {
   return whole.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
 }
 
-/** The owner of a node, signed in. */
+/** The signed-in owner of a node. */
 export interface Owner {
   readonly token: string
-  /** Like the global `fetch`, with a path of the node and the owner's session. */
+  /** Calls `fetch` with a path of the node and the owner's session. */
   ask(path: string, init?: RequestInit): Promise<Response>
 }
 
-/** Signs the owner in, at a node with the fixture `trusting-login`. */
+/** Signs the owner in to a node with the fixture `trusting-login`. */
 export async function signInOwner(url: URL): Promise<Owner> {
   const answer = await fetch(new URL('/auth/trusting', url), {
     method: 'POST',
@@ -126,7 +126,7 @@ export async function signInOwner(url: URL): Promise<Owner> {
   }
 }
 
-/** What the owner sees of all plugins, by id. */
+/** Returns the owner's view of all plugins, by id. */
 export async function listPlugins({ ask }: Owner): Promise<ReadonlyMap<string, PluginDescription>> {
   const { plugins } = (await (await ask('/api/system/plugins')).json()) as { plugins: PluginDescription[] }
   return new Map(plugins.map((plugin) => [plugin.id, plugin]))

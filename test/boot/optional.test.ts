@@ -3,7 +3,7 @@ import t from 'tap'
 import { configurationOf, failingPlugins, fixtures, idOf } from '../loader/failing-plugins.ts'
 import { fromFixtures, listPlugins, presets, signInOwner, startNodeProcess } from './node-process.ts'
 
-/** Fixtures that work, but leave an error unhandled, and what is said of it. */
+/** Fixtures that work but leave an error unhandled, with the reason of their state. */
 const faulty = {
   'leaves-rejection-in-import': /left in import/,
   'leaves-rejection-in-setup': /left in setup/,
@@ -14,10 +14,10 @@ const faulty = {
   'routes-too-late': /Register routes before setup ends/,
 }
 
-// Both at a time: most of it is waiting for what hangs.
+// The tests run concurrently, because they mostly wait for plugins that hang.
 t.jobs = presets.length
 for (const preset of presets) {
-  t.test(`${preset.split('/').at(-1)} serves with every broken plugin beside it`, async (t) => {
+  t.test(`${preset.split('/').at(-1)} serves despite every broken plugin`, async (t) => {
     const broken = configurationOf(failingPlugins, false, ['healthy', 'probe'])
     const plugins = Object.fromEntries(
       Object.entries(broken.plugins as Record<string, { from: string }>).map(([id, entry]) => [
@@ -49,7 +49,7 @@ for (const preset of presets) {
     }
     for (const [id, reason] of Object.entries(faulty)) {
       t.match(listed.get(id), { state: 'degraded', phase: 'run', reason })
-      t.equal((await ask(`/${id}/trace`)).status, 200, `${id} still answers`)
+      t.equal((await ask(`/${id}/trace`)).status, 200, `${id} answers`)
     }
     t.same(await (await ask('/healthy')).json(), { well: true })
     const checks = Object.keys(faulty).map((id) => `check-of-${id}`)
@@ -58,12 +58,12 @@ for (const preset of presets) {
       heard: string[]
       greeting: null
     }
-    const left = probe.checks.filter((name) => name.startsWith('check-of-'))
-    t.same(left.sort(), checks.sort(), 'of the broken ones no health check is left')
+    const remaining = probe.checks.filter((name) => name.startsWith('check-of-'))
+    t.same(remaining.sort(), checks.sort(), 'no health check of a broken plugin is left')
     t.ok(probe.checks.includes('database'))
-    t.same(probe.heard.sort(), Object.keys(faulty).sort(), 'nor a listener')
+    t.same(probe.heard.sort(), Object.keys(faulty).sort(), 'no listener of a broken plugin is left')
 
     node.child.kill('SIGTERM')
-    t.match(await node.end, { code: 0, signal: null }, 'and it stops as any other')
+    t.match(await node.end, { code: 0, signal: null }, 'the node stops cleanly')
   })
 }

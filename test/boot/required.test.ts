@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { type FailingPlugin, failingPlugins, fixtures, idOf, shortLimits } from '../loader/failing-plugins.ts'
 import { presets, startNodeProcess } from './node-process.ts'
 
-/** One of each way to fail: the whole list runs in test/loader. */
+/** One fixture for each kind of failure. The tests in test/loader run the whole list. */
 const chosen = [
   'not-there',
   'wrong-sdk',
@@ -43,7 +43,7 @@ test('the command line ends with code 1 and one clear error', { jobs: 2 }, async
     t.test(idOf(failing), async (t) => {
       const id = idOf(failing)
       const section = failing.section === undefined ? {} : { [id]: failing.section }
-      // On a busy machine, what doesn't hang may need longer than the limits for what does.
+      // On a busy machine, a plugin that does not hang may need longer than the limits for plugins that do.
       const loader = id.startsWith('hangs') ? shortLimits : {}
       const { code, stdout, stderr } = await run(
         { [id]: entryOf(failing) },
@@ -54,7 +54,7 @@ test('the command line ends with code 1 and one clear error', { jobs: 2 }, async
       t.match(stderr, new RegExp(`"${id}" \\(nodekeep\\.json:\\d+\\) is ${failing.state}`))
       t.match(stderr, `"plugins": { "${id}": { "required": false } }`)
       t.notMatch(stdout + stderr, stackLine, 'no stack trace')
-      t.notMatch(stdout, /"level":"error"/, 'it is said once')
+      t.notMatch(stdout, /"level":"error"/, 'the error appears once')
     })
   }
 })

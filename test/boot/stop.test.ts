@@ -6,7 +6,7 @@ import t, { type Test, test } from 'tap'
 import { fixtures } from '../loader/failing-plugins.ts'
 import { fromFixtures, signInOwner, startNodeProcess } from './node-process.ts'
 
-// Two at a time: most of it is waiting for what hangs.
+// Two tests run at a time, because they mostly wait for plugins that hang.
 t.jobs = 2
 
 async function start(t: Test, server: Record<string, unknown> = {}) {
@@ -35,12 +35,12 @@ test('SIGTERM lets answers finish, aborts long ones, and stops the plugins in re
   const closed = once(socket, 'close') as Promise<[CloseEvent]>
 
   node.child.kill('SIGTERM')
-  t.match(await events.text(), /event: bye/, 'a stream is told first')
-  t.match((await closed)[0], { code: 1001 }, 'so is a WebSocket')
-  await t.rejects(fetch(new URL('/health', url)), 'no more connections')
+  t.match(await events.text(), /event: bye/, 'a stream ends first')
+  t.match((await closed)[0], { code: 1001 }, 'a WebSocket ends first')
+  await t.rejects(fetch(new URL('/health', url)), 'the node refuses new connections')
   t.equal(await (await slow).text(), 'done', 'a request finishes')
 
-  t.match(await node.end, { code: 0, signal: null }, 'timers that plugins left keep nothing alive')
+  t.match(await node.end, { code: 0, signal: null }, 'timers of plugins do not keep the process alive')
   const hooks = node.log().filter(({ msg }) => msg === 'stopping')
   t.same(
     hooks.map(({ plugin, hook }) => `${plugin} ${hook}`),
@@ -55,7 +55,7 @@ test('SIGTERM lets answers finish, aborts long ones, and stops the plugins in re
   ])
 })
 
-test('answers that exceed the drain time are cut', async (t) => {
+test('the node cuts answers that exceed the drain time', async (t) => {
   const { node, owner } = await start(t, { drainSeconds: 0.3 })
   const never = owner.ask('/first/never')
   const failed = t.rejects(never)
@@ -104,12 +104,12 @@ test('a signal ends a start that hangs', async (t) => {
   t.match(await node.end, { code: 0, signal: null, stderr: '' })
 })
 
-/** Rejects when the node takes no more connections. */
+/** Rejects when the node refuses new connections. */
 async function untilRefused(url: URL): Promise<never> {
   for (;;) await (await fetch(new URL('/health', url), { headers: { connection: 'close' } })).text()
 }
 
-/** Sends SIGTERM like somebody who has no patience. */
+/** Sends SIGTERM every 50 ms, like an impatient person. */
 async function killOften(child: ChildProcess, signal: AbortSignal): Promise<void> {
   try {
     for await (const _ of setInterval(50, undefined, { signal })) child.kill('SIGTERM')

@@ -13,7 +13,7 @@ async function start(t: Test, auth: Readonly<Record<string, unknown>>) {
   return { node, url: await node.ready }
 }
 
-const broke = (where: string) => (line: Record<string, unknown>) =>
+const hasError = (where: string) => (line: Record<string, unknown>) =>
   JSON.stringify(line.err ?? '').includes(`broke ${where}`)
 
 function signInSlowly(url: URL, signal?: AbortSignal): Promise<Response> {
@@ -22,30 +22,34 @@ function signInSlowly(url: URL, signal?: AbortSignal): Promise<Response> {
   return fetch(new URL('/auth/slow', url), { method: 'POST', headers, body, ...(signal && { signal }) })
 }
 
-async function stillServes(t: Test, node: NodeProcess, url: URL): Promise<void> {
+async function checkServes(t: Test, node: NodeProcess, url: URL): Promise<void> {
   const plugins = await listPlugins(await signInOwner(url))
   t.match(plugins.get('throws-on-abort'), { state: 'degraded', reason: /broke in a slow/ })
   t.same(await (await fetch(new URL('/healthy', url))).json(), { well: true }, 'the node serves')
   t.equal(node.child.exitCode, null, 'the process lives')
 }
 
-test('an error that a plugin throws on the abort at its time limit is its own fault', async (t) => {
+test('an error on the abort at a time limit is a fault of the plugin', async (t) => {
   const { node, url } = await start(t, { signInTimeoutMs: 50 })
   t.equal((await fetch(new URL('/health', url))).status, 200)
-  await node.logged(broke('in a slow check'))
+  await node.logged(hasError('in a slow check'))
   t.equal((await signInSlowly(url)).status, 504)
-  await node.logged(broke('in a slow sign-in'))
-  await stillServes(t, node, url)
-  t.same(node.log().filter(broke('after a sound check')), [], 'what is over is not called off')
+  await node.logged(hasError('in a slow sign-in'))
+  await checkServes(t, node, url)
+  t.same(
+    node.log().filter(hasError('after a sound check')),
+    [],
+    'the end of a check does not abort its signal',
+  )
 })
 
-test('an error that a plugin throws after the client left is its own fault', async (t) => {
+test('an error on the abort after the client disconnected is a fault of the plugin', async (t) => {
   const { node, url } = await start(t, {})
-  const leave = new AbortController()
-  const gone = signInSlowly(url, leave.signal)
+  const abort = new AbortController()
+  const gone = signInSlowly(url, abort.signal)
   await node.logged(({ msg }) => msg === 'A slow sign-in began.')
-  leave.abort()
+  abort.abort()
   await t.rejects(gone)
-  await node.logged(broke('in a slow sign-in'))
-  await stillServes(t, node, url)
+  await node.logged(hasError('in a slow sign-in'))
+  await checkServes(t, node, url)
 })

@@ -18,7 +18,7 @@ const pages: Record<string, string> = {
 /** A picture of one pixel. */
 const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
-/** A node with stored pages, and a browser in which their owner is signed in. */
+/** A node with stored pages, and a browser with the session of their user. */
 interface Scene {
   readonly node: TestNode
   readonly ada: TestUser
@@ -44,8 +44,8 @@ async function setUp(t: Test, executablePath: string): Promise<Scene> {
 }
 
 /**
- * Opens a page without some of its headers, and returns the effects. Scripts run while the page loads, so a script that has
- * not run by then never does.
+ * Opens a page without some of its headers, and returns the effects. Scripts run while the page loads, so a script that
+ * has not run after the load never runs.
  */
 async function open({ node, context }: Scene, name: string, without: readonly string[]) {
   const page = await context.newPage()
@@ -56,7 +56,7 @@ async function open({ node, context }: Scene, name: string, without: readonly st
     (url) => url.pathname === '/read',
     (route) => answerWithout(route, without),
   )
-  // Opening a page that the browser saves is an error.
+  // `goto` rejects if the browser saves the page.
   const shown = await page.goto(new URL(`/read?path=/${name}`, node.url).href).catch(() => null)
   const saved = shown === null ? ((await download)?.suggestedFilename() ?? null) : null
   if (shown !== null && (await page.title()) === 'ran') await page.waitForFunction("document.title !== 'ran'")
@@ -74,28 +74,32 @@ async function answerWithout(route: Route, names: readonly string[]): Promise<vo
 
 const skip = program === null ? 'Chromium is not installed' : false
 
-t.test('stored pages that are opened in Chromium', { skip }, async (t) => {
+t.test('Chromium opens stored pages', { skip }, async (t) => {
   const scene = await setUp(t, program ?? '')
   const { node, ada, context } = scene
 
   for (const name of Object.keys(pages)) {
-    t.test(`${name} is saved, and does nothing`, async (t) => {
+    t.test(`${name} is saved and does nothing`, async (t) => {
       t.strictSame(await open(scene, name, []), { title: '', saved: name, answered: [] })
     })
 
-    t.test(`${name} does nothing either in a browser that would show it`, async (t) => {
+    t.test(`${name} does nothing in a browser that shows it`, async (t) => {
       const { title, saved, answered } = await open(scene, name, ['content-disposition'])
       t.notMatch(title, /ran/)
-      t.strictSame({ saved, answered }, { saved: null, answered: [] }, 'it was shown, and was given nothing')
+      t.strictSame(
+        { saved, answered },
+        { saved: null, answered: [] },
+        'the browser shows the page without its resources',
+      )
     })
 
-    t.test(`${name} would act as the user without what the node says of it`, async (t) => {
+    t.test(`${name} acts as the user without the headers of the node`, async (t) => {
       const { title } = await open(scene, name, ['content-disposition', 'content-security-policy'])
       t.equal(title, `ran as ${ada.user.username}`)
     })
   }
 
-  t.test('a page of another origin gets no picture of the user', async (t) => {
+  t.test('a page of another origin cannot load a picture of the user', async (t) => {
     const other: Server = createServer((_request, response) => {
       const source = new URL('/read?path=/pixel.gif', node.url)
       response.setHeader('content-type', 'text/html')
@@ -110,7 +114,7 @@ t.test('stored pages that are opened in Chromium', { skip }, async (t) => {
     await page.goto(`http://127.0.0.1:${port}/`, { waitUntil: 'load' })
     t.equal(await page.title(), 'refused')
     await page.goto(new URL('/read?path=/pixel.gif', node.url).href)
-    t.match(await page.title(), /pixel|gif|1.1/, 'the user sees it')
+    t.match(await page.title(), /pixel|gif|1.1/, 'the user sees the picture')
     await page.close()
   })
 })

@@ -2,7 +2,7 @@ import { createTestNode } from '@nodekeep/kernel/testing'
 import { type ErrorCode, errorStatus } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
-/** The codes that the interface itself names, with their statuses. */
+/** The codes of the interface, with their statuses. */
 const codesOfTheInterface: Partial<Record<ErrorCode, number>> = {
   UNAUTHORIZED: 401,
   FORBIDDEN: 403,
@@ -11,17 +11,17 @@ const codesOfTheInterface: Partial<Record<ErrorCode, number>> = {
   INTERNAL_ERROR: 500,
 }
 
-test('GET /whoami: exactly the fields of the interface', async (t) => {
+test('GET /whoami answers with exactly the fields of the interface', async (t) => {
   const node = await createTestNode()
   t.teardown(() => node.stop())
-  const nobody = await node.fetch('/whoami')
-  t.same([nobody.status, await nobody.json()], [200, { user: { authenticated: false } }])
+  const anonymous = await node.fetch('/whoami')
+  t.same([anonymous.status, await anonymous.json()], [200, { user: { authenticated: false } }])
 
   const wrong = await node.fetch('/whoami', { headers: { authorization: 'Bearer nonsense' } })
   t.same(
     [wrong.status, await wrong.json()],
     [200, { user: { authenticated: false } }],
-    'no error without a session',
+    'a wrong token is not an error',
   )
 
   const { token, user } = await node.signIn()
@@ -38,7 +38,7 @@ test('GET /whoami: exactly the fields of the interface', async (t) => {
   t.match(wallet, /^0x[\dA-Fa-f]{40}$/)
 })
 
-test('GET /health: exactly the fields of the interface', async (t) => {
+test('GET /health answers with exactly the fields of the interface', async (t) => {
   const node = await createTestNode()
   t.teardown(() => node.stop())
   const report = (await (await node.fetch('/health')).json()) as Record<string, unknown>
@@ -47,7 +47,7 @@ test('GET /health: exactly the fields of the interface', async (t) => {
   t.ok(Number.isInteger(report.uptime))
 })
 
-test('errors: exactly the three fields, with the codes and statuses of the interface', async (t) => {
+test('an error has exactly three fields, with the codes and statuses of the interface', async (t) => {
   for (const [code, status] of Object.entries(codesOfTheInterface))
     t.equal(errorStatus[code as ErrorCode], status, code)
   const node = await createTestNode()
@@ -55,7 +55,7 @@ test('errors: exactly the three fields, with the codes and statuses of the inter
   const user = await node.signIn()
   const owner = await node.signIn('owner')
   const body = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }
-  const asked: readonly (readonly [Promise<Response>, ErrorCode])[] = [
+  const requests: readonly (readonly [Promise<Response>, ErrorCode])[] = [
     [node.fetch('/openapi.json'), 'UNAUTHORIZED'],
     [user.fetch('/api/system/plugins'), 'FORBIDDEN'],
     [node.fetch('/nothing/here'), 'NOT_FOUND'],
@@ -66,12 +66,12 @@ test('errors: exactly the three fields, with the codes and statuses of the inter
     [node.fetch('/auth/any', { method: 'POST', body: 'text' }), 'UNSUPPORTED_MEDIA_TYPE'],
     [node.fetch('/auth/any', { ...body, body: 'a'.repeat(2_000_000) }), 'PAYLOAD_TOO_LARGE'],
   ]
-  for (const [asking, code] of asked) {
-    const answer = await asking
+  for (const [pending, code] of requests) {
+    const answer = await pending
     t.equal(answer.status, errorStatus[code], code)
     t.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
-    const { error, message, code: told, ...rest } = (await answer.json()) as Record<string, unknown>
-    t.same([error, told, rest], [true, code, {}])
+    const { error, message, code: actual, ...rest } = (await answer.json()) as Record<string, unknown>
+    t.same([error, actual, rest], [true, code, {}])
     t.type(message, 'string')
   }
 })

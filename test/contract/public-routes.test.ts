@@ -11,7 +11,7 @@ interface Described {
   readonly paths: Record<string, Record<string, { readonly security?: unknown }>>
 }
 
-/** All routes of a node: those of the OpenAPI document, and those of plugins that it leaves out. */
+/** Returns all routes of a node: those of the OpenAPI document, and those of plugins that the document omits. */
 async function routesOf(node: TestNode): Promise<{ all: string[]; declaredPublic: string[] }> {
   const owner = await node.signIn('owner')
   const { paths } = (await (await owner.fetch('/openapi.json')).json()) as Described
@@ -34,12 +34,12 @@ async function routesOf(node: TestNode): Promise<{ all: string[]; declaredPublic
   }
 }
 
-test('every route of the default bundle asks for a session, but for a held list', async (t) => {
+test('every route of the default bundle requires a session, except the listed ones', async (t) => {
   const node = await createTestNode({ config: { extends: defaultBundle } })
   t.teardown(() => node.stop())
   const { all, declaredPublic } = await routesOf(node)
   t.ok(all.length > 10, `${all.length} routes`)
-  t.same(declaredPublic, publicRoutes, 'what says that it is public')
+  t.same(declaredPublic, publicRoutes, 'the routes that are declared public')
 
   const answering = []
   for (const route of all) {
@@ -48,5 +48,5 @@ test('every route of the default bundle asks for a session, but for a held list'
     if (answer.status !== 401) answering.push(route)
     await answer.body?.cancel()
   }
-  t.same(answering, publicRoutes, 'what answers without a session')
+  t.same(answering, publicRoutes, 'the routes that answer without a session')
 })

@@ -5,11 +5,11 @@ import type { Random } from './random.ts'
  * `test/faults/<part>.faults.ts` exports one as its default.
  */
 export interface Fault {
-  /** What must hold, in one sentence. */
+  /** The claim that must hold, in one sentence. */
   readonly name: string
-  /** Number of rounds when `--rounds` is not given. */
+  /** Number of rounds without `--rounds`. */
   readonly defaultRounds: number
-  /** Seconds after which a round has failed; 120 when not given. */
+  /** Seconds after which a round fails. Default: 120. */
   readonly roundSeconds?: number
   /** Runs one round. All its random choices come from `random`, so its seed repeats the round. */
   round(round: Round): Promise<void>
@@ -19,7 +19,7 @@ export interface Fault {
 export interface Round {
   readonly seed: number
   readonly random: Random
-  /** Aborted when the round's time is over. */
+  /** Aborted when the round times out. */
   readonly signal: AbortSignal
   /** Records a line that is printed if the round fails. */
   log(line: string): void

@@ -9,20 +9,20 @@ import type { Tree } from './files-tree.ts'
 /** The bytes of files by path, `null` for folders. The root is not included. */
 export type Disk = ReadonlyMap<string, Buffer | null>
 
-/** The user's files on the disk. */
+/** Returns the user's files on the disk. */
 export async function readDisk(dataFolder: string, { session }: FilesProcess): Promise<Disk> {
   const root = join(dataFolder, 'files', session.uuid)
   const found = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => [])
   const disk = new Map<string, Buffer | null>()
   for (const entry of found) {
     const file = join(entry.parentPath, entry.name)
-    assert.ok(entry.isFile() || entry.isDirectory(), `${file} is something else`)
+    assert.ok(entry.isFile() || entry.isDirectory(), `${file} is neither a file nor a folder`)
     disk.set(file.slice(root.length), entry.isFile() ? await readFile(file) : null)
   }
   return disk
 }
 
-/** Whether a folder on the disk is what a client expects, to the last byte. The folder itself may exist or not. */
+/** Returns whether a folder on the disk is exactly as a client expects. The folder itself may exist or not. */
 export function matches(disk: Disk, expected: Tree, folder: string): boolean {
   const found = [...disk].filter(([path]) => path.startsWith(`${folder}/`))
   const wanted = new Map([...expected].filter(([path]) => path !== folder))
@@ -35,7 +35,7 @@ export function matches(disk: Disk, expected: Tree, folder: string): boolean {
 }
 
 /**
- * Checks that the API shows the files on the disk, and that the journal tells of them from its beginning.
+ * Checks that the API shows the files on the disk, and that the whole journal adds up to them.
  *
  * @param leftovers folders that the journal need not know, if they exist
  */
@@ -45,29 +45,29 @@ export async function checkAgreement(
   leftovers: readonly string[],
 ): Promise<void> {
   const sizes = new Map([...disk].map(([path, bytes]) => [path, bytes === null ? null : bytes.length]))
-  const told = await toldTree(node)
-  for (const path of leftovers) if (disk.get(path) === null) told.set(path, null)
-  assert.deepEqual(sorted(told), sorted(sizes), 'the journal tells of another tree')
-  assert.deepEqual(sorted(await shownTree(node)), sorted(sizes), 'the API shows another tree')
+  const inJournal = await journalTree(node)
+  for (const path of leftovers) if (disk.get(path) === null) inJournal.set(path, null)
+  assert.deepEqual(sorted(inJournal), sorted(sizes), 'the journal has another tree')
+  assert.deepEqual(sorted(await listedTree(node)), sorted(sizes), 'the API shows another tree')
 }
 
-/** Sizes of files by path, `null` for folders, as the journal tells of them from its beginning. */
-export async function toldTree(node: FilesProcess): Promise<Map<string, number | null>> {
+/** Returns the sizes of files by path, `null` for folders, to which the whole journal adds up. */
+export async function journalTree(node: FilesProcess): Promise<Map<string, number | null>> {
   return replay((await ask(node, '/journal')) as FileChange[])
 }
 
-/** Sizes of files by path, `null` for folders, as listings show them. */
-export async function shownTree(node: FilesProcess): Promise<Map<string, number | null>> {
-  const seen = new Map<string, number | null>()
-  await walk(node, '', seen)
-  return seen
+/** Returns the sizes of files by path, `null` for folders, as listings show them. */
+export async function listedTree(node: FilesProcess): Promise<Map<string, number | null>> {
+  const found = new Map<string, number | null>()
+  await walk(node, '', found)
+  return found
 }
 
-async function walk(node: FilesProcess, folder: string, seen: Map<string, number | null>): Promise<void> {
+async function walk(node: FilesProcess, folder: string, found: Map<string, number | null>): Promise<void> {
   const entries = await ask(node, `/readdir?path=${folder || '/'}`)
   for (const { name, type, size } of entries as { name: string; type: string; size?: number }[]) {
-    seen.set(`${folder}/${name}`, size ?? null)
-    if (type === 'directory') await walk(node, `${folder}/${name}`, seen)
+    found.set(`${folder}/${name}`, size ?? null)
+    if (type === 'directory') await walk(node, `${folder}/${name}`, found)
   }
 }
 

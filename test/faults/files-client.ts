@@ -3,17 +3,17 @@ import type { FilesProcess } from './files-process.ts'
 import { type Change, changed, parentsOf, type Tree } from './files-tree.ts'
 import type { Random } from './random.ts'
 
-/** The bytes of a file: its content, repeated up to the length that the content names. */
+/** Returns the bytes of a file: its content, repeated up to the length that the content names. */
 export function bytesOf(content: string): Buffer<ArrayBuffer> {
   return Buffer.alloc(Number(content.split(':', 1)), content)
 }
 
-/** A client that makes one change after the other in a folder of its own, until the node is killed. */
+/** A client that makes one change after another in its own folder until the node is killed. */
 export class FilesClient {
   readonly #folder: string
   readonly #random: Random
   #tree: Tree = new Map()
-  /** The change that was requested and not answered, and the tree after it. */
+  /** The requested change without an answer, and the tree after it. */
   #asked: { readonly path: string; readonly tree: Tree } | null = null
   #count = 0
 
@@ -23,8 +23,8 @@ export class FilesClient {
   }
 
   /**
-   * The trees that its folder may hold: all answered changes, with or without the one that was not answered. Of the
-   * latter, new parent folders may remain.
+   * The trees that its folder may hold: all answered changes, with or without the unanswered one. New parent folders of
+   * the unanswered change may remain.
    */
   get allowed(): readonly Tree[] {
     if (this.#asked === null) return [this.#tree]
@@ -35,12 +35,12 @@ export class FilesClient {
     return [this.#tree, this.#asked.tree, ...withLeftovers]
   }
 
-  /** New parent folders of the change that was not answered, outer ones first. The journal may not know of them. */
+  /** New parent folders of the unanswered change, outer ones first. The journal may omit them. */
   get leftoverParents(): readonly string[] {
     return this.#asked === null ? [] : parentsOf(this.#asked.path).filter((path) => !this.#tree.has(path))
   }
 
-  /** Number of changes that were answered. */
+  /** Number of answered changes. */
   get answered(): number {
     return this.#count
   }

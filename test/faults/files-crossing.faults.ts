@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, Round } from './fault.ts'
-import { shownTree, sorted, toldTree } from './files-check.ts'
+import { journalTree, listedTree, sorted } from './files-check.ts'
 import { type FilesProcess, startFiles } from './files-process.ts'
 import type { Random } from './random.ts'
 
 const mount = '/cold'
 
-/** Prefix of the files that another program adds. The journal does not know them. */
+/** Prefix of the files that another program adds. The journal does not have them. */
 const foreign = 'foreign-'
 
 /** The bytes of files by their path in the tree that moves. */
@@ -89,9 +89,9 @@ async function checkAgreement(node: FilesProcess): Promise<void> {
   const ours = (tree: Map<string, number | null>) =>
     sorted(tree).filter(([path]) => path !== mount && !path.includes(foreign))
   assert.deepEqual(
-    ours(await toldTree(node)),
-    ours(await shownTree(node)),
-    'the journal tells of another tree',
+    ours(await journalTree(node)),
+    ours(await listedTree(node)),
+    'the journal has another tree',
   )
 }
 
@@ -118,7 +118,7 @@ async function play(dataFolder: string, { random, log }: Round): Promise<void> {
   try {
     await checkContents(roots, contents)
     await checkAgreement(again)
-    const shown = [...(await shownTree(again)).keys()]
+    const shown = [...(await listedTree(again)).keys()]
     assert.deepEqual(
       shown.filter((path) => path.includes('.moving-')),
       [],

@@ -9,14 +9,14 @@ export interface Session {
   readonly uuid: string
 }
 
-/** A node with files on the local disk, in a process of its own. */
+/** A node with files on the local disk, in a separate process. */
 export interface FilesProcess {
   readonly url: URL
   readonly pid: number
   readonly session: Session
-  /** Kills it in the middle of its work. */
+  /** Kills the node in the middle of its work. */
   kill(): Promise<void>
-  /** Asks it to stop, and waits. */
+  /** Stops the node and waits until it has ended. */
   stop(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ const program = fileURLToPath(new URL('fixtures/files-node.ts', import.meta.url)
 /**
  * Starts a node. Rejects with the node's error output when it does not start.
  *
- * @param session from an earlier start on the same data; without it, a user signs in
+ * @param session from an earlier start on the same data. Without a session, a user signs in.
  * @param mount the path of a mount that is stored in the folder `mounted` of the data folder
  */
 export async function startFiles(

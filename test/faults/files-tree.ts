@@ -7,7 +7,7 @@ export type Change =
   | { readonly op: 'mkdir' | 'delete'; readonly path: string }
   | { readonly op: 'move'; readonly path: string; readonly source: string }
 
-/** The tree after a change, or `null` when the change cannot be made. */
+/** Returns the tree after a change, or `null` if the change is impossible. */
 export function changed(tree: Tree, change: Change): Tree | null {
   const { op, path } = change
   const next = new Map(tree)
@@ -35,7 +35,7 @@ function within(tree: Tree, folder: string): [string, string | null][] {
   return [...tree].filter(([key]) => isWithin(key, folder))
 }
 
-/** A tree as text, for messages. */
+/** Returns a tree as text, for messages. */
 export function print(tree: Tree): string {
   return JSON.stringify([...tree].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
@@ -44,7 +44,7 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`)
 }
 
-/** The folders above a path, outer ones first. */
+/** Returns the folders above a path, outer ones first. */
 export function parentsOf(path: string): string[] {
   const segments = path.split('/').slice(1, -1)
   return segments.map((_, index) => `/${segments.slice(0, index + 1).join('/')}`)

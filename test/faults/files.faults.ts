@@ -27,7 +27,7 @@ async function disturb(
   await failed
 }
 
-/** After another start, every answered change is complete, and each other one is complete or absent. */
+/** Checks that after a restart, every answered change is complete, and every other change is complete or absent. */
 async function check(dataFolder: string, session: Session, clients: readonly FilesClient[]): Promise<void> {
   const node = await startFiles(dataFolder, session)
   try {

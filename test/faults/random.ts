@@ -1,4 +1,4 @@
-/** Random values that can be repeated. */
+/** A repeatable source of random values. */
 export interface Random {
   /** At least 0 and less than 1. */
   float(): number
@@ -10,7 +10,7 @@ export interface Random {
   bytes(length: number): Buffer
 }
 
-/** The generator of a seed: SplitMix32. Adjacent seeds give unrelated values. */
+/** Returns the generator of a seed (SplitMix32). Adjacent seeds give unrelated values. */
 export function randomOf(seed: number): Random {
   let state = seed >>> 0
   const next = () => {

@@ -13,7 +13,7 @@ async function run(fault: Partial<Fault>, options: Partial<FaultsOptions> = {}) 
   return { counts, printed: printed.join('\n') }
 }
 
-test('each round has a seed of its own, and a failure is printed with the command that repeats it', async (t) => {
+test('each round has its own seed, and the output has a command that repeats a failed round', async (t) => {
   const drawn: number[] = []
   const fault: Partial<Fault> = {
     async round({ seed, random, log }) {
@@ -26,14 +26,14 @@ test('each round has a seed of its own, and a failure is printed with the comman
   t.strictSame(counts, { passed: 2, failed: 1, skipped: 0 })
   t.match(printed, 'repeat it: npm run test:faults -- x --rounds 1 --seed 8')
   t.match(printed, 'the row was lost')
-  t.match(printed, `wrote ${drawn[1]}`, 'the log of the failed round is there')
-  t.notMatch(printed, `wrote ${drawn[0]}`, 'the log of others is not')
+  t.match(printed, `wrote ${drawn[1]}`, 'the output has the log of the failed round')
+  t.notMatch(printed, `wrote ${drawn[0]}`, 'the output does not have the log of other rounds')
 
   await run(fault, { seed: 8, rounds: 1 })
   t.equal(drawn.at(-1), drawn[1], 'the round is repeated exactly')
 })
 
-test('a round that takes too long fails, and its signal is aborted', async (t) => {
+test('a round that times out fails, and its signal is aborted', async (t) => {
   let stopped = false
   const { counts, printed } = await run({
     defaultRounds: 1,
@@ -48,13 +48,13 @@ test('a round that takes too long fails, and its signal is aborted', async (t) =
   t.ok(stopped)
 })
 
-test('when the time is up, the remaining rounds count as skipped', async (t) => {
+test('the remaining rounds count as skipped when the time is up', async (t) => {
   const { counts, printed } = await run({}, { minutes: 0 })
   t.strictSame(counts, { passed: 0, failed: 0, skipped: 3 })
   t.match(printed, '3 rounds were not run')
 })
 
-test('a seed always gives the same values, and an adjacent seed others', async (t) => {
+test('a seed always gives the same values, and an adjacent seed gives others', async (t) => {
   const draw = (seed: number) => {
     const random = randomOf(seed)
     return [

@@ -4,7 +4,7 @@ import { randomOf } from './random.ts'
 
 /** Options of a run. */
 export interface FaultsOptions {
-  /** The seed of the first round of each part; the next rounds count up from it. */
+  /** The seed of the first round of each part. The next rounds count up from it. */
   readonly seed: number
   /** Number of rounds, instead of each part's own. */
   readonly rounds?: number

@@ -1,6 +1,6 @@
 /**
  * `npm run test:faults -- [part …] [--rounds N] [--seed S] [--minutes M]`: long random tests. A part is a file
- * `test/faults/<part>.faults.ts`; without one, all are run. The last line is `N passed, N failed`, in rounds.
+ * `test/faults/<part>.faults.ts`. Without a part, all run. The last line is `N passed, N failed`, in rounds.
  */
 import { randomInt } from 'node:crypto'
 import { glob } from 'node:fs/promises'
@@ -27,7 +27,7 @@ console.log(`seed ${seed}`)
 const options = { seed, minutes, ...(rounds !== undefined && { rounds }), print: console.log }
 const counts = await runFaults(parts, options)
 console.log(closingLine(counts))
-// A round that ran out of time may still keep the process alive.
+// A round that timed out may keep the process alive.
 process.exit(counts.failed > 0 ? 1 : 0)
 
 async function loadParts(): Promise<Map<string, Fault>> {

@@ -9,7 +9,7 @@ import type { Fault, Round } from './fault.ts'
 
 /** The answers from before the kill, which must hold after it. */
 interface Known {
-  /** Tokens that were issued and not ended, with the path that each can read. */
+  /** Valid tokens, with the path that each can read. */
   readonly valid: Map<string, string>
   /** Tokens whose end was confirmed. */
   readonly ended: Set<string>

@@ -1,21 +1,21 @@
 import { fileURLToPath } from 'node:url'
 
-/** A fixture that cannot come up, and what the node is to say of it. */
+/** A fixture that cannot start, and the state that the node must report. */
 export interface FailingPlugin {
   /** The folder below `fixtures`. */
   readonly folder: string
   readonly state: 'failed' | 'blocked'
   readonly phase: string | null
   readonly reason: RegExp
-  /** The id in the configuration, when it is not the folder. */
+  /** The id in the configuration, if it differs from the folder. */
   readonly id?: string
-  /** Fixtures that have to be there too. */
+  /** Other fixtures that this one needs. */
   readonly beside?: readonly string[]
-  /** What its section of the configuration says. */
+  /** Its section of the configuration. */
   readonly section?: unknown
 }
 
-/** Where the fixtures lie. */
+/** The folder of the fixtures. */
 export const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
 
 /** Limits that let a test wait for a plugin that hangs. */
@@ -151,7 +151,7 @@ export function idOf({ id, folder }: FailingPlugin): string {
   return id ?? folder
 }
 
-/** The configuration of a node with some of the fixtures. */
+/** Returns the configuration of a node with some of the fixtures. */
 export function configurationOf(
   plugins: readonly FailingPlugin[],
   required: boolean,

@@ -11,7 +11,7 @@ async function start(t: Test, config: Record<string, unknown>, onLog: (line: str
   return { node, ask: ada.fetch, state, json }
 }
 
-test('one package under two ids has two configurations, two states and two sets of routes', async (t) => {
+test('a package under two ids has two configurations, two states and two sets of routes', async (t) => {
   const from = './says-word'
   const { json, state } = await start(t, {
     plugins: { one: { from }, two: { from }, 'says-word': { from } },
@@ -25,7 +25,7 @@ test('one package under two ids has two configurations, two states and two sets 
   t.match(state('two'), { package: 'nodekeep-says-word', version: '1.2.3', state: 'active' })
 })
 
-test('one service from two plugins needs a choice, and works with one', async (t) => {
+test('a service from two plugins requires a choice and works with one', async (t) => {
   const from = './greeter'
   const plugins = {
     hello: { from, required: false },
@@ -48,7 +48,7 @@ test('one service from two plugins needs a choice, and works with one', async (t
   t.equal(await (await chosen.ask('/greeter/hello')).text(), 'Hello')
 })
 
-test('a choice of a plugin that is not loaded is explained', async (t) => {
+test('the error about a choice of a plugin that is not loaded explains it', async (t) => {
   const { state } = await start(t, {
     plugins: {
       greeter: { from: './greeter' },
@@ -64,7 +64,7 @@ test('a choice of a plugin that is not loaded is explained', async (t) => {
   })
 })
 
-test('a wrong choice stops the start, and the message lists the options', async (t) => {
+test('a wrong choice stops the start with a message that lists the options', async (t) => {
   const plugins = { greeter: { from: './greeter' }, healthy: { from: './healthy' } }
   const cases: [services: Record<string, string>, expected: RegExp][] = [
     [{ 'test-greeter': 'greter' }, /^services\.test-greeter \(.*\) chooses "greter".* "greeter"\?$/],
@@ -82,7 +82,7 @@ test('a wrong choice stops the start, and the message lists the options', async 
   t.match((await started).state('greeter'), { state: 'active' })
 })
 
-test('a plugin may own a section of another name', async (t) => {
+test('a plugin may own a section with another name', async (t) => {
   const plugins = { 'owns-section': { from: './owns-section' } }
   const { ask } = await start(t, { plugins, estate: { size: 7 } })
   t.equal(await (await ask('/owns-section')).text(), '7')
@@ -93,7 +93,7 @@ test('a plugin may own a section of another name', async (t) => {
   })
 })
 
-test('the section of a plugin that was not found does not prevent a start', async (t) => {
+test('the section of a missing plugin does not prevent a start', async (t) => {
   const lines: string[] = []
   const plugins = { gone: { from: './not-there', required: false }, healthy: { from: './healthy' } }
   const { node, state } = await start(t, { plugins, estate: { size: 7 } }, (line) => lines.push(line))
@@ -106,6 +106,6 @@ test('the section of a plugin that was not found does not prevent a start', asyn
   await t.rejects(
     createTestNode({ folder: fixtures, config: { plugins: { healthy: { from: './healthy' } }, estate: {} } }),
     { message: /estate .* is not a known section/ },
-    'where all were found, it does',
+    'a section without an owner prevents a start if no plugin is missing',
   )
 })

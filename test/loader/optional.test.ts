@@ -30,20 +30,16 @@ test('a node with every plugin that can fail serves the others', async (t) => {
       t.match(plugin, { state: failing.state, phase: failing.phase, required: false, routes: [] })
       t.match(plugin?.reason, failing.reason)
       t.equal((await owner.fetch(`/${id}/trace`)).status, 404, 'the routes before the failure are gone')
-      t.equal((await owner.fetch(`/${id}`)).status, 404, 'so are those after')
+      t.equal((await owner.fetch(`/${id}`)).status, 404, 'the routes after the failure are gone')
     })
   }
 
-  t.test('nothing of them is left', async (t) => {
+  t.test('the failed plugins leave nothing', async (t) => {
     t.same(await json<Probe>(owner, '/probe'), { checks: ['database'], heard: [], greeting: null })
-    t.equal(
-      Reflect.get(globalThis, 'nodekeepImported'),
-      undefined,
-      'a wrong SDK range is seen before the import',
-    )
+    t.equal(Reflect.get(globalThis, 'nodekeepImported'), undefined, 'a wrong SDK range prevents the import')
   })
 
-  t.test('what could not be loaded cannot be switched on', async (t) => {
+  t.test('a plugin that could not be loaded cannot be enabled', async (t) => {
     const answer = await owner.fetch('/api/system/plugins/throws-at-import/enable', { method: 'POST' })
     t.equal(answer.status, 409)
     t.match(await answer.json(), {
@@ -53,7 +49,7 @@ test('a node with every plugin that can fail serves the others', async (t) => {
     })
   })
 
-  t.test('the others work', async (t) => {
+  t.test('the other plugins work', async (t) => {
     t.same(await (await node.fetch('/healthy')).json(), { well: true })
     t.same(await json(owner, '/healthy/ada'), { name: 'ada' })
     t.match(
@@ -64,7 +60,7 @@ test('a node with every plugin that can fail serves the others', async (t) => {
   })
 })
 
-test('CommonJS packages work as they are and as compilers write them', async (t) => {
+test('CommonJS packages work, both handwritten and compiled', async (t) => {
   const node = await createTestNode({
     folder: fixtures,
     config: {

@@ -5,7 +5,7 @@ import { createTestNode } from '@nodekeep/kernel/testing'
 import { type Test, test } from 'tap'
 import { configurationOf, type FailingPlugin, failingPlugins, fixtures, idOf } from './failing-plugins.ts'
 
-/** The error with which a node ends that is not to do without the plugin. */
+/** Returns the error of a node that requires the plugin. */
 async function bootError(failing: FailingPlugin, dataFolder: string): Promise<Error> {
   const config = configurationOf([failing], true)
   try {
@@ -25,10 +25,14 @@ async function checkError(t: Test, failing: FailingPlugin, dataFolder: string): 
   t.equal(first, 'The node cannot start, since a required plugin is not up:')
   const state = failing.phase === null ? failing.state : `${failing.state} (${failing.phase})`
   const head = `  "${id}" (the given configuration) is ${state}: `
-  t.equal(line.slice(0, head.length), head, 'it names the plugin, its place and its state')
-  t.match(line.slice(head.length), failing.reason, 'it says why')
-  t.match(hint, `set "plugins": { "${id}": { "required": false } }`, 'it says what to do')
-  t.same(rest, [], 'that is all')
+  t.equal(
+    line.slice(0, head.length),
+    head,
+    'the error names the plugin, its configuration file and its state',
+  )
+  t.match(line.slice(head.length), failing.reason, 'the error has the reason')
+  t.match(hint, `set "plugins": { "${id}": { "required": false } }`, 'the error has the remedy')
+  t.same(rest, [], 'the error has no further lines')
 }
 
 async function temporaryFolder(t: Test): Promise<string> {
@@ -44,7 +48,7 @@ const { hanging = [], ending = [] } = Object.groupBy(failingPlugins, (failing) =
 test('a required plugin that fails ends the start with one error', async (t) => {
   const dataFolder = await temporaryFolder(t)
   for (const failing of ending) {
-    // The same data folder each time: a start that fails leaves no lock behind.
+    // All tests share one data folder: a start that fails leaves no lock.
     t.test(idOf(failing), (t) => checkError(t, failing, dataFolder))
   }
 })
@@ -59,7 +63,7 @@ test('a required plugin that hangs ends the start with one error', { jobs: hangi
   }
 })
 
-test('several failed plugins are listed in one error', async (t) => {
+test('one error lists several failed plugins', async (t) => {
   const several = failingPlugins.filter(({ state }) => state === 'failed').slice(0, 6)
   const config = configurationOf(several, true)
   const error = await createTestNode({ folder: fixtures, config }).catch((error: Error) => error)

@@ -11,7 +11,7 @@ import { run, start } from './terminal.ts'
 const nodekeep = 'node_modules/.bin/nodekeep'
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 
-// Installing takes as long as the disk and the registry do, where this file does it for itself.
+// The time of an installation depends on the disk and the registry. This file installs the packages itself outside of a full run.
 const timeout = 120_000
 t.setTimeout(2 * timeout)
 const { folder, copyExample } = await consumerForTest(t)

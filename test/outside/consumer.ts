@@ -9,20 +9,20 @@ import { packWorkspaces } from '../release/pack.ts'
 import { outcome, root, startProgram } from '../run/command.ts'
 import { installationVariable } from '../run/run-folder.ts'
 
-/** A folder outside the repository, on a machine that has Node and npm and nothing to compile with. */
+/** A folder outside the repository, on a machine that has Node and npm but no compiler. */
 export interface Consumer {
   readonly folder: string
-  /** What its programs run with: a PATH of node, npm, npx and sh. */
+  /** The environment of its programs, with a PATH of node, npm, npx and sh. */
   readonly env: NodeJS.ProcessEnv
-  /** Runs a program to its end, and answers or rejects with what it printed. */
+  /** Runs a program to its end. Resolves or rejects with its output. */
   run(program: string, ...args: string[]): Promise<string>
-  /** Copies the sources of an example into the folder, as its author has them, and answers where. */
+  /** Copies the sources of an example into the folder, as its author has them. Resolves with the path of the copy. */
   copyExample(name: string): Promise<string>
 }
 
 /**
- * A consumer that has our packages: the one of all tests of this run, who each use other files in it, or else one for
- * this test alone.
+ * Returns a consumer with our packages: the shared one of this run, in which each test uses its own files, or else one
+ * for this test alone.
  */
 export async function consumerForTest(t: Pick<Test, 'teardown'>): Promise<Consumer> {
   const shared = process.env[installationVariable]
@@ -33,13 +33,13 @@ export async function consumerForTest(t: Pick<Test, 'teardown'>): Promise<Consum
   try {
     return await installConsumer(join(folder, 'here'), await packWorkspaces(join(folder, 'packed')))
   } catch (error) {
-    // A test file that ends before its first test is not torn down.
+    // tap does not tear down a test file that ends before its first test.
     await remove()
     throw error
   }
 }
 
-/** Makes a consumer whose package.json depends on these tarballs, and installs them. Install scripts may run. */
+/** Creates a consumer whose package.json depends on these tarballs, and installs them. Install scripts may run. */
 export async function installConsumer(
   folder: string,
   tarballs: ReadonlyMap<string, string>,
@@ -104,7 +104,7 @@ async function locate(program: string): Promise<string> {
   return realpath(stdout.trim())
 }
 
-/** npm tells the scripts that it runs about the repository's package; a new npm must not take that for its own. */
+/** Removes npm's variables about the repository's package, which a nested npm would take for its own. */
 function withoutScriptSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const about =
     /^(npm_(lifecycle|package|command|execpath|node_execpath|config_local_prefix)|INIT_CWD$|NODE_OPTIONS$|TAP|_TAPJS)/

@@ -1,4 +1,4 @@
-/** `install.ts TARBALLS FOLDER`: installs the packages that lie in one folder into another one, for all tests of a run. */
+/** `install.ts TARBALLS FOLDER`: installs the packages of one folder into another, for all tests of a run. */
 import { tarballsIn } from '../release/pack.ts'
 import { installConsumer } from './consumer.ts'
 

@@ -6,13 +6,13 @@ import { wat } from '../wasm/wat.ts'
 import { consumerForTest } from './consumer.ts'
 
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
-/** Its SDK is one of the libraries that a published package carries inside. */
+/** The SDK that runs this program is one of the libraries inside a published package. */
 const program = `(module
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (memory (export "memory") 1)
   (func (export "_start") (call $exit (i32.const 7))))`
 
-// Installing takes as long as the disk and the registry do, where this file does it for itself.
+// The time of an installation depends on the disk and the registry. This file installs the packages itself outside of a full run.
 const timeout = 120_000
 t.setTimeout(2 * timeout)
 const consumer = await consumerForTest(t)
@@ -53,7 +53,7 @@ t.test('a node starts from the packages, runs programs, and stops', { timeout },
   t.strictSame(await ended, [0, null])
 })
 
-/** The address that a node prints when it listens. */
+/** Returns the address that a node prints when it listens. */
 function addressOf({ stdout, stderr }: Program): Promise<string> {
   let printed = ''
   return new Promise((resolve, reject) => {

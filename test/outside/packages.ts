@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packedForTest } from '../release/pack.ts'
 
-/** A folder outside the repository, and our packages as they would be published. */
+/** A folder outside the repository, and our packages in their published form. */
 export interface Outside {
   readonly folder: string
   /** Paths of the tarballs by the names of the packages. */
   readonly tarballs: ReadonlyMap<string, string>
 }
 
-/** A temporary folder, which goes with the test, and all workspaces packed. */
+/** Packs all workspaces into a temporary folder, which is removed when the test ends. */
 export async function packOutside(t: Test): Promise<Outside> {
   const folder = await mkdtemp(join(tmpdir(), 'nodekeep-outside-'))
   const remove = () => rm(folder, { recursive: true, force: true })
@@ -19,13 +19,13 @@ export async function packOutside(t: Test): Promise<Outside> {
   try {
     return { folder, tarballs: await packedForTest(join(folder, 'packed')) }
   } catch (error) {
-    // A test file that ends before its first test is not torn down.
+    // tap does not tear down a test file that ends before its first test.
     await remove()
     throw error
   }
 }
 
-/** What `npm install` has to be told instead of the name of a package that is not published yet. */
+/** Returns the argument of `npm install` for a package that is not published yet. */
 export function tarball({ tarballs }: Outside, name: string): string {
   const path = tarballs.get(name)
   if (path === undefined) throw new Error(`There is no tarball of ${name}.`)

@@ -5,22 +5,22 @@ import { root } from '../run/command.ts'
 import { checkInstalls } from '../walls/installs.ts'
 import { consumerForTest } from './consumer.ts'
 
-// Installing takes as long as the disk and the registry do.
+// The time of an installation depends on the disk and the registry.
 t.setTimeout(120_000)
 const consumer = await consumerForTest(t)
 
-t.test('installing the packages compiles and downloads nothing', async (t) => {
+t.test('the installation of the packages compiles and downloads nothing', async (t) => {
   t.strictSame(checkInstalls(consumer.folder), [])
   const lock = await readFile(join(consumer.folder, 'package-lock.json'), 'utf8')
   t.notMatch(lock, 'node_modules/better-sqlite3"')
 })
 
-t.test('the published declarations hold, to their last line', async (t) => {
+t.test('the published declarations compile', async (t) => {
   const tsc = join(root, 'node_modules/.bin/tsc')
   await t.resolves(consumer.run(tsc, '--project', consumer.folder, '--skipLibCheck', 'false'))
 })
 
-t.test('source maps lead to the sources that are published', async (t) => {
+t.test('source maps refer to published sources', async (t) => {
   const scope = join(consumer.folder, 'node_modules/@nodekeep')
   let count = 0
   for (const path of await readdir(scope, { recursive: true })) {
@@ -38,7 +38,7 @@ t.test('source maps lead to the sources that are published', async (t) => {
   t.ok(count > 100)
 })
 
-t.test('the command of the kernel is there and knows its version', async (t) => {
+t.test('the command of the kernel prints its version', async (t) => {
   const manifest = JSON.parse(await readFile(join(root, 'kernel/package.json'), 'utf8'))
   t.match(await consumer.run('npx', 'nodekeep', '--version'), manifest.version)
 })

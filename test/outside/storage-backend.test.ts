@@ -8,7 +8,7 @@ import { run, start } from './terminal.ts'
 const nodekeep = 'node_modules/.bin/nodekeep'
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 
-// Installing takes as long as the disk and the registry do, where this file does it for itself.
+// The time of an installation depends on the disk and the registry. This file installs the packages itself outside of a full run.
 const timeout = 120_000
 t.setTimeout(2 * timeout)
 const { folder, copyExample } = await consumerForTest(t)
@@ -50,6 +50,6 @@ t.test('a storage backend passes the suite and keeps the files of a node', { tim
   t.match(await (await call('/readdir?path=/letters')).json(), [{ name: 'to Grace.txt', size: bytes.length }])
   const read = await call('/read?path=/letters/to%20Grace.txt')
   t.equal(read.status, 200)
-  t.ok(bytes.equals(Buffer.from(await read.arrayBuffer())), 'the bytes are those that were stored')
+  t.ok(bytes.equals(Buffer.from(await read.arrayBuffer())), 'the bytes are the stored ones')
   t.equal(await second.stop(), 0)
 })

@@ -5,20 +5,20 @@ import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { root } from '../run/command.ts'
 
-/** A node that a person started in a terminal. */
+/** A node that was started in a terminal. */
 export interface StartedNode {
   readonly url: URL
-  /** Presses Ctrl+C and waits. Answers with the exit code. */
+  /** Sends SIGINT, as Ctrl+C does, and waits. Resolves with the exit code. */
   stop(): Promise<number | null>
 }
 
 type Environment = Readonly<Record<string, string>>
 
 /**
- * Runs a command line in a folder, as in a terminal of somebody who knows nothing of this repository.
+ * Runs a command line in a folder, as in a terminal without the environment of this repository.
  *
- * @returns what it wrote to standard output
- * @throws with all that it wrote when it fails
+ * @returns the standard output
+ * @throws an error with the whole output if the command fails
  */
 export async function run(folder: string, command: string, environment: Environment = {}): Promise<string> {
   const child = open(folder, command, environment)
@@ -29,7 +29,7 @@ export async function run(folder: string, command: string, environment: Environm
   return output
 }
 
-/** Runs a command line that starts a node, and waits until it is ready. It is stopped with the test at the latest. */
+/** Runs a command line that starts a node, and waits until the node is ready. The end of the test stops the node. */
 export async function start(
   t: Test,
   folder: string,
@@ -39,7 +39,7 @@ export async function start(
   const child = open(folder, command, environment)
   const ended = once(child, 'close')
   const stop = async () => {
-    // The group, as a terminal does: the command may be npx, with the node below it.
+    // The signal goes to the process group, as in a terminal: the command may be npx, with the node below it.
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGINT')
     const [code] = await ended
     return code
@@ -49,7 +49,7 @@ export async function start(
 }
 
 function open(folder: string, command: string, environment: Environment) {
-  // tap loads itself into whatever its tests start; it has no place in foreign programs.
+  // tap loads itself into every program that its tests start. Foreign programs must run without tap.
   return spawn('sh', ['-c', `unset NODE_OPTIONS; ${command}`], {
     cwd: folder,
     env: { ...foreignEnvironment(), ...environment },
@@ -58,7 +58,7 @@ function open(folder: string, command: string, environment: Environment) {
   })
 }
 
-/** Our environment without what this repository, its tests and npm's scripts put into it. */
+/** Returns our environment without the variables of this repository, its tests and npm's scripts. */
 function foreignEnvironment(): NodeJS.ProcessEnv {
   const own = /^(PORT|INIT_CWD|NODEKEEP_.*|npm_(package|lifecycle)_.*|npm_config_local_prefix)$/
   const kept = Object.entries(process.env).filter(([name]) => !own.test(name))

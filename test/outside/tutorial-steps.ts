@@ -1,8 +1,8 @@
-/** One thing that the reader of a tutorial does. */
+/** One step of a tutorial. */
 export type TutorialStep =
   | { readonly kind: 'write'; readonly path: string; readonly content: string }
   | { readonly kind: 'run'; readonly command: string }
-  /** Compares with what the last command printed. */
+  /** Compares the text with the output of the last command. */
   | { readonly kind: 'expect'; readonly output: string }
 
 /**

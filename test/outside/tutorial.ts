@@ -6,7 +6,7 @@ import { type Outside, tarball } from './packages.ts'
 import { run, type StartedNode, start } from './terminal.ts'
 import { readTutorial, type TutorialStep } from './tutorial-steps.ts'
 
-/** Does what the tutorial of the SDK says, in an empty folder. */
+/** Follows the tutorial of the SDK in an empty folder. */
 export async function followTutorial(t: Test, outside: Outside): Promise<void> {
   const steps = readTutorial(await readFile(join(root, 'plugin-sdk/README.md'), 'utf8'))
   t.strictSame(count(steps), { write: 5, run: 7, expect: 1 })
@@ -24,14 +24,14 @@ export async function followTutorial(t: Test, outside: Outside): Promise<void> {
     } else if (step.command === 'npx nodekeep start') {
       node = await start(t, folder, step.command, { PORT: '0' })
     } else {
-      printed = await run(folder, here(step.command, outside, node))
+      printed = await run(folder, localCommand(step.command, outside, node))
     }
   }
   t.match(await readFile(join(folder, 'dist/index.js'), 'utf8'), 'definePlugin')
 }
 
-/** The command with what is different here: our packages are tarballs, and the port is a free one. */
-function here(command: string, outside: Outside, node: StartedNode | undefined): string {
+/** Returns the command with our tarballs as packages and the free port of the node. */
+function localCommand(command: string, outside: Outside, node: StartedNode | undefined): string {
   const local = command.replace('http://127.0.0.1:4200', node?.url.origin ?? '')
   if (!command.startsWith('npm install ')) return local
   const named = local.replaceAll(/@nodekeep\/[\w-]+/g, (name) => tarball(outside, name))

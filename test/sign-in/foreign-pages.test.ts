@@ -90,7 +90,7 @@ function own({ url }: TestNode): Headers[] {
   ]
 }
 
-test('a foreign page cannot write with the cookie, nor open a WebSocket; our own can', async (t) => {
+test('only the node’s own page can write or open a WebSocket with the cookie', async (t) => {
   const node = await createTestNode({ plugins: [chat] })
   t.teardown(() => node.stop())
   const { token } = await node.signIn()
@@ -102,9 +102,9 @@ test('a foreign page cannot write with the cookie, nor open a WebSocket; our own
     const page = JSON.stringify(headers)
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
       t.equal(await status(method, '/page', headers), 403, page)
-    t.equal(await status('POST', '/open', headers), 403, `${page}, where anybody may write`)
+    t.equal(await status('POST', '/open', headers), 403, `${page}, public route`)
     t.equal(await status('GET', '/chat', { ...upgrade, ...headers }), 403, `${page}, WebSocket`)
-    t.equal(await status('POST', '/auth/logout', headers), 403, `${page}, signing out`)
+    t.equal(await status('POST', '/auth/logout', headers), 403, `${page}, sign-out`)
     t.equal(await status('GET', '/page', headers), 200, `${page}, reading: the browser hides the answer`)
   }
   for (const headers of own(node)) {
@@ -125,14 +125,18 @@ test('a token in the header works from any origin', async (t) => {
     t.equal((await send(node, 'GET', '/chat', { ...given, ...upgrade })).statusCode, 101)
   }
   const other = await node.signIn()
-  const leaving = { authorization: `Bearer ${other.token}`, origin: 'app://client' }
-  t.equal((await send(node, 'POST', '/auth/logout', leaving)).statusCode, 200, 'and may sign out')
+  const signOutHeaders = { authorization: `Bearer ${other.token}`, origin: 'app://client' }
+  t.equal(
+    (await send(node, 'POST', '/auth/logout', signOutHeaders)).statusCode,
+    200,
+    'a token in the header may sign out',
+  )
   const anonymous = await send(node, 'GET', '/chat', { ...upgrade, origin: node.url.origin })
   t.equal(anonymous.statusCode, 401, 'a WebSocket needs a user like any route')
   t.match(anonymous.headers['content-type'], /json/)
 })
 
-test('origins that the configuration trusts may write', async (t) => {
+test('origins in the configuration may write', async (t) => {
   const trusted = 'https://app.example'
   const publicUrl = 'https://node.example.org'
   const node = await createTestNode({
@@ -151,7 +155,7 @@ test('origins that the configuration trusts may write', async (t) => {
   t.equal(await status({ 'sec-fetch-site': 'cross-site' }), 403)
 })
 
-test('a foreign page cannot use up how often its visitor may sign in', async (t) => {
+test('a foreign page cannot use up the sign-in limit of its visitor', async (t) => {
   const auth = { owner: wallet(1), signInsPerMinute: 3 }
   const node = await createTestNode({ plugins: [trustingLogin], config: { auth } })
   t.teardown(() => node.stop())
@@ -160,13 +164,13 @@ test('a foreign page cannot use up how often its visitor may sign in', async (t)
     (await send(node, 'POST', '/auth/test', { ...headers, ...more }, body)).statusCode
   for (const page of foreign(node)) {
     t.equal(await status(page), 403, JSON.stringify(page))
-    t.equal(await status({ ...page, 'content-type': 'text/plain' }), 403, 'as a form without asking')
+    t.equal(await status({ ...page, 'content-type': 'text/plain' }), 403, 'a form without a preflight')
   }
   for (const page of own(node).slice(0, 3)) t.equal(await status(page), 200, JSON.stringify(page))
-  t.equal(await status({}), 429, 'what counts are their own tries')
+  t.equal(await status({}), 429, 'only the visitor’s own attempts count')
 })
 
-test('a Host that is not the node’s signs nobody in, whatever it resolves to', async (t) => {
+test('a sign-in with the Host of another site is refused', async (t) => {
   const config = { server: { hostnames: ['nas.local'] }, auth: { owner: wallet(1) } }
   const node = await createTestNode({ plugins: [trustingLogin], config })
   t.teardown(() => node.stop())

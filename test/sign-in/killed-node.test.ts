@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { runFaults } from '../faults/run-faults.ts'
 import signIn from '../faults/sign-in.faults.ts'
 
-test('a node that is killed in the middle of sign-ins keeps what it answered', async (t) => {
+test('a node that is killed during sign-ins keeps its answered changes', async (t) => {
   const printed: string[] = []
   const print = (line: string) => printed.push(line)
   const counts = await runFaults(new Map([['sign-in', signIn]]), { seed: 1, rounds: 5, minutes: 5, print })

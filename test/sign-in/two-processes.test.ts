@@ -8,7 +8,7 @@ import { root, startProgram } from '../run/command.ts'
 import { startNodeProcess } from './fixtures/node-process.ts'
 import { proofOf, wallet } from './fixtures/trusting-login.ts'
 
-// Concurrently: the tests mostly wait.
+// The tests run concurrently, because they mostly wait.
 t.jobs = 2
 
 /** Runs `nodekeep` on the data of a running node. Resolves to its standard output. */
@@ -26,7 +26,7 @@ async function nodekeep(data: string, ...args: string[]): Promise<string> {
   return stdout
 }
 
-test('the running node follows the changes of another process', async (t) => {
+test('a running node applies the changes of another process', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'nodekeep-two-'))
   t.teardown(() => rm(data, { recursive: true, force: true }))
   const node = await startNodeProcess(data)
@@ -40,7 +40,7 @@ test('the running node follows the changes of another process', async (t) => {
 
   const made = await nodekeep(data, 'token', 'create', '-n', 'x', '-s', 'notes:read', '--user', user.uuid)
   const apiToken = made.trim()
-  t.equal(await status(apiToken, '/notes'), 200, 'at once')
+  t.equal(await status(apiToken, '/notes'), 200, 'the token is valid at once')
   const session = (await nodekeep(data, 'session', 'create', '--user', user.uuid)).trim()
   t.equal(await status(session, '/api/account/sessions'), 200)
 
@@ -56,12 +56,12 @@ test('the running node follows the changes of another process', async (t) => {
       if (performance.now() - since > 5000) break
       await delay(100)
     }
-    t.equal(await status(token, path), 401, 'after five seconds at most')
+    t.equal(await status(token, path), 401, 'the token ends after at most five seconds')
   }
   t.equal((await fetch(new URL('/auth/test', node.url), proofOf(wallet(1)))).status, 403)
 })
 
-test('two nodes do not share a data folder, and the second leaves the first alone', async (t) => {
+test('a second node on the same data folder is refused and does not affect the first', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'nodekeep-two-'))
   t.teardown(() => rm(data, { recursive: true, force: true }))
   const node = await startNodeProcess(data)

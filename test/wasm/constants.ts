@@ -5,8 +5,8 @@ import { functionsOf } from './web-assembly.ts'
 export type Constant = number | bigint
 
 /**
- * The values of constants of the text format, as the engine of this process has them: they are compiled into functions
- * that return them. Patterns for NaN stand for NaN.
+ * Returns the values of constants of the text format. The engine of this process compiles functions that return them.
+ * Patterns for NaN become NaN.
  */
 export async function valuesOf(constants: readonly string[]): Promise<Constant[]> {
   const functions = constants.map((constant, index) => {
@@ -18,7 +18,7 @@ export async function valuesOf(constants: readonly string[]): Promise<Constant[]
   return constants.map((_constant, index) => exports[index]?.() ?? Number.NaN)
 }
 
-/** A value as a request writes it. */
+/** Returns a value in the notation of a request. */
 export function jsonOf(value: Constant): string {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? `${value}` : `"${value}"`
   if (!Number.isFinite(value)) return `"${value}"`

@@ -6,10 +6,10 @@ import { type Constant, jsonOf, valuesOf } from './constants.ts'
 import { type Assertion, readScript, type ScriptModule } from './script.ts'
 import { wat } from './wat.ts'
 
-/** Scripts in the form of the official test suite. Payloads of NaN are not looked at: JSON doesn't carry them. */
+/** Scripts in the form of the official test suite. The tests ignore payloads of NaN, which JSON cannot represent. */
 const scripts = ['i32', 'i64', 'f32', 'f64', 'conversions', 'results']
 
-t.test('scripts in the form of the official test suite hold through HTTP', async (t) => {
+t.test('scripts in the form of the official test suite pass over HTTP', async (t) => {
   const node = await createTestNode({
     folder: import.meta.dirname,
     config: { plugins: { files: true, 'storage-local': true, wasm: true, 'wasm-native': true } },
@@ -70,12 +70,12 @@ async function checkAssertion(t: Test, call: Call, { kind, line, name, args, res
   )
 }
 
-/** How a result is written: a number where JSON has one for it, a text otherwise. */
+/** Returns the notation of a result: a number if JSON can represent it, otherwise a text. */
 function written(value: Constant | undefined): unknown {
   return value === undefined ? null : JSON.parse(jsonOf(value))
 }
 
-/** Tells zeros apart. */
+/** Distinguishes the zeros. */
 function signed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(signed)
   return Object.is(value, -0) ? { zero: 'negative' } : value

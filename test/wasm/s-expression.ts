@@ -1,4 +1,4 @@
-/** A word, a text in quotes, or a list in parentheses; `start` and `end` say where it stands in the source. */
+/** A word, a text in quotes, or a list in parentheses. `start` and `end` are its offsets in the source. */
 export type Expression = Atom | Text | List
 
 export interface Atom {
@@ -18,13 +18,13 @@ export interface List {
   readonly end: number
 }
 
-/** Comments, which may be nested, are taken away by the reader itself; everything else is one of these. */
+/** All tokens except comments. Comments may be nested, so the reader skips them. */
 const token = /\s+|;;[^\n]*|\(;|[()]|"(?:[^"\\]|\\.)*"|[^\s()";]+/y
 
 /**
  * Reads S-expressions as the text format of WebAssembly has them (specification, chapter 6, "Lexical Format").
  *
- * @throws Error with the place of what is none
+ * @throws Error with the position of invalid text
  */
 export function readExpressions(source: string): List[] {
   const open: { items: Expression[]; start: number }[] = []

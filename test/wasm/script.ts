@@ -1,22 +1,22 @@
 import { type Expression, type List, readExpressions } from './s-expression.ts'
 
-/** One assertion of a script, about the module that stands before it. */
+/** One assertion of a script about the module before it. */
 export interface Assertion {
   readonly kind: 'assert_return' | 'assert_trap'
-  /** The line where it stands, from 1. */
+  /** The line of the assertion, from 1. */
   readonly line: number
   readonly name: string
   /** Constants, such as `(f32.const 0x1p-149)`. */
   readonly args: readonly string[]
-  /** Constants, or `(f32.const nan:canonical)`, which is no constant but a pattern. */
+  /** Constants, or the pattern `(f32.const nan:canonical)`. */
   readonly results: readonly string[]
 }
 
-/** A module of a script in the text format, and what is asserted of it. */
+/** A module of a script in the text format, and its assertions. */
 export interface ScriptModule {
   readonly line: number
   readonly text: string
-  /** Whether it is there to be refused. */
+  /** Whether the engine must refuse the module. */
   readonly invalid: boolean
   readonly assertions: Assertion[]
 }
@@ -24,7 +24,7 @@ export interface ScriptModule {
 /**
  * Reads a script in the form of the official test suite (WebAssembly/spec, "interpreter/README.md", "Scripts").
  *
- * @throws Error for a command that is not understood: nothing is passed over
+ * @throws Error for an unknown command: the reader skips nothing
  */
 export function readScript(source: string): ScriptModule[] {
   const modules: ScriptModule[] = []

@@ -23,7 +23,7 @@ import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
-import { createEventBus } from '../services/event-bus.ts'
+import { KernelEventBus } from '../services/event-bus.ts'
 import { Registries } from '../services/registry.ts'
 import { kernelServices, ServiceDirectory } from '../services/service-directory.ts'
 import { createSessionTable } from '../sessions/session-table.ts'
@@ -33,7 +33,7 @@ import { createNodeAddress } from '../sign-in/node-address.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
 import { createLeases } from '../state/leases.ts'
-import { createStateStores } from '../state/state-stores.ts'
+import { StateStores } from '../state/state-stores.ts'
 import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
 
@@ -55,9 +55,9 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     inlinePlugins: asValue(values.inlinePlugins),
 
     // State, services and routes
-    stateStores: single(({ database, log }) => createStateStores(database, log)),
+    stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
-    eventBus: single(() => createEventBus()),
+    eventBus: single(() => new KernelEventBus()),
     registries: single(createRegistries),
     services: single(createServices),
     routeTable: single(() => new RouteTable()),

@@ -5,11 +5,11 @@ import { messageOf, stackOf, withCauses } from '../errors/thrown.ts'
 import type { LogFormat, LogLevel } from './levels.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
 
-/** How to log. */
+/** Options of a logger. */
 export interface LoggerOptions {
   /** Default: `info`. */
   readonly level?: LogLevel
-  /** Default: `auto`. A destination counts as no terminal. */
+  /** Default: `auto`. A destination does not count as a terminal. */
   readonly format?: LogFormat
   /** Takes finished lines. Default: standard output. */
   readonly destination?: DestinationStream
@@ -58,8 +58,8 @@ function createPrettyPrinter(colors: boolean): (line: string) => string {
 }
 
 /**
- * Pino's own serializer marks errors while it walks through them, and so throws for errors that are frozen or whose
- * properties throw. An error of a plugin must never break the code that reports it.
+ * Serializes an error with its causes. Pino's own serializer marks errors while it walks through them, so it throws for
+ * errors that are frozen or whose properties throw. An error of a plugin must never break the code that reports it.
  */
 function serializeError(thrown: unknown): unknown {
   try {

@@ -1,4 +1,4 @@
-/** Replaces a secret in everything that is shown. */
+/** The text that replaces a secret in output. */
 export const secretMark = '[secret]'
 
 /** Shorter values are not replaced: they would also hide ordinary words. */
@@ -7,15 +7,15 @@ export const minSecretLength = 6
 /** Knows the secrets of this process and removes them from text. */
 export interface Secrets {
   /**
-   * Replaces the value from now on wherever it appears: as it is, within JSON, in JSON within JSON, or in a URL. Values
+   * Replaces the value from now on wherever it appears: literally, within JSON, in JSON within JSON, or in a URL. Values
    * of fewer than 6 characters are ignored.
    */
   add(value: string): void
-  /** Removes added values, tokens of the node, credentials in URLs, and fields whose name says that they are secret. */
+  /** Removes added values, tokens of the node, credentials in URLs, and fields with the name of a secret. */
   scrub(text: string): string
 }
 
-/** Creates a collection that knows no value yet. It knows the names and forms of secrets at once. */
+/** Creates a collection without values. The names and forms of secrets apply at once. */
 export function createSecrets(): Secrets {
   const forms = new Set<string>()
   let pattern: RegExp | undefined
@@ -42,7 +42,7 @@ function withinJson(value: string): string {
   return JSON.stringify(value).slice(1, -1)
 }
 
-/** Compiles one expression for all forms. Longer forms come first, so that a secret within another leaves no rest. */
+/** Compiles one expression for all forms. Longer forms come first, so that a secret that contains another is replaced as a whole. */
 function compile(forms: ReadonlySet<string>): RegExp {
   const literals = [...forms].sort((a, b) => b.length - a.length).map(literal)
   return new RegExp(literals.join('|'), 'g')
@@ -63,7 +63,7 @@ const jsonString = '"(?:[^"\\\\]|\\\\.)*"'
 const shapes = [
   // "name": and a string, a number or a list of strings. In a list of raw headers, a comma separates name and value.
   `("${names}":|"(?:(?:proxy-)?authorization|(?:set-)?cookie)",)(?:${jsonString}|-?\\d[\\d.e+-]*|\\[(?:${jsonString}|[^"\\]])*\\])`,
-  // The same within a JSON string, as when a message quotes JSON. The end of the value stays in place.
+  // A property within a JSON string, such as a message that quotes JSON. The end of the value stays in place.
   `(\\\\"${names}\\\\"\\s{0,8}:\\s{0,8}\\\\")(?:[^"\\\\]|\\\\\\\\(?:\\\\["\\\\]|[^"\\\\]))+`,
   // ?name=value and &name=value
   `([?&]${names}=)[^&#\\s"\\\\]+`,

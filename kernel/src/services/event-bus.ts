@@ -10,76 +10,72 @@ export interface EventScope extends EventBus {
   close(): void
 }
 
-/** The node's event bus. */
-export interface KernelEventBus {
-  /**
-   * Returns the bus of one group of listeners, such as a plugin. All scopes share the events.
-   *
-   * @param log takes the errors of listeners
-   */
-  scope(log: Log): EventScope
-}
-
 interface Listener {
   readonly log: Log
   readonly call: (payload: unknown) => void | Promise<void>
   active: boolean
 }
 
-/** Creates the bus. Each event is delivered in its own microtask, to listeners from before it that are still there. */
-export function createEventBus(): KernelEventBus {
-  const byEvent = new Map<string, Set<Listener>>()
+/**
+ * The node's event bus. An event is delivered in a microtask of its own, to the listeners that were there when it was
+ * emitted and still are.
+ */
+export class KernelEventBus {
+  readonly #listeners = new Map<string, Set<Listener>>()
 
-  function emit(name: string, payload: unknown): void {
-    const listeners = byEvent.get(name)
+  /**
+   * Returns the bus of one group of listeners, such as a plugin. All scopes share the events.
+   *
+   * @param log takes the errors of listeners
+   */
+  scope(log: Log): EventScope {
+    const disposers = new Set<Disposer>()
+    let closed = false
+    return {
+      emit: (event, payload) => this.#emit(event.name, payload),
+      on: <T>(event: EventType<T>, call: (payload: T) => void | Promise<void>): Disposer => {
+        if (closed) return () => {}
+        // A fault of a listener is blamed on the plugin that listens, not on the one that emits.
+        const context = currentContext()
+        const listener: Listener = {
+          log,
+          call: (payload) => context(() => call(payload as T)),
+          active: true,
+        }
+        this.#add(event.name, listener)
+        const dispose = (): void => {
+          this.#remove(event.name, listener)
+          disposers.delete(dispose)
+        }
+        disposers.add(dispose)
+        return dispose
+      },
+      close() {
+        closed = true
+        for (const dispose of disposers) dispose()
+      },
+    }
+  }
+
+  #emit(name: string, payload: unknown): void {
+    const listeners = this.#listeners.get(name)
     if (!listeners) return
-    const audience = [...listeners]
+    const present = [...listeners]
     queueMicrotask(() => {
-      for (const listener of audience) deliver(name, payload, listener)
+      for (const listener of present) deliver(name, payload, listener)
     })
   }
 
-  function add(name: string, listener: Listener): void {
-    const listeners = byEvent.get(name) ?? new Set()
-    byEvent.set(name, listeners.add(listener))
+  #add(name: string, listener: Listener): void {
+    const listeners = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, listeners.add(listener))
   }
 
-  function remove(name: string, listener: Listener): void {
+  #remove(name: string, listener: Listener): void {
     listener.active = false
-    const listeners = byEvent.get(name)
+    const listeners = this.#listeners.get(name)
     listeners?.delete(listener)
-    if (listeners?.size === 0) byEvent.delete(name)
-  }
-
-  return {
-    scope(log) {
-      const disposers = new Set<Disposer>()
-      let closed = false
-      return {
-        emit: (event, payload) => emit(event.name, payload),
-        on<T>(event: EventType<T>, call: (payload: T) => void | Promise<void>): Disposer {
-          if (closed) return () => {}
-          // A fault of a listener is blamed on the plugin that listens, not on the one that emits.
-          const context = currentContext()
-          const listener: Listener = {
-            log,
-            call: (payload) => context(() => call(payload as T)),
-            active: true,
-          }
-          add(event.name, listener)
-          const dispose = (): void => {
-            remove(event.name, listener)
-            disposers.delete(dispose)
-          }
-          disposers.add(dispose)
-          return dispose
-        },
-        close() {
-          closed = true
-          for (const dispose of disposers) dispose()
-        },
-      }
-    },
+    if (listeners?.size === 0) this.#listeners.delete(name)
   }
 }
 

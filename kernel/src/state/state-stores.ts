@@ -5,36 +5,39 @@ import { KeyvSqlite } from '#keyv-sqlite'
 import type { StateDatabase } from './database.ts'
 import type { Row } from './sql.ts'
 
-/** The stores of all plugins in one database. */
-export interface StateStores {
-  /** Returns the store of one plugin instance, by the id under which configuration loads it. */
-  for(namespace: string): StateStore
-  /** Stops the removal of expired entries. The database stays open. */
-  close(): void
-}
-
 /** How often expired entries are removed from the file. Before that they take space, but are never returned. */
 const sweepMs = 10 * 60 * 1000
 
-/** Makes one store per plugin instance, and removes expired entries every ten minutes. */
-export function createStateStores(database: StateDatabase, log: Log): StateStores {
-  const stores = new Map<string, StateStore>()
-  const sweep = (): void => {
-    removeExpired(database).catch((err: unknown) => log.warn({ err }, 'Expired state could not be removed.'))
-  }
-  const timer = setInterval(sweep, sweepMs).unref()
+/** The stores of all plugins in one database. It removes expired entries every ten minutes. */
+export class StateStores {
+  readonly #database: StateDatabase
+  readonly #stores = new Map<string, StateStore>()
+  readonly #timer: NodeJS.Timeout
 
-  return {
-    for(namespace) {
-      const known = stores.get(namespace)
-      if (known) return known
-      const created = createStateStore(namespace, (statement, ...parameters) =>
-        database.use((sql) => sql.all(statement, ...parameters)),
+  constructor(database: StateDatabase, log: Log) {
+    this.#database = database
+    const sweep = (): void => {
+      removeExpired(database).catch((err: unknown) =>
+        log.warn({ err }, 'Expired state could not be removed.'),
       )
-      stores.set(namespace, created)
-      return created
-    },
-    close: () => clearInterval(timer),
+    }
+    this.#timer = setInterval(sweep, sweepMs).unref()
+  }
+
+  /** Returns the store of one plugin instance, by the id under which configuration loads it. */
+  for(namespace: string): StateStore {
+    const known = this.#stores.get(namespace)
+    if (known) return known
+    const created = createStateStore(namespace, (statement, ...parameters) =>
+      this.#database.use((sql) => sql.all(statement, ...parameters)),
+    )
+    this.#stores.set(namespace, created)
+    return created
+  }
+
+  /** Stops the removal of expired entries. The database stays open. */
+  close(): void {
+    clearInterval(this.#timer)
   }
 }
 

@@ -18,7 +18,7 @@ const rooms = definePlugin({
   },
 })
 
-test('a route is for signed-in users unless it says otherwise', async (t) => {
+test('a route requires a signed-in user unless it declares another access', async (t) => {
   const node = await createTestNode({ plugins: [rooms] })
   t.teardown(() => node.stop())
   const user = await node.signIn()
@@ -52,7 +52,7 @@ test('a route is for signed-in users unless it says otherwise', async (t) => {
   t.equal(refused.headers.get('www-authenticate'), 'Bearer')
 })
 
-test('a public route is public for a wrong token, too', async (t) => {
+test('a public route answers a request with a wrong token', async (t) => {
   const node = await createTestNode({ plugins: [rooms] })
   t.teardown(() => node.stop())
   for (const token of ['wrong', `nks_${'A'.repeat(43)}`, `nkt_${'A'.repeat(43)}`]) {
@@ -62,7 +62,7 @@ test('a public route is public for a wrong token, too', async (t) => {
   }
 })
 
-test('a cookie does not let pages of other sites change anything', async (t) => {
+test('a page of another site cannot write with the cookie', async (t) => {
   const node = await createTestNode({ plugins: [rooms] })
   t.teardown(() => node.stop())
   const { token } = await node.signIn()
@@ -85,7 +85,7 @@ test('a cookie does not let pages of other sites change anything', async (t) => 
     const answer = await send('POST', headers)
     t.equal(answer.status, allowed ? 200 : 403, `POST with ${JSON.stringify(headers)}`)
     if (!allowed) await checkErrorResponse(t, answer, 'FORBIDDEN')
-    t.equal((await send('GET', headers)).status, 200, 'reading is up to the browser')
+    t.equal((await send('GET', headers)).status, 200, 'the browser decides who may read')
   }
   const bearer = {
     authorization: `Bearer ${token}`,
@@ -95,11 +95,11 @@ test('a cookie does not let pages of other sites change anything', async (t) => 
   t.equal(
     (await node.fetch('/lobby', { method: 'POST', headers: bearer })).status,
     200,
-    'no browser adds a header by itself',
+    'a browser does not add this header by itself',
   )
 })
 
-test('behind a trusted proxy, the node’s own pages are those of the name that the client asked for', async (t) => {
+test('behind a trusted proxy, the forwarded host decides which pages are the node’s own', async (t) => {
   const from = async (trustedProxies: string[], origin: string, forwarded = 'nas.local') => {
     const config = { server: { trustedProxies, hostnames: ['nas.local'] } }
     const node = await createTestNode({ plugins: [rooms], config })
@@ -117,10 +117,10 @@ test('behind a trusted proxy, the node’s own pages are those of the name that 
   t.equal(await from(['127.0.0.1'], 'https://nas.local', 'NAS.local:443'), 200)
   t.equal(await from(['127.0.0.1'], 'https://evil.test'), 403)
   t.equal(await from(['127.0.0.1'], 'null', '//'), 403)
-  t.equal(await from([], 'https://nas.local'), 403, 'nobody else says what the node is called')
+  t.equal(await from([], 'https://nas.local'), 403, 'the node ignores the forwarded host of other clients')
 })
 
-test('a page of another site signs nobody out', async (t) => {
+test('a page of another site cannot sign a user out', async (t) => {
   const node = await createTestNode()
   t.teardown(() => node.stop())
   const { token } = await node.signIn()
@@ -130,7 +130,7 @@ test('a page of another site signs nobody out', async (t) => {
   t.match(await answer.json(), { message: 'A page of another site must not sign anybody in or out here.' })
 })
 
-test('a route whose config would guard it less than it seems is refused at the start', async (t) => {
+test('the node refuses to start with a route whose config protects it less than it seems', async (t) => {
   for (const [config, message] of [
     [{ access: 'everyone' as RouteAccess }, /has the access "everyone"\. Use "user", "owner" or "public"/],
     [{ access: 'public' as const }, /is public\. Say why in "publicReason"/],

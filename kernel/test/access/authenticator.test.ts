@@ -8,12 +8,12 @@ import { createSessionTable } from '../../src/sessions/session-table.ts'
 import { createToken } from '../../src/sessions/token.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
-import { dataFolder, wallet } from '../fixtures/login-node.ts'
+import { createDataFolder, wallet } from '../fixtures/login-node.ts'
 
 const dayMs = 86_400_000
 
 async function setUp(t: Test, options: { readonly cacheMs?: number; readonly capacity?: number }) {
-  const database = await openStateDatabase(await dataFolder(t), databaseSchema)
+  const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
   const sessions = createSessionTable(database)
@@ -25,7 +25,7 @@ async function setUp(t: Test, options: { readonly cacheMs?: number; readonly cap
   return { authenticator, sessions, uuid, issue }
 }
 
-test('a clock that is set back does not make a memory last longer', async (t) => {
+test('a clock that is set back does not extend a cache entry', async (t) => {
   const { authenticator, issue } = await setUp(t, { cacheMs: 50 })
   const { token } = await issue()
   const now = Date.now
@@ -39,7 +39,7 @@ test('a clock that is set back does not make a memory last longer', async (t) =>
   t.equal(authenticator.cached(token), undefined)
 })
 
-test('so many sessions are remembered, and none that is wrong', async (t) => {
+test('the cache keeps as many sessions as its capacity, and no wrong token', async (t) => {
   const { authenticator, issue } = await setUp(t, { capacity: 3 })
   const tokens: string[] = []
   for (let n = 0; n < 5; n += 1) tokens.push((await issue()).token)
@@ -51,5 +51,5 @@ test('so many sessions are remembered, and none that is wrong', async (t) => {
   const unknown = createToken('session')
   t.equal(await authenticator.authenticate(unknown), null)
   t.equal(authenticator.cached(unknown), undefined)
-  t.ok(authenticator.cached(tokens[2] ?? ''), 'nor does it push another one out')
+  t.ok(authenticator.cached(tokens[2] ?? ''), 'a wrong token evicts no session')
 })

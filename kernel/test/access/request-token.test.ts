@@ -3,14 +3,14 @@ import { test } from 'tap'
 import { FailedAttempts } from '../../src/access/failed-attempts.ts'
 import { createToken, isTokenForm } from '../../src/sessions/token.ts'
 import { expectError } from '../fixtures/expect-error.ts'
-import { loginNode, wallet } from '../fixtures/login-node.ts'
+import { startLoginNode, wallet } from '../fixtures/login-node.ts'
 
 const ada = wallet(1)
 const protectedPath = '/api/account/sessions'
 
-test('a token is taken from the header or the cookie, and from nowhere else', async (t) => {
-  const { enter, fetch, send } = await loginNode(t)
-  const { sessionToken: token } = await enter(ada)
+test('the node takes a token only from the header or the cookie', async (t) => {
+  const { openSession, fetch, send } = await startLoginNode(t)
+  const { sessionToken: token } = await openSession(ada)
   const status = async (path: string, headers: Record<string, string> = {}) =>
     (await fetch(path, { headers })).status
   t.equal(await status(protectedPath, { authorization: `Bearer ${token}` }), 200)
@@ -48,9 +48,9 @@ test('a token is taken from the header or the cookie, and from nowhere else', as
   }
 })
 
-test('with a header the cookie counts for nothing', async (t) => {
-  const { enter, fetch } = await loginNode(t)
-  const [one, two] = [await enter(ada), await enter(wallet(2))]
+test('the header takes precedence over the cookie', async (t) => {
+  const { openSession, fetch } = await startLoginNode(t)
+  const [one, two] = [await openSession(ada), await openSession(wallet(2))]
   const who = async (authorization: string) => {
     const headers = { authorization, cookie: `session=${two.sessionToken}` }
     const body = (await (await fetch('/whoami', { headers })).json()) as { user: { wallet?: string } }
@@ -61,9 +61,9 @@ test('with a header the cookie counts for nothing', async (t) => {
   t.equal(await who('Basic eDp5'), undefined)
 })
 
-test('no text in place of a token does more than be refused', async (t) => {
-  const { enter, fetch } = await loginNode(t)
-  const { sessionToken: token } = await enter(ada)
+test('the node refuses every text that is not a token', async (t) => {
+  const { openSession, fetch } = await startLoginNode(t)
+  const { sessionToken: token } = await openSession(ada)
   const near = fc
     .tuple(fc.nat(token.length - 1), fc.constantFrom('', 'A', '_', '\u00e9', ' ', '=', '%'))
     .map(([at, letter]) => token.slice(0, at) + letter + token.slice(at + 1))
@@ -74,27 +74,27 @@ test('no text in place of a token does more than be refused', async (t) => {
       { maxLength: 300 },
     )
     .map((codes) => String.fromCharCode(...codes))
-  const seen = new Set<number>()
+  const statuses = new Set<number>()
   await fc.assert(
     fc.asyncProperty(fc.oneof(near, latin, fc.constant(createToken('session'))), async (text) => {
       for (const headers of [{ authorization: `Bearer ${text}` }, { cookie: `session=${text}` }]) {
         const response = await fetch(protectedPath, { headers })
         await response.arrayBuffer()
-        seen.add(response.status)
+        statuses.add(response.status)
       }
     }),
     { numRuns: 150 },
   )
   t.ok(
-    [...seen].every((status) => status === 401 || status === 429),
-    [...seen].join(),
+    [...statuses].every((status) => status === 401 || status === 429),
+    [...statuses].join(),
   )
   t.equal((await fetch(protectedPath, { headers: { authorization: `Bearer ${token}` } })).status, 200)
 })
 
-test('who tries tokens is slowed down, and a right one is let in all the same', async (t) => {
-  const { enter, fetch } = await loginNode(t)
-  const { sessionToken: token } = await enter(ada)
+test('a client that guesses tokens is limited, but its right token is accepted', async (t) => {
+  const { openSession, fetch } = await startLoginNode(t)
+  const { sessionToken: token } = await openSession(ada)
   const statuses = []
   for (let n = 0; n < 61; n += 1) {
     const response = await fetch('/whoami', {
@@ -108,12 +108,12 @@ test('who tries tokens is slowed down, and a right one is let in all the same', 
   }
   t.same(statuses, [...Array.from({ length: 60 }, () => 200), 429])
   t.equal((await fetch(protectedPath, { headers: { authorization: `Bearer ${token}` } })).status, 200)
-  t.equal((await fetch('/whoami')).status, 200, 'nor is anybody without a token concerned')
+  t.equal((await fetch('/whoami')).status, 200, 'requests without a token are not limited')
 })
 
-test('a cookie whose session has ended keeps nobody from signing in again', async (t) => {
-  const { enter, as, fetch } = await loginNode(t)
-  const { sessionToken } = await enter(ada)
+test('a client with the cookie of an ended session can sign in again', async (t) => {
+  const { openSession, as, fetch } = await startLoginNode(t)
+  const { sessionToken } = await openSession(ada)
   const headers = { cookie: `session=${sessionToken}` }
   t.equal((await fetch('/whoami', { headers })).headers.get('set-cookie'), null)
   t.equal((await as(sessionToken, '/auth/logout', { method: 'POST' })).status, 200)
@@ -135,12 +135,12 @@ test('a cookie whose session has ended keeps nobody from signing in again', asyn
   t.same(
     guesses,
     [...Array.from({ length: 60 }, () => 401), 429],
-    'where a session is asked for it is limited',
+    'a route that requires a session limits the client',
   )
 })
 
-test('the cookie of another program on the same host is no wrong token', async (t) => {
-  const { fetch } = await loginNode(t)
+test('the cookie of another program on the same host does not count as a wrong token', async (t) => {
+  const { fetch } = await startLoginNode(t)
   const statuses = new Set<number>()
   for (let n = 0; n < 70; n += 1) {
     const response = await fetch('/whoami', {
@@ -149,10 +149,10 @@ test('the cookie of another program on the same host is no wrong token', async (
     await response.arrayBuffer()
     statuses.add(response.status)
   }
-  t.same([...statuses], [200], 'nobody is slowed down')
+  t.same([...statuses], [200], 'the client is not limited')
 })
 
-test('tokens differ and have their form', async (t) => {
+test('tokens are unique and have the documented format', async (t) => {
   const tokens = Array.from({ length: 1000 }, () => createToken('session'))
   t.equal(new Set(tokens).size, 1000)
   t.ok(tokens.every(isTokenForm))
@@ -167,16 +167,16 @@ test('tokens differ and have their form', async (t) => {
     t.notOk(isTokenForm(text))
 })
 
-test('failures are counted by client, in a window, and in bounded memory', async (t) => {
+test('the limit counts failures by client, in a window and in bounded memory', async (t) => {
   const failures = new FailedAttempts({ limit: 2, windowMs: 60_000, capacity: 3 })
   t.same([failures.count('a1'), failures.count('a1')], [0, 0])
-  t.ok(failures.count('a1') > 0, 'what is no address is one client')
+  t.ok(failures.count('a1') > 0, 'all clients without an address count as one')
   const hits = (address: string) => [1, 2, 3].map(() => failures.count(address) > 0)
   t.same(hits('10.0.0.1'), [false, false, true])
   t.same(hits('10.0.0.2'), [false, false, true])
   t.ok(failures.count('10.0.0.1') > 0)
   hits('10.0.0.3')
-  t.equal(failures.count('unknown'), 0, 'the oldest was forgotten')
+  t.equal(failures.count('unknown'), 0, 'the oldest client was evicted')
   const back = new FailedAttempts({ limit: 1, windowMs: 50, capacity: 3 })
   t.same([back.count('10.0.0.1'), back.count('10.0.0.1')], [0, 1])
   const now = Date.now
@@ -185,7 +185,7 @@ test('failures are counted by client, in a window, and in bounded memory', async
   })
   Date.now = () => now() - 3_600_000
   await new Promise((resolve) => setTimeout(resolve, 80))
-  t.equal(back.count('10.0.0.1'), 0, 'a clock that was set back makes the wait no longer')
+  t.equal(back.count('10.0.0.1'), 0, 'a clock that is set back does not extend the wait')
   const brief = new FailedAttempts({ limit: 0, windowMs: 1, capacity: 3 })
-  t.equal(brief.count('10.0.0.1'), 1, 'whole seconds, and never none')
+  t.equal(brief.count('10.0.0.1'), 1, 'the wait is in whole seconds and at least 1')
 })

@@ -4,7 +4,7 @@ import { Ajv } from 'ajv'
 import { test } from 'tap'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
-/** A plugin of the folder itself, with a secret. */
+/** Adds a plugin with a secret to the folder. */
 async function addPlugin(path: string): Promise<void> {
   await mkdir(join(path, 'greeter'))
   const sdk = import.meta.resolve('@nodekeep/plugin-sdk')
@@ -45,7 +45,7 @@ test('config print shows every value with its origin, and no secret', async (t) 
   t.notMatch(stdout, 'very-secret-key')
 })
 
-test('config check confirms a valid configuration, or lists all mistakes', async (t) => {
+test('config check confirms a valid configuration and lists all mistakes of another', async (t) => {
   const folder = await commandFolder(t, greeter)
   await addPlugin(folder.path)
   t.match(await folder.run('config', 'check'), {
@@ -73,7 +73,7 @@ test('config check finds mistakes that only the loaded plugins reveal', async (t
   t.match(stderr, /greter \(nodekeep\.json:1\) is not a known section\./)
 })
 
-/** A plugin of the folder itself that declares services of the test. */
+/** Adds a plugin to the folder that declares services of the test. */
 async function addServicePlugin(path: string, id: string, declaration: string): Promise<void> {
   await mkdir(join(path, id))
   const nodekeep = { id, sdk: '^0.1.0', entry: './index.ts' }
@@ -133,7 +133,7 @@ test('config schema is a JSON Schema that accepts a valid file and finds mistake
   t.notOk(validate({ greeter: { key: 'a', wrod: 1 } }))
 })
 
-test('plugins list shows the plugins, for people and for programs', async (t) => {
+test('plugins list shows the plugins as text and as JSON', async (t) => {
   const folder = await commandFolder(t, greeter)
   await addPlugin(folder.path)
   const list = await folder.run('plugins', 'list')
@@ -149,10 +149,10 @@ test('plugins list shows the plugins, for people and for programs', async (t) =>
   t.match(await folder.run('plugins', 'list'), { code: 0, stdout: 'The configuration names no plugins.\n' })
   await folder.configure({ plugins: { nowhere: true } })
   const missing = await folder.run('plugins', 'list')
-  t.match(missing, { code: 0, stdout: /^nowhere {2}failed: / }, 'a listing is no start')
+  t.match(missing, { code: 0, stdout: /^nowhere {2}failed: / }, 'a listing does not start the node')
 })
 
-test('files that are missing or broken are named', async (t) => {
+test('an error about a missing or broken file names it', async (t) => {
   const folder = await commandFolder(t)
   await writeFile(join(folder.path, 'broken.json'), '{\n  "server": {\n')
   await writeFile(join(folder.path, 'circle.json'), '{ "extends": "./circle.json" }')

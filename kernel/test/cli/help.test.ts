@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
-test('every command has a page of help that names its options', async (t) => {
+test('every command has a help page that names its options', async (t) => {
   const folder = await commandFolder(t)
   const pages: readonly (readonly [string, readonly RegExp[]])[] = [
     ['', [/Commands:/, /Examples:/, /NODEKEEP_CONFIG/, /start .*default/]],
@@ -32,13 +32,13 @@ test('every command has a page of help that names its options', async (t) => {
   }
 })
 
-test('the version is that of the package', async (t) => {
+test('--version prints the version of the package', async (t) => {
   const folder = await commandFolder(t)
   const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
   t.same(await folder.run('--version'), { code: 0, stdout: `${manifest.version}\n`, stderr: '' })
 })
 
-test('a misspelled command is answered with one helpful line', async (t) => {
+test('a misspelled command gets one helpful line', async (t) => {
   const folder = await commandFolder(t)
   const slips: readonly (readonly [string, RegExp])[] = [
     ['strat', /There is no command "strat"\. Did you mean "start"\?/],

@@ -5,7 +5,7 @@ import { test } from 'tap'
 
 const program = fileURLToPath(new URL('../../bin/nodekeep.js', import.meta.url))
 
-/** A Node on the PATH that is older than what Nodekeep runs on. */
+/** Returns a Node on the PATH that is older than Nodekeep requires. */
 function olderNode(): string | null {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const node = join(folder, 'node')
@@ -21,7 +21,9 @@ function olderNode(): string | null {
 
 const node = olderNode()
 
-test('an older Node is refused in one line', { skip: node === null && 'no older Node here' }, (t) => {
+test('the command refuses an older Node in one line', {
+  skip: node === null && 'no older Node here',
+}, (t) => {
   const env = { HOME: t.testdir() }
   execFile(node ?? '', [program, '--version'], { env }, (error, stdout, stderr) => {
     t.match({ code: error?.code, stdout }, { code: 1, stdout: '' })

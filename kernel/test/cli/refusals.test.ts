@@ -6,7 +6,7 @@ import { test } from 'tap'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 import { startedNode } from './fixtures/started-node.ts'
 
-test('the reason why a node cannot start is one line without a stack', async (t) => {
+test('a node that cannot start prints one line without a stack trace', async (t) => {
   const folder = await commandFolder(t)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
@@ -37,7 +37,7 @@ test('the reason why a node cannot start is one line without a stack', async (t)
   t.match(verbose, { code: 1, stderr: /is in use[\s\S]*\n {4}at [\s\S]*caused by .*EADDRINUSE/ })
 })
 
-test('only a start creates a data folder; other commands report that it is missing', async (t) => {
+test('only a start creates a data folder, and other commands report a missing one', async (t) => {
   const folder = await commandFolder(t, { data: './mistyped' })
   const missing = join(folder.path, 'mistyped')
   const commands = ['user list', 'user disable ada', 'session create', 'token list', 'token revoke x']
@@ -51,7 +51,7 @@ test('only a start creates a data folder; other commands report that it is missi
   t.same(await readdir(folder.path), ['nodekeep.json'])
 })
 
-test('a second node on the same data folder is refused, and the first continues', async (t) => {
+test('a second node on the same data folder is refused, and the first one continues', async (t) => {
   const folder = await commandFolder(t)
   const first = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
   const second = await folder.run('start', '--port', '0')
@@ -63,5 +63,5 @@ test('a second node on the same data folder is refused, and the first continues'
   const third = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
   t.same(await third.end('SIGKILL'), { code: null, signal: 'SIGKILL' })
   const fourth = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
-  t.equal((await fourth.end('SIGTERM')).code, 0, 'a node that was killed leaves no lock')
+  t.equal((await fourth.end('SIGTERM')).code, 0, 'a killed node leaves no lock')
 })

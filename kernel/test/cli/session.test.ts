@@ -1,33 +1,33 @@
 import { test } from 'tap'
-import { loginNode, wallet } from '../fixtures/login-node.ts'
+import { startLoginNode, wallet } from '../fixtures/login-node.ts'
 import { changeState } from '../fixtures/state-file.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
 const dayMs = 86_400_000
 
-/** The text of a refusal. */
+/** Returns the text of a refusal. */
 const refusal = (text: string | RegExp) => ({ code: 1, stdout: '', stderr: text })
 
-test('a node is claimed for a wallet, and the session works at once, beside the running node', async (t) => {
+test('session create claims a running node for a wallet, and the session works at once', async (t) => {
   const folder = await commandFolder(t)
-  const { node, as } = await loginNode(t, { unclaimed: true, dataFolder: folder.data })
+  const { node, as } = await startLoginNode(t, { unclaimed: true, dataFolder: folder.data })
   const nobody = await folder.run('session', 'create')
   t.match(nobody, refusal(/has no owner yet.*--wallet.*"auth\.owner".*claim code/))
   t.ok(isRefusal(nobody))
 
   const { code, stdout, stderr } = await folder.run('session', 'create', '--wallet', ada.toLowerCase())
   t.equal(code, 0)
-  t.match(stdout, /^nks_[\w-]{43}\n$/, 'the token alone, so that a script may take it')
+  t.match(stdout, /^nks_[\w-]{43}\n$/, 'only the token is printed, for use in scripts')
   t.match(stderr, /Authorization: Bearer <token>/)
   t.notMatch(stderr, stdout.trim())
   const response = await as(stdout.trim(), '/api/users')
-  t.equal(response.status, 200, 'it is the owner’s')
+  t.equal(response.status, 200, 'the session belongs to the owner')
   t.match(await (await as(stdout.trim(), '/whoami')).json(), { user: { wallet: ada, authenticated: true } })
   t.equal((await node.accounts.owner())?.wallet, ada)
 
   const again = await folder.run('session', 'create')
-  t.equal(again.code, 0, 'from now on the wallet need not be said')
+  t.equal(again.code, 0, 'the wallet is optional once the node has an owner')
   t.not(again.stdout, stdout)
   t.equal((await as(again.stdout.trim(), '/api/users')).status, 200)
   const other = await folder.run('session', 'create', '--wallet', bob)
@@ -35,22 +35,22 @@ test('a node is claimed for a wallet, and the session works at once, beside the 
   t.equal(await node.accounts.findByWallet(bob), null)
 })
 
-test('a configured owner need not claim the node', async (t) => {
+test('a configured owner does not have to claim the node', async (t) => {
   const folder = await commandFolder(t, { auth: { owner: ada } })
   const options = { dataFolder: folder.data, config: { auth: { owner: ada } } }
-  const { node } = await loginNode(t, options)
+  const { node } = await startLoginNode(t, options)
   const other = await folder.run('session', 'create', '--wallet', bob)
   t.match(other, refusal(new RegExp(`belongs to the wallet ${ada}`)))
-  t.equal((await folder.run('session', 'create')).code, 0, 'though they never signed in')
+  t.equal((await folder.run('session', 'create')).code, 0, 'the owner has never signed in')
   const user = await node.accounts.owner()
   t.equal(user?.wallet, ada)
   t.equal((await node.sessions.listByUser(user?.uuid ?? '')).length, 1)
 })
 
-test('a session is created for another user, for a number of days', async (t) => {
+test('session create makes a session for another user with a number of days', async (t) => {
   const folder = await commandFolder(t, { auth: { admission: 'open' } })
-  const { node, as, enter } = await loginNode(t, { dataFolder: folder.data })
-  const { user } = await enter(ada)
+  const { node, as, openSession } = await startLoginNode(t, { dataFolder: folder.data })
+  const { user } = await openSession(ada)
   const { code, stdout } = await folder.run('session', 'create', '--user', ada.toLowerCase(), '--days', '2')
   t.equal(code, 0)
   t.match(await (await as(stdout.trim(), '/whoami')).json(), { user: { uuid: user.uuid } })
@@ -68,10 +68,10 @@ test('a session is created for another user, for a number of days', async (t) =>
   t.match(both, refusal(/cannot be used with/))
 })
 
-test('no session is created for a user who may not sign in', async (t) => {
+test('session create refuses a user who may not sign in', async (t) => {
   const folder = await commandFolder(t, { auth: { admission: 'allowlist', allowlist: [ada] } })
-  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
-  const [adas, bobs] = [await enter(ada), await enter(bob)]
+  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data })
+  const [adas, bobs] = [await openSession(ada), await openSession(bob)]
   const excluded = await folder.run('session', 'create', '--user', bob)
   t.match(excluded, refusal(/"auth\.admission" of the configuration does not admit it/))
   t.ok(isRefusal(excluded))
@@ -82,9 +82,9 @@ test('no session is created for a user who may not sign in', async (t) => {
   t.equal((await node.sessions.listByUser(bobs.user.uuid)).length, 1)
 })
 
-test('each mistake is answered with one line', async (t) => {
+test('each mistake gets one line', async (t) => {
   const folder = await commandFolder(t)
-  await loginNode(t, { dataFolder: folder.data })
+  await startLoginNode(t, { dataFolder: folder.data })
   const address = await folder.run('session', 'create', '--wallet', ada.slice(0, -1))
   t.match(address, refusal(/^nodekeep: "0x[^"]*" is not a wallet address\. [^\n]+\n$/))
   const missing = await folder.run('session', 'create', '--config', 'nowhere.json')

@@ -15,7 +15,7 @@ test('a node prints its address, its plugins and the next steps, and stops clean
   t.ok(banner.includes(`Data     ${folder.data}\n`))
   t.match(banner, /Plugins {2}none/)
   t.match(banner, /This node has no owner yet, and no login provider is loaded[\s\S]*"login-siwe": true/)
-  t.notMatch(banner, 'claim code', 'nobody could use it')
+  t.notMatch(banner, 'claim code', 'the claim code is useless without a login provider')
   t.match(banner, /nodekeep session create --wallet/)
   t.notMatch(banner, /[ \t]$/m, 'no line ends with a space')
   for (const line of node.stdout().trim().split('\n'))
@@ -23,11 +23,11 @@ test('a node prints its address, its plugins and the next steps, and stops clean
 
   t.equal((await fetch(new URL('/health', node.url))).status, 200)
   t.same(await node.end('SIGTERM'), { code: 0, signal: null })
-  t.match(node.stdout(), /"msg":"The node is stopping\."/, 'who waits for it knows')
-  t.equal(node.stderr(), banner, 'a node that stops has nothing more to say')
+  t.match(node.stdout(), /"msg":"The node is stopping\."/, 'the log announces the stop')
+  t.equal(node.stderr(), banner, 'a node that stops prints nothing more')
 })
 
-test('with a login provider, a node without an owner shows the claim code', async (t) => {
+test('a node with a login provider and without an owner shows the claim code', async (t) => {
   const folder = await commandFolder(t, { plugins: { 'login-test': { from: './login-test' } } })
   await addLoginPlugin(folder.path)
   const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
@@ -36,11 +36,11 @@ test('with a login provider, a node without an owner shows the claim code', asyn
   t.match(banner, /nodekeep session create --wallet/)
   const code = /^ {15}(\S+)$/m.exec(banner)?.[1] ?? ''
   t.ok(code.length > 8)
-  t.notOk(node.stdout().includes(code), 'the log does not know the claim code')
+  t.notOk(node.stdout().includes(code), 'the log does not contain the claim code')
   t.notMatch(banner, /[ \t]$/m, 'no line ends with a space')
 })
 
-/** A plugin of the folder itself, with which one signs in. */
+/** Adds a plugin with a login provider to the folder. */
 async function addLoginPlugin(path: string): Promise<void> {
   const folder = join(path, 'login-test')
   await mkdir(folder)
@@ -56,12 +56,12 @@ export default definePlugin({ id: 'login-test', contributes: { logins: LoginProv
   )
 }
 
-test('without a command the node starts, and Ctrl+C stops it', async (t) => {
+test('nodekeep without a command starts the node, and Ctrl+C stops it', async (t) => {
   const folder = await commandFolder(t)
   const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0', '--data', 'elsewhere'] })
   t.ok(
     (await readdir(join(folder.path, 'elsewhere'))).includes('state.sqlite'),
-    'a flag’s folder starts here',
+    'the folder of a flag is relative to the working directory',
   )
   t.same(await node.end('SIGINT'), { code: 0, signal: null })
 })
@@ -75,7 +75,7 @@ test('`npm start --` takes the same flags', async (t) => {
   await node.end('SIGINT')
 })
 
-test('flags win over the environment, and the environment over the file', async (t) => {
+test('flags override the environment, and the environment overrides the file', async (t) => {
   const folder = await commandFolder(t, { server: { port: 1 }, data: './from-file', log: { level: 'debug' } })
   await writeFile(join(folder.path, 'other.json'), '{ "server": { "drainSeconds": 3 } }')
   const env = {
@@ -100,7 +100,7 @@ test('flags win over the environment, and the environment over the file', async 
   t.equal((await fromEnvironment.end('SIGTERM')).code, 0)
 })
 
-test('a request that has reached the node is answered before the node stops', async (t) => {
+test('a node answers its open requests before it stops', async (t) => {
   const folder = await commandFolder(t)
   const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
   const connection = rawConnection(node.url)

@@ -1,7 +1,7 @@
 import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { issueApiToken } from '../../src/sessions/issue-session.ts'
-import { loginNode, owner, wallet } from '../fixtures/login-node.ts'
+import { owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 const ada = wallet(1)
@@ -15,10 +15,10 @@ const notes = definePlugin({
   },
 })
 
-test('a token is created, listed and revoked beside the running node', async (t) => {
+test('the command creates, lists and revokes a token while the node runs', async (t) => {
   const folder = await commandFolder(t)
-  const { as, enter } = await loginNode(t, { dataFolder: folder.data, plugins: [notes] })
-  await enter(owner)
+  const { as, openSession } = await startLoginNode(t, { dataFolder: folder.data, plugins: [notes] })
+  await openSession(owner)
   t.match(await folder.run('token', 'list'), { code: 0, stdout: 'There are no API tokens.\n' })
   const made = await folder.run('token', 'create', '--name', 'backup', '--scope', 'notes:read', 'ai', 'ai')
   t.equal(made.code, 0)
@@ -38,8 +38,8 @@ test('a token is created, listed and revoked beside the running node', async (t)
 
 test('control characters in a stored name do not reach the terminal', async (t) => {
   const folder = await commandFolder(t)
-  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
-  const { user } = await enter(owner)
+  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data })
+  const { user } = await openSession(owner)
   const label = 'b\u001b]0;owned\u0007\r\nforged\u009b2J\u202e é'
   await issueApiToken(node.sessions, { userUuid: user.uuid, name: label, scopes: ['ai'], expiryDays: 1 })
   const { stdout } = await folder.run('token', 'list')
@@ -47,10 +47,10 @@ test('control characters in a stored name do not reach the terminal', async (t) 
   t.match(stdout, /^[^\p{Cc}\p{Bidi_Control}]+\n$/u)
 })
 
-test('a token is created for another user, with another expiry or none', async (t) => {
+test('token create makes a token for another user, with another expiry or none', async (t) => {
   const folder = await commandFolder(t, { auth: { admission: 'open' } })
-  const { node, enter } = await loginNode(t, { dataFolder: folder.data, plugins: [notes] })
-  const { user } = await enter(ada)
+  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data, plugins: [notes] })
+  const { user } = await openSession(ada)
   const create = (...args: string[]) =>
     folder.run('token', 'create', '-n', 'x', '-s', 'notes:read', '--user', ada, ...args)
   const outcomes = await Promise.all([create('--days', '7'), create('--days', 'never')])
@@ -67,13 +67,13 @@ test('a token is created for another user, with another expiry or none', async (
   t.match(stdout, /never expires\n/)
 })
 
-test('an impossible change is answered with one line', async (t) => {
+test('an impossible change gets one line', async (t) => {
   const folder = await commandFolder(t)
-  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
+  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data })
   const unclaimed = await folder.run('token', 'create', '-n', 'x', '-s', 'ai')
   t.ok(isRefusal(unclaimed))
   t.match(unclaimed.stderr, /The node has no owner yet/)
-  const { user } = await enter(ada)
+  const { user } = await openSession(ada)
   for (const [args, reason] of [
     [['create', '-n', 'x', '-s', 'ai', '--user', ada], /"auth\.admission" .* does not admit it/],
     [['create', '-n', '', '-s', 'ai'], /A name has 1 to 100 characters/],

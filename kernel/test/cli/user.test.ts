@@ -1,16 +1,16 @@
 import { test } from 'tap'
 import { expectError } from '../fixtures/expect-error.ts'
-import { loginNode, owner, wallet } from '../fixtures/login-node.ts'
+import { owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
 
-test('users are listed, for people and for programs', async (t) => {
+test('user list shows the users as text and as JSON', async (t) => {
   const folder = await commandFolder(t)
-  const { enter } = await loginNode(t, { dataFolder: folder.data })
+  const { openSession } = await startLoginNode(t, { dataFolder: folder.data })
   t.match(await folder.run('user', 'list'), { code: 0, stdout: 'There are no users yet.\n', stderr: '' })
   t.match(await folder.run('user', 'list', '--json'), { code: 0, stdout: '[]\n' })
-  const [boss, adas] = [await enter(owner), await enter(ada)]
+  const [boss, adas] = [await openSession(owner), await openSession(ada)]
   const { stdout } = await folder.run('user', 'list')
   const lines = stdout.trimEnd().split('\n')
   t.equal(lines.length, 2)
@@ -23,10 +23,10 @@ test('users are listed, for people and for programs', async (t) => {
   ])
 })
 
-test('users are changed beside the running node', async (t) => {
+test('the command changes users while the node runs', async (t) => {
   const folder = await commandFolder(t)
-  const { node, enter, signIn } = await loginNode(t, { dataFolder: folder.data })
-  const { user } = await enter(ada)
+  const { node, openSession, signIn } = await startLoginNode(t, { dataFolder: folder.data })
+  const { user } = await openSession(ada)
   const run = async (...args: string[]) => {
     const outcome = await folder.run('user', ...args)
     t.match(outcome, { code: 0, stderr: '' })
@@ -38,47 +38,47 @@ test('users are changed beside the running node', async (t) => {
   await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
   t.match(await run('delete', user.uuid), /disabled since .*, data is removed on \d{4}-/)
   t.notMatch(await run('enable', ada), /disabled|data goes/)
-  t.equal((await enter(ada)).user.username, 'countess')
+  t.equal((await openSession(ada)).user.username, 'countess')
 
   t.match(await run('set-wallet', 'countess', bob.toLowerCase()), new RegExp(`${user.uuid}  ${bob}\n$`))
-  t.equal((await enter(bob)).user.uuid, user.uuid, 'the data stays theirs')
-  t.not((await enter(ada)).user.uuid, user.uuid)
+  t.equal((await openSession(bob)).user.uuid, user.uuid, 'the user keeps their data')
+  t.not((await openSession(ada)).user.uuid, user.uuid)
 })
 
-test("the owner's lost wallet is replaced, in the configuration too", async (t) => {
+test('the owner replaces their lost wallet, in the configuration too', async (t) => {
   const folder = await commandFolder(t, { auth: { owner: ada } })
   const config = (wallet: string) => ({ auth: { owner: wallet, admission: 'owner' } })
-  const first = await loginNode(t, { dataFolder: folder.data, config: config(ada) })
-  const { user } = await first.enter(ada)
+  const first = await startLoginNode(t, { dataFolder: folder.data, config: config(ada) })
+  const { user } = await first.openSession(ada)
   const refused = await folder.run('user', 'set-wallet', ada, bob)
   t.ok(isRefusal(refused))
   t.match(refused.stderr, /"auth\.owner" in the configuration names 0x.*Write the new wallet there/)
   t.equal((await first.node.accounts.get(user.uuid))?.wallet, ada)
 
   await folder.configure({ auth: { owner: bob } })
-  t.equal((await folder.run('user', 'list')).code, 0, 'looking moves no ownership')
+  t.equal((await folder.run('user', 'list')).code, 0, 'a listing does not move the ownership')
   t.equal((await folder.run('user', 'set-wallet', ada, bob)).code, 0)
   await first.stop()
-  const second = await loginNode(t, { dataFolder: folder.data, config: config(bob) })
+  const second = await startLoginNode(t, { dataFolder: folder.data, config: config(bob) })
   t.match(await second.node.accounts.owner(), { uuid: user.uuid, wallet: bob })
-  t.equal((await second.enter(bob)).user.uuid, user.uuid)
+  t.equal((await second.openSession(bob)).user.uuid, user.uuid)
   await expectError(t, await second.signIn(ada), 403, 'FORBIDDEN')
 })
 
 test('an owner whose new wallet already belongs to another user gets the old user back', async (t) => {
   const folder = await commandFolder(t, { auth: { owner: bob } })
   const config = (wallet: string) => ({ auth: { owner: wallet, admission: 'owner' } })
-  const first = await loginNode(t, { dataFolder: folder.data, config: config(ada) })
-  const { user } = await first.enter(ada)
+  const first = await startLoginNode(t, { dataFolder: folder.data, config: config(ada) })
+  const { user } = await first.openSession(ada)
   await first.stop()
   const made = await folder.run('session', 'create')
   t.equal(made.code, 0)
   t.match(made.stderr, `The user ${user.username} (${ada}) is no longer the owner`)
   t.match(made.stderr, `nodekeep user set-wallet ${ada} ${bob} --swap\n`)
-  t.notMatch((await folder.run('session', 'create')).stderr, 'no longer', 'it is said once')
+  t.notMatch((await folder.run('session', 'create')).stderr, 'no longer', 'the message appears once')
 
-  const second = await loginNode(t, { dataFolder: folder.data, config: config(bob) })
-  const { user: empty } = await second.enter(bob)
+  const second = await startLoginNode(t, { dataFolder: folder.data, config: config(bob) })
+  const { user: empty } = await second.openSession(bob)
   t.not(empty.uuid, user.uuid)
   const plain = await folder.run('user', 'set-wallet', ada, bob)
   t.ok(isRefusal(plain), plain.stderr)
@@ -90,20 +90,20 @@ test('an owner whose new wallet already belongs to another user gets the old use
   const swapped = await folder.run('user', 'set-wallet', ada, bob, '--swap')
   t.match(swapped, { code: 0, stderr: new RegExp(`nodekeep user delete ${empty.username}\n`) })
   t.match(swapped.stdout, new RegExp(`${user.uuid}  ${bob}  owner\n.*${empty.uuid}  ${ada}\n$`))
-  t.same(await second.node.sessions.listByUser(empty.uuid), [], 'what the old wallet would inherit has ended')
-  t.equal((await second.enter(bob)).user.uuid, user.uuid)
+  t.same(await second.node.sessions.listByUser(empty.uuid), [], 'the sessions of the new wallet have ended')
+  t.equal((await second.openSession(bob)).user.uuid, user.uuid)
   await expectError(t, await second.signIn(ada), 403, 'FORBIDDEN')
   t.equal((await folder.run('user', 'delete', empty.uuid)).code, 0)
   await second.stop()
-  const third = await loginNode(t, { dataFolder: folder.data, config: config(bob) })
+  const third = await startLoginNode(t, { dataFolder: folder.data, config: config(bob) })
   t.match(await third.node.accounts.owner(), { uuid: user.uuid, wallet: bob })
 })
 
-test('wallets of other users can be swapped too, and the new wallet may be unused', async (t) => {
+test('the command swaps wallets of other users too, and the new wallet may be unused', async (t) => {
   const folder = await commandFolder(t)
-  const { node, enter } = await loginNode(t, { dataFolder: folder.data, unclaimed: true })
-  const { user: boss } = await enter(owner, { claim: node.claimCode() })
-  const { user } = await enter(ada)
+  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data, unclaimed: true })
+  const { user: boss } = await openSession(owner, { claim: node.claimCode() })
+  const { user } = await openSession(ada)
   t.equal((await folder.run('user', 'set-wallet', owner, ada, '--swap')).code, 0)
   t.match(await node.accounts.owner(), { uuid: boss.uuid, wallet: ada })
   t.match(await node.accounts.get(user.uuid), { wallet: owner, owner: false })
@@ -113,19 +113,19 @@ test('wallets of other users can be swapped too, and the new wallet may be unuse
   t.ok(isRefusal(wrong), wrong.stderr)
 })
 
-test('the wallet of an owner by claim code is replaced at once', async (t) => {
+test('the command replaces the wallet of an owner by claim code at once', async (t) => {
   const folder = await commandFolder(t)
-  const { node, enter } = await loginNode(t, { dataFolder: folder.data, unclaimed: true })
-  const { user } = await enter(ada, { claim: node.claimCode() })
+  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data, unclaimed: true })
+  const { user } = await openSession(ada, { claim: node.claimCode() })
   t.equal((await folder.run('user', 'set-wallet', ada, bob)).code, 0)
   t.match(await node.accounts.owner(), { uuid: user.uuid, wallet: bob })
 })
 
-test('an impossible change is answered with one line', async (t) => {
+test('an impossible change gets one line', async (t) => {
   const folder = await commandFolder(t)
-  const { node, enter } = await loginNode(t, { dataFolder: folder.data })
-  await enter(owner)
-  const { user } = await enter(ada)
+  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data })
+  await openSession(owner)
+  const { user } = await openSession(ada)
   for (const [args, reason] of [
     [['disable', owner], /The owner cannot be disabled\./],
     [['delete', 'nobody'], /There is no user "nobody"\. "nodekeep user list" shows all users\./],

@@ -12,7 +12,7 @@ import { reference } from './sources.ts'
 
 const root = join(import.meta.dirname, '../../..')
 
-test('the shipped presets are valid and put the data below the working directory', async (t) => {
+test('the presets are valid and put the data below the working directory', async (t) => {
   const workingDirectory = t.testdir()
   for (const name of ['default.json', 'minimal.json']) {
     const file = join(root, 'config', name)
@@ -22,7 +22,7 @@ test('the shipped presets are valid and put the data below the working directory
   }
 })
 
-test('config/README.md documents every key as the schema has it, and no other', async (t) => {
+test('config/README.md documents exactly the keys of the schema', async (t) => {
   const { plugins: _, ...own } = kernelSchema.properties
   const expected = [...documentedRows(pluginSchema.properties, ['plugins', '<id>']), ...documentedRows(own)]
   const text = await readFile(join(root, 'config/README.md'), 'utf8')
@@ -30,7 +30,7 @@ test('config/README.md documents every key as the schema has it, and no other', 
   t.strictSame(rows, expected)
 })
 
-test('every section and every key is described', async (t) => {
+test('every section and every key has a description', async (t) => {
   const described = (schema: object, path: string): void => {
     const { properties = {} } = schema as { properties?: Record<string, { description?: string }> }
     for (const [key, child] of Object.entries(properties)) {

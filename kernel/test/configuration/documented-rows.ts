@@ -2,7 +2,7 @@ import { variableName } from '../../src/configuration/environment.ts'
 import { formatKey } from '../../src/configuration/tree.ts'
 import type { JsonSchema } from '../../src/validation/json-schema.ts'
 
-/** The rows that the table of keys in config/README.md has to have, one for each key with a value. */
+/** Returns the rows that the table of keys in config/README.md must have, one for each key with a value. */
 export function documentedRows(properties: object, above: readonly string[] = []): string[] {
   return Object.entries(properties as Record<string, JsonSchema>).flatMap(([key, schema]) => {
     const path = [...above, key]

@@ -13,7 +13,7 @@ const openai = Type.Object({
   size: Type.Union([Type.Integer(), Type.String()], { default: 0 }),
 })
 
-test('later layers win: defaults, presets, file, environment, flags', async (t) => {
+test('later layers win, in the order defaults, presets, file, environment, flags', async (t) => {
   const files = { 'preset.json': '{ "server": { "port": 1, "host": "a" } }' }
   const layered = (rest: object) =>
     load(t.testdir(), {
@@ -29,11 +29,11 @@ test('later layers win: defaults, presets, file, environment, flags', async (t) 
   t.equal((await load(t.testdir(), { ...file, environment: both })).kernel.server.port, 4)
   const flags = { server: { port: '5', host: undefined } }
   const { server } = (await load(t.testdir(), { ...file, environment: both, flags })).kernel
-  t.equal(server.port, 5, 'the text of a flag is read as the type of its key')
+  t.equal(server.port, 5, 'the text of a flag is parsed as the type of its key')
   t.equal(server.host, '127.0.0.1')
 })
 
-test('a variable is read as the type of its key', async (t) => {
+test('a variable is parsed as the type of its key', async (t) => {
   const configuration = await load(t.testdir(), {
     inline: { 'ai-openai': { mounts: { '/': 'local' } } },
     environment: {
@@ -74,7 +74,7 @@ test('each instance of a plugin has its own variables', async (t) => {
   t.match(configuration.section('ai-openai', openai), { apiKey: 'two' })
 })
 
-test('values that cannot be read name the variable and its key', async (t) => {
+test('an error about a value names the variable and its key', async (t) => {
   const lines = await problemsOf(() =>
     load(t.testdir(), {
       environment: {
@@ -93,7 +93,7 @@ test('values that cannot be read name the variable and its key', async (t) => {
   ])
 })
 
-test('a variable that matches nothing is refused with the nearest one', async (t) => {
+test('the error about an unknown variable suggests the nearest one', async (t) => {
   t.match(await problemsOf(() => load(t.testdir(), { environment: { NODEKEEP_SERVER__PROT: '1' } })), [
     /^The variable NODEKEEP_SERVER__PROT matches no configuration key\. Did you mean "NODEKEEP_SERVER__PORT"\?$/,
   ])
@@ -108,7 +108,7 @@ test('a variable that matches nothing is refused with the nearest one', async (t
   ])
 })
 
-test('variables switch plugins', async (t) => {
+test('variables enable and disable plugins', async (t) => {
   const { plugins } = await load(t.testdir(), {
     inline: { plugins: { 'ai-openai': true, acme: { from: '@acme/ai', required: false, enabled: false } } },
     environment: {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { load, problemsOf } from './sources.ts'
 
-test('without a file the defaults apply', async (t) => {
+test('the defaults apply without a file', async (t) => {
   const folder = t.testdir()
   const { kernel, plugins, file, folder: base } = await load(folder, {})
   t.match(kernel.server, { host: '127.0.0.1', port: 4200, trustedProxies: [], cors: { origins: [] } })
@@ -13,14 +13,14 @@ test('without a file the defaults apply', async (t) => {
   t.equal(base, folder)
 })
 
-test('comments, trailing commas, $schema and a byte order mark are fine', async (t) => {
+test('a file may have comments, trailing commas, $schema and a byte order mark', async (t) => {
   const text = '\uFEFF// a node\n{ "$schema": "./schema.json", "server": { "port": 1, /* one */ }, }\n'
   const configuration = await load(t.testdir(), { files: { 'node.json': text } })
   t.equal(configuration.kernel.server.port, 1)
   configuration.refuseUnknownSections([])
 })
 
-test('the file wins over its presets, and later presets win over earlier ones', async (t) => {
+test('the file overrides its presets, and later presets override earlier ones', async (t) => {
   const port = (value: number, rest = '') => `{ ${rest} "server": { "port": ${value} } }`
   const { kernel } = await load(t.testdir(), {
     files: {
@@ -48,7 +48,7 @@ test('a preset that is reached twice counts once, at its first position', async 
   t.equal(kernel.server.port, 1)
 })
 
-test('a relative data folder starts where it is written', async (t) => {
+test('a relative data folder is relative to the file that sets it', async (t) => {
   const folder = t.testdir()
   const files = { 'node.json': '{ "extends": "sub/a.json" }', 'sub/a.json': '{ "data": "./mine" }' }
   t.equal((await load(folder, { files })).kernel.data, join(folder, 'sub', 'mine'))
@@ -57,7 +57,7 @@ test('a relative data folder starts where it is written', async (t) => {
   t.equal((await load(folder, { files, environment, flags: { data: 'x' } })).kernel.data, join(folder, 'x'))
 })
 
-test('unusable files are refused with one line that names the place', async (t) => {
+test('an unusable file is refused with one line that names the file', async (t) => {
   const cases: Record<string, [files: Record<string, string>, expected: RegExp]> = {
     'missing file': [
       { 'other.json': '{}' },
@@ -106,7 +106,7 @@ test('unusable files are refused with one line that names the place', async (t) 
   }
 })
 
-test('keys that reach into the runtime are refused in every layer', async (t) => {
+test('every layer refuses keys such as __proto__', async (t) => {
   const folder = t.testdir()
   const evil = JSON.parse('{ "__proto__": { "polluted": true } }')
   const files = { 'node.json': '{ "server": { "__proto__": { "polluted": true } },\n "constructor": 1 }' }

@@ -33,7 +33,7 @@ test('a file takes values from the environment', async (t) => {
   })
 })
 
-test('a missing variable is refused with key, line and remedy', async (t) => {
+test('the error about a missing variable names the key, the line and the remedy', async (t) => {
   const files = {
     'node.json': `{\n  "ai": {\n    "apiKey": "${reference('KEY')}",\n    "retries": "${reference('N')}"\n  }\n}`,
   }
@@ -44,14 +44,14 @@ test('a missing variable is refused with key, line and remedy', async (t) => {
   ])
 })
 
-test('an unused section may name missing variables', async (t) => {
+test('an unused section may refer to missing variables', async (t) => {
   const inline = { plugins: { ai: false }, ai: { apiKey: reference('KEY') } }
   const configuration = await load(t.testdir(), { inline })
   configuration.refuseUnknownSections([])
   t.same(configuration.print(new Map()).values.ai, { apiKey: reference('KEY') })
 })
 
-test('a reference that names no variable is refused', async (t) => {
+test('a reference without the name of a variable is refused', async (t) => {
   for (const text of [
     reference('').slice(0, 2),
     reference(''),
@@ -69,7 +69,7 @@ test('a reference that names no variable is refused', async (t) => {
   }
 })
 
-test('the environment and flags are taken as they are', async (t) => {
+test('the environment and flags are taken literally', async (t) => {
   const configuration = await load(t.testdir(), {
     environment: { NODEKEEP_AI__API_KEY: reference('HOME'), HOME: '/home' },
     flags: { ai: { url: reference('HOME') } },
@@ -77,7 +77,7 @@ test('the environment and flags are taken as they are', async (t) => {
   t.strictSame(configuration.section('ai', schema), { apiKey: reference('HOME'), url: reference('HOME') })
 })
 
-test('a text without reference stays a text', async (t) => {
+test('a text without a reference stays a text', async (t) => {
   const configuration = await load(t.testdir(), { inline: { ai: { retries: '3' } } })
   t.match(await problemsOf(() => configuration.section('ai', schema)), [
     /must be a whole number, but is a string/,

@@ -77,7 +77,7 @@ test('the logger knows the secrets of all sections', async (t) => {
   t.strictSame(configuration.secretValues(), [secret, 'p1', 't1'])
 })
 
-test('no message contains a secret, wherever it is written', async (t) => {
+test('no message contains a secret of any source', async (t) => {
   const strict = Type.Object({
     key: Secret({ minLength: 50, maxLength: 3, pattern: '^x$', format: 'uuid' }),
     n: Type.Integer(),
@@ -91,7 +91,7 @@ test('no message contains a secret, wherever it is written', async (t) => {
   t.notMatch(lines.join('\n'), secret)
 })
 
-test('no message contains a value, whatever it is and wherever it is written', async (t) => {
+test('no message contains a value of any key or type', async (t) => {
   const key = fc.constantFrom('apiKey', 'url', 'accounts', 'me', 'name', 'password', 'tokens', 'tokesn', '0')
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(

@@ -4,13 +4,13 @@ import { loadConfiguration } from '../../src/configuration/configuration.ts'
 import { ConfigurationError } from '../../src/configuration/error.ts'
 import type { ConfigurationSources } from '../../src/configuration/layers.ts'
 
-/** A temporary folder of a test, as `t.testdir()` makes it, and the layers of a configuration. */
+/** Files below a temporary folder of a test, and the other layers of a configuration. */
 interface Given extends Partial<Omit<ConfigurationSources, 'workingDirectory'>> {
-  /** Files below the folder by their paths; `node.json` is the configuration. */
+  /** Files below the folder by their paths. `node.json` is the configuration. */
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** Loads a configuration from files in a folder; without files and object, from none. */
+/** Loads a configuration from files in a folder, such as that of `t.testdir()`. Without files and object, it loads no file. */
 export async function load(folder: string, { files, ...given }: Given) {
   for (const [path, text] of Object.entries(files ?? {})) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
@@ -20,12 +20,12 @@ export async function load(folder: string, { files, ...given }: Given) {
   return loadConfiguration({ file, environment: {}, flags: {}, workingDirectory: folder, ...given })
 }
 
-/** The text that takes a variable's value: `${NAME}`. */
+/** Returns the reference to a variable, such as `${NAME}`. */
 export function reference(name: string): string {
   return `\${${name}}`
 }
 
-/** The lines of the error that a configuration ends with. */
+/** Returns the lines of the error that an action throws for a configuration. */
 export async function problemsOf(action: () => unknown): Promise<readonly string[]> {
   try {
     await action()

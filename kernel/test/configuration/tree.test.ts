@@ -15,7 +15,7 @@ const { layer } = fc.letrec<{ layer: Json; value: Json }>((tie) => ({
   value: fc.oneof({ maxDepth: 3, withCrossShrink: true }, fc.integer(), fc.array(fc.integer()), tie('layer')),
 }))
 
-/** What is an object at each path and what isn't, to the point where that is settled by the path itself. */
+/** Layers whose path alone decides whether a value is an object, so that no layer replaces an object by another type. */
 const { shaped } = fc.letrec<{ shaped: Json; deeper: Json }>((tie) => ({
   shaped: fc.record(
     { a: fc.integer(), b: fc.array(fc.integer()), c: tie('deeper') },
@@ -24,7 +24,7 @@ const { shaped } = fc.letrec<{ shaped: Json; deeper: Json }>((tie) => ({
   deeper: fc.oneof({ maxDepth: 3 }, fc.constant({}), tie('shaped')),
 }))
 
-/** The last layer that says something decides; objects are decided key by key, as long as no layer between replaces them. */
+/** Merges layers: the last layer with a value wins, and objects merge key by key unless a layer between replaces them. */
 function model(layers: readonly Json[]): Json {
   const from = layers.findLastIndex((value) => !isObject(value))
   if (from === layers.length - 1) return layers[from] as Json
@@ -46,7 +46,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-test('layers merge as the model says', async () => {
+test('layers merge as in the model', async () => {
   fc.assert(
     fc.property(fc.array(layer, { minLength: 1, maxLength: 5 }), (layers) => {
       return JSON.stringify(sorted(merged(...layers))) === JSON.stringify(sorted(model(layers)))
@@ -54,7 +54,7 @@ test('layers merge as the model says', async () => {
   )
 })
 
-test('merging is associative where no layer replaces an object by something else', async () => {
+test('merging is associative if no layer replaces an object by another type', async () => {
   fc.assert(
     fc.property(shaped, shaped, shaped, (a, b, c) => {
       const left = merge(merge(tree(a), tree(b)), tree(c))
@@ -75,7 +75,7 @@ test('an empty layer changes nothing, and neither does the same layer again', as
   )
 })
 
-test('merging pollutes no prototype and leaves its input alone', async () => {
+test('merging changes neither a prototype nor its input', async () => {
   const before = Object.getOwnPropertyNames(Object.prototype)
   fc.assert(
     fc.property(layer, layer, (a, b) => {
@@ -105,7 +105,7 @@ test('each part of the result comes from the layer that set it', async (t) => {
   t.strictSame(origins, ['a first', 'b.c first', 'b.d second'])
 })
 
-/** The same value with the keys of each object in order. */
+/** Sorts the keys of each object in a value. */
 function sorted(value: unknown): unknown {
   if (!isObject(value)) return value
   const entries = Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1))

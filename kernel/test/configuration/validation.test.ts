@@ -19,7 +19,7 @@ const schema = Type.Object({
 
 const apiKey = 'sk-12345678'
 
-test('defaults fill a section, also inside missing objects', async (t) => {
+test('defaults fill a section, including missing objects', async (t) => {
   const configuration = await load(t.testdir(), { inline: { ai: { apiKey, open: { other: 1 } } } })
   t.strictSame(configuration.section('ai', schema), {
     apiKey,
@@ -42,7 +42,7 @@ test('each call returns a copy', async (t) => {
   t.strictSame((configuration.section('ai', schema) as typeof first).mounts, { '/': { backend: 'a' } })
 })
 
-test('every problem is one line: key, place, remedy', async (t) => {
+test('every problem is one line with the key, the line and the remedy', async (t) => {
   const files = {
     'node.json': `{
   "ai": {
@@ -77,7 +77,7 @@ test('every problem is one line: key, place, remedy', async (t) => {
   t.notMatch(lines.join('\n'), /verysecretvalue/)
 })
 
-test('for alternatives, the closest one is explained', async (t) => {
+test('the error about alternatives explains the closest one', async (t) => {
   const either = Type.Object({
     target: Type.Union([
       Type.Boolean(),
@@ -102,7 +102,7 @@ test('for alternatives, the closest one is explained', async (t) => {
   }
 })
 
-test('a plugin without configuration takes no key and no variable', async (t) => {
+test('a plugin without configuration refuses every key and variable', async (t) => {
   const inline = { quiet: { loud: 1 } }
   const configuration = await load(t.testdir(), { inline, environment: { NODEKEEP_QUIET__LOUD: '1' } })
   t.strictSame(await problemsOf(() => configuration.section('quiet', null)), [
@@ -112,7 +112,7 @@ test('a plugin without configuration takes no key and no variable', async (t) =>
   t.strictSame((await load(t.testdir(), {})).section('quiet', null), {})
 })
 
-test('a section of a wrong type, and a wrong schema', async (t) => {
+test('a section of a wrong type and a wrong schema are refused', async (t) => {
   const configuration = await load(t.testdir(), { inline: { ai: 5 } })
   t.strictSame(await problemsOf(() => configuration.section('ai', schema)), [
     'ai (the given configuration) must be an object, but is a number.',
@@ -121,7 +121,7 @@ test('a section of a wrong type, and a wrong schema', async (t) => {
   t.match(await problemsOf(() => configuration.section('b', wrong)), [/^The section "b" cannot be checked/])
 })
 
-test("the kernel's sections are checked when the configuration is loaded", async (t) => {
+test("loading a configuration checks the kernel's sections", async (t) => {
   const inline = {
     server: { prot: 1, host: '', publicUrl: 'https://a.test/path', trustedProxies: ['10.0.0.0/33', '::1'] },
     auth: { admission: 'all', owner: '0x12', allowlist: '0x' },
@@ -158,7 +158,7 @@ test('a wallet with a wrong checksum is refused', async (t) => {
   ])
 })
 
-test('plugins are named by id, with true, false or an object', async (t) => {
+test('the section of plugins has true, false or an object for each id', async (t) => {
   const folder = t.testdir()
   const files = {
     'node.json': '{ "extends": "sub/base.json",\n "plugins": { "ai": true, "update": false } }',
@@ -194,7 +194,7 @@ test('plugins are named by id, with true, false or an object', async (t) => {
   ])
 })
 
-test('sections that belong to nothing are refused', async (t) => {
+test('a section without an owner is refused', async (t) => {
   const inline = { plugins: { ai: false, files: true }, ai: {}, storage: {}, storag: {}, sevrer: {} }
   const configuration = await load(t.testdir(), { inline, flags: { logs: { level: 'info' } } })
   t.match(

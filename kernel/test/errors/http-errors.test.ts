@@ -5,7 +5,7 @@ import { checkErrorResponse } from '../http/fixtures/error-answer.ts'
 
 const config = { access: 'public', publicReason: 'A test.' } as const
 
-/** Throws and sends the errors of @fastify/sensible. */
+/** A plugin that throws and sends the errors of @fastify/sensible. */
 const sensible = definePlugin({
   id: 'sensible',
   setup({ routes }) {
@@ -22,7 +22,7 @@ const sensible = definePlugin({
   },
 })
 
-test('each error of @fastify/sensible with a status of the table answers in the one form', async (t) => {
+test('an error of @fastify/sensible with a documented status gets an answer in the documented form', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({ plugins: [sensible], onLog: (line) => lines.push(line) })
   t.teardown(() => node.stop())
@@ -32,11 +32,7 @@ test('each error of @fastify/sensible with a status of the table answers in the 
     await checkErrorResponse(t, answer, code)
     if (status < 500) t.equal(message, 'It is so, a client may know.', code)
     else
-      t.notMatch(
-        message,
-        'a client may know',
-        `${code}: of a fault of the node, only the log has the message`,
-      )
+      t.notMatch(message, 'a client may know', `${code}: only the log has the message of a fault of the node`)
   }
   t.equal(lines.filter((line) => line.includes('It is so')).length, 5, 'the log has each fault once')
 

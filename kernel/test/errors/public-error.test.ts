@@ -4,7 +4,7 @@ import { errorBody, publicError, toPublicError } from '../../src/errors/public-e
 
 const codes = Object.keys(errorStatus) as ErrorCode[]
 
-test('every code of the table has its status, whoever throws it', async (t) => {
+test('every documented code has its status, from this and another copy of the SDK', async (t) => {
   for (const code of codes) {
     const thrown = new NodekeepError(code, 'A sentence.', { headers: { 'x-a': 'b' } })
     const { status, message, headers, internal } = toPublicError(thrown, 'id')
@@ -19,7 +19,7 @@ test('every code of the table has its status, whoever throws it', async (t) => {
   t.equal(new Set(statuses).size, statuses.length, 'no status has two codes')
 })
 
-test('errors of another copy of the SDK are known by their brand', async (t) => {
+test('the brand identifies errors of another copy of the SDK', async (t) => {
   const foreign = Object.assign(new Error('There is no such note.'), { code: 'NOT_FOUND', headers: {} })
   Object.defineProperty(foreign, Symbol.for('nodekeep.error@1'), { value: true })
   t.match(toPublicError(foreign, 'id'), { code: 'NOT_FOUND', message: 'There is no such note.', status: 404 })
@@ -29,7 +29,7 @@ test('errors of another copy of the SDK are known by their brand', async (t) => 
   }
 })
 
-test('client errors of libraries keep their meaning', async (t) => {
+test('client errors of libraries keep their status', async (t) => {
   const library = (statusCode: number) => Object.assign(new Error('Not so.'), { statusCode, expose: true })
   for (const code of codes.filter((name) => errorStatus[name] < 500)) {
     t.match(toPublicError(library(errorStatus[code]), 'id'), { code, message: 'Not so.' }, code)
@@ -41,7 +41,7 @@ test('client errors of libraries keep their meaning', async (t) => {
   t.match(toPublicError(fastify, 'id'), { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'Not so.' })
 })
 
-test('anything else that is thrown stays hidden', async (t) => {
+test('every other thrown value stays hidden', async (t) => {
   const system = Object.assign(new Error('ENOENT: /root/secret'), { code: 'ENOENT', errno: -2 })
   const library = Object.assign(new Error('secret'), { statusCode: 503 })
   const odd = { statusCode: '404', message: 'secret', expose: true }

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { messageOf, stackOf, withCauses } from '../../src/errors/thrown.ts'
 
-test('all causes of an error are found once, up to a limit', async (t) => {
+test('the list of causes has each cause once, up to a limit', async (t) => {
   const inner = new TypeError('inner')
   const middle = new Error('middle', { cause: inner })
   const outer = new AggregateError([middle, 'no error', inner], 'outer', { cause: middle })
@@ -13,7 +13,7 @@ test('all causes of an error are found once, up to a limit', async (t) => {
   t.strictSame(withCauses('a text'), ['a text'])
 })
 
-test('a value that cannot be described says so', async (t) => {
+test('the message about an indescribable value says so', async (t) => {
   const { proxy, revoke } = Proxy.revocable(new Error('hidden'), {})
   revoke()
   t.equal(messageOf(proxy), 'a value was thrown that cannot be described')

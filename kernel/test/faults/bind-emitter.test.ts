@@ -15,7 +15,7 @@ test("a plugin's own AsyncLocalStorage keeps its value while the plugin reads a 
         app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
         const config = { access: 'public', publicReason: 'A test.', body: 'stream' } as const
         app.post('/read', { config }, async ({ raw }) => {
-          // Now the body has come, and is given out when somebody listens.
+          // The body has arrived. The stream emits it as soon as it has a listener.
           await wait(50)
           await own.run('mine', async () => {
             raw.on('data', () => seen.push(own.getStore()))

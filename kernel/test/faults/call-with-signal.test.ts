@@ -11,12 +11,12 @@ function owned() {
   return { entries, context: guardRegistry(entries).contextOf('hammer') }
 }
 
-test('a call is aborted with its signal, in the fault context of the plugin, also when its entry is gone', async (t) => {
+test('a signal aborts its call in the fault context of the plugin, even after the entry is removed', async (t) => {
   const { entries, context } = owned()
   const abort = new AbortController()
-  const heard = Promise.withResolvers<unknown>()
+  const aborted = Promise.withResolvers<unknown>()
   const call = callWithSignal(context, abort.signal, (signal) => {
-    signal.addEventListener('abort', () => heard.resolve([owner.getStore(), signal.reason]))
+    signal.addEventListener('abort', () => aborted.resolve([owner.getStore(), signal.reason]))
     return new Promise<void>((_resolve, reject) =>
       signal.addEventListener('abort', () => reject(signal.reason)),
     )
@@ -24,10 +24,10 @@ test('a call is aborted with its signal, in the fault context of the plugin, als
   entries.remove('hammer', 'smith')
   abort.abort('enough')
   await t.rejects(call)
-  t.same(await heard.promise, ['smith', 'enough'])
+  t.same(await aborted.promise, ['smith', 'enough'])
 })
 
-test('a call that is over is not aborted', async (t) => {
+test('a signal does not abort a completed call', async (t) => {
   const { context } = owned()
   for (const call of [async () => 'done', () => 'done', () => Promise.reject('failed')]) {
     const abort = new AbortController()
@@ -42,7 +42,7 @@ test('a call that is over is not aborted', async (t) => {
   }
 })
 
-test('nothing is called when the signal is aborted already', async (t) => {
+test('an aborted signal prevents the call', async (t) => {
   const call = () => t.fail('it is called')
   await t.rejects(callWithSignal(owned().context, AbortSignal.abort(new Error('enough')), call), {
     message: 'enough',

@@ -4,7 +4,7 @@ import { test } from 'tap'
 
 const script = fileURLToPath(new URL('fixtures/faults.ts', import.meta.url))
 
-test('faults go to the owner of their context; faults without an owner end the process', async (t) => {
+test('the owner of a context gets its faults, and a fault without an owner ends the process', async (t) => {
   const { promise, resolve } = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
   execFile(process.execPath, ['--conditions=nodekeep-source', script], { env: {} }, (error, stdout, stderr) =>
     resolve({ code: error?.code ?? 0, stdout, stderr }),

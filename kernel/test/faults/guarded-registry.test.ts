@@ -15,7 +15,7 @@ class Polite implements Greeter {
   }
 }
 
-test('the kernel calls entries of any make, as their own object and in the fault context of their owner', async (t) => {
+test('the kernel calls class instances and frozen objects with their own this, in the fault context of their owner', async (t) => {
   const entries = new Registries().entries('greeters@1')
   const calls: string[] = []
   const frozen = Object.freeze({ greeting: 'Hi', greet: (name: string) => `Hi ${name}` })

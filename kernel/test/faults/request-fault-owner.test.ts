@@ -4,7 +4,7 @@ import { test } from 'tap'
 import { checkError } from '../http/fixtures/error-answer.ts'
 import { rawConnection, rawRequest } from '../http/fixtures/raw-connection.ts'
 
-/** A plugin with a route that answers, and one whose answering breaks off: it throws where nobody catches. */
+/** Creates a plugin with a route that answers and a route that never does, because it throws an uncaught error. */
 function createPlugin(id: string) {
   return definePlugin({
     id,
@@ -23,7 +23,7 @@ function createPlugin(id: string) {
   })
 }
 
-test('of pipelined requests, each runs in the context of its own plugin and answers for its own faults', async (t) => {
+test('each pipelined request runs in the context of its own plugin and gets its own faults', async (t) => {
   const paths = ['/one/throw', '/two/answer', '/two/throw', '/one/throw', '/one/answer']
   const node = await createTestNode({ plugins: ['one', 'two'].map(createPlugin) })
   t.teardown(() => node.stop())
@@ -37,7 +37,7 @@ test('of pipelined requests, each runs in the context of its own plugin and answ
   }
 })
 
-test('a plugin is blamed for its own fault, also after it was called by another one without the network', async (t) => {
+test('a fault after an injected request belongs to the plugin that threw it', async (t) => {
   const Greeting = defineService<{ greet(): Promise<string> }>('greeting', 1)
   const config = { access: 'public', publicReason: 'A test.' } as const
   const asked = definePlugin({

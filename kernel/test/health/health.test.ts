@@ -3,8 +3,8 @@ import { definePlugin, type HealthCheck, HealthChecks } from '@nodekeep/plugin-s
 import { test } from 'tap'
 import { checkErrorResponse } from '../http/fixtures/error-answer.ts'
 
-/** A plugin with one health check, named like the plugin. */
-function checked(id: string, check: HealthCheck['check']) {
+/** Creates a plugin with one health check of the same name. */
+function createChecked(id: string, check: HealthCheck['check']) {
   return definePlugin({
     id,
     contributes: { checks: HealthChecks },
@@ -14,7 +14,7 @@ function checked(id: string, check: HealthCheck['check']) {
   })
 }
 
-test('a healthy node answers exactly the fields of the interface', async (t) => {
+test('a healthy node answers with exactly the documented fields', async (t) => {
   const node = await createTestNode()
   t.teardown(() => node.stop())
   const answer = await node.fetch('/health')
@@ -22,10 +22,10 @@ test('a healthy node answers exactly the fields of the interface', async (t) => 
   t.equal(answer.headers.get('cache-control'), 'no-store')
   const { uptime, ...rest } = (await answer.json()) as Record<string, unknown>
   t.same(rest, { status: 'ok', database: 'connected', ipfs: 'disabled' })
-  t.ok(Number.isInteger(uptime), 'whole seconds')
+  t.ok(Number.isInteger(uptime), 'the uptime is in whole seconds')
 })
 
-test('checks that fail, throw, answer nonsense or time out degrade the node', async (t) => {
+test('a check that fails, throws, returns an invalid result or times out degrades the node', async (t) => {
   const checks: Record<string, HealthCheck['check']> = {
     unwell: () => ({ ok: false, state: 'full' }),
     throws: () => {
@@ -38,11 +38,11 @@ test('checks that fail, throw, answer nonsense or time out degrade the node', as
   }
   for (const [id, check] of Object.entries(checks)) {
     const node = await createTestNode({
-      plugins: [checked(id, check)],
+      plugins: [createChecked(id, check)],
       config: { health: { timeoutMs: 500 } },
     })
     const answer = await node.fetch('/health')
-    t.equal(answer.status, 200, `${id}: it serves`)
+    t.equal(answer.status, 200, `${id}: the node serves requests`)
     const { uptime, ...rest } = (await answer.json()) as Record<string, unknown>
     const ipfs = id === 'ipfs' ? 'unreachable' : 'disabled'
     t.same(rest, { status: 'degraded', database: 'connected', ipfs }, id)
@@ -50,9 +50,9 @@ test('checks that fail, throw, answer nonsense or time out degrade the node', as
   }
 })
 
-test('the signal of a check is aborted at its time limit', async (t) => {
+test('the time limit of a check aborts its signal', async (t) => {
   const told = Promise.withResolvers<void>()
-  const patient = checked('patient', async (signal) => {
+  const patient = createChecked('patient', async (signal) => {
     signal.addEventListener('abort', () => told.resolve())
     return new Promise(() => {})
   })
@@ -62,9 +62,9 @@ test('the signal of a check is aborted at its time limit', async (t) => {
   await told.promise
 })
 
-test('503 only when a check fails that the configuration requires', async (t) => {
+test('the node answers 503 only if a required check fails', async (t) => {
   let well = true
-  const disk = checked('disk', () => ({ ok: well, state: well ? 'available' : 'full' }))
+  const disk = createChecked('disk', () => ({ ok: well, state: well ? 'available' : 'full' }))
   const config = { health: { required: ['disk'] } }
   for (const [now, status, word] of [
     [true, 200, 'ok'],
@@ -83,33 +83,33 @@ test('503 only when a check fails that the configuration requires', async (t) =>
   t.match(
     [answer.status, await answer.json()],
     [503, { status: 'degraded' }],
-    'a required check that nobody makes',
+    'a required check that no plugin adds',
   )
   const owner = await node.signIn('owner')
   const { checks } = (await (await owner.fetch('/api/system/health')).json()) as { checks: object }
-  t.match(checks, { disk: { ok: false, state: 'disabled' } }, 'the owner sees which one')
+  t.match(checks, { disk: { ok: false, state: 'disabled' } }, 'the owner sees the check that failed')
 })
 
-test('each check runs at most once a second, however often the report is read', async (t) => {
-  let looks = 0
+test('each check runs at most once a second for any number of requests', async (t) => {
+  let runs = 0
   const open = Promise.withResolvers<void>()
-  const slow = checked('slow', async () => {
-    looks += 1
+  const slow = createChecked('slow', async () => {
+    runs += 1
     await open.promise
     return { ok: true, state: 'available' }
   })
   const node = await createTestNode({ plugins: [slow] })
   t.teardown(() => node.stop())
   const since = performance.now()
-  const asked = Array.from({ length: 50 }, () => node.fetch('/health'))
+  const answers = Array.from({ length: 50 }, () => node.fetch('/health'))
   open.resolve()
-  for (const answer of await Promise.all(asked)) t.equal(answer.status, 200)
+  for (const answer of await Promise.all(answers)) t.equal(answer.status, 200)
   t.equal((await node.fetch('/health')).status, 200)
   const seconds = (performance.now() - since) / 1000
-  t.ok(looks <= 1 + seconds, `${looks} looks in ${seconds} seconds`)
+  t.ok(runs <= 1 + seconds, `${runs} runs in ${seconds} seconds`)
 })
 
-test('a plugin that should be up and is not degrades the node', async (t) => {
+test('a failed plugin degrades the node', async (t) => {
   const broken = definePlugin({
     id: 'broken',
     setup() {
@@ -123,7 +123,7 @@ test('a plugin that should be up and is not degrades the node', async (t) => {
 })
 
 test('only the owner can read the result of every check', async (t) => {
-  const disk = checked('disk', () => ({ ok: false, state: 'full' }))
+  const disk = createChecked('disk', () => ({ ok: false, state: 'full' }))
   const node = await createTestNode({ plugins: [disk] })
   t.teardown(() => node.stop())
   const owner = await node.signIn('owner')

@@ -1,4 +1,4 @@
-// In a process of its own: it measures its memory.
+// This file runs in a separate process because it measures its memory.
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createTestNode, type TestNode } from '@nodekeep/kernel/testing'
@@ -16,8 +16,8 @@ const upgrade = {
   'sec-websocket-version': '13',
 }
 
-/** Answers that last, and a count of those that are still under way. */
-let lasting = 0
+/** The number of open answers of the plugin below. */
+let openAnswers = 0
 const endless = definePlugin({
   id: 'endless',
   setup({ routes }) {
@@ -25,14 +25,14 @@ const endless = definePlugin({
       (app) => {
         app.get('/endless', { config: open }, async (_request, reply) => {
           async function* lines() {
-            lasting += 1
+            openAnswers += 1
             try {
               for (;;) {
                 yield `${'x'.repeat(10_000)}\n`
                 await wait(5)
               }
             } finally {
-              lasting -= 1
+              openAnswers -= 1
             }
           }
           const { Readable } = await import('node:stream')
@@ -47,13 +47,13 @@ const endless = definePlugin({
   },
 })
 
-/** What the process still holds open, whoever holds it. */
+/** Returns the open connections and timers of the process. */
 function resources(): string {
   const held = process.getActiveResourcesInfo().filter((name) => /TCPSocket|Timeout/.test(name))
   return held.sort().join()
 }
 
-/** Sends something and breaks the connection off, by a reset or by closing, a little later each time. */
+/** Sends bytes and then resets or closes the connection, each time after another short delay. */
 async function breakOff(node: TestNode, bytes: string, times: number): Promise<void> {
   for (let i = 0; i < times; i++) {
     const connection = rawConnection(node.url)
@@ -66,11 +66,11 @@ async function breakOff(node: TestNode, bytes: string, times: number): Promise<v
   }
 }
 
-test('clients that leave at any moment leave nothing behind', async (t) => {
+test('a client that disconnects at any moment leaves no connection and no timer', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({ plugins: [probe, endless], onLog: (line) => lines.push(line) })
   t.teardown(() => node.stop())
-  // Whatever is made once is made now.
+  // The first requests create everything that is created once.
   await breakOff(node, rawRequest('GET', '/health'), 2)
   await until(() => resources() === '')
 
@@ -93,28 +93,32 @@ test('clients that leave at any moment leave nothing behind', async (t) => {
   }
   for (const [moment, bytes] of Object.entries(moments)) {
     await breakOff(node, bytes, 30)
-    await until(() => lasting === 0)
+    await until(() => openAnswers === 0)
     await until(() => resources() === '')
     t.pass(`${moment}: no connection and no timer is left`)
   }
   t.equal((await node.fetch('/health', { headers: { connection: 'close' } })).status, 200)
-  t.notMatch(lines.join(''), /"level":"(warn|error|fatal)"/, 'clients that leave are no news for the log')
+  t.notMatch(
+    lines.join(''),
+    /"level":"(warn|error|fatal)"/,
+    'the log has no warning about clients that disconnect',
+  )
 })
 
-test('a client that does not read its answer slows it down and fills no memory', async (t) => {
+test('an answer waits for a client that does not read, and does not fill memory', async (t) => {
   const node = await createTestNode({ plugins: [endless] })
   t.teardown(() => node.stop())
-  const deaf = Array.from({ length: 20 }, () => rawConnection(node.url))
-  for (const connection of deaf) {
+  const paused = Array.from({ length: 20 }, () => rawConnection(node.url))
+  for (const connection of paused) {
     connection.socket.pause()
     connection.send(rawRequest('GET', '/endless'))
   }
-  await until(() => lasting === deaf.length)
+  await until(() => openAnswers === paused.length)
   await wait(500)
   const early = process.memoryUsage().rss
   await wait(1500)
   const grown = process.memoryUsage().rss - early
   t.ok(grown < 60 * 1024 * 1024, `the process has grown by ${Math.round(grown / 1024 / 1024)} MiB`)
-  for (const connection of deaf) connection.close()
-  await until(() => lasting === 0)
+  for (const connection of paused) connection.close()
+  await until(() => openAnswers === 0)
 })

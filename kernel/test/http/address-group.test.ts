@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { addressGroup } from '../../src/http/address-group.ts'
 
-test('one client is one group, however its address is written', async (t) => {
+test('all notations of the address of a client have one group', async (t) => {
   for (const [group, ...forms] of [
     ['192.0.2.7', '192.0.2.7', '::ffff:192.0.2.7', '::FFFF:c000:207', '0:0:0:0:0:ffff:192.0.2.7'],
     ['2001:db8:0:1::/64', '2001:db8:0:1::1', '2001:0DB8:0000:0001:ffff::2', '2001:db8::1:0:0:0:3'],

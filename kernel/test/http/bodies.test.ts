@@ -7,7 +7,7 @@ import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 
 const json = { 'content-type': 'application/json' }
 
-/** Bodies that a route for JSON refuses. */
+/** Bodies that a JSON route refuses. */
 const refused: readonly (readonly [
   name: string,
   headers: Readonly<Record<string, string>>,
@@ -32,7 +32,7 @@ const refused: readonly (readonly [
   ['a little too much', json, JSON.stringify('a'.repeat(10_000)), 'PAYLOAD_TOO_LARGE'],
 ]
 
-test('bodies that JSON routes refuse; the connection goes on', async (t) => {
+test('a connection stays usable after a JSON route refuses a body', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -46,7 +46,7 @@ test('bodies that JSON routes refuse; the connection goes on', async (t) => {
   t.equal(({} as { admin?: unknown }).admin, undefined)
 })
 
-test('bodies against a schema: taken literally, every fault named', async (t) => {
+test('a schema takes a body literally, and the error names every fault', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -70,7 +70,7 @@ test('bodies against a schema: taken literally, every fault named', async (t) =>
   t.match(await connection.answer(), { status: 200, body: '{"count":1}' })
 })
 
-test('a body that is too large is refused by its announced length, or as soon as it exceeds the limit', async (t) => {
+test('the node refuses a large body by its announced length, or as soon as it exceeds the limit', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
 

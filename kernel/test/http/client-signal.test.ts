@@ -7,8 +7,8 @@ import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 
 const config = { access: 'public', publicReason: 'A test.' } as const
 
-/** A node with routes that wait until their client leaves, and then throw the reason. */
-async function watchingNode(t: Test) {
+/** Starts a node with routes that wait until their client disconnects, and then throw the reason. */
+async function startWatchingNode(t: Test) {
   const lines: string[] = []
   const reasons: unknown[] = []
   const begun: string[] = []
@@ -16,24 +16,24 @@ async function watchingNode(t: Test) {
     id: 'watching',
     setup({ routes }) {
       routes((app) => {
-        const left = async (signal: AbortSignal) => {
+        const abortReason = async (signal: AbortSignal) => {
           if (!signal.aborted) await once(signal, 'abort')
           reasons.push(signal.reason)
           throw signal.reason
         }
         app.addHook('preHandler', async ({ url }) => void begun.push(url))
-        app.get('/waits', { config }, async (_request, reply) => left(clientSignal(reply)))
-        app.post('/waits', { config }, async (_request, reply) => left(clientSignal(reply)))
+        app.get('/waits', { config }, async (_request, reply) => abortReason(clientSignal(reply)))
+        app.post('/waits', { config }, async (_request, reply) => abortReason(clientSignal(reply)))
         app.get('/drips', { config }, async (_request, reply) => {
           reply.hijack()
           reply.raw.writeHead(200).write('drip')
-          return left(clientSignal(reply))
+          return abortReason(clientSignal(reply))
         })
         app.get('/breaks', { config }, async (_request, reply) => {
           setImmediate(() => {
             throw new Error('nobody catches this')
           })
-          return left(clientSignal(reply))
+          return abortReason(clientSignal(reply))
         })
         app.get('/answers', { config }, async (_request, reply) => {
           clientSignal(reply).addEventListener('abort', () => reasons.push('complete'))
@@ -54,8 +54,8 @@ async function watchingNode(t: Test) {
 
 const gone = { code: 'REQUEST_TIMEOUT', message: 'The client left before it was answered.' }
 
-test('a client that leaves before or after the first byte aborts the signal, and nothing is logged', async (t) => {
-  const { node, reasons, begun, failures } = await watchingNode(t)
+test('a client that disconnects before or after the first byte aborts the signal without a log line', async (t) => {
+  const { node, reasons, begun, failures } = await startWatchingNode(t)
   const json = { 'content-type': 'application/json' }
   const requests = [
     rawRequest('GET', '/waits'),
@@ -63,27 +63,27 @@ test('a client that leaves before or after the first byte aborts the signal, and
     rawRequest('POST', '/waits', json, '{"a":1}'),
   ]
   for (const request of requests) {
-    for (const leave of ['close', 'reset', 'half'] as const) {
+    for (const disconnect of ['close', 'reset', 'half'] as const) {
       begun.length = 0
       reasons.length = 0
       const connection = rawConnection(node.url)
       await once(connection.socket, 'connect')
       connection.send(request)
       await until(() => begun.length === 1)
-      t.same(reasons, [], 'a body that was read aborts nothing')
-      if (leave === 'close') connection.close()
-      else if (leave === 'reset') connection.socket.resetAndDestroy()
+      t.same(reasons, [], 'the end of a body does not abort the signal')
+      if (disconnect === 'close') connection.close()
+      else if (disconnect === 'reset') connection.socket.resetAndDestroy()
       else connection.socket.end()
       await until(() => reasons.length === 1)
-      t.match(reasons, [gone], `${request.slice(0, 10)}: ${leave}`)
+      t.match(reasons, [gone], `${request.slice(0, 10)}: ${disconnect}`)
       await connection.ended()
     }
   }
   t.same(failures(), [])
 })
 
-test('an answer that the node gives in place of the route aborts the signal', async (t) => {
-  const { node, reasons, begun, failures } = await watchingNode(t)
+test('an answer that the node gives instead of the route aborts the signal', async (t) => {
+  const { node, reasons, begun, failures } = await startWatchingNode(t)
   const broken = await node.fetch('/breaks')
   t.equal(broken.status, 500)
   await until(() => reasons.length === 1)
@@ -98,11 +98,11 @@ test('an answer that the node gives in place of the route aborts the signal', as
   await until(() => reasons.length === 2)
   t.match(reasons, [gone, gone])
   const unexpected = failures().filter((line) => !line.includes('nobody catches this'))
-  t.same(unexpected, [], 'only the fault itself is logged')
+  t.same(unexpected, [], 'the log has only the fault itself')
 })
 
 test('a complete answer aborts the signal', async (t) => {
-  const { node, reasons } = await watchingNode(t)
+  const { node, reasons } = await startWatchingNode(t)
   t.equal(await (await node.fetch('/answers')).text(), 'answered')
   await until(() => reasons.length === 1)
 })

@@ -1,4 +1,4 @@
-// In a process of its own: it measures its memory and its descriptors.
+// This file runs in a separate process because it measures its memory and its descriptors.
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -19,8 +19,8 @@ const upgrade = {
   'sec-websocket-version': '13',
 }
 
-/** A node with routes whose answers wait for a gate, and the paths of the requests that began, in order. */
-async function gatedNode() {
+/** Starts a node with routes whose answers wait for a gate. Also returns the paths of the requests that began, in order. */
+async function startGatedNode() {
   const begun: string[] = []
   let running = 0
   let mostRunning = 0
@@ -68,7 +68,7 @@ async function gatedNode() {
   }
 }
 
-/** Waits until the node has answered on another connection, so that it has read what was sent before. */
+/** Waits until the node answers on another connection. By then, it has read the bytes that were sent before. */
 async function readBy(url: URL): Promise<void> {
   for (let i = 0; i < 3; i++) await fetch(new URL('/health', url)).then((answer) => answer.text())
 }
@@ -78,7 +78,7 @@ async function descriptors(): Promise<number> {
 }
 
 test('the next request of a connection begins when the answer before it is complete', async (t) => {
-  const { node, begun, open, most, started } = await gatedNode()
+  const { node, begun, open, most, started } = await startGatedNode()
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
   t.teardown(() => connection.close())
@@ -95,7 +95,7 @@ test('the next request of a connection begins when the answer before it is compl
 })
 
 test('bodies in the queue reach their own requests', async (t) => {
-  const { node, begun, open, started } = await gatedNode()
+  const { node, begun, open, started } = await startGatedNode()
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
   t.teardown(() => connection.close())
@@ -120,7 +120,7 @@ test('bodies in the queue reach their own requests', async (t) => {
 })
 
 test('a request in the queue that waits for 100 Continue gets it in its turn', async (t) => {
-  const { node, open, started } = await gatedNode()
+  const { node, open, started } = await startGatedNode()
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
   t.teardown(() => connection.close())
@@ -134,8 +134,8 @@ test('a request in the queue that waits for 100 Continue gets it in its turn', a
   t.match(await connection.answer(), { status: 200, body: '{"bytes":3}' })
 })
 
-test('an upgrade behind a queue begins after it', async (t) => {
-  const { node, begun, open, started } = await gatedNode()
+test('an upgrade behind queued requests begins after them', async (t) => {
+  const { node, begun, open, started } = await startGatedNode()
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
   t.teardown(() => connection.close())
@@ -152,16 +152,16 @@ test('an upgrade behind a queue begins after it', async (t) => {
   t.same(begun, ['/gate', '/quick/1', '/socket'])
 })
 
-test('when the client leaves, no request in its queue begins', async (t) => {
-  const { node, begun, open, shut, started } = await gatedNode()
+test('no queued request begins after its client disconnects', async (t) => {
+  const { node, begun, open, shut, started } = await startGatedNode()
   t.teardown(() => node.stop())
   const ten = Array.from({ length: 10 }, (_, i) => rawRequest('GET', `/quick/${i}`)).join('')
-  const leave: Record<string, (connection: RawConnection) => void> = {
+  const disconnect: Record<string, (connection: RawConnection) => void> = {
     'by closing': ({ close }) => close(),
     'by a reset': ({ socket }) => socket.resetAndDestroy(),
     'by closing its own side': ({ socket }) => socket.end(),
   }
-  for (const [way, go] of Object.entries(leave)) {
+  for (const [way, go] of Object.entries(disconnect)) {
     for (const last of ['', rawRequest('GET', '/socket', upgrade)]) {
       begun.length = 0
       const connection = rawConnection(node.url)
@@ -181,7 +181,7 @@ test('when the client leaves, no request in its queue begins', async (t) => {
 })
 
 test('a request that closes the connection is the last that begins', async (t) => {
-  const { node, begun, open, started } = await gatedNode()
+  const { node, begun, open, started } = await startGatedNode()
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
   connection.send(rawRequest('GET', '/gate') + rawRequest('PUT', '/nothing', octets, 'a'))
@@ -199,7 +199,7 @@ test('a request that closes the connection is the last that begins', async (t) =
 })
 
 test('a connection with more than 64 waiting requests is closed, and none of them begins', async (t) => {
-  const { node, begun, started } = await gatedNode()
+  const { node, begun, started } = await startGatedNode()
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
   connection.send(rawRequest('GET', '/gate') + rawRequest('GET', '/quick/1').repeat(65))
@@ -214,8 +214,8 @@ test('a connection with more than 64 waiting requests is closed, and none of the
   t.equal(patient.socket.closed, false)
 })
 
-test('a flood of pipelined requests holds up nobody and leaves nothing', async (t) => {
-  const { node, begun } = await gatedNode()
+test('a flood of pipelined requests neither delays other clients nor leaks descriptors', async (t) => {
+  const { node, begun } = await startGatedNode()
   t.teardown(() => node.stop())
   const floods = [
     rawRequest('GET', '/quick/1').repeat(20_000),
@@ -240,8 +240,8 @@ test('a flood of pipelined requests holds up nobody and leaves nothing', async (
   t.pass('all descriptors are closed')
 })
 
-test('1,000 connections with full queues take little memory, and give it back', async (t) => {
-  const { node, begun, open } = await gatedNode()
+test('1,000 connections with full queues take little memory and release it', async (t) => {
+  const { node, begun, open } = await startGatedNode()
   t.teardown(() => node.stop())
   const before = process.memoryUsage().rss
   const full = Array.from({ length: 1000 }, () => rawConnection(node.url))

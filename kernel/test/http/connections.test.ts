@@ -14,7 +14,7 @@ const forged = {
 // The tests run concurrently, because they mostly wait.
 t.jobs = 4
 
-test('forwarded addresses are believed from trusted proxies only', async (t) => {
+test('the node accepts forwarded addresses only from trusted proxies', async (t) => {
   const cases = [
     [[], forged['x-forwarded-for'], { ip: '127.0.0.1', protocol: 'http' }],
     [['10.0.0.0/8'], forged['x-forwarded-for'], { ip: '127.0.0.1', protocol: 'http' }],
@@ -30,7 +30,7 @@ test('forwarded addresses are believed from trusted proxies only', async (t) => 
   }
 })
 
-test('connections beyond the limit are closed at once, and later ones are served', async (t) => {
+test('the node closes connections beyond its limit at once and serves later ones', async (t) => {
   const node = await createTestNode({ plugins: [probe], config: { server: { maxConnections: 3 } } })
   t.teardown(() => node.stop())
   const ask = async () => {
@@ -50,7 +50,7 @@ test('connections beyond the limit are closed at once, and later ones are served
   t.equal(later.status, 200)
 })
 
-test('an idle connection is closed after its time, and not while it is in use', async (t) => {
+test('the node closes an idle connection after its timeout, and no connection in use', async (t) => {
   const node = await createTestNode({
     plugins: [probe],
     config: { server: { keepAliveTimeoutSeconds: 0.2 } },
@@ -64,7 +64,7 @@ test('an idle connection is closed after its time, and not while it is in use', 
   t.equal(await connection.ended(), '')
 })
 
-test('a connection without traffic is closed, a slow one is not', async (t) => {
+test('the node closes a connection without traffic, but not a slow one', async (t) => {
   const silent = definePlugin({
     id: 'silent',
     setup({ routes }) {

@@ -14,7 +14,7 @@ function corsHeaders(answer: { headers: Headers }): string[] {
   return [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))
 }
 
-test('by default no answer has CORS headers', async (t) => {
+test('no answer has CORS headers by default', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -35,7 +35,7 @@ test('by default no answer has CORS headers', async (t) => {
   }
 })
 
-test('pages of a configured origin may call, and read errors too', async (t) => {
+test('a page of a configured origin may call routes and read errors', async (t) => {
   const node = await createTestNode({ plugins: [probe], config: { server: { cors: { origins: [app] } } } })
   t.teardown(() => node.stop())
   const ask = (path: string, init: RequestInit = {}) =>
@@ -63,7 +63,7 @@ test('pages of a configured origin may call, and read errors too', async (t) => 
   await checkErrorResponse(t, stray, 'METHOD_NOT_ALLOWED', 'OPTIONS that is no preflight')
 })
 
-test('an origin counts however the configuration writes it', async (t) => {
+test('every notation of an origin in the configuration counts', async (t) => {
   for (const written of [`${app}/`, 'HTTPS://App.Test', `${app}:443`]) {
     const config = { server: { cors: { origins: [written] } } }
     const node = await createTestNode({ plugins: [probe], config })
@@ -74,7 +74,7 @@ test('an origin counts however the configuration writes it', async (t) => {
   }
 })
 
-test('such pages can also read the errors of a late and of a broken body', async (t) => {
+test('a page of a configured origin can read the errors of a late and of a broken body', async (t) => {
   const node = await createTestNode({
     plugins: [probe],
     config: { server: { cors: { origins: [app] }, bodyTimeoutSeconds: 0.2 } },
@@ -111,7 +111,7 @@ test('answers to other origins have no CORS headers', async (t) => {
   for (const origin of origins) {
     const answer = await node.fetch('/open', { headers: { origin } })
     t.same([answer.status, corsHeaders(answer)], [200, []], origin)
-    t.match(answer.headers.get('vary'), /Origin/, 'a cache must not mix them up')
+    t.match(answer.headers.get('vary'), /Origin/, 'a cache keeps the answers to different origins apart')
     const asked = await node.fetch('/open', { method: 'OPTIONS', headers: { origin, ...preflight } })
     t.same(corsHeaders(asked), [], `${origin}: preflight`)
     await checkErrorResponse(t, asked, 'METHOD_NOT_ALLOWED')
@@ -120,7 +120,7 @@ test('answers to other origins have no CORS headers', async (t) => {
   t.same([own.status, corsHeaders(own)], [200, []], 'no origin at all')
 })
 
-test('with a cookie, pages of the configured origin may change something, others may not', async (t) => {
+test('only pages of the configured origin may write with a cookie', async (t) => {
   const node = await createTestNode({ plugins: [probe], config: { server: { cors: { origins: [app] } } } })
   t.teardown(() => node.stop())
   const { token } = await node.signIn()

@@ -7,8 +7,8 @@ import { rawConnection } from './fixtures/raw-connection.ts'
 
 const config = { access: 'public', publicReason: 'It is there for a test.' } as const
 
-/** A plugin with one route that answers with a stream, as a feature would. */
-function streaming(
+/** Creates a plugin with one route that answers with a stream. */
+function createStreaming(
   answer: (stream: EventStream, signal: AbortSignal) => Promise<void>,
   heartbeatMs = 60_000,
 ) {
@@ -32,7 +32,7 @@ function streaming(
 }
 
 test('events arrive one by one, with the headers that streams need', async (t) => {
-  const plugin = streaming(async (stream) => {
+  const plugin = createStreaming(async (stream) => {
     stream.send('{"a":1}')
     stream.send('[DONE]')
     stream.end()
@@ -48,8 +48,8 @@ test('events arrive one by one, with the headers that streams need', async (t) =
   t.equal(await response.text(), 'data: {"a":1}\n\ndata: [DONE]\n\n')
 })
 
-test('before the first event a route can still be answered with an error', async (t) => {
-  const plugin = streaming(async () => {
+test('a route can answer with an error before the first event', async (t) => {
+  const plugin = createStreaming(async () => {
     throw new NodekeepError('CONFLICT', 'Not now.')
   })
   const node = await createTestNode({ plugins: [plugin] })
@@ -59,8 +59,8 @@ test('before the first event a route can still be answered with an error', async
   t.match(await response.json(), { error: true, code: 'CONFLICT' })
 })
 
-test('heartbeats are sent while there are no events', async (t) => {
-  const plugin = streaming(async (stream, signal) => {
+test('a stream without events sends heartbeats', async (t) => {
+  const plugin = createStreaming(async (stream, signal) => {
     await once(signal, 'abort')
     stream.close()
   }, 20)
@@ -75,10 +75,10 @@ test('heartbeats are sent while there are no events', async (t) => {
   t.ok(text.startsWith(': ping\n\n: ping\n\n'), text)
 })
 
-test('a client that leaves is noticed before anything was sent', async (t) => {
-  const { promise: left, resolve } = Promise.withResolvers<void>()
+test('a client that disconnects aborts a stream before its first event', async (t) => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
   const { promise: asked, resolve: begin } = Promise.withResolvers<void>()
-  const plugin = streaming(async (stream, signal) => {
+  const plugin = createStreaming(async (stream, signal) => {
     begin()
     await once(signal, 'abort')
     stream.close()
@@ -91,14 +91,14 @@ test('a client that leaves is noticed before anything was sent', async (t) => {
   await asked
   abort.abort()
   await t.rejects(request)
-  await left
+  await closed
 })
 
-test('characters of several bytes do not keep a stream waiting for a client that reads again', async (t) => {
+test('a stream with multibyte characters resumes when its client reads again', async (t) => {
   const line = '東'.repeat(10_000)
   let sent = 0
   const { promise: full, resolve: stall } = Promise.withResolvers<void>()
-  const plugin = streaming(async (stream, signal) => {
+  const plugin = createStreaming(async (stream, signal) => {
     for (let stalled = false; !stalled; ) {
       sent += 1
       if (stream.send(line)) continue
@@ -118,19 +118,19 @@ test('characters of several bytes do not keep a stream waiting for a client that
   connection.socket.resume()
   const answer = await connection.ended()
   t.equal(answer.split('data: ').length - 1, sent)
-  t.ok(answer.endsWith('0\r\n\r\n'), 'it came to its end')
+  t.ok(answer.endsWith('0\r\n\r\n'), 'the answer is complete')
 })
 
-test('a client that does not read gets no more than the buffers hold', async (t) => {
+test('a stream sends a client that does not read only as much as the buffers hold', async (t) => {
   const line = 'x'.repeat(64 * 1024)
   let sent = 0
-  const { promise: left, resolve } = Promise.withResolvers<void>()
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
   const { promise: full, resolve: stall } = Promise.withResolvers<void>()
-  const plugin = streaming(async (stream, signal) => {
+  const plugin = createStreaming(async (stream, signal) => {
     while (!signal.aborted) {
       sent += line.length
       if (stream.send(line)) continue
-      // Nobody takes anything for a while: the stream waits.
+      // The stream is full when it does not drain for 300 ms.
       const drained = stream.drained(signal).then(() => true)
       if (!(await Promise.race([drained, after(300, false)]))) stall()
       await drained
@@ -146,6 +146,6 @@ test('a client that does not read gets no more than the buffers hold', async (t)
   await full
   const before = sent
   connection.socket.destroy()
-  await left
-  t.ok(before < 32 * 1024 * 1024, `${before} bytes were sent to nobody`)
+  await closed
+  t.ok(before < 32 * 1024 * 1024, `${before} bytes were sent to a client that does not read`)
 })

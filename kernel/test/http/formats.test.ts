@@ -31,7 +31,7 @@ const checker = definePlugin({
   },
 })
 
-test('a route schema may name every format that configuration knows', async (t) => {
+test('a route schema may use every format of the configuration', async (t) => {
   const node = await createTestNode({ plugins: [checker] })
   t.teardown(() => node.stop())
   const inQuery = (format: string, value: string) =>

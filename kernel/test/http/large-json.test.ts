@@ -14,19 +14,19 @@ const plugin = definePlugin({
   },
 })
 
-/** So long that it is looked at before it is parsed. */
+/** Makes a body long enough to be checked before it is parsed. */
 const padding = ' '.repeat(16 * 1024)
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 const list = (values: number) => `[${'0,'.repeat(values - 1)}0]`
 
-test('large bodies of JSON', async (t) => {
+test('large JSON bodies', async (t) => {
   const node = await createTestNode({ plugins: [plugin] })
   t.teardown(() => node.stop())
   const post = (body: string, type = 'application/json') =>
     fetch(new URL('/large', node.url), { method: 'POST', headers: { 'content-type': type }, body })
 
-  t.test('are refused before they are parsed when that would take long', async (t) => {
+  t.test('are refused before parsing if parsing would take long', async (t) => {
     for (const [name, body, status, message] of [
       ['1000 levels', padding + nested(1000), 200],
       ['1001 levels', padding + nested(1001), 400, 'The JSON of the body has more than 1000 levels.'],
@@ -50,7 +50,7 @@ test('large bodies of JSON', async (t) => {
     }
   })
 
-  t.test('are otherwise read as any', async (t) => {
+  t.test('are otherwise accepted', async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.json({ stringUnit: 'binary' }), async (json) => {
         fc.pre(!json.includes('__proto__') && !json.includes('constructor'))

@@ -5,10 +5,10 @@ import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 
 const config = { access: 'public', publicReason: 'It is there for a test.' } as const
 
-/** How a file takes a value from the environment. */
+/** The reference by which a file takes a value from the environment. */
 const reference = ['$', '{CARELESS_KEY}'].join('')
 
-/** Logs everything that a careless author might, and fails with all of it in its error. */
+/** A plugin that logs everything that a careless author might log, and fails with all of it in its error. */
 const careless = definePlugin({
   id: 'careless',
   config: Type.Object({ apiKey: Secret(), nested: Type.Object({ keys: Type.Array(Secret()) }) }),
@@ -27,7 +27,7 @@ const careless = definePlugin({
   },
 })
 
-test('every request is in the log with its id; secrets are not, at any level', async (t) => {
+test('the log has every request with its id, and no secrets at any level', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({
     plugins: [careless],

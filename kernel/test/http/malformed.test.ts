@@ -7,7 +7,7 @@ import { rawConnection } from './fixtures/raw-connection.ts'
 
 const host = 'Host: node.test\r\n'
 
-/** Bytes that are no proper HTTP/1.1 request, with the code of the only answer to them. */
+/** Bytes that are not a valid HTTP/1.1 request, with the code of the only answer to them. */
 const malformed: Readonly<Record<string, readonly [bytes: string | Buffer, code: ErrorCode]>> = {
   'no HTTP at all': ['hello?\r\n\r\n', 'VALIDATION_ERROR'],
   'the start of TLS': [Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]), 'VALIDATION_ERROR'],
@@ -69,7 +69,7 @@ const malformed: Readonly<Record<string, readonly [bytes: string | Buffer, code:
   'a tunnel': [`CONNECT example.org:443 HTTP/1.1\r\n${host}\r\n`, 'METHOD_NOT_ALLOWED'],
 }
 
-test('bytes that are not HTTP get one error of the table, and then the connection ends', async (t) => {
+test('bytes that are not HTTP get one documented error, and then the connection ends', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({ plugins: [probe], onLog: (line) => lines.push(line) })
   t.teardown(() => node.stop())
@@ -78,16 +78,16 @@ test('bytes that are not HTTP get one error of the table, and then the connectio
     connection.send(bytes)
     const answer = await connection.answer()
     checkError(t, answer, code, name)
-    t.equal(answer.headers.connection, 'close', `${name}: says that it closes`)
+    t.equal(answer.headers.connection, 'close', `${name}: the answer announces the close`)
     connection.socket.end()
     t.equal(await connection.ended(), '', `${name}: nothing follows`)
   }
   t.equal((await node.fetch('/health')).status, 200)
   const grave = lines.filter((line) => !line.includes('"level":"info"'))
-  t.same(grave, [], 'mistakes of clients are no news for the log')
+  t.same(grave, [], 'the log has no warning about mistakes of clients')
 })
 
-test('odd paths and queries are answered in the one form', async (t) => {
+test('odd paths and queries get an answer in the documented form', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const ask = async (target: string) => {
@@ -112,7 +112,7 @@ test('odd paths and queries are answered in the one form', async (t) => {
   t.match(JSON.parse(polluted.body), { query: { a: 'b' } })
   t.equal(({} as { a?: unknown }).a, undefined)
 
-  t.match(await ask('http://elsewhere.test/open'), { status: 200 }, 'the absolute form is taken by its path')
+  t.match(await ask('http://elsewhere.test/open'), { status: 200 }, 'the absolute form is routed by its path')
   const unknown = await ask('http://elsewhere.test/nothing')
   checkError(t, unknown, 'NOT_FOUND')
   t.notMatch(unknown.body, 'elsewhere')

@@ -6,10 +6,10 @@ import { checkError } from './fixtures/error-answer.ts'
 import { probe } from './fixtures/probe-plugin.ts'
 import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 
-/** CONNECT makes no request: see the malformed ones. */
+/** CONNECT is tested with the malformed requests: it never becomes a request. */
 const methods = METHODS.filter((method) => method !== 'CONNECT')
 
-test('every method that a path does not take gets 405 and the list of its methods', async (t) => {
+test('a method that a path does not support gets 405 and the list of its methods', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -26,7 +26,7 @@ test('every method that a path does not take gets 405 and the list of its method
   checkError(t, await connection.answer(), 'NOT_FOUND', 'OPTIONS *')
 })
 
-test('a wrong method or path is answered before the body is read', async (t) => {
+test('the node answers a wrong method or path before it reads the body', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -40,7 +40,7 @@ test('a wrong method or path is answered before the body is read', async (t) => 
   checkError(t, await connection.answer(), 'NOT_FOUND')
 })
 
-test('HEAD is GET without the body, for answers and for errors', async (t) => {
+test('HEAD gets the answers and errors of GET without the body', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -48,7 +48,7 @@ test('HEAD is GET without the body, for answers and for errors', async (t) => {
   for (const path of ['/open', '/mine', '/nothing', '/json', '/%zz', '/health', '/whoami', '/openapi.json']) {
     connection.send(rawRequest('HEAD', path))
     const head = await connection.answer('HEAD')
-    // Were there a body after the head, this answer could not be read.
+    // If a body followed the head, this answer would be unreadable.
     connection.send(rawRequest('GET', path))
     const get = await connection.answer()
     t.equal(head.status, get.status, path)
@@ -81,7 +81,7 @@ const visits = definePlugin({
   },
 })
 
-test('the route "/" below a prefix answers with and without a slash at the end, as Fastify has it', async (t) => {
+test('the route "/" below a prefix answers with and without a trailing slash, as in Fastify', async (t) => {
   const node = await createTestNode({ plugins: [visits] })
   t.teardown(() => node.stop())
   for (const path of ['/api/visits', '/api/visits/']) {
@@ -99,5 +99,5 @@ test('the route "/" below a prefix answers with and without a slash at the end, 
   const user = await node.signIn()
   const { paths } = (await (await user.fetch('/openapi.json')).json()) as { paths: object }
   t.ok('/api/visits' in paths)
-  t.notOk('/api/visits/' in paths, 'it is described once')
+  t.notOk('/api/visits/' in paths, 'OpenAPI has the path once')
 })

@@ -6,7 +6,7 @@ import { checkError } from './fixtures/error-answer.ts'
 import { probe } from './fixtures/probe-plugin.ts'
 import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 
-test('pipelined requests are answered in order, each by itself', async (t) => {
+test('pipelined requests get independent answers in order', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const { token } = await node.signIn()
@@ -37,7 +37,7 @@ test('pipelined requests are answered in order, each by itself', async (t) => {
   t.match(await connection.answer(), { status: 200, body: '{"open":true}' })
 })
 
-test('malformed bytes are answered after the requests that came before them', async (t) => {
+test('malformed bytes get their answer after the requests before them', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -49,7 +49,7 @@ test('malformed bytes are answered after the requests that came before them', as
   t.equal(await connection.ended(), '')
 })
 
-test('a broken body is the error of its own request, in its place', async (t) => {
+test('a broken body fails its own request, in its order', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const chunked = { 'content-type': 'application/octet-stream', 'transfer-encoding': 'chunked' }

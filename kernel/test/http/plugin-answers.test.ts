@@ -16,7 +16,7 @@ import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 const config = { access: 'public', publicReason: 'It is there for a test.' } as const
 const secret = '/root/secret.ts:12'
 
-/** Serializers of errors that answer with nothing that could be sent. */
+/** Serializers of errors whose results cannot be sent. */
 const confused: Record<string, ErrorSerializer> = {
   throws: () => {
     throw new Error(secret)
@@ -28,7 +28,7 @@ const confused: Record<string, ErrorSerializer> = {
   'two-lines': () => ({ contentType: `text/plain\r\nx-secret: ${secret}`, body: 'a' }),
 }
 
-/** Hooks that fail whatever is sent, an error too. */
+/** Hooks that fail for every answer, including errors. */
 const onSends = {
   early: () => {
     throw new Error(secret)
@@ -135,7 +135,7 @@ async function start() {
   return { node, lines, logged: (id: string) => lines.find((line) => line.includes(`"${id}"`)) ?? '' }
 }
 
-test('a fault of a plugin is a plain 500; the log has the cause under the request id', async (t) => {
+test('a fault of a plugin gets a plain 500, and the log has its cause under the request id', async (t) => {
   const { node, logged } = await start()
   t.teardown(() => node.stop())
   const paths = ['/wrong-type', '/missing-field', '/circular', '/throws', '/throws-at-once', '/throws-null']
@@ -150,7 +150,7 @@ test('a fault of a plugin is a plain 500; the log has the cause under the reques
   }
 })
 
-test('an error replaces the answer that was prepared', async (t) => {
+test('an error replaces a prepared answer', async (t) => {
   const { node, lines } = await start()
   t.teardown(() => node.stop())
   const answer = await node.fetch('/conflict')
@@ -162,10 +162,10 @@ test('an error replaces the answer that was prepared', async (t) => {
   await checkErrorResponse(t, answer, 'CONFLICT')
   const sensible: ErrorCode = 'UNPROCESSABLE'
   await checkErrorResponse(t, await node.fetch('/sensible'), sensible)
-  t.notMatch(lines.join(''), /"level":"error"/, 'what a client did wrong is not the log’s business')
+  t.notMatch(lines.join(''), /"level":"error"/, 'the log has no error about a mistake of a client')
 })
 
-test('a stream that fails halfway is cut off, so that no client takes it for complete', async (t) => {
+test('the node cuts the connection of a stream that fails halfway, so that no client takes it for complete', async (t) => {
   const { node, logged } = await start()
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -179,7 +179,7 @@ test('a stream that fails halfway is cut off, so that no client takes it for com
   t.match(JSON.parse(logged(id)), { level: 'error', plugin: 'faulty', err: { message: secret } })
 })
 
-test('a foreign protocol has errors in its own form, only below its prefix', async (t) => {
+test('a foreign protocol has errors in its own form only below its prefix', async (t) => {
   const { node } = await start()
   t.teardown(() => node.stop())
   for (const [path, status, body] of [
@@ -194,12 +194,17 @@ test('a foreign protocol has errors in its own form, only below its prefix', asy
   }
   const wrongMethod = await node.fetch('/foreign/thing', { method: 'POST' })
   t.equal(await wrongMethod.text(), '{"405":"METHOD_NOT_ALLOWED"}')
-  await checkErrorResponse(t, await node.fetch('/foreigner'), 'NOT_FOUND', 'a path that only begins alike')
+  await checkErrorResponse(
+    t,
+    await node.fetch('/foreigner'),
+    'NOT_FOUND',
+    'a path that only begins with the same characters',
+  )
   for (const name of Object.keys(confused))
     await checkErrorResponse(t, await node.fetch(`/confused/${name}/thing`), 'CONFLICT', name)
 })
 
-test('an answer that fails while it is sent does not show the cause, and neither does its error', async (t) => {
+test('an answer that fails during sending shows the cause neither in the answer nor in its error', async (t) => {
   const { node, lines } = await start()
   t.teardown(() => node.stop())
   for (const way of Object.keys(onSends)) {

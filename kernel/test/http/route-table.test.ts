@@ -21,7 +21,7 @@ function mountOf(routes: readonly MountedRoute[]): RouteMount {
   return { owner: 'some', routes, foreignErrors: [], handle() {}, upgrade: () => false }
 }
 
-test('the table finds what the router of a plugin with the same routes would find', (t) => {
+test('the table finds the route that the router of a plugin with the same routes finds', (t) => {
   const paths = fc.uniqueArray(fc.array(segment, { minLength: 1, maxLength: 3 }).map(pathOf), {
     minLength: 1,
     maxLength: 6,
@@ -51,7 +51,7 @@ test('the table finds what the router of a plugin with the same routes would fin
   t.end()
 })
 
-test('a route that was removed is not found', (t) => {
+test('the table does not find a removed route', (t) => {
   const table = new RouteTable()
   table.mount(mountOf([routeOf('GET', '/a')]))
   t.equal(table.find('GET', '/a')?.mount.owner, 'some')

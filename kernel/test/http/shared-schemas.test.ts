@@ -11,7 +11,7 @@ const note = {
 }
 const access = { access: 'public', publicReason: 'The tests ask.' } as const
 
-/** Routes whose schemas refer to one that was added, from the scope where that was done and from one within. */
+/** A plugin whose route schemas refer to an added schema, from the same scope and from a nested one. */
 const notes = definePlugin({
   id: 'notes',
   setup({ routes }) {
@@ -35,7 +35,7 @@ const notes = definePlugin({
   },
 })
 
-test('bodies are taken literally where a schema refers to a shared one', async (t) => {
+test('a schema that refers to a shared one takes bodies literally', async (t) => {
   const node = await createTestNode({ plugins: [notes] })
   t.teardown(() => node.stop())
   const post = async (path: string, body: unknown) => {
@@ -55,20 +55,20 @@ test('bodies are taken literally where a schema refers to a shared one', async (
     t.match(await post('/lists', [wrong]), refused, `${name} in a list`)
     t.match(await post('/named', { note: wrong }), refused, `${name} in a schema that refers further`)
   }
-  t.match(await post('/notes', [{ count: 1 }]), refused, 'a list is no single value')
-  t.match(await post('/lists', { count: 1 }), refused, 'a single value is no list')
-  t.match(await post('/named', { name: 7 }), refused, 'a number is no text')
+  t.match(await post('/notes', [{ count: 1 }]), refused, 'a list is not a single value')
+  t.match(await post('/lists', { count: 1 }), refused, 'a single value is not a list')
+  t.match(await post('/named', { name: 7 }), refused, 'a number is not a text')
   t.match(
     await post('/notes', { count: 1, extra: 2 }),
     {
       ...refused,
       message: 'Invalid input: "extra" in the body is not a known key. Known here: count, done.',
     },
-    'what is unknown is refused, and not removed',
+    'an unknown key is refused, not removed',
   )
 })
 
-test('queries are texts by nature, also by a shared schema', async (t) => {
+test('a shared schema converts the texts of a query', async (t) => {
   const node = await createTestNode({ plugins: [notes] })
   t.teardown(() => node.stop())
   const answer = await node.fetch('/notes?count=7&done=true')

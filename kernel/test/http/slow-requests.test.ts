@@ -12,7 +12,7 @@ const impatient = { server: { headersTimeoutSeconds: 0.5, bodyTimeoutSeconds: 0.
 // The tests run concurrently, because they mostly wait.
 t.jobs = 5
 
-test('headers that trickle in or never arrive time out', async (t) => {
+test('headers that arrive slowly or never time out', async (t) => {
   const node = await createTestNode({ plugins: [probe], config: impatient })
   t.teardown(() => node.stop())
   const slowloris = Array.from({ length: 20 }, () => rawConnection(node.url))
@@ -27,12 +27,12 @@ test('headers that trickle in or never arrive time out', async (t) => {
     connection.socket.end()
     await connection.ended()
   }
-  checkError(t, await silent.answer(), 'REQUEST_TIMEOUT', 'a connection on which nothing is said')
+  checkError(t, await silent.answer(), 'REQUEST_TIMEOUT', 'a silent connection')
   silent.close()
   t.equal((await node.fetch('/health')).status, 200)
 })
 
-test('a buffered body must be complete in time, even if it trickles in', async (t) => {
+test('a buffered body that arrives slowly times out', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({
     plugins: [probe],
@@ -53,7 +53,7 @@ test('a buffered body must be complete in time, even if it trickles in', async (
   t.notMatch(lines.join(''), /"level":"(warn|error)"/)
 })
 
-test('a body has its limit also behind a request that is admitted late', async (t) => {
+test('a slow body times out even behind a request that is admitted late', async (t) => {
   const waiting = definePlugin({
     id: 'waiting',
     setup({ routes }) {
@@ -77,7 +77,7 @@ test('a body has its limit also behind a request that is admitted late', async (
   connection.close()
 })
 
-test('a streamed body may take its time, but not stall', async (t) => {
+test('a streamed body may be slow, but times out when it stalls', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({
     plugins: [probe],
@@ -120,7 +120,7 @@ test('a route that never reads a stalled body does not hold the connection', asy
   t.equal(await connection.ended(), '')
 })
 
-test('a stall that the route causes is not the client’s', async (t) => {
+test('a client does not time out because its route stalls', async (t) => {
   const opened = Promise.withResolvers<void>()
   const lazy = definePlugin({
     id: 'lazy',
@@ -149,7 +149,7 @@ test('a stall that the route causes is not the client’s', async (t) => {
 
   const odd = rawConnection(node.url)
   t.teardown(() => odd.close())
-  odd.send(rawRequest('GET', '/pause', octets, 'a body that nobody reads'))
+  odd.send(rawRequest('GET', '/pause', octets, 'a body that is not read'))
   t.match(await odd.answer(), { status: 200, body: '{"paused":true}' }, 'three times the limit later')
 
   opened.resolve()

@@ -33,7 +33,7 @@ const refusals = [
   ['/json', 'PAYLOAD_TOO_LARGE'],
 ] as const
 
-test('a large upload that is refused is answered early and not read', async (t) => {
+test('the node answers a refused large upload early and does not read it', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const upload = async (path: string) => {
@@ -46,12 +46,12 @@ test('a large upload that is refused is answered early and not read', async (t) 
   for (const { code, answer, sent } of uploads) {
     checkError(t, answer, code)
     t.equal(answer.headers.connection, 'close')
-    // Buffers of the system take a few MiB whatever the node does.
+    // Buffers of the system always take a few MiB.
     t.ok(sent < 30 * MiB, `${code}: the node took ${Math.round(sent / MiB)} MiB of 100`)
   }
 })
 
-test('an upload whose route answers without reading it ends', async (t) => {
+test('an upload ends when its route answers without reading it', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -63,7 +63,7 @@ test('an upload whose route answers without reading it ends', async (t) => {
   t.ok(sent < 30 * MiB, `the node took ${Math.round(sent / MiB)} MiB of 1024`)
 })
 
-test('a client that sends on reads the answer although the node closes', async (t) => {
+test('a client that keeps sending can read the answer before the connection closes', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const answer = await fetch(new URL('/mine', node.url), { method: 'POST', body: Buffer.alloc(20 * MiB) })
@@ -71,7 +71,7 @@ test('a client that sends on reads the answer although the node closes', async (
   t.match(await answer.json(), { code: 'UNAUTHORIZED' })
 })
 
-test('the small rest of a refused request is read, and the connection stays open', async (t) => {
+test('the node reads the small rest of a refused request and keeps the connection open', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -81,10 +81,10 @@ test('the small rest of a refused request is read, and the connection stays open
   checkError(t, answer, 'UNAUTHORIZED')
   t.not(answer.headers.connection, 'close')
   connection.send('"abcdef":1', rawRequest('GET', '/open').slice(1))
-  checkError(t, await connection.answer(), 'VALIDATION_ERROR', 'the body is exactly as long as it says')
+  checkError(t, await connection.answer(), 'VALIDATION_ERROR', 'the body has exactly the announced length')
 })
 
-test('the small rest of a refused request has a time limit, too', async (t) => {
+test('the small rest of a refused request has a timeout', async (t) => {
   const node = await createTestNode({ plugins: [probe], config: { server: { bodyTimeoutSeconds: 0.2 } } })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -93,19 +93,19 @@ test('the small rest of a refused request has a time limit, too', async (t) => {
   t.equal(await connection.ended(), '')
 })
 
-test('a client that asks with 100-continue whether to send the body is answered at once', async (t) => {
+test('a client that sends Expect: 100-continue gets an answer at once', async (t) => {
   const node = await createTestNode({ plugins: [probe] })
   t.teardown(() => node.stop())
-  const asking = { ...json, expect: '100-continue' }
+  const expecting = { ...json, expect: '100-continue' }
   for (const [path, code] of refusals) {
     const connection = rawConnection(node.url)
-    connection.send(rawRequest('POST', path, { ...asking, 'content-length': `${MiB}` }))
+    connection.send(rawRequest('POST', path, { ...expecting, 'content-length': `${MiB}` }))
     checkError(t, await connection.answer(), code, `${path}, without 100 before it`)
     connection.close()
   }
   const connection = rawConnection(node.url)
   t.teardown(() => connection.close())
-  connection.send(rawRequest('POST', '/json', { ...asking, 'content-length': '7' }))
+  connection.send(rawRequest('POST', '/json', { ...expecting, 'content-length': '7' }))
   t.equal((await connection.answer()).status, 100)
   connection.send('{"a":1}')
   t.match(await connection.answer(), { status: 200, body: '{"body":{"a":1}}' })

@@ -31,7 +31,7 @@ const sockets = definePlugin({
   },
 })
 
-test('handshakes that lead to no WebSocket get an error of the table', async (t) => {
+test('a handshake that fails gets a documented error', async (t) => {
   const node = await createTestNode({ plugins: [sockets] })
   t.teardown(() => node.stop())
   const { token } = await node.signIn()
@@ -64,7 +64,7 @@ test('handshakes that lead to no WebSocket get an error of the table', async (t)
   t.equal((await node.fetch('/plain')).status, 200)
 })
 
-test('an upgrade waits for the answers to what came before it', async (t) => {
+test('an upgrade waits for the answers to the requests before it', async (t) => {
   const node = await createTestNode({ plugins: [sockets] })
   t.teardown(() => node.stop())
   const before = rawRequest('GET', '/slow') + rawRequest('GET', '/plain')
@@ -83,7 +83,7 @@ test('an upgrade waits for the answers to what came before it', async (t) => {
   }
 })
 
-test('ordinary requests, and upgrades to something else', async (t) => {
+test('a WebSocket route refuses ordinary requests, and other upgrades are ignored', async (t) => {
   const node = await createTestNode({ plugins: [sockets] })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
@@ -94,10 +94,14 @@ test('ordinary requests, and upgrades to something else', async (t) => {
   checkError(t, await connection.answer(), 'METHOD_NOT_ALLOWED', 'POST with an upgrade')
   const h2c = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQCAAAA' }
   connection.send(rawRequest('GET', '/plain', h2c))
-  t.match(await connection.answer(), { status: 200, body: '{"plain":true}' }, 'curl --http2 asks like this')
+  t.match(
+    await connection.answer(),
+    { status: 200, body: '{"plain":true}' },
+    'curl --http2 sends this upgrade',
+  )
 })
 
-test('a WebSocket of a signed-in user, from the node’s own page or from no page', async (t) => {
+test('a signed-in user opens a WebSocket from the node’s own page or from outside a browser', async (t) => {
   const node = await createTestNode({ plugins: [sockets] })
   t.teardown(() => node.stop())
   const { token, user } = await node.signIn()
@@ -116,7 +120,7 @@ test('a WebSocket of a signed-in user, from the node’s own page or from no pag
   }
 })
 
-test('a message that is too large, or no message at all, ends its own connection only', async (t) => {
+test('an oversized message or a broken frame ends only its own connection', async (t) => {
   const node = await createTestNode({ plugins: [sockets] })
   t.teardown(() => node.stop())
   const url = new URL('/echo', node.url).href.replace('http', 'ws')
@@ -143,7 +147,7 @@ function event(socket: WebSocket, name: string): Promise<Event> {
   return new Promise((resolve) => socket.addEventListener(name, resolve, { once: true }))
 }
 
-test('a fault in the code of a WebSocket cuts its connection, without an HTTP answer', async (t) => {
+test('a fault in the code of a WebSocket cuts its connection without an HTTP answer', async (t) => {
   const faulty = definePlugin({
     id: 'faulty',
     setup({ routes }) {
@@ -163,7 +167,7 @@ test('a fault in the code of a WebSocket cuts its connection, without an HTTP an
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
   connection.send(rawRequest('GET', '/fault', handshake))
-  const heard = await connection.ended()
-  t.match(heard, /^HTTP\/1\.1 101 /)
-  t.equal(heard.split('HTTP/1.1').length, 2, 'and nothing after it')
+  const received = await connection.ended()
+  t.match(received, /^HTTP\/1\.1 101 /)
+  t.equal(received.split('HTTP/1.1').length, 2, 'nothing follows the handshake')
 })

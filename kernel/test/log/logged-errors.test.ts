@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
 import { oddities } from './fixtures/oddities.ts'
 
-test('every thrown value is logged', async (t) => {
+test('the logger writes every thrown value', async (t) => {
   const lines: string[] = []
   const log = createLogger({ destination: { write: (line) => lines.push(line) } })
   for (const [name, thrown] of Object.entries(oddities())) {
@@ -11,7 +11,7 @@ test('every thrown value is logged', async (t) => {
   }
 })
 
-test('a frozen error is written with its causes, and stays as it was', async (t) => {
+test('the logger writes a frozen error with its causes and does not change it', async (t) => {
   const lines: string[] = []
   const log = createLogger({ destination: { write: (line) => lines.push(line) } })
   const cause = Object.freeze(new TypeError('inner'))

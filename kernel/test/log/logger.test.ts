@@ -24,7 +24,7 @@ test('a line has the time, the level, the plugin and the message', async (t) => 
   t.ok(lines[0]?.endsWith('}\n'))
 })
 
-test('levels below the chosen one are left out', async (t) => {
+test('the logger omits lines below its level', async (t) => {
   const { log, lines } = capture({ level: 'warn' })
   log.info('no')
   log.warn('yes')
@@ -34,7 +34,7 @@ test('levels below the chosen one are left out', async (t) => {
   t.equal(none.length, 0)
 })
 
-test('an error is written with its causes', async (t) => {
+test('the logger writes an error with its causes', async (t) => {
   const { log, last } = capture()
   const error = new Error('outer', { cause: new Error('middle', { cause: new TypeError('inner') }) })
   log.error({ err: error }, 'it failed')
@@ -45,7 +45,7 @@ test('an error is written with its causes', async (t) => {
   t.match(last(), { msg: 'outer', err: { message: 'outer: middle: inner' } })
 })
 
-test('the pretty form is text, with errors over several lines', async (t) => {
+test('the pretty format is text and has errors over several lines', async (t) => {
   const { log, lines } = capture({ format: 'pretty' })
   log.child({ plugin: 'files' }).info({ note: 7, password: 'hunter22' }, 'note stored')
   t.match(lines[0], /^\[\d\d:\d\d:\d\d\] INFO: \[files\] note stored \{"note":7,"password":"\[secret\]"\}\n$/)
@@ -86,7 +86,7 @@ test('no part of a line contains a secret', async (t) => {
   t.equal(JSON.parse(lines[1] ?? '').msg, 'formatted [secret] and {"value":"[secret]"}')
 })
 
-test('fields that are secret by name are not written, at any depth', async (t) => {
+test('the logger replaces fields with secret names at any depth', async (t) => {
   const { log, lines, last } = capture()
   const headers = {
     authorization: 'Basic dXNlcjpodW50ZXIy',
@@ -156,7 +156,7 @@ test('a server logs requests without their secrets', async (t) => {
   t.match(JSON.parse(lines[0] ?? ''), { reqId: /./, req: { url: '/?token=[secret]' } })
 })
 
-test('an output that is no terminal gets JSON lines, and no line is lost at the end of the process', async (t) => {
+test('an output that is not a terminal gets JSON lines, and the end of the process loses no line', async (t) => {
   const run = async (format: string) => {
     const program = join(import.meta.dirname, 'fixtures/logging.ts')
     const options = { maxBuffer: 1e7 }

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
 import { createSecrets, minSecretLength } from '../../src/log/secrets.ts'
 
-test('short values are not replaced', async (t) => {
+test('the scrubber ignores short values', async (t) => {
   const secrets = createSecrets()
   secrets.add('')
   secrets.add('x'.repeat(minSecretLength - 1))
@@ -12,21 +12,21 @@ test('short values are not replaced', async (t) => {
   t.equal(secrets.scrub('xxxxxx and xxxxx'), '[secret] and xxxxx')
 })
 
-test('a secret that contains another is replaced whole', async (t) => {
+test('the scrubber replaces a secret that contains another as a whole', async (t) => {
   const secrets = createSecrets()
   secrets.add('secret-1')
   secrets.add('my secret-1 of two')
   t.equal(secrets.scrub('(my secret-1 of two) (secret-1)'), '([secret]) ([secret])')
 })
 
-test('special characters of regular expressions are taken literally', async (t) => {
+test('the scrubber takes special characters of regular expressions literally', async (t) => {
   const secrets = createSecrets()
   secrets.add('.*+?^$()|[]{}\\/-')
   secrets.add('[a-z]+')
   t.equal(secrets.scrub('abc .*+?^$()|[]{}\\/- abc [a-z]+'), 'abc [secret] abc [secret]')
 })
 
-test('removing any secret leaves valid JSON', async (t) => {
+test('a line without its secrets is valid JSON', async (t) => {
   const lines: string[] = []
   // Letters and digits alone could be a part of a field's name.
   const secret = fc.string({ unit: 'binary', minLength: 5, maxLength: 30 }).map((text) => `§${text}`)
@@ -46,7 +46,7 @@ test('removing any secret leaves valid JSON', async (t) => {
   t.pass()
 })
 
-test('ordinary lines stay as they are', async (t) => {
+test('the scrubber does not change ordinary lines', async (t) => {
   const secrets = createSecrets()
   secrets.add('a-secret-value')
   const lines = [

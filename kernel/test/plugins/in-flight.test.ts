@@ -5,11 +5,11 @@ import { test } from 'tap'
 import { rawConnection, rawRequest } from '../http/fixtures/raw-connection.ts'
 import { startSwitchNode } from './switch-node.ts'
 
-/** A plugin whose requests wait, and what happened to it. */
+/** Creates a plugin whose requests wait, and a record of its stop. */
 function createSlow() {
   const happened: string[] = []
   const gate = Promise.withResolvers<void>()
-  const told = Promise.withResolvers<void>()
+  const aborted = Promise.withResolvers<void>()
   let arrived = Promise.withResolvers<void>()
   const arrive = () => {
     arrived.resolve()
@@ -19,8 +19,8 @@ function createSlow() {
     id: 'slow',
     setup({ routes, onStop, signal }) {
       signal.addEventListener('abort', () => {
-        happened.push('told')
-        told.resolve()
+        happened.push('aborted')
+        aborted.resolve()
       })
       onStop(() => void happened.push('stopped'))
       routes((app) => {
@@ -50,67 +50,67 @@ function createSlow() {
       })
     },
   })
-  return { plugin, happened, gate, told: told.promise, nextArrival: () => arrived.promise }
+  return { plugin, happened, gate, aborted: aborted.promise, nextArrival: () => arrived.promise }
 }
 
-test('a request that runs is answered before the plugin stops', async (t) => {
+test('a plugin stops after its open requests have their answers', async (t) => {
   const slow = createSlow()
-  const { ask, turn } = await startSwitchNode(t, [slow.plugin])
+  const { ask, switchPlugin } = await startSwitchNode(t, [slow.plugin])
   const arrival = slow.nextArrival()
   const answer = ask('/slow')
   await arrival
-  const off = turn('slow', 'disable')
-  await slow.told
-  t.equal((await ask('/slow')).status, 404, 'it takes no more')
-  t.same(slow.happened, ['told'], 'it knows, but goes on')
+  const off = switchPlugin('slow', 'disable')
+  await slow.aborted
+  t.equal((await ask('/slow')).status, 404, 'the plugin gets no new requests')
+  t.same(slow.happened, ['aborted'], 'the signal is aborted, and the request continues')
   slow.gate.resolve()
   t.equal(await (await answer).text(), 'done')
   t.equal((await off).status, 200)
-  t.same(slow.happened, ['told', 'answered', 'stopped'])
+  t.same(slow.happened, ['aborted', 'answered', 'stopped'])
 })
 
-test('a request that takes longer than the node waits is answered with an error', async (t) => {
+test('a request that exceeds the drain time gets an error', async (t) => {
   const slow = createSlow()
   const config = { plugins: { slow: { required: false } }, server: { drainSeconds: 0.2 } }
-  const { ask, turn, state } = await startSwitchNode(t, [slow.plugin], { config })
+  const { ask, switchPlugin, state } = await startSwitchNode(t, [slow.plugin], { config })
   const arrival = slow.nextArrival()
   const never = ask('/never')
   await arrival
   const drip = await ask('/drip')
-  await turn('slow', 'disable')
+  await switchPlugin('slow', 'disable')
   const refused = await never
   t.equal(refused.status, 503)
   t.equal(refused.headers.get('retry-after'), '5')
   t.ok(refused.headers.get('x-request-id'))
   t.match(await refused.json(), { error: true, code: 'SERVICE_UNAVAILABLE', message: /was stopped/ })
-  await t.rejects(drip.text(), 'what had begun is cut')
+  await t.rejects(drip.text(), 'the node cuts an answer that has begun')
   t.match(state('slow'), { state: 'disabled' })
-  await turn('slow', 'enable')
+  await switchPlugin('slow', 'enable')
   t.match(state('slow'), { state: 'active' })
 })
 
-test('long answers that watch the signal end by themselves', async (t) => {
+test('a long answer ends when its route handles the signal', async (t) => {
   const slow = createSlow()
-  const { ask, turn } = await startSwitchNode(t, [slow.plugin])
+  const { ask, switchPlugin } = await startSwitchNode(t, [slow.plugin])
   const events = await ask('/events')
-  const [text, off] = await Promise.all([events.text(), turn('slow', 'disable')])
+  const [text, off] = await Promise.all([events.text(), switchPlugin('slow', 'disable')])
   t.match(text, /event: bye/)
   t.equal(off.status, 200)
 })
 
-test('a client that has left does not delay the stop', async (t) => {
+test('a client that disconnected does not delay the stop', async (t) => {
   const slow = createSlow()
-  const { ask, turn } = await startSwitchNode(t, [slow.plugin])
+  const { ask, switchPlugin } = await startSwitchNode(t, [slow.plugin])
   const leaving = new AbortController()
   const arrival = slow.nextArrival()
   const left = ask('/never', { signal: leaving.signal })
   await arrival
   leaving.abort()
   await t.rejects(left)
-  t.equal((await turn('slow', 'disable')).status, 200)
+  t.equal((await switchPlugin('slow', 'disable')).status, 200)
 })
 
-test('a WebSocket whose client stays is cut at the time limit', async (t) => {
+test('the node cuts a WebSocket whose client stays at the time limit', async (t) => {
   const sticky = definePlugin({
     id: 'sticky',
     setup({ routes }) {
@@ -124,7 +124,7 @@ test('a WebSocket whose client stays is cut at the time limit', async (t) => {
     },
   })
   const config = { plugins: { sticky: { required: false } }, server: { drainSeconds: 0.2 } }
-  const { node, turn, state } = await startSwitchNode(t, [sticky], { config })
+  const { node, switchPlugin, state } = await startSwitchNode(t, [sticky], { config })
   const socket = connect(Number(node.url.port), node.url.hostname)
   t.teardown(() => socket.destroy())
   const key = Buffer.alloc(16).toString('base64')
@@ -134,29 +134,29 @@ test('a WebSocket whose client stays is cut at the time limit', async (t) => {
   await once(socket, 'data')
   socket.resume()
   const closed = once(socket, 'close')
-  await turn('sticky', 'disable')
+  await switchPlugin('sticky', 'disable')
   await closed
   t.match(state('sticky'), { state: 'disabled' })
 })
 
-test('of pipelined requests, the one that runs is ended, and those behind it never begin', async (t) => {
+test('a stop ends the running one of several pipelined requests, and the others never begin', async (t) => {
   const slow = createSlow()
   const config = { plugins: { slow: { required: false } }, server: { drainSeconds: 0.2 } }
-  const { node, token, turn, state } = await startSwitchNode(t, [slow.plugin], { config })
+  const { node, token, switchPlugin, state } = await startSwitchNode(t, [slow.plugin], { config })
   const connection = rawConnection(node.url)
   t.teardown(() => connection.close())
   const headers = { authorization: `Bearer ${token}` }
   const arrival = slow.nextArrival()
   connection.send(rawRequest('GET', '/never', headers) + rawRequest('GET', '/slow', headers))
   await arrival
-  await turn('slow', 'disable')
+  await switchPlugin('slow', 'disable')
   t.equal((await connection.answer()).status, 503)
   t.equal(await connection.ended(), '')
   t.match(state('slow'), { state: 'disabled' })
   t.notOk(slow.happened.includes('answered'))
 })
 
-test('a request that waits behind another plugin’s has not begun, so its plugin stops at once', async (t) => {
+test('a request that waits behind a request to another plugin does not delay the stop', async (t) => {
   const slow = createSlow()
   const quick = definePlugin({
     id: 'quick',
@@ -166,21 +166,21 @@ test('a request that waits behind another plugin’s has not begun, so its plugi
   })
   const optional = { slow: { required: false }, quick: { required: false } }
   const config = { plugins: optional, server: { drainSeconds: 0.2 } }
-  const { node, token, turn, state } = await startSwitchNode(t, [slow.plugin, quick], { config })
+  const { node, token, switchPlugin, state } = await startSwitchNode(t, [slow.plugin, quick], { config })
   const connection = rawConnection(node.url)
   t.teardown(() => connection.close())
   const headers = { authorization: `Bearer ${token}` }
   const arrival = slow.nextArrival()
   connection.send(rawRequest('GET', '/slow', headers) + rawRequest('GET', '/quick', headers))
   await arrival
-  await turn('quick', 'disable')
+  await switchPlugin('quick', 'disable')
   t.match(state('quick'), { state: 'disabled' })
   slow.gate.resolve()
   t.match(await connection.answer(), { status: 200, body: 'done' })
   t.match(await connection.answer(), { status: 404, body: '"code":"NOT_FOUND"' })
 })
 
-test('an injected request that is answered does not delay the stop', async (t) => {
+test('an answered injected request does not delay the stop', async (t) => {
   const asking = definePlugin({
     id: 'asking',
     setup({ routes }) {
@@ -193,8 +193,8 @@ test('an injected request that is answered does not delay the stop', async (t) =
       })
     },
   })
-  const { ask, turn, state } = await startSwitchNode(t, [asking])
+  const { ask, switchPlugin, state } = await startSwitchNode(t, [asking])
   t.equal(await (await ask('/asking')).text(), 'asked')
-  await turn('asking', 'disable')
+  await switchPlugin('asking', 'disable')
   t.match(state('asking'), { state: 'disabled' })
 })

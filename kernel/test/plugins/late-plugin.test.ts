@@ -11,7 +11,7 @@ import { test } from 'tap'
 import { startSwitchNode } from './switch-node.ts'
 
 const rang = defineEvent<void>('test.rang')
-const well: HealthCheck = { check: () => ({ ok: true, state: 'here' }) }
+const healthy: HealthCheck = { check: () => ({ ok: true, state: 'here' }) }
 
 const bell = definePlugin({
   id: 'bell',
@@ -20,25 +20,25 @@ const bell = definePlugin({
     routes((app) => {
       app.post('/ring', async () => {
         events.emit(rang, undefined)
-        checks.add('bell', well)()
+        checks.add('bell', healthy)()
       })
     })
   },
 })
 
-interface Kept extends BaseContext<unknown> {
+interface KeptContext extends BaseContext<unknown> {
   readonly all: RegistryReader<HealthCheck>
   readonly checks: RegistryWriter<HealthCheck>
 }
 
-/** Does everything that a plugin can do with its context, and says what came of it. */
-function useAll({ all, checks, events, onStop }: Kept) {
-  const heard: string[] = []
-  checks.add('late', well)
-  events.on(rang, () => void heard.push('event'))
-  all.onChange(() => heard.push('change'))
-  onStop(() => void heard.push('stop hook'))
-  return heard
+/** Does everything that a plugin can do with its context. Returns the calls that reach it from then on. */
+function useAll({ all, checks, events, onStop }: KeptContext) {
+  const calls: string[] = []
+  checks.add('late', healthy)
+  events.on(rang, () => void calls.push('event'))
+  all.onChange(() => calls.push('change'))
+  onStop(() => void calls.push('stop hook'))
+  return calls
 }
 
 async function namesOfChecks(ask: (path: string) => Promise<Response>): Promise<string[]> {
@@ -46,7 +46,7 @@ async function namesOfChecks(ask: (path: string) => Promise<Response>): Promise<
   return Object.keys(checks)
 }
 
-test('work of a setup after its time limit has no effect and is cleaned up at once', async (t) => {
+test('the work of a setup after its time limit has no effect and is cleaned up at once', async (t) => {
   const done = Promise.withResolvers<string[]>()
   const gate = Promise.withResolvers<void>()
   const late = definePlugin({
@@ -55,7 +55,7 @@ test('work of a setup after its time limit has no effect and is cleaned up at on
     contributes: { checks: HealthChecks },
     async setup(context) {
       await gate.promise
-      t.ok(context.signal.aborted, 'it was told')
+      t.ok(context.signal.aborted, 'the signal is aborted')
       context.routes((app) => {
         app.get('/late', async () => 1)
       })
@@ -66,40 +66,44 @@ test('work of a setup after its time limit has no effect and is cleaned up at on
   const { ask, state } = await startSwitchNode(t, [late, bell], { config })
   t.match(state('late'), { state: 'failed', phase: 'setup' })
   gate.resolve()
-  const heard = await done.promise
+  const calls = await done.promise
   await ask('/ring', { method: 'POST' })
   await setImmediate()
-  t.same(heard, ['stop hook'])
+  t.same(calls, ['stop hook'])
   t.same(await namesOfChecks(ask), ['database'])
   t.equal((await ask('/late')).status, 404)
   t.match(state('late'), { state: 'failed', phase: 'setup' })
 })
 
 test('a stopped plugin cannot add anything', async (t) => {
-  const lives: Kept[] = []
+  const contexts: KeptContext[] = []
   const sticky = definePlugin({
     id: 'sticky',
     requires: { all: HealthChecks },
     contributes: { checks: HealthChecks },
     setup(context) {
-      lives.push(context)
+      contexts.push(context)
     },
   })
-  const { ask, turn } = await startSwitchNode(t, [sticky, bell])
-  await turn('sticky', 'disable')
-  const [first] = lives
-  if (first === undefined) throw new Error('it was never set up')
+  const { ask, switchPlugin } = await startSwitchNode(t, [sticky, bell])
+  await switchPlugin('sticky', 'disable')
+  const [first] = contexts
+  if (first === undefined) throw new Error('The plugin was never set up.')
   t.ok(first.signal.aborted)
   t.throws(() => first.routes(() => {}), /Register routes before setup ends/)
-  const heard = useAll(first)
+  const calls = useAll(first)
   await ask('/ring', { method: 'POST' })
   await setImmediate()
-  t.same(heard, ['stop hook'])
+  t.same(calls, ['stop hook'])
   t.same(await namesOfChecks(ask), ['database'])
 
-  await turn('sticky', 'enable')
-  first.checks.add('late', well)
-  t.same(await namesOfChecks(ask), ['database'], 'not in its next life either')
+  await switchPlugin('sticky', 'enable')
+  first.checks.add('late', healthy)
+  t.same(
+    await namesOfChecks(ask),
+    ['database'],
+    'the old context has no effect after a restart of the plugin',
+  )
 })
 
 test('a stopping node does not wait for a slow setup', async (t) => {
@@ -115,8 +119,8 @@ test('a stopping node does not wait for a slow setup', async (t) => {
     },
   })
   const config = { plugins: { slow: { required: false } } }
-  const { node, turn } = await startSwitchNode(t, [slow, bell], { config })
-  const answer = turn('slow', 'enable')
+  const { node, switchPlugin } = await startSwitchNode(t, [slow, bell], { config })
+  const answer = switchPlugin('slow', 'enable')
   const signal = await begun.promise
   await node.stop()
   t.match(await (await answer).json(), { plugin: { state: 'failed', reason: 'The plugin is stopping.' } })

@@ -16,38 +16,38 @@ const somePlugins = fc
 const providersOf = (plugins: readonly OrderedPlugin[], service: string) =>
   plugins.filter(({ provides }) => provides.includes(service))
 
-/** Who can be set up: nobody else gives what it gives, and what it needs is there before it. */
-function canComeUp(plugins: readonly OrderedPlugin[]): Set<OrderedPlugin> {
+/** Returns the plugins that can be set up: the sole providers of their services whose requirements are available. */
+function startablePlugins(plugins: readonly OrderedPlugin[]): Set<OrderedPlugin> {
   const isSole = ({ provides }: OrderedPlugin) =>
     provides.every((service) => !available.has(service) && providersOf(plugins, service).length === 1)
   const up = new Set<OrderedPlugin>()
-  const isThere = (service: string) =>
+  const isAvailable = (service: string) =>
     available.has(service) || providersOf(plugins, service).some((provider) => up.has(provider))
   for (let before = -1; before !== up.size; ) {
     before = up.size
-    for (const plugin of plugins) if (isSole(plugin) && plugin.requires.every(isThere)) up.add(plugin)
+    for (const plugin of plugins) if (isSole(plugin) && plugin.requires.every(isAvailable)) up.add(plugin)
   }
   return up
 }
 
-/** Whether all wishes, the optional ones too, can be met at once. */
-function hasNoCircle(plugins: readonly OrderedPlugin[]): boolean {
-  const left = new Set(plugins)
-  for (let before = -1; before !== left.size; ) {
-    before = left.size
-    for (const plugin of left) {
+/** Returns whether the required and optional services of all plugins allow one order. */
+function hasOrder(plugins: readonly OrderedPlugin[]): boolean {
+  const remaining = new Set(plugins)
+  for (let before = -1; before !== remaining.size; ) {
+    before = remaining.size
+    for (const plugin of remaining) {
       const needs = [...plugin.requires, ...plugin.optional].filter((service) => !available.has(service))
-      if (!needs.some((service) => providersOf([...left], service).length > 0)) left.delete(plugin)
+      if (!needs.some((service) => providersOf([...remaining], service).length > 0)) remaining.delete(plugin)
     }
   }
-  return left.size === 0
+  return remaining.size === 0
 }
 
-test('exactly the plugins without a provider, in a circle, or behind such a plugin are blocked', async () => {
+test('the order blocks exactly the plugins without a provider, in a circle, or behind such a plugin', async () => {
   fc.assert(
     fc.property(somePlugins, (plugins) => {
       const { ids, blocked } = order(plugins)
-      const up = [...canComeUp(plugins)].map(({ id }) => id)
+      const up = [...startablePlugins(plugins)].map(({ id }) => id)
       return (
         up.toSorted().join() === ids.toSorted().join() &&
         plugins.every(({ id }) => ids.includes(id) !== blocked.has(id)) &&
@@ -74,7 +74,7 @@ test('providers come before dependents', async () => {
   )
 })
 
-test('optional services block no plugin, and come first where the order allows', async () => {
+test('optional services block no plugin and come first where possible', async () => {
   fc.assert(
     fc.property(somePlugins, (plugins) => {
       const without = plugins.map((plugin) => ({ ...plugin, optional: [] }))
@@ -82,7 +82,7 @@ test('optional services block no plugin, and come first where the order allows',
       if ([...blocked.keys()].toSorted().join() !== [...order(without).blocked.keys()].toSorted().join())
         return false
       const up = plugins.filter(({ id }) => ids.includes(id))
-      if (!hasNoCircle(up)) return true
+      if (!hasOrder(up)) return true
       return up.every(({ id, optional }) =>
         optional
           .filter((service) => !available.has(service))
@@ -103,11 +103,11 @@ const plugin = (id: string, more: Partial<OrderedPlugin> = {}): OrderedPlugin =>
   ...more,
 })
 
-test('without services, plugins stay in the given order', async (t) => {
+test('plugins without services stay in the given order', async (t) => {
   t.same(order(['c', 'a', 'b'].map((id) => plugin(id))).ids, ['c', 'a', 'b'])
 })
 
-test('reasons name the path, the service and the remedy', async (t) => {
+test('the reason of a blocked plugin names the path, the service and the remedy', async (t) => {
   const { blocked } = order([
     plugin('a', { provides: ['a@1'], requires: ['b@1'] }),
     plugin('b', { provides: ['b@1'], requires: ['a@1'] }),
@@ -128,7 +128,7 @@ test('reasons name the path, the service and the remedy', async (t) => {
   t.match(blocked.get('usurper'), 'which the kernel itself provides')
 })
 
-test('a plugin that is up keeps its service when another one would provide it too', async (t) => {
+test('an active plugin keeps its service when another plugin provides it too', async (t) => {
   const { ids, blocked } = order([
     plugin('old', { isUp: true, provides: ['a@1'] }),
     plugin('new', { provides: ['a@1'] }),

@@ -7,7 +7,7 @@ function start(register: Parameters<Routes>[0], options?: Parameters<Routes>[1])
   return createTestNode({ plugins: [mistaken] })
 }
 
-test('a WebSocket route without WebSockets is refused, and says what is missing', async (t) => {
+test('a WebSocket route without the option webSockets is refused with an error that names the option', async (t) => {
   const message = /The route \/talk takes WebSockets\. Call routes\(\) with \{ webSockets: true \}/
   await t.rejects(
     start((app) => {
@@ -17,7 +17,7 @@ test('a WebSocket route without WebSockets is refused, and says what is missing'
   )
 })
 
-test('a prefix that is no path is refused', async (t) => {
+test('a prefix that is not a path is refused', async (t) => {
   const message = /The prefix "api\/notes" of routes must begin with "\/"/
   await t.rejects(
     start((app) => void app.get('/', async () => ''), { prefix: 'api/notes' }),

@@ -57,21 +57,21 @@ const loginOf = (id: string, requires = {}) =>
     },
   })
 
-test('a plugin that is switched off stops answering, and works again when it is switched on', async (t) => {
-  const { ask, turn, state } = await startSwitchNode(t, [lone])
+test('a disabled plugin has no routes, and works again after it is enabled', async (t) => {
+  const { ask, switchPlugin, state } = await startSwitchNode(t, [lone])
   t.equal((await ask('/lone')).status, 200)
-  const off = await turn('lone', 'disable')
+  const off = await switchPlugin('lone', 'disable')
   t.equal(off.status, 200)
   t.match(await off.json(), { plugin: { id: 'lone', state: 'disabled', reason: 'switched off at run time' } })
   t.equal((await ask('/lone')).status, 404)
-  t.equal((await turn('lone', 'disable')).status, 200, 'twice is no error')
-  t.match(await (await turn('lone', 'enable')).json(), { plugin: { state: 'active', reason: null } })
+  t.equal((await switchPlugin('lone', 'disable')).status, 200, 'a second disable is not an error')
+  t.match(await (await switchPlugin('lone', 'enable')).json(), { plugin: { state: 'active', reason: null } })
   t.equal((await ask('/lone')).status, 200)
-  t.equal((await turn('lone', 'enable')).status, 200)
+  t.equal((await switchPlugin('lone', 'enable')).status, 200)
   t.match(state('lone'), { state: 'active', routes: [{ path: '/lone' }, { path: '/lone' }] })
 })
 
-test('a plugin whose stop fails can still be switched off and on', async (t) => {
+test('a plugin whose stop fails can be disabled and enabled', async (t) => {
   const stubborn = definePlugin({
     id: 'stubborn',
     setup({ onStop, routes }) {
@@ -83,18 +83,18 @@ test('a plugin whose stop fails can still be switched off and on', async (t) => 
       })
     },
   })
-  const { turn, state, ask } = await startSwitchNode(t, [stubborn])
-  t.equal((await turn('stubborn', 'disable')).status, 200)
+  const { switchPlugin, state, ask } = await startSwitchNode(t, [stubborn])
+  t.equal((await switchPlugin('stubborn', 'disable')).status, 200)
   t.match(state('stubborn'), { state: 'disabled', routes: [] })
-  t.equal((await turn('stubborn', 'enable')).status, 200)
+  t.equal((await switchPlugin('stubborn', 'enable')).status, 200)
   t.match(state('stubborn'), { state: 'active' })
   t.equal(await (await ask('/stubborn')).text(), 'here')
 })
 
-test('plugins that require it are blocked and come back; plugins with it as optional run without it', async (t) => {
-  const { ask, turn, state } = await startSwitchNode(t, [greeter, needy, flexible])
+test('a disabled plugin blocks the plugins that require it, but not those that use it optionally', async (t) => {
+  const { ask, switchPlugin, state } = await startSwitchNode(t, [greeter, needy, flexible])
   t.equal(await (await ask('/flexible')).text(), 'hello')
-  await turn('greeter', 'disable')
+  await switchPlugin('greeter', 'disable')
   t.match(state('needy'), { state: 'blocked', reason: /needs the service "test-greeting@1"/ })
   t.match(
     state('needy')?.reason,
@@ -102,56 +102,56 @@ test('plugins that require it are blocked and come back; plugins with it as opti
   )
   t.equal((await ask('/needy')).status, 404)
   t.equal(await (await ask('/flexible')).text(), 'nothing to say')
-  await turn('greeter', 'enable')
+  await switchPlugin('greeter', 'enable')
   t.equal(await (await ask('/needy')).text(), 'hello')
   t.equal(await (await ask('/flexible')).text(), 'hello')
 })
 
-test('a required plugin cannot be switched off', async (t) => {
-  const { ask, turn } = await startSwitchNode(t, [greeter, needy, lone], { required: ['needy'] })
-  const direct = await turn('needy', 'disable')
+test('a required plugin cannot be disabled', async (t) => {
+  const { ask, switchPlugin } = await startSwitchNode(t, [greeter, needy, lone], { required: ['needy'] })
+  const direct = await switchPlugin('needy', 'disable')
   t.equal(direct.status, 409)
   t.match(await direct.json(), {
     code: 'CONFLICT',
     message: /"needy" is required\. Set "required": false at/,
   })
-  const indirect = await turn('greeter', 'disable')
+  const indirect = await switchPlugin('greeter', 'disable')
   t.equal(indirect.status, 409)
   t.match(await indirect.json(), { message: '"needy" is required and needs "greeter".' })
   t.equal(await (await ask('/needy')).text(), 'hello')
-  t.equal((await turn('nobody', 'disable')).status, 404)
-  t.equal((await turn('nobody', 'enable')).status, 404)
+  t.equal((await switchPlugin('nobody', 'disable')).status, 404)
+  t.equal((await switchPlugin('nobody', 'enable')).status, 404)
 })
 
-test('the last login provider cannot be switched off, nor a plugin that it requires', async (t) => {
+test('the last login provider and the plugins that it requires cannot be disabled', async (t) => {
   const one = loginOf('one-login')
   const two = loginOf('two-login', { greeting: Greeting })
-  const { turn, state } = await startSwitchNode(t, [greeter, one, two])
-  t.equal((await turn('one-login', 'disable')).status, 200)
+  const { switchPlugin, state } = await startSwitchNode(t, [greeter, one, two])
+  t.equal((await switchPlugin('one-login', 'disable')).status, 200)
   for (const id of ['two-login', 'greeter']) {
-    const refused = await turn(id, 'disable')
+    const refused = await switchPlugin(id, 'disable')
     t.equal(refused.status, 409, id)
     t.match(await refused.json(), {
       message: `"${id}" is the last way to sign in. Enable another login provider first.`,
     })
   }
   t.match(state('two-login'), { state: 'active' })
-  await turn('one-login', 'enable')
-  t.equal((await turn('greeter', 'disable')).status, 200)
+  await switchPlugin('one-login', 'enable')
+  t.equal((await switchPlugin('greeter', 'disable')).status, 200)
 })
 
-test('only the owner may switch', async (t) => {
-  const { node, turn, state } = await startSwitchNode(t, [lone])
+test('only the owner may disable and enable plugins', async (t) => {
+  const { node, switchPlugin, state } = await startSwitchNode(t, [lone])
   const path = '/api/system/plugins/lone/disable'
   t.equal((await node.fetch(path, { method: 'POST' })).status, 401)
   const ada = await node.signIn()
   t.equal((await ada.fetch(path, { method: 'POST' })).status, 403)
   t.equal((await ada.fetch('/api/system/plugins')).status, 403)
   t.match(state('lone'), { state: 'active' })
-  t.equal((await turn('lone', 'disable')).status, 200)
+  t.equal((await switchPlugin('lone', 'disable')).status, 200)
 })
 
-test('the choice survives a restart and can only disable', async (t) => {
+test('a disabled plugin stays disabled after a restart, and the stored choice cannot enable one', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-switch-'))
   t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
   let session: { token?: string } = {}
@@ -162,21 +162,21 @@ test('the choice survives a restart and can only disable', async (t) => {
     return { ...rest, stop: () => node.stop() }
   }
   const first = await boot([greeter, needy, lone])
-  await first.turn('greeter', 'disable')
-  await first.turn('lone', 'disable')
+  await first.switchPlugin('greeter', 'disable')
+  await first.switchPlugin('lone', 'disable')
   await first.stop()
 
   const second = await boot([greeter, needy, lone])
   t.match(second.state('lone'), { state: 'disabled', reason: 'switched off at run time' })
   t.match(second.state('greeter'), { state: 'disabled' })
   t.match(second.state('needy'), { state: 'blocked' })
-  t.match(await (await second.turn('lone', 'enable')).json(), { plugin: { state: 'active' } })
+  t.match(await (await second.switchPlugin('lone', 'enable')).json(), { plugin: { state: 'active' } })
   await second.stop()
 
   const off = { plugins: { lone: false, greeter: { required: false }, needy: { required: false } } }
   const third = await boot([greeter, needy, lone], off)
   t.match(third.state('lone'), { state: 'disabled', reason: /switched off by the given configuration/ })
-  const refused = await third.turn('lone', 'enable')
+  const refused = await third.switchPlugin('lone', 'enable')
   t.equal(refused.status, 409)
   t.match(await refused.json(), {
     message: '"lone" is switched off by the given configuration. Enable it there and restart the node.',
@@ -187,12 +187,12 @@ test('the choice survives a restart and can only disable', async (t) => {
   t.match(
     fourth.state('greeter'),
     { state: 'active' },
-    'a required plugin that needs it wins over the choice',
+    'a required plugin overrides the choice for the plugin that it needs',
   )
   t.equal(await (await fourth.ask('/needy')).text(), 'hello')
 })
 
-test('switching on tries a failed plugin again', async (t) => {
+test('enabling starts a failed plugin again', async (t) => {
   let attempts = 0
   const moody = definePlugin({
     id: 'moody',
@@ -204,19 +204,19 @@ test('switching on tries a failed plugin again', async (t) => {
       })
     },
   })
-  const { ask, turn, state } = await startSwitchNode(t, [moody, lone])
+  const { ask, switchPlugin, state } = await startSwitchNode(t, [moody, lone])
   t.match(state('moody'), { state: 'failed', phase: 'setup', reason: 'not in the mood, attempt 1' })
-  const again = await turn('moody', 'enable')
+  const again = await switchPlugin('moody', 'enable')
   t.match(await again.json(), {
     plugin: { state: 'failed', phase: 'setup', reason: 'not in the mood, attempt 2' },
   })
-  await turn('moody', 'enable')
+  await switchPlugin('moody', 'enable')
   t.match(state('moody'), { state: 'active', phase: null, reason: null })
   t.equal(await (await ask('/moody')).text(), 'at last')
   t.equal((await ask('/lone')).status, 200)
 })
 
-test('when a plugin fails in its start, plugins with it as optional run without it', async (t) => {
+test('a plugin runs without its optional provider when the provider fails to start', async (t) => {
   let fails = true
   const provider = definePlugin({
     id: 'provider',
@@ -228,7 +228,7 @@ test('when a plugin fails in its start, plugins with it as optional run without 
       return { greeting: { greet: () => 'hello' } }
     },
   })
-  const { ask, turn, state } = await startSwitchNode(t, [provider, needy, flexible])
+  const { ask, switchPlugin, state } = await startSwitchNode(t, [provider, needy, flexible])
   t.match(state('provider'), { state: 'failed', phase: 'start', reason: 'no start today' })
   t.match(state('needy'), {
     state: 'blocked',
@@ -236,30 +236,30 @@ test('when a plugin fails in its start, plugins with it as optional run without 
   })
   t.equal(await (await ask('/flexible')).text(), 'nothing to say')
   fails = false
-  await turn('provider', 'enable')
+  await switchPlugin('provider', 'enable')
   t.equal(await (await ask('/needy')).text(), 'hello')
   t.equal(await (await ask('/flexible')).text(), 'hello')
   fails = true
-  await turn('provider', 'disable')
-  await turn('provider', 'enable')
+  await switchPlugin('provider', 'disable')
+  await switchPlugin('provider', 'enable')
   t.match(state('provider'), { state: 'failed', phase: 'start' })
   t.match(state('needy'), { state: 'blocked' })
   t.equal(await (await ask('/flexible')).text(), 'nothing to say')
 })
 
-test('concurrent changes run one after the other', async (t) => {
-  const { ask, turn, state } = await startSwitchNode(t, [greeter, needy, flexible, lone])
+test('concurrent changes run one after another', async (t) => {
+  const { ask, switchPlugin, state } = await startSwitchNode(t, [greeter, needy, flexible, lone])
   const calls = Array.from({ length: 24 }, (_, index) =>
-    turn(index % 3 === 0 ? 'lone' : 'greeter', index % 2 === 0 ? 'disable' : 'enable'),
+    switchPlugin(index % 3 === 0 ? 'lone' : 'greeter', index % 2 === 0 ? 'disable' : 'enable'),
   )
   const statuses = (await Promise.all(calls)).map(({ status }) => status)
   t.same([...new Set(statuses)], [200])
-  await Promise.all([turn('greeter', 'enable'), turn('lone', 'enable')])
+  await Promise.all([switchPlugin('greeter', 'enable'), switchPlugin('lone', 'enable')])
   for (const id of ['greeter', 'needy', 'flexible', 'lone']) t.match(state(id), { state: 'active' }, id)
   t.equal(await (await ask('/needy')).text(), 'hello')
 })
 
-test('a new plugin cannot take over the service of a plugin that is up', async (t) => {
+test('a new plugin cannot take over the service of an active plugin', async (t) => {
   const rival = definePlugin({
     id: 'rival',
     provides: { greeting: Greeting },
@@ -268,18 +268,21 @@ test('a new plugin cannot take over the service of a plugin that is up', async (
   const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-switch-'))
   t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
   const alone = await startSwitchNode(t, [rival], { dataFolder })
-  await alone.turn('rival', 'disable')
+  await alone.switchPlugin('rival', 'disable')
   await alone.node.stop()
   const { token } = alone
-  const { ask, turn, state } = await startSwitchNode(t, [greeter, rival, needy], { dataFolder, token })
-  t.match(await (await turn('rival', 'enable')).json(), {
+  const { ask, switchPlugin, state } = await startSwitchNode(t, [greeter, rival, needy], {
+    dataFolder,
+    token,
+  })
+  t.match(await (await switchPlugin('rival', 'enable')).json(), {
     plugin: { state: 'blocked', reason: /Choose one with "services": \{ "test-greeting": "rival" \}/ },
   })
   t.match(state('greeter'), { state: 'active' })
   t.equal(await (await ask('/needy')).text(), 'hello')
 })
 
-test('WebSockets are closed with the reason that the node gives', async (t) => {
+test('WebSockets close with the reason of the stop', async (t) => {
   const talker = definePlugin({
     id: 'talker',
     setup({ routes }) {
@@ -292,7 +295,7 @@ test('WebSockets are closed with the reason that the node gives', async (t) => {
       )
     },
   })
-  const { node, turn } = await startSwitchNode(t, [talker])
+  const { node, switchPlugin } = await startSwitchNode(t, [talker])
   const connect = async () => {
     const socket = new WebSocket(new URL('/talk', node.url))
     await once(socket, 'message')
@@ -301,10 +304,10 @@ test('WebSockets are closed with the reason that the node gives', async (t) => {
   for (let round = 0; round < 2; round += 1) {
     const sockets = await Promise.all([connect(), connect()])
     const closed = sockets.map((socket) => once(socket, 'close') as Promise<[CloseEvent]>)
-    await turn('talker', 'disable')
+    await switchPlugin('talker', 'disable')
     for (const close of closed) t.match((await close)[0], { code: 1001, reason: 'The node is stopping.' })
     const refused = new WebSocket(new URL('/talk', node.url))
     await once(refused, 'error')
-    await turn('talker', 'enable')
+    await switchPlugin('talker', 'enable')
   }
 })

@@ -1,4 +1,4 @@
-// In a process of its own: it counts listeners of the process, and what is collected.
+// This file runs in a separate process because it counts listeners of the process and collected objects.
 import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -12,7 +12,7 @@ const rang = defineEvent<void>('test.rang')
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-test('a plugin that starts and stops many times leaves nothing behind', async (t) => {
+test('a plugin that starts and stops many times leaks neither listeners nor memory', async (t) => {
   const lives: WeakRef<object>[] = []
   let heard = 0
   let changes = 0
@@ -50,15 +50,15 @@ test('a plugin that starts and stops many times leaves nothing behind', async (t
       })
     },
   })
-  const { ask, turn, state } = await startSwitchNode(t, [guest, bell])
+  const { ask, switchPlugin, state } = await startSwitchNode(t, [guest, bell])
   const processListeners = () =>
     process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)
   const listenersBefore = processListeners()
 
   for (let round = 0; round < rounds; round += 1) {
-    t.equal((await turn('guest', 'disable')).status, 200)
+    t.equal((await switchPlugin('guest', 'disable')).status, 200)
     t.equal((await ask('/guest')).status, 404)
-    t.equal((await turn('guest', 'enable')).status, 200)
+    t.equal((await switchPlugin('guest', 'enable')).status, 200)
     t.equal(await (await ask('/guest')).text(), '1024')
   }
 
@@ -68,8 +68,8 @@ test('a plugin that starts and stops many times leaves nothing behind', async (t
   ;[heard, changes] = [0, 0]
   await ask('/ring', { method: 'POST' })
   await setImmediate()
-  t.equal(heard, 1, 'one listener hears the event')
-  t.equal(changes, 2, 'one listener sees an entry come and go')
+  t.equal(heard, 1, 'one listener gets the event')
+  t.equal(changes, 2, 'one listener gets the addition and the removal of an entry')
   const health = (await (await ask('/api/system/health')).json()) as { checks: object }
   t.same(Object.keys(health.checks).sort(), ['database', 'guest'])
 

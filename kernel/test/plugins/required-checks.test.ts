@@ -2,7 +2,7 @@ import { createTestNode } from '@nodekeep/kernel/testing'
 import { definePlugin, HealthChecks } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
-test('a required health check that does not exist is logged once', async (t) => {
+test('the node logs a required health check that does not exist once', async (t) => {
   const disk = definePlugin({
     id: 'disk',
     contributes: { checks: HealthChecks },

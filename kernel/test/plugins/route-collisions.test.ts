@@ -42,7 +42,7 @@ const different = [
   [String.raw`/a/:x(\d+)`, '/a/:x'],
 ] as const
 
-test('the second of two plugins with one route is refused, and the message names the first', async (t) => {
+test('a plugin with a taken route is refused with the name of the other plugin', async (t) => {
   for (const [first, second] of colliding) {
     const table = new RouteTable()
     table.mount(mountOf('one', first))
@@ -53,7 +53,7 @@ test('the second of two plugins with one route is refused, and the message names
       { code: 'CONFLICT', message },
       `${first} ${second}`,
     )
-    t.equal(table.version, version, 'the table is as it was')
+    t.equal(table.version, version, 'the table is unchanged')
     t.same(table.routesOf('two'), [])
     t.not(table.find('GET', '/own')?.mount.owner, 'two')
   }

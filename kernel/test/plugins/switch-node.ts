@@ -7,33 +7,33 @@ import {
 import type { Plugin } from '@nodekeep/plugin-sdk'
 import type { Test } from 'tap'
 
-/** A test node whose owner is signed in, with what the tests of switching ask of it. */
+/** A test node with a signed-in owner, for tests that enable and disable plugins. */
 export interface SwitchNode {
   readonly node: TestNode
-  /** The owner's session, good for a later node on the same data too. */
+  /** The owner's session. It is valid for a later node on the same data too. */
   readonly token: string
-  /** Asks as the owner. */
+  /** Sends a request as the owner. */
   ask(path: string, init?: RequestInit): Promise<Response>
   /** Calls `POST /api/system/plugins/:id/enable` or `disable`. */
-  turn(id: string, action: 'enable' | 'disable'): Promise<Response>
+  switchPlugin(id: string, action: 'enable' | 'disable'): Promise<Response>
   state(id: string): PluginDescription | undefined
 }
 
 export interface SwitchNodeOptions extends TestNodeOptions {
-  /** Ids of the plugins that are not optional. */
+  /** Ids of the required plugins. */
   readonly required?: readonly string[]
-  /** The owner's session at an earlier node. */
+  /** The owner's session from an earlier node. */
   readonly token?: string
 }
 
-/** Boots a node with plugins that are all optional, but for those that are named. */
+/** Starts a node whose plugins are optional, except those in `required`. */
 export async function startSwitchNode(
   t: Test,
   plugins: readonly Plugin[],
   { required = [], token: earlier, config = {}, ...options }: SwitchNodeOptions = {},
 ): Promise<SwitchNode> {
-  const wishes = Object.fromEntries(plugins.map(({ id }) => [id, { required: required.includes(id) }]))
-  const node = await createTestNode({ plugins, config: { plugins: wishes, ...config }, ...options })
+  const sections = Object.fromEntries(plugins.map(({ id }) => [id, { required: required.includes(id) }]))
+  const node = await createTestNode({ plugins, config: { plugins: sections, ...config }, ...options })
   t.teardown(() => node.stop())
   const token = earlier ?? (await node.signIn('owner')).token
   const ask = (path: string, init: RequestInit = {}) =>
@@ -42,7 +42,7 @@ export async function startSwitchNode(
     node,
     token,
     ask,
-    turn: (id, action) => ask(`/api/system/plugins/${id}/${action}`, { method: 'POST' }),
+    switchPlugin: (id, action) => ask(`/api/system/plugins/${id}/${action}`, { method: 'POST' }),
     state: (id) => node.plugins().find((plugin) => plugin.id === id),
   }
 }

@@ -18,7 +18,7 @@ function setUp() {
   return { entries, of, changes: () => changes }
 }
 
-test('entries are held back until they are published, and then appear at once', async (t) => {
+test('entries appear together when their plugin is published', async (t) => {
   const { entries, of, changes } = setUp()
   const { contributions, writer } = of('smith')
   writer.add('hammer', 1)
@@ -29,7 +29,7 @@ test('entries are held back until they are published, and then appear at once', 
   t.equal(changes(), 1, 'one change for both')
 })
 
-test('a later entry appears at once, and its disposer removes it once', async (t) => {
+test('an entry of a published plugin appears at once, and its disposer removes it once', async (t) => {
   const { entries, of, changes } = setUp()
   const { contributions, writer } = of('smith')
   contributions.publish()
@@ -49,7 +49,7 @@ test('an entry that is removed before it is published never appears', async (t) 
   t.same(entries.names(), [])
 })
 
-test('a taken name is refused when it is added, and nothing appears when it was taken meanwhile', async (t) => {
+test('a writer refuses a taken name, and a plugin whose name was taken meanwhile publishes nothing', async (t) => {
   const { entries, of } = setUp()
   const smith = of('smith')
   const carpenter = of('carpenter')
@@ -66,7 +66,7 @@ test('a taken name is refused when it is added, and nothing appears when it was 
   t.same(entries.names(), ['hammer'])
 })
 
-test('after a plugin is withdrawn, it has no entries, whatever it does', async (t) => {
+test('a withdrawn plugin has no entries and adds none', async (t) => {
   const { entries, of } = setUp()
   const first = of('smith')
   const dispose = first.writer.add('hammer', 1)
@@ -81,11 +81,11 @@ test('after a plugin is withdrawn, it has no entries, whatever it does', async (
   first.writer.add('tongs', 3)()
   first.writer.add('hammer', 4)
   first.contributions.withdraw()
-  t.equal(entries.get('hammer'), 2, 'the next life of the plugin has what it added')
+  t.equal(entries.get('hammer'), 2, 'the restarted plugin has its new entry')
   t.same(entries.names(), ['hammer'])
 })
 
-test('an invalid name or entry is refused', async (t) => {
+test('a writer refuses an invalid name or entry', async (t) => {
   const { entries, of } = setUp()
   const { contributions, writer } = of('smith')
   contributions.publish()

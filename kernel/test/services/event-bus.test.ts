@@ -1,7 +1,7 @@
 import { defineEvent } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
-import { createEventBus } from '../../src/services/event-bus.ts'
+import { KernelEventBus } from '../../src/services/event-bus.ts'
 
 const changed = defineEvent<number>('test.changed')
 const removed = defineEvent<string>('test.removed')
@@ -10,75 +10,75 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 function setUp() {
   const lines: string[] = []
   const log = createLogger({ destination: { write: (line) => lines.push(line) } })
-  const bus = createEventBus()
+  const bus = new KernelEventBus()
   return { lines, scope: (plugin: string) => bus.scope(log.child({ plugin })) }
 }
 
-test('events reach all listeners of all scopes, in order, after the current call stack', async (t) => {
+test('events reach all listeners of all scopes in order, after the current call stack', async (t) => {
   const { scope } = setUp()
   const [a, b] = [scope('a'), scope('b')]
-  const seen: string[] = []
-  a.on(changed, (number) => void seen.push(`a ${number}`))
+  const received: string[] = []
+  a.on(changed, (number) => void received.push(`a ${number}`))
   b.on(changed, (number) => {
-    seen.push(`b ${number}`)
+    received.push(`b ${number}`)
     if (number === 1) b.emit(removed, 'by b')
   })
-  a.on(removed, (text) => void seen.push(`a ${text}`))
+  a.on(removed, (text) => void received.push(`a ${text}`))
   a.emit(changed, 1)
   b.emit(changed, 2)
   a.emit(defineEvent<number>('test.changed'), 3)
-  t.same(seen, [], 'not yet')
+  t.same(received, [], 'not yet')
   await turn()
-  t.same(seen, ['a 1', 'b 1', 'a 2', 'b 2', 'a 3', 'b 3', 'a by b'])
+  t.same(received, ['a 1', 'b 1', 'a 2', 'b 2', 'a 3', 'b 3', 'a by b'])
 })
 
 test('events reach neither later listeners nor removed ones', async (t) => {
   const { scope } = setUp()
   const events = scope('a')
-  const seen: string[] = []
-  const stop = events.on(changed, () => void seen.push('left'))
-  events.on(changed, () => void seen.push('stays'))
+  const received: string[] = []
+  const stop = events.on(changed, () => void received.push('left'))
+  events.on(changed, () => void received.push('stays'))
   events.emit(changed, 1)
-  events.on(changed, () => void seen.push('late'))
+  events.on(changed, () => void received.push('late'))
   stop()
   stop()
   await turn()
-  t.same(seen, ['stays'])
+  t.same(received, ['stays'])
 })
 
-test('a listener that is removed during a delivery is not called', async (t) => {
+test('a listener that is removed during a delivery gets no call', async (t) => {
   const { scope } = setUp()
   const events = scope('a')
-  const seen: string[] = []
+  const received: string[] = []
   events.on(changed, () => {
-    seen.push('first')
+    received.push('first')
     stopSecond()
   })
-  const stopSecond = events.on(changed, () => void seen.push('second'))
+  const stopSecond = events.on(changed, () => void received.push('second'))
   events.emit(changed, 1)
   await turn()
-  t.same(seen, ['first'])
+  t.same(received, ['first'])
 })
 
-test('the listeners of a scope go together', async (t) => {
+test('the end of a scope removes all its listeners', async (t) => {
   const { scope } = setUp()
   const [a, b] = [scope('a'), scope('b')]
-  const seen: string[] = []
-  a.on(changed, () => void seen.push('a'))
-  a.on(removed, () => void seen.push('a'))
-  b.on(changed, () => void seen.push('b'))
+  const received: string[] = []
+  a.on(changed, () => void received.push('a'))
+  a.on(removed, () => void received.push('a'))
+  b.on(changed, () => void received.push('b'))
   a.emit(changed, 1)
   a.close()
   a.close()
   b.emit(removed, '')
   await turn()
-  t.same(seen, ['b'])
+  t.same(received, ['b'])
 })
 
-test('a listener that throws or rejects is logged under its plugin and harms nobody', async (t) => {
+test('the bus logs a listener that throws or rejects under its plugin and calls the other listeners', async (t) => {
   const { scope, lines } = setUp()
   const [a, b] = [scope('a'), scope('b')]
-  const seen: number[] = []
+  const received: number[] = []
   a.on(changed, () => {
     throw new Error('thrown')
   })
@@ -88,11 +88,11 @@ test('a listener that throws or rejects is logged under its plugin and harms nob
   a.on(changed, () => {
     throw undefined
   })
-  b.on(changed, (number) => void seen.push(number))
+  b.on(changed, (number) => void received.push(number))
   b.emit(changed, 1)
   b.emit(changed, 2)
   await turn()
-  t.same(seen, [1, 2])
+  t.same(received, [1, 2])
   const logged = lines.map(
     (line) => JSON.parse(line) as { plugin: string; event: string; err?: { message: string } },
   )

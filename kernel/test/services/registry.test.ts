@@ -5,14 +5,14 @@ import { createRegistryReader, Registries } from '../../src/services/registry.ts
 
 const owner = new AsyncLocalStorage<string>()
 
-test('a registry exists when it is first named, and is the same for all', async (t) => {
+test('a registry exists from its first use and is the same for all plugins', async (t) => {
   const registries = new Registries()
   registries.entries('tools@1').add('hammer', 1, 'smith')
   t.equal(registries.entries('tools@1').get('hammer'), 1)
   t.equal(registries.entries('tools@2').get('hammer'), undefined)
 })
 
-test('a name is given once, and the message says which plugin has it', async (t) => {
+test('a registry refuses a taken name and names the plugin that has it', async (t) => {
   const entries = new Registries().entries('tools@1')
   entries.reserve('anvil')
   entries.add('hammer', 1, 'smith')
@@ -24,7 +24,7 @@ test('a name is given once, and the message says which plugin has it', async (t)
   t.equal(entries.get('hammer'), 1)
 })
 
-test('no plugin removes the entry of another', async (t) => {
+test('a plugin cannot remove the entry of another plugin', async (t) => {
   const entries = new Registries().entries('tools@1')
   entries.add('hammer', 1, 'smith')
   entries.remove('hammer', 'carpenter')
@@ -34,7 +34,7 @@ test('no plugin removes the entry of another', async (t) => {
   t.same(entries.names(), [])
 })
 
-test('the reading side is a live view in the order of adding', async (t) => {
+test('a reader is a live view in the order of addition', async (t) => {
   const entries = new Registries().entries('tools@1')
   const disposers: (() => void)[] = []
   const reader = createRegistryReader<number>(entries, (dispose) => disposers.push(dispose))
@@ -57,21 +57,21 @@ test('the reading side is a live view in the order of adding', async (t) => {
   })
   entries.announce()
   t.equal(changes, 1)
-  t.equal(disposers.length, 1, 'the owner of the reader can take the listener back')
+  t.equal(disposers.length, 1, 'the owner of the reader can remove the listener')
   for (const dispose of disposers) dispose()
   entries.announce()
   t.equal(changes, 1)
 })
 
-test('a listener is called in the context in which it was added', async (t) => {
+test('a listener runs in the context in which it was added', async (t) => {
   const entries = new Registries().entries('tools@1')
-  const heard: unknown[] = []
-  owner.run('reader', () => entries.listen(() => heard.push(owner.getStore())))
+  const contexts: unknown[] = []
+  owner.run('reader', () => entries.listen(() => contexts.push(owner.getStore())))
   owner.run('writer', () => entries.announce())
-  t.same(heard, ['reader'])
+  t.same(contexts, ['reader'])
 })
 
-test('the kernel calls entries as the plugin that added them, and they keep their this', async (t) => {
+test('an entry runs in the context of the plugin that added it, with its own this', async (t) => {
   class Tool {
     #uses = 0
     name = 'hammer'

@@ -1,8 +1,8 @@
 import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { expectError } from '../fixtures/expect-error.ts'
-import { type LoginNode, loginNode, wallet } from '../fixtures/login-node.ts'
-import { changeState, onState } from '../fixtures/state-file.ts'
+import { type LoginNode, startLoginNode, wallet } from '../fixtures/login-node.ts'
+import { changeState, withState } from '../fixtures/state-file.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
 
@@ -37,7 +37,7 @@ interface ApiToken {
   }
 }
 
-const start = (t: Parameters<typeof loginNode>[0]) => loginNode(t, { plugins: [notes] })
+const start = (t: Parameters<typeof startLoginNode>[0]) => startLoginNode(t, { plugins: [notes] })
 
 function ask({ send }: LoginNode, session: string, body: object): Promise<Response> {
   return send('POST', '/api/account/tokens', body, { authorization: `Bearer ${session}` })
@@ -49,9 +49,9 @@ async function make(node: LoginNode, session: string, body: object = {}): Promis
   return (await response.json()) as ApiToken
 }
 
-test('a token is shown once and may do what its scopes say', async (t) => {
+test('the node shows a token once, and the token may do what its scopes allow', async (t) => {
   const node = await start(t)
-  const { sessionToken } = await node.enter(ada)
+  const { sessionToken } = await node.openSession(ada)
   const response = await ask(node, sessionToken, { name: 'backup', scopes: ['notes:read', 'notes:read'] })
   t.equal(response.headers.get('cache-control'), 'no-store')
   t.equal(response.headers.get('set-cookie'), null)
@@ -72,9 +72,9 @@ test('a token is shown once and may do what its scopes say', async (t) => {
   await expectError(t, await node.as(token, '/audit'), 403, 'FORBIDDEN')
 })
 
-test('a public route knows the user of a token only where the token has its scope', async (t) => {
+test('a public route knows the user of a token only if the token has its scope', async (t) => {
   const node = await start(t)
-  const { sessionToken, user } = await node.enter(ada)
+  const { sessionToken, user } = await node.openSession(ada)
   const { token } = await make(node, sessionToken)
   const hello = async (credential: string, path: string) => (await node.as(credential, path)).json()
   t.strictSame(await hello(sessionToken, '/greeting'), { hello: user.username })
@@ -82,12 +82,12 @@ test('a public route knows the user of a token only where the token has its scop
   t.strictSame(await hello(token, '/known'), { hello: user.username })
 })
 
-test('no token reaches the account, other tokens, or the users', async (t) => {
+test('a token gives no access to the account, other tokens or the users', async (t) => {
   const node = await start(t)
-  const { sessionToken, user } = await node.enter(wallet(0))
+  const { sessionToken, user } = await node.openSession(wallet(0))
   const all = { scopes: ['notes:read', 'notes:write', 'notes:audit'] }
   const { token, details } = await make(node, sessionToken, all)
-  t.equal((await node.as(token, '/audit')).status, 200, 'though it is the owner’s')
+  t.equal((await node.as(token, '/audit')).status, 200, 'the token belongs to the owner')
   for (const [method, path] of [
     ['GET', '/api/account/sessions'],
     ['DELETE', '/api/account/sessions'],
@@ -105,9 +105,9 @@ test('no token reaches the account, other tokens, or the users', async (t) => {
   }
 })
 
-test('a request that makes no sense is refused', async (t) => {
+test('the routes refuse invalid requests', async (t) => {
   const node = await start(t)
-  const { sessionToken } = await node.enter(ada)
+  const { sessionToken } = await node.openSession(ada)
   const good = { name: 'x', scopes: ['notes:read'] }
   for (const changes of [
     { name: '' },
@@ -135,15 +135,15 @@ test('a request that makes no sense is refused', async (t) => {
   const unknown = await ask(node, sessionToken, { name: 'x', scopes: ['notes:reed', 'notes:read'] })
   const message = await expectError(t, unknown, 400, 'VALIDATION_ERROR')
   t.equal(message, 'Unknown scope "notes:reed". Known scopes: notes:audit, notes:read, notes:write.')
-  const plain = await loginNode(t)
-  const { sessionToken: other } = await plain.enter(ada)
+  const plain = await startLoginNode(t)
+  const { sessionToken: other } = await plain.openSession(ada)
   const none = await ask(plain, other, good)
   t.match(await expectError(t, none, 400, 'VALIDATION_ERROR'), /No route of this node asks for a scope/)
 })
 
-test('a token ends at its time; one without an end ends with its revocation', async (t) => {
+test('a token ends at its expiry, and a token without expiry ends with its revocation', async (t) => {
   const node = await start(t)
-  const { sessionToken } = await node.enter(ada)
+  const { sessionToken } = await node.openSession(ada)
   const status = async (token: string) => (await node.as(token, '/notes')).status
   const brief = await make(node, sessionToken, { expiryDays: 1 })
   changeState(
@@ -163,8 +163,8 @@ test('a token ends at its time; one without an end ends with its revocation', as
     longAgo,
     lasting.details.id,
   )
-  t.equal(await status(lasting.token), 200, 'however long it was not used')
-  const { sessionToken: bobs } = await node.enter(bob)
+  t.equal(await status(lasting.token), 200, 'the token does not end when idle')
+  const { sessionToken: bobs } = await node.openSession(bob)
   const path = `/api/account/tokens/${lasting.details.id}`
   const foreign = await expectError(t, await node.as(bobs, path, { method: 'DELETE' }), 404, 'NOT_FOUND')
   t.equal(foreign, 'There is no API token with that id.')
@@ -174,9 +174,9 @@ test('a token ends at its time; one without an end ends with its revocation', as
   await expectError(t, await node.as(sessionToken, path, { method: 'DELETE' }), 404, 'NOT_FOUND')
 })
 
-test('sessions and API tokens are each ended where they are listed, and nowhere else', async (t) => {
+test('only the routes of sessions end sessions, and only the routes of tokens end tokens', async (t) => {
   const node = await start(t)
-  const { sessionToken } = await node.enter(ada)
+  const { sessionToken } = await node.openSession(ada)
   const { token, details } = await make(node, sessionToken)
   const remove = (path: string) => node.as(sessionToken, path, { method: 'DELETE' })
   const { sessions } = (await (await node.as(sessionToken, '/api/account/sessions')).json()) as {
@@ -201,9 +201,9 @@ test('sessions and API tokens are each ended where they are listed, and nowhere 
   t.equal((await remove(`/api/account/sessions/${sessions[0]?.id}`)).status, 200)
 })
 
-test('a user has at most a hundred tokens, also when many are asked for at once', async (t) => {
+test('a user has at most 100 tokens, even after concurrent requests', async (t) => {
   const node = await start(t)
-  const { sessionToken, user } = await node.enter(ada)
+  const { sessionToken, user } = await node.openSession(ada)
   const { token } = await make(node, sessionToken)
   const copies = `
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 94)
@@ -226,15 +226,15 @@ test('a user has at most a hundred tokens, also when many are asked for at once'
   t.equal((await node.as(token, '/notes')).status, 200)
 })
 
-test('a session that another process has ended leaves no token behind while it is still believed', async (t) => {
+test('a cached session that another process ended cannot create a token', async (t) => {
   const node = await start(t)
-  const { sessionToken } = await node.enter(ada)
-  t.equal((await node.as(sessionToken, '/api/account/tokens')).status, 200, 'so it is remembered')
+  const { sessionToken } = await node.openSession(ada)
+  t.equal((await node.as(sessionToken, '/api/account/tokens')).status, 200, 'the session is cached')
   changeState(node.node.dataFolder, 'DELETE FROM sessions')
   const body = { name: 'x', scopes: ['notes:read'], expiryDays: null }
   await expectError(t, await ask(node, sessionToken, body), 401, 'UNAUTHORIZED')
   t.same(
-    onState(node.node.dataFolder, (database) => database.prepare('SELECT id FROM sessions').all()),
+    withState(node.node.dataFolder, (database) => database.prepare('SELECT id FROM sessions').all()),
     [],
   )
   await expectError(t, await ask(node, sessionToken, body), 401, 'UNAUTHORIZED')

@@ -5,10 +5,10 @@ import { databaseSchema } from '../../src/composition/database-schema.ts'
 import { createSessionTable } from '../../src/sessions/session-table.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
-import { dataFolder, wallet } from '../fixtures/login-node.ts'
+import { createDataFolder, wallet } from '../fixtures/login-node.ts'
 
 async function setUp(t: Test) {
-  const database = await openStateDatabase(await dataFolder(t), databaseSchema)
+  const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
   const [ada, bob] = [await accounts.ensure(wallet(1)), await accounts.ensure(wallet(2))]
@@ -30,7 +30,7 @@ function record(userUuid: string, given: Partial<SessionRecord> = {}): SessionRe
   }
 }
 
-test('a session is found as it was stored, by its hash only', async (t) => {
+test('the table finds a session only by its hash, as it was stored', async (t) => {
   const { sessions, ada } = await setUp(t)
   for (const given of [
     record(ada),
@@ -53,7 +53,7 @@ test('a session is found as it was stored, by its hash only', async (t) => {
   t.equal(await sessions.find(new Uint8Array()), null)
 })
 
-test('no hash and no id is stored twice, and nothing for nobody', async (t) => {
+test('the table refuses a second hash, a second id and an unknown user', async (t) => {
   const { sessions, ada, bob } = await setUp(t)
   const first = record(ada)
   await sessions.create(first)
@@ -64,7 +64,7 @@ test('no hash and no id is stored twice, and nothing for nobody', async (t) => {
   t.same(await sessions.listByUser(bob), [])
 })
 
-test('use moves the times forward, never back', async (t) => {
+test('a use moves the times forward, never back', async (t) => {
   const { sessions, ada } = await setUp(t)
   const [plain, endless] = [record(ada), record(ada, { expiresAt: null })]
   await sessions.create(plain)
@@ -79,10 +79,14 @@ test('use moves the times forward, never back', async (t) => {
   t.same(await touched(plain, 1_740_000_000_000, 1_790_000_000_000), [1_750_000_000_000, 1_800_000_000_000])
   t.same(await touched(plain, 1_760_000_000_000, 1_810_000_000_000), [1_760_000_000_000, 1_810_000_000_000])
   t.same(await touched(endless, 1_750_000_000_000, 1_810_000_000_000), [1_750_000_000_000, undefined])
-  t.same(await touched(record(ada), 1_750_000_000_000), [undefined, undefined], 'of none, none is made')
+  t.same(
+    await touched(record(ada), 1_750_000_000_000),
+    [undefined, undefined],
+    'a use does not create a session',
+  )
 })
 
-test('a user’s sessions are listed newest first, and end one by one or together', async (t) => {
+test('the table lists a user’s sessions newest first and ends one or all of them', async (t) => {
   const { sessions, ada, bob } = await setUp(t)
   const mine = [1, 3, 2].map((time) => record(ada, { createdAt: new Date(time) }))
   const other = record(bob)
@@ -92,7 +96,7 @@ test('a user’s sessions are listed newest first, and end one by one or togethe
     [3, 2, 1],
   )
   const [first] = mine
-  t.equal(await sessions.revoke(bob, first?.id ?? ''), false, 'not somebody else’s')
+  t.equal(await sessions.revoke(bob, first?.id ?? ''), false, 'a user cannot end a session of another user')
   t.equal(await sessions.revoke(ada, first?.id ?? ''), true)
   t.equal(await sessions.revoke(ada, first?.id ?? ''), false)
   t.equal(await sessions.find(first?.tokenHash ?? new Uint8Array()), null)
@@ -102,13 +106,17 @@ test('a user’s sessions are listed newest first, and end one by one or togethe
   t.equal((await sessions.listByUser(bob)).length, 1)
 })
 
-test('what ended is swept, what goes on stays, and sessions go with their user', async (t) => {
+test('a sweep removes expired sessions only, and the removal of a user removes their sessions', async (t) => {
   const { sessions, database, ada, bob } = await setUp(t)
   const ends = [10, 20, 30, null].map((end) =>
     record(ada, { expiresAt: end === null ? null : new Date(end) }),
   )
   for (const each of [...ends, record(bob)]) await sessions.create(each)
-  t.equal(await sessions.sweep(new Date(20)), 1, 'before, not at')
+  t.equal(
+    await sessions.sweep(new Date(20)),
+    1,
+    'the sweep removes sessions that end before the time, not at it',
+  )
   t.equal(await sessions.sweep(new Date(1000)), 2)
   t.equal((await sessions.listByUser(ada)).length, 1)
   await database.use((sql) => sql.run('DELETE FROM users WHERE uuid = ?', ada))

@@ -8,24 +8,24 @@ import { Admission } from '../../src/access/admission.ts'
 import { Authenticator } from '../../src/access/authenticator.ts'
 import { databaseSchema } from '../../src/composition/database-schema.ts'
 import { createLogger } from '../../src/log/logger.ts'
-import { createEventBus } from '../../src/services/event-bus.ts'
+import { KernelEventBus } from '../../src/services/event-bus.ts'
 import { issueSession } from '../../src/sessions/issue-session.ts'
 import { createSessionTable } from '../../src/sessions/session-table.ts'
 import { SessionWatch } from '../../src/sessions/session-watch.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
-import { dataFolder, loginNode, wallet } from '../fixtures/login-node.ts'
+import { createDataFolder, startLoginNode, wallet } from '../fixtures/login-node.ts'
 import { changeState } from '../fixtures/state-file.ts'
 import { rawConnection, rawRequest } from '../http/fixtures/raw-connection.ts'
 import { until } from '../state/fixtures/until.ts'
 
 const [ada, bob, eve] = [wallet(1), wallet(2), wallet(3)]
 
-// Side by side: nearly all of it is waiting.
+// The tests run concurrently, because they mostly wait.
 t.jobs = 3
 
-/** A plugin whose answers and sockets last until somebody ends them. */
-function lasting() {
+/** Creates a plugin whose answers and WebSockets stay open until they are ended. */
+function createLasting() {
   const ended: string[] = []
   const answers: { finish(): void }[] = []
   const plugin = definePlugin({
@@ -56,11 +56,11 @@ async function openSocket(url: URL, token: string) {
   return { socket, closed }
 }
 
-test('WebSockets end with their session, whoever ended it', async (t) => {
-  const folder = await dataFolder(t)
-  const { plugin, ended, answers } = lasting()
-  const { node, enter, as } = await loginNode(t, { dataFolder: folder, plugins: [plugin] })
-  const [adas, bobs, eves] = [await enter(ada), await enter(bob), await enter(eve)]
+test('a WebSocket ends with its session, even if another process ended the session', async (t) => {
+  const folder = await createDataFolder(t)
+  const { plugin, ended, answers } = createLasting()
+  const { node, openSession, as } = await startLoginNode(t, { dataFolder: folder, plugins: [plugin] })
+  const [adas, bobs, eves] = [await openSession(ada), await openSession(bob), await openSession(eve)]
   const revoked = await openSocket(node.url, adas.sessionToken)
   const expired = await openSocket(node.url, bobs.sessionToken)
   const kept = await openSocket(node.url, eves.sessionToken)
@@ -73,19 +73,19 @@ test('WebSockets end with their session, whoever ended it', async (t) => {
     t.match(await closed, { code: 1008, reason: 'The session has ended.' })
   }
   t.ok(performance.now() - since < 5000, 'within five seconds')
-  t.same(ended.toSorted(), [adas.user.uuid, bobs.user.uuid].toSorted(), 'each is said once')
-  t.equal(kept.socket.readyState, WebSocket.OPEN, 'nobody else is concerned')
+  t.same(ended.toSorted(), [adas.user.uuid, bobs.user.uuid].toSorted(), 'each user gets one event')
+  t.equal(kept.socket.readyState, WebSocket.OPEN, 'the sessions of other users continue')
   answers[0]?.finish()
-  t.equal(await answer.text(), 'begin end', 'an answer is left to its plugin')
+  t.equal(await answer.text(), 'begin end', 'the plugin ends its own answer')
 
   await as(eves.sessionToken, '/auth/logout', { method: 'POST' })
-  t.match(await kept.closed, { code: 1008 }, 'and at once when it was this process')
+  t.match(await kept.closed, { code: 1008 }, 'a session that this process ends closes its WebSockets at once')
 })
 
-test('a socket whose other end takes no leave is cut off', async (t) => {
-  const { plugin } = lasting()
-  const { node, enter, as } = await loginNode(t, { plugins: [plugin] })
-  const { sessionToken } = await enter(ada)
+test('the node cuts a WebSocket whose client does not close', async (t) => {
+  const { plugin } = createLasting()
+  const { node, openSession, as } = await startLoginNode(t, { plugins: [plugin] })
+  const { sessionToken } = await openSession(ada)
   const connection = rawConnection(node.url)
   connection.send(
     rawRequest('GET', '/socket', {
@@ -99,26 +99,26 @@ test('a socket whose other end takes no leave is cut off', async (t) => {
   t.equal((await connection.answer()).status, 101)
   await as(sessionToken, '/auth/logout', { method: 'POST' })
   await connection.ended()
-  t.pass('it ended')
+  t.pass('the connection ended')
 })
 
-test('only sessions by which something goes on are looked up', async (t) => {
-  const database = await openStateDatabase(await dataFolder(t), databaseSchema)
+test('the watch looks up only the sessions of open answers', async (t) => {
+  const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
   const table = createSessionTable(database)
-  const looked: string[] = []
+  const lookups: string[] = []
   const sessions: typeof table = {
     ...table,
     find: async (hash) => {
       const record = await table.find(hash)
-      looked.push(record?.label ?? 'none')
+      lookups.push(record?.label ?? 'none')
       return record
     },
   }
   const admission = new Admission({ admission: 'open', allowlist: [] })
   const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: 60_000 })
-  const events = createEventBus().scope(createLogger({ level: 'silent' }))
+  const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
   const watch = new SessionWatch({ authenticator, events, intervalMs: 20 })
   const { uuid } = await accounts.ensure(ada)
   const issue = async (label: string) => {
@@ -143,14 +143,14 @@ test('only sessions by which something goes on are looked up', async (t) => {
     events.on(SessionsEnded, ({ userUuid }) => resolve(userUuid))
   })
   t.teardown(watch.start())
-  await until(() => looked.length >= 3)
-  t.same([...new Set(looked)], ['slow'])
+  await until(() => lookups.length >= 3)
+  t.same([...new Set(lookups)], ['slow'])
   await table.revokeAll(uuid)
   t.equal(await ended, uuid)
-  looked.length = 0
+  lookups.length = 0
   await delay(100)
-  t.same(looked, [], 'what has ended is not looked up again')
+  t.same(lookups, [], 'the watch does not look up an ended session again')
   abort.abort()
-  // A body that nobody holds any more may be given up, and its connection with it.
+  // An unreferenced body may be collected with its connection, so the body is used here.
   await t.rejects(slow.text())
 })

@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { issueApiToken } from '../../src/sessions/issue-session.ts'
 import { expectError } from '../fixtures/expect-error.ts'
-import { dataFolder, type LoginNode, loginNode, owner, wallet } from '../fixtures/login-node.ts'
-import { changeState, onState } from '../fixtures/state-file.ts'
+import { createDataFolder, type LoginNode, owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
+import { changeState, withState } from '../fixtures/state-file.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
 const dayMs = 86_400_000
@@ -21,16 +21,16 @@ async function sessionsOf({ as }: Pick<LoginNode, 'as'>, token: string): Promise
   return ((await response.json()) as { sessions: SessionView[] }).sessions
 }
 
-/** Who a token is, without asking for more. */
-async function isKnown({ as }: LoginNode, token: string): Promise<boolean> {
+/** Returns whether a token is valid. */
+async function isValid({ as }: LoginNode, token: string): Promise<boolean> {
   const { user } = (await (await as(token, '/whoami')).json()) as { user: { authenticated: boolean } }
   return user.authenticated
 }
 
-test('people see their own sessions, newest first, and which one they use', async (t) => {
-  const started = await loginNode(t)
-  const first = await started.enter(ada)
-  await started.enter(bob)
+test('users see their own sessions, newest first, and the one in use', async (t) => {
+  const started = await startLoginNode(t)
+  const first = await started.openSession(ada)
+  await started.openSession(bob)
   const proof = { uuid: 'x', address: ada, token: ada }
   const second = await started.send('POST', '/auth/test', proof, {
     'user-agent': `Fähre/1 \t${'x'.repeat(200)}`,
@@ -44,22 +44,22 @@ test('people see their own sessions, newest first, and which one they use', asyn
   t.equal(current?.label, 'node')
   for (const { created, expires } of list) t.equal(Date.parse(expires) - Date.parse(created), 30 * dayMs)
   const text = JSON.stringify(list)
-  t.notOk(text.includes(sessionToken) || text.includes(first.sessionToken), 'no token is shown')
+  t.notOk(text.includes(sessionToken) || text.includes(first.sessionToken), 'the list contains no token')
   t.match(Object.keys(list[0] ?? {}).sort(), ['created', 'current', 'expires', 'id', 'label', 'lastUsed'])
 })
 
-test('an ended session is dead at once, and nobody ends those of others', async (t) => {
-  const started = await loginNode(t)
-  const { as, enter } = started
-  const [one, two, bobs] = [await enter(ada), await enter(ada), await enter(bob)]
-  t.ok(await isKnown(started, two.sessionToken), 'so it is remembered')
+test('an ended session is invalid at once, and a user cannot end a session of another user', async (t) => {
+  const started = await startLoginNode(t)
+  const { as, openSession } = started
+  const [one, two, bobs] = [await openSession(ada), await openSession(ada), await openSession(bob)]
+  t.ok(await isValid(started, two.sessionToken), 'the session is cached')
   const list = await sessionsOf(started, one.sessionToken)
   const id = list.find(({ current }) => !current)?.id
   const end = (token: string) => as(token, `/api/account/sessions/${id}`, { method: 'DELETE' })
   await expectError(t, await end(bobs.sessionToken), 404, 'NOT_FOUND')
-  t.ok(await isKnown(started, two.sessionToken))
+  t.ok(await isValid(started, two.sessionToken))
   t.strictSame(await (await end(one.sessionToken)).json(), { success: true })
-  t.notOk(await isKnown(started, two.sessionToken))
+  t.notOk(await isValid(started, two.sessionToken))
   await expectError(t, await as(two.sessionToken, '/api/account/sessions'), 401, 'UNAUTHORIZED')
   await expectError(t, await end(one.sessionToken), 404, 'NOT_FOUND')
   for (const odd of ['x', '%27', '..%2f', 'x'.repeat(900)]) {
@@ -68,11 +68,11 @@ test('an ended session is dead at once, and nobody ends those of others', async 
   }
 })
 
-test('all other sessions can be ended in one go, also twice at once', async (t) => {
-  const started = await loginNode(t)
-  const { as, enter } = started
+test('a user ends all other sessions with one request, even with two concurrent ones', async (t) => {
+  const started = await startLoginNode(t)
+  const { as, openSession } = started
   const tokens = []
-  for (let n = 0; n < 6; n += 1) tokens.push((await enter(ada)).sessionToken)
+  for (let n = 0; n < 6; n += 1) tokens.push((await openSession(ada)).sessionToken)
   const [mine = '', ...others] = tokens
   const end = () => as(mine, '/api/account/sessions', { method: 'DELETE' })
   const answers = await Promise.all([end(), end()])
@@ -80,41 +80,41 @@ test('all other sessions can be ended in one go, also twice at once', async (t) 
     answers.map(({ status }) => status),
     [200, 200],
   )
-  t.ok(await isKnown(started, mine))
-  for (const token of others) t.notOk(await isKnown(started, token))
+  t.ok(await isValid(started, mine))
+  for (const token of others) t.notOk(await isValid(started, token))
   t.strictSame(await (await end()).json(), { success: true, ended: 0 })
 })
 
-test('signing out ends this session and clears the cookie', async (t) => {
-  const started = await loginNode(t)
-  const { as, enter, fetch } = started
-  const [one, two] = [await enter(ada), await enter(ada)]
+test('a sign-out ends its session and clears the cookie', async (t) => {
+  const started = await startLoginNode(t)
+  const { as, openSession, fetch } = started
+  const [one, two] = [await openSession(ada), await openSession(ada)]
   const response = await as(one.sessionToken, '/auth/logout', { method: 'POST' })
   t.strictSame(await response.json(), { success: true })
   t.match(response.headers.get('set-cookie'), /^session=; .*(Max-Age=0|Expires=Thu, 01 Jan 1970)/)
-  t.notOk(await isKnown(started, one.sessionToken))
-  t.ok(await isKnown(started, two.sessionToken))
+  t.notOk(await isValid(started, one.sessionToken))
+  t.ok(await isValid(started, two.sessionToken))
   await expectError(t, await as(one.sessionToken, '/auth/logout', { method: 'POST' }), 401, 'UNAUTHORIZED')
   const cookie = `session=${two.sessionToken}`
   t.equal((await fetch('/auth/logout', { method: 'POST', headers: { cookie } })).status, 200)
-  t.notOk(await isKnown(started, two.sessionToken))
+  t.notOk(await isValid(started, two.sessionToken))
 })
 
-test('signing out of a session that another process ended meanwhile is no error', async (t) => {
-  const started = await loginNode(t)
-  const { sessionToken } = await started.enter(ada)
-  t.ok(await isKnown(started, sessionToken))
+test('a sign-out from a session that another process ended is not an error', async (t) => {
+  const started = await startLoginNode(t)
+  const { sessionToken } = await started.openSession(ada)
+  t.ok(await isValid(started, sessionToken))
   changeState(started.node.dataFolder, 'DELETE FROM sessions')
   const response = await started.as(sessionToken, '/auth/logout', { method: 'POST' })
   t.strictSame(await response.json(), { success: true })
-  t.notOk(await isKnown(started, sessionToken), 'and it is dead here too')
+  t.notOk(await isValid(started, sessionToken), 'the session is invalid in this process too')
 })
 
-test('a session ends at its time, however much it is used, and when it was not used for long', async (t) => {
-  const started = await loginNode(t, { config: { session: { expiryDays: 20, idleDays: 3 } } })
-  const { node, enter } = started
+test('a session ends at its expiry despite its use, and when it is idle for too long', async (t) => {
+  const started = await startLoginNode(t, { config: { session: { expiryDays: 20, idleDays: 3 } } })
+  const { node, openSession } = started
   const times = async (createdDaysAgo: number, usedDaysAgo: number) => {
-    const { sessionToken } = await enter(ada)
+    const { sessionToken } = await openSession(ada)
     const created = Date.now() - createdDaysAgo * dayMs
     changeState(
       node.dataFolder,
@@ -123,7 +123,7 @@ test('a session ends at its time, however much it is used, and when it was not u
       created + 20 * dayMs,
       Date.now() - usedDaysAgo * dayMs,
     )
-    return isKnown(started, sessionToken)
+    return isValid(started, sessionToken)
   }
   t.equal(await times(19.99, 0), true)
   t.equal(await times(20.001, 0), false)
@@ -131,9 +131,9 @@ test('a session ends at its time, however much it is used, and when it was not u
   t.equal(await times(5, 3.001), false)
 })
 
-test('what cannot be used any more is not listed, neither to the user nor to the owner', async (t) => {
-  const { node, as, enter } = await loginNode(t, { config: { session: { idleDays: 3 } } })
-  const [{ sessionToken, user }, boss] = [await enter(ada), await enter(owner)]
+test('the lists of the user and of the owner omit expired and idle sessions', async (t) => {
+  const { node, as, openSession } = await startLoginNode(t, { config: { session: { idleDays: 3 } } })
+  const [{ sessionToken, user }, ownerSession] = [await openSession(ada), await openSession(owner)]
   const newSession = { userUuid: user.uuid, expiryDays: 30 }
   const session = async (label: string) => (await node.issueSession({ ...newSession, label })).record.id
   const apiToken = async (name: string) =>
@@ -155,18 +155,22 @@ test('what cannot be used any more is not listed, neither to the user nor to the
   const current = (await sessionsOf({ as }, sessionToken)).find((each) => each.current)?.id ?? ''
   const live = [current, used].sort()
   t.same(await ids(sessionToken, '/api/account/sessions', 'sessions'), live)
-  t.same(await ids(sessionToken, '/api/account/tokens', 'tokens'), [resting], 'API tokens may lie idle')
-  t.same(await ids(boss.sessionToken, `/api/users/${user.uuid}/sessions`, 'sessions'), live)
-  t.same(await ids(boss.sessionToken, `/api/users/${user.uuid}/sessions`, 'tokens'), [resting])
+  t.same(
+    await ids(sessionToken, '/api/account/tokens', 'tokens'),
+    [resting],
+    'an API token does not end when idle',
+  )
+  t.same(await ids(ownerSession.sessionToken, `/api/users/${user.uuid}/sessions`, 'sessions'), live)
+  t.same(await ids(ownerSession.sessionToken, `/api/users/${user.uuid}/sessions`, 'tokens'), [resting])
 })
 
-test('the time of last use is kept, each minute and even when it cannot be written', async (t) => {
-  const started = await loginNode(t)
-  const { node, enter } = started
+test('the node stores the last use each minute, and serves requests even if the write fails', async (t) => {
+  const started = await startLoginNode(t)
+  const { node, openSession } = started
   const { dataFolder: folder } = node
   const lastUse = () =>
     Number(
-      onState(
+      withState(
         folder,
         (database) => database.prepare('SELECT last_used_at FROM sessions').get()?.last_used_at,
       ),
@@ -174,65 +178,70 @@ test('the time of last use is kept, each minute and even when it cannot be writt
   const age = (seconds: number) =>
     changeState(folder, 'UPDATE sessions SET last_used_at = ?', Date.now() - seconds * 1000)
 
-  const first = await enter(ada)
+  const first = await openSession(ada)
   age(61)
-  t.ok(await isKnown(started, first.sessionToken))
+  t.ok(await isValid(started, first.sessionToken))
   t.ok(Date.now() - lastUse() < 30_000)
   changeState(folder, 'DELETE FROM sessions')
-  const second = await enter(ada)
+  const second = await openSession(ada)
   age(20)
-  t.ok(await isKnown(started, second.sessionToken))
-  t.ok(Date.now() - lastUse() >= 20_000, 'not so often')
+  t.ok(await isValid(started, second.sessionToken))
+  t.ok(Date.now() - lastUse() >= 20_000, 'the node does not write more often')
   changeState(folder, 'DELETE FROM sessions')
-  const third = await enter(ada)
+  const third = await openSession(ada)
   age(61)
-  onState(folder, (database) =>
+  withState(folder, (database) =>
     database.exec(
       "CREATE TRIGGER full BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'disk full'); END",
     ),
   )
-  t.ok(await isKnown(started, third.sessionToken), 'a full disk keeps nobody out')
+  t.ok(await isValid(started, third.sessionToken), 'a full disk does not end a session')
 })
 
-test('a user keeps a hundred sessions; the one that was used longest ago goes first', async (t) => {
-  const started = await loginNode(t)
-  const { node, enter, signIn } = started
-  const { user, sessionToken } = await enter(ada)
+test('a user has at most 100 sessions, and a new one evicts the least recently used', async (t) => {
+  const started = await startLoginNode(t)
+  const { node, openSession, signIn } = started
+  const { user, sessionToken } = await openSession(ada)
   const newSession = { userUuid: user.uuid, label: 'x', expiryDays: 1 }
   const tokens = []
   for (let n = 0; n < 99; n += 1) tokens.push((await node.issueSession(newSession)).token)
   const count = async () => (await node.sessions.listByUser(user.uuid)).length
   t.equal(await count(), 100)
-  t.ok(await isKnown(started, sessionToken))
+  t.ok(await isValid(started, sessionToken))
   changeState(node.dataFolder, "UPDATE sessions SET last_used_at = last_used_at - 1000 WHERE label <> 'x'")
-  const newest = await enter(ada)
+  const newest = await openSession(ada)
   t.equal(await count(), 100)
-  t.notOk(await isKnown(started, sessionToken), 'though it was remembered')
-  t.ok(await isKnown(started, newest.sessionToken))
+  t.notOk(await isValid(started, sessionToken), 'the evicted session was cached')
+  t.ok(await isValid(started, newest.sessionToken))
 
   const at = await Promise.all(Array.from({ length: 20 }, () => signIn(ada)))
   t.ok(at.every(({ status }) => status === 200))
-  t.equal(await count(), 100, 'also of many at once')
+  t.equal(await count(), 100, 'the limit applies to concurrent sign-ins')
 })
 
-test('what has ended is swept out at the start', async (t) => {
-  const folder = await dataFolder(t)
-  const first = await loginNode(t, { dataFolder: folder })
-  const [one, two] = [await first.enter(ada), await first.enter(bob)]
+test('a start removes expired sessions', async (t) => {
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { dataFolder: folder })
+  const [one, two] = [await first.openSession(ada), await first.openSession(bob)]
   await first.stop()
   changeState(folder, 'UPDATE sessions SET expires_at = ? WHERE user_uuid = ?', Date.now() - 1, one.user.uuid)
-  const second = await loginNode(t, { dataFolder: folder })
-  t.notOk(await isKnown(second, one.sessionToken))
-  t.ok(await isKnown(second, two.sessionToken), 'a session outlives a restart')
+  const second = await startLoginNode(t, { dataFolder: folder })
+  t.notOk(await isValid(second, one.sessionToken))
+  t.ok(await isValid(second, two.sessionToken), 'a session survives a restart')
   await second.stop()
-  const rows = onState(folder, (database) => database.prepare('SELECT user_uuid FROM sessions').all())
+  const rows = withState(folder, (database) => database.prepare('SELECT user_uuid FROM sessions').all())
   t.same(rows, [{ user_uuid: two.user.uuid }])
 })
 
-test('the owner sees and ends the sessions of others; nobody else does', async (t) => {
-  const started = await loginNode(t)
-  const { as, enter } = started
-  const [boss, one, two, bobs] = [await enter(owner), await enter(ada), await enter(ada), await enter(bob)]
+test('only the owner sees and ends the sessions of others', async (t) => {
+  const started = await startLoginNode(t)
+  const { as, openSession } = started
+  const [ownerSession, one, two, bobs] = [
+    await openSession(owner),
+    await openSession(ada),
+    await openSession(ada),
+    await openSession(bob),
+  ]
   const path = `/api/users/${one.user.uuid}/sessions`
   for (const [method, suffix] of [
     ['GET', ''],
@@ -241,27 +250,27 @@ test('the owner sees and ends the sessions of others; nobody else does', async (
   ] as const) {
     await expectError(t, await as(bobs.sessionToken, `${path}${suffix}`, { method }), 403, 'FORBIDDEN')
   }
-  const body = (await (await as(boss.sessionToken, path)).json()) as {
+  const body = (await (await as(ownerSession.sessionToken, path)).json()) as {
     sessions: SessionView[]
     tokens: object[]
   }
   t.equal(body.sessions.length, 2)
   t.same(body.tokens, [])
   t.ok(body.sessions.every(({ current }) => !current))
-  t.ok(await isKnown(started, one.sessionToken))
-  t.ok(await isKnown(started, two.sessionToken))
+  t.ok(await isValid(started, one.sessionToken))
+  t.ok(await isValid(started, two.sessionToken))
   const first = body.sessions[0]?.id
-  t.equal((await as(boss.sessionToken, `${path}/${first}`, { method: 'DELETE' })).status, 200)
+  t.equal((await as(ownerSession.sessionToken, `${path}/${first}`, { method: 'DELETE' })).status, 200)
   await expectError(
     t,
-    await as(boss.sessionToken, `${path}/${first}`, { method: 'DELETE' }),
+    await as(ownerSession.sessionToken, `${path}/${first}`, { method: 'DELETE' }),
     404,
     'NOT_FOUND',
   )
-  t.equal((await as(boss.sessionToken, path, { method: 'DELETE' })).status, 200)
-  t.notOk((await isKnown(started, one.sessionToken)) || (await isKnown(started, two.sessionToken)))
-  t.ok(await isKnown(started, bobs.sessionToken))
+  t.equal((await as(ownerSession.sessionToken, path, { method: 'DELETE' })).status, 200)
+  t.notOk((await isValid(started, one.sessionToken)) || (await isValid(started, two.sessionToken)))
+  t.ok(await isValid(started, bobs.sessionToken))
   const unknown = '/api/users/00000000-0000-4000-8000-000000000000/sessions'
-  await expectError(t, await as(boss.sessionToken, unknown), 404, 'NOT_FOUND')
-  await expectError(t, await as(boss.sessionToken, unknown, { method: 'DELETE' }), 404, 'NOT_FOUND')
+  await expectError(t, await as(ownerSession.sessionToken, unknown), 404, 'NOT_FOUND')
+  await expectError(t, await as(ownerSession.sessionToken, unknown, { method: 'DELETE' }), 404, 'NOT_FOUND')
 })

@@ -1,12 +1,12 @@
 import { test } from 'tap'
 import { ClaimCode } from '../../src/sign-in/ownership.ts'
 import { expectError } from '../fixtures/expect-error.ts'
-import { dataFolder, loginNode, wallet } from '../fixtures/login-node.ts'
+import { createDataFolder, startLoginNode, wallet } from '../fixtures/login-node.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
 
-test('the first wallet needs the claim code, wherever it comes from', async (t) => {
-  const { node, signIn, enter, send } = await loginNode(t, { unclaimed: true })
+test('the first wallet needs the claim code, from any address', async (t) => {
+  const { node, signIn, openSession, send } = await startLoginNode(t, { unclaimed: true })
   const code = node.claimCode() ?? ''
   t.match(code, /^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){2}$/)
   const missing = await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
@@ -27,32 +27,36 @@ test('the first wallet needs the claim code, wherever it comes from', async (t) 
   await expectError(t, await signIn(ada, { token: bob, claim: code }), 500, 'INTERNAL_ERROR')
   t.equal(await node.accounts.findByWallet(ada), null)
 
-  const { user } = await enter(ada, { claim: code })
+  const { user } = await openSession(ada, { claim: code })
   t.match(await node.accounts.owner(), { uuid: user.uuid, wallet: ada, owner: true })
-  t.equal(node.claimCode(), null, 'it is gone')
-  await enter(ada)
-  t.equal((await enter(bob, { claim: code })).user.wallet, bob, 'nobody asks for it any more')
+  t.equal(node.claimCode(), null, 'the claim code is spent')
+  await openSession(ada)
+  t.equal(
+    (await openSession(bob, { claim: code })).user.wallet,
+    bob,
+    'further sign-ins do not need a claim code',
+  )
   t.equal((await node.accounts.owner())?.wallet, ada)
 })
 
-test('people may type the code as they like', async (t) => {
+test('the node accepts the code in any case, with spaces and without hyphens', async (t) => {
   for (const form of [
     (code: string) => code.toLowerCase(),
     (code: string) => code.replaceAll('-', ''),
     (code: string) => ` ${code.replaceAll('-', ' ').toLowerCase()} `,
   ]) {
-    const { node, enter } = await loginNode(t, { unclaimed: true })
-    await enter(ada, { claim: form(node.claimCode() ?? '') })
+    const { node, openSession } = await startLoginNode(t, { unclaimed: true })
+    await openSession(ada, { claim: form(node.claimCode() ?? '') })
     t.equal((await node.accounts.owner())?.wallet, ada)
     await node.stop()
   }
 })
 
-test('of many who claim at once, one becomes the owner', async (t) => {
+test('one of many concurrent claims makes an owner', async (t) => {
   const wallets = Array.from({ length: 20 }, (_, n) => wallet(n + 1))
   const all = Promise.withResolvers<void>()
   let proven = 0
-  const { node, signIn } = await loginNode(t, {
+  const { node, signIn } = await startLoginNode(t, {
     unclaimed: true,
     config: { auth: { admission: 'owner' } },
     async verify({ uuid, address }) {
@@ -71,25 +75,25 @@ test('of many who claim at once, one becomes the owner', async (t) => {
   t.equal(owners.length, 1)
 })
 
-test('a code lives as long as the process: another one after a restart, none once there is an owner', async (t) => {
-  const folder = await dataFolder(t)
-  const first = await loginNode(t, { unclaimed: true, dataFolder: folder })
+test('a restart creates another code, and a node with an owner has none', async (t) => {
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { unclaimed: true, dataFolder: folder })
   const old = first.node.claimCode() ?? ''
   await first.stop()
-  const second = await loginNode(t, { unclaimed: true, dataFolder: folder })
+  const second = await startLoginNode(t, { unclaimed: true, dataFolder: folder })
   const code = second.node.claimCode() ?? ''
   t.not(code, old)
   await expectError(t, await second.signIn(ada, { claim: old }), 403, 'FORBIDDEN')
-  await second.enter(ada, { claim: code })
+  await second.openSession(ada, { claim: code })
   await second.stop()
-  const third = await loginNode(t, { unclaimed: true, dataFolder: folder })
+  const third = await startLoginNode(t, { unclaimed: true, dataFolder: folder })
   t.equal(third.node.claimCode(), null)
   t.equal((await third.node.accounts.owner())?.wallet, ada)
 })
 
-test('who tries codes is slowed down by their address', async (t) => {
+test('the node limits clients that guess codes by their address', async (t) => {
   const auth = { signInsPerMinute: 5 }
-  const { node, signIn, send } = await loginNode(t, { unclaimed: true, config: { auth } })
+  const { node, signIn, send } = await startLoginNode(t, { unclaimed: true, config: { auth } })
   for (let n = 0; n < 5; n += 1) await expectError(t, await signIn(ada, { claim: `X${n}` }), 403, 'FORBIDDEN')
   const refused = await signIn(ada, { claim: node.claimCode() })
   const wait = Number(refused.headers.get('retry-after'))
@@ -101,9 +105,9 @@ test('who tries codes is slowed down by their address', async (t) => {
   await expectError(t, await send('POST', '/auth/other', proof), 429, 'TOO_MANY_REQUESTS')
 })
 
-test('behind a trusted proxy each client is slowed down by itself', async (t) => {
+test('the node limits each client behind a trusted proxy separately', async (t) => {
   const config = { auth: { signInsPerMinute: 1 }, server: { trustedProxies: ['127.0.0.1'] } }
-  const { send } = await loginNode(t, { config })
+  const { send } = await startLoginNode(t, { config })
   const from = async (address: string) => {
     const proof = { uuid: 'x', address: ada, token: ada }
     return (await send('POST', '/auth/test', proof, { 'x-forwarded-for': address })).status
@@ -113,10 +117,14 @@ test('behind a trusted proxy each client is slowed down by itself', async (t) =>
   t.equal(await from('203.0.113.10'), 200)
   t.equal(await from('2001:db8:1:2::1'), 200)
   t.equal(await from('2001:0DB8:1:2:ffff::7'), 429, 'the same network')
-  t.equal(await from('1.2.3.4, 203.0.113.9'), 429, 'what the client itself claims does not count')
+  t.equal(
+    await from('1.2.3.4, 203.0.113.9'),
+    429,
+    'the node ignores the addresses that the client itself sends',
+  )
 })
 
-test('a code matches itself only, and nothing once it was used', async (t) => {
+test('a code matches only itself, and nothing after its use', async (t) => {
   const code = new ClaimCode()
   const other = new ClaimCode()
   t.not(code.text, other.text)

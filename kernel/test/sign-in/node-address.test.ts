@@ -4,7 +4,7 @@ import { type AddressConfiguration, createNodeAddress } from '../../src/sign-in/
 
 const local: AddressConfiguration = { host: '127.0.0.1', hostnames: [] }
 
-/** The origin for a Host, or the code of the error. */
+/** Returns the origin for a Host, or the code of the error. */
 function origin(host: string, configuration: Partial<AddressConfiguration> = {}, protocol = 'http'): string {
   try {
     return createNodeAddress({ ...local, ...configuration }).originOf({
@@ -18,7 +18,7 @@ function origin(host: string, configuration: Partial<AddressConfiguration> = {},
 
 const refused = 'VALIDATION_ERROR'
 
-test('loopback names are the node’s, with any port', async (t) => {
+test('the node accepts loopback names with any port', async (t) => {
   for (const host of [
     'localhost',
     'localhost:4200',
@@ -33,7 +33,7 @@ test('loopback names are the node’s, with any port', async (t) => {
   t.equal(origin('localhost:4200', {}, 'https'), 'https://localhost:4200')
 })
 
-test('configured names are the node’s, and the address that it listens on', async (t) => {
+test('the node accepts its configured names and the address that it listens on', async (t) => {
   const hostnames = ['nas.local', 'NAS.Example.ORG', '192.168.1.5', 'FD00:0:0::5']
   for (const host of [
     'nas.local',
@@ -48,7 +48,7 @@ test('configured names are the node’s, and the address that it listens on', as
   t.equal(origin('[fd00::6]', { hostnames }), refused)
 })
 
-test('any other name is refused: a page that rebinds its name to this address gains nothing', async (t) => {
+test('the node refuses any other name, such as that of a page that rebinds its name to this address', async (t) => {
   for (const host of [
     'evil.example',
     'evil.example:4200',
@@ -66,7 +66,7 @@ test('any other name is refused: a page that rebinds its name to this address ga
     t.equal(origin(host, { hostnames: ['nas.local'] }), refused, host)
 })
 
-test('a Host that says two things is refused', async (t) => {
+test('an ambiguous Host is refused', async (t) => {
   for (const host of [
     '',
     ' ',
@@ -101,17 +101,21 @@ test('a Host that says two things is refused', async (t) => {
     t.equal(origin(host), refused, JSON.stringify(host))
 })
 
-test('with publicUrl only that counts', async (t) => {
+test('publicUrl replaces the Host of every request', async (t) => {
   const publicUrl = 'https://node.example.org:8443'
   for (const host of ['node.example.org', 'localhost:4200', 'evil.example', '', 'user@localhost'])
     t.equal(origin(host, { publicUrl }), publicUrl)
   const address = createNodeAddress({ ...local, publicUrl })
   const request = { host: 'localhost', protocol: 'http' as const }
   address.originOf(request).hostname = 'evil.example'
-  t.equal(address.originOf(request).origin, publicUrl, 'who gets it may do with it what they like')
+  t.equal(
+    address.originOf(request).origin,
+    publicUrl,
+    'a change of the returned URL does not change the configured one',
+  )
 })
 
-test('the error says what the owner can do', async (t) => {
+test('the error names the remedy for the owner', async (t) => {
   const address = createNodeAddress(local)
   t.throws(() => address.originOf({ host: 'nas.local:4200', protocol: 'http' }), {
     message:
@@ -124,7 +128,7 @@ test('the error says what the owner can do', async (t) => {
   }
 })
 
-test('whatever the Host is, an origin comes out of it unchanged or not at all', async (t) => {
+test('a Host becomes an origin unchanged, or is refused', async (t) => {
   const characters = fc.constantFrom(...'localhost127.0:[]@/\\?#%\t nas-xn'.split(''), 'ſ', '１', '。')
   fc.assert(
     fc.property(fc.array(characters, { maxLength: 24 }), (parts) => {

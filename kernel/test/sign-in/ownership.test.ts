@@ -1,79 +1,85 @@
 import { test } from 'tap'
 import { expectError } from '../fixtures/expect-error.ts'
-import { dataFolder, loginNode, owner, wallet } from '../fixtures/login-node.ts'
+import { createDataFolder, owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
 import { changeState } from '../fixtures/state-file.ts'
 
 const [ada, bob, eve] = [wallet(1), wallet(2), wallet(3)]
 
-test('with auth.owner that wallet is the owner, without any code', async (t) => {
-  const { node, enter, as } = await loginNode(t, { config: { auth: { owner: ada.toLowerCase() } } })
+test('the wallet of auth.owner is the owner without a claim code', async (t) => {
+  const { node, openSession, as } = await startLoginNode(t, {
+    config: { auth: { owner: ada.toLowerCase() } },
+  })
   t.equal(node.claimCode(), null)
-  await enter(bob)
+  await openSession(bob)
   t.equal(await node.accounts.owner(), null)
-  const { sessionToken } = await enter(ada)
+  const { sessionToken } = await openSession(ada)
   t.equal((await node.accounts.owner())?.wallet, ada)
   t.equal((await as(sessionToken, '/api/users')).status, 200)
 })
 
-test('another auth.owner moves the ownership with the next start', async (t) => {
-  const folder = await dataFolder(t)
-  const first = await loginNode(t, { dataFolder: folder, config: { auth: { owner: ada } } })
-  const [adas, bobs] = [await first.enter(ada), await first.enter(bob)]
+test('another auth.owner moves the ownership at the next start', async (t) => {
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { dataFolder: folder, config: { auth: { owner: ada } } })
+  const [adas, bobs] = [await first.openSession(ada), await first.openSession(bob)]
   t.equal((await first.as(adas.sessionToken, '/api/users')).status, 200)
   await expectError(t, await first.as(bobs.sessionToken, '/api/users'), 403, 'FORBIDDEN')
   await first.stop()
 
-  const second = await loginNode(t, {
+  const second = await startLoginNode(t, {
     dataFolder: folder,
     config: { auth: { owner: bob, admission: 'owner' } },
   })
   const warned = `is no longer the owner; their data stays with their account. If both wallets are yours, take the account along: nodekeep user set-wallet ${ada} ${bob} --swap`
   t.equal(second.log.filter((line) => line.includes(warned)).length, 1)
-  t.equal((await second.as(bobs.sessionToken, '/api/users')).status, 200, 'with the session of before')
+  t.equal(
+    (await second.as(bobs.sessionToken, '/api/users')).status,
+    200,
+    'the earlier session of the new owner is valid',
+  )
   await expectError(t, await second.as(adas.sessionToken, '/api/account/sessions'), 401, 'UNAUTHORIZED')
   await expectError(t, await second.signIn(ada), 403, 'FORBIDDEN')
   await second.stop()
 
-  const third = await loginNode(t, { dataFolder: folder, unclaimed: true })
-  t.equal((await third.node.accounts.owner())?.wallet, bob, 'and without the key the owner stays')
+  const third = await startLoginNode(t, { dataFolder: folder, unclaimed: true })
+  t.equal((await third.node.accounts.owner())?.wallet, bob, 'the owner stays without the key')
   t.equal(third.node.claimCode(), null)
 })
 
-test('while somebody else is the owner, the configured one is not let in as such', async (t) => {
-  const folder = await dataFolder(t)
+test('the configured owner cannot sign in while another user is the owner', async (t) => {
+  const folder = await createDataFolder(t)
   const auth = { owner: ada, admission: 'owner' }
-  const { node, signIn } = await loginNode(t, { dataFolder: folder, config: { auth } })
-  // A command with another configuration, beside the running node.
+  const { node, signIn } = await startLoginNode(t, { dataFolder: folder, config: { auth } })
+  // These changes are those of a command with another configuration, while the node runs.
   await node.accounts.ensure(bob)
   changeState(folder, 'UPDATE users SET owner = 1 WHERE wallet = ?', bob)
   await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
   t.equal((await node.accounts.owner())?.wallet, bob)
 })
 
-test('whoever becomes the owner is not disabled, nor deleted later', async (t) => {
-  const folder = await dataFolder(t)
-  const first = await loginNode(t, { dataFolder: folder, config: { auth: { owner: ada } } })
-  const { sessionToken } = await first.enter(ada)
-  const { user } = await first.enter(bob)
+test('a user who becomes the owner is enabled and their deletion is canceled', async (t) => {
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { dataFolder: folder, config: { auth: { owner: ada } } })
+  const { sessionToken } = await first.openSession(ada)
+  const { user } = await first.openSession(bob)
   await first.as(sessionToken, `/api/users/${user.uuid}`, { method: 'DELETE' })
   t.type((await first.node.accounts.get(user.uuid))?.deletionDue, Date)
   await first.stop()
-  const second = await loginNode(t, { dataFolder: folder, config: { auth: { owner: bob } } })
+  const second = await startLoginNode(t, { dataFolder: folder, config: { auth: { owner: bob } } })
   t.match(await second.node.accounts.get(user.uuid), { owner: true, disabledAt: null, deletionDue: null })
-  t.equal((await second.enter(bob)).user.uuid, user.uuid)
+  t.equal((await second.openSession(bob)).user.uuid, user.uuid)
 })
 
-test('a wallet with a slip of the pen stops the start', async (t) => {
+test('a wallet with a wrong checksum stops the start', async (t) => {
   const slip = ada.replace(/[a-fA-F]/g, (digit) => (digit < 'a' ? digit.toLowerCase() : digit.toUpperCase()))
-  const start = loginNode(t, { config: { auth: { owner: slip } } })
+  const start = startLoginNode(t, { config: { auth: { owner: slip } } })
   await t.rejects(start, /^auth\.owner .* checksum \(EIP-55\)\. Copy it again\.$/)
-  const list = loginNode(t, { config: { auth: { allowlist: [bob, slip] } } })
+  const list = startLoginNode(t, { config: { auth: { allowlist: [bob, slip] } } })
   await t.rejects(list, /^auth\.allowlist\[1\] .* checksum \(EIP-55\)\. Copy it again\.$/)
 })
 
-test('who may sign in: the owner, or those of the list too, or everybody', async (t) => {
+test('the policy admits the owner, the allowlist too, or every wallet', async (t) => {
   const statuses = async (auth: object) => {
-    const { signIn, node } = await loginNode(t, { config: { auth } })
+    const { signIn, node } = await startLoginNode(t, { config: { auth } })
     const got = []
     for (const who of [owner, ada, eve]) got.push((await signIn(who)).status)
     t.equal(
@@ -88,12 +94,12 @@ test('who may sign in: the owner, or those of the list too, or everybody', async
   t.same(await statuses({ admission: 'open' }), [200, 200, 200])
 })
 
-test('a stricter policy holds for the sessions and API tokens that there are, from the next start on', async (t) => {
-  const folder = await dataFolder(t)
+test('a stricter policy applies to existing sessions and API tokens from the next start', async (t) => {
+  const folder = await createDataFolder(t)
   const allowing = (allowlist: string[]) =>
-    loginNode(t, { dataFolder: folder, config: { auth: { admission: 'allowlist', allowlist } } })
+    startLoginNode(t, { dataFolder: folder, config: { auth: { admission: 'allowlist', allowlist } } })
   const first = await allowing([ada, bob])
-  const [adas, bobs] = [await first.enter(ada), await first.enter(bob)]
+  const [adas, bobs] = [await first.openSession(ada), await first.openSession(bob)]
   await first.stop()
   const second = await allowing([ada])
   t.equal((await second.as(adas.sessionToken, '/api/account/sessions')).status, 200)
@@ -102,5 +108,9 @@ test('a stricter policy holds for the sessions and API tokens that there are, fr
   t.strictSame(who, { user: { authenticated: false } })
   await second.stop()
   const third = await allowing([bob])
-  t.equal((await third.as(bobs.sessionToken, '/api/account/sessions')).status, 200, 'it was never revoked')
+  t.equal(
+    (await third.as(bobs.sessionToken, '/api/account/sessions')).status,
+    200,
+    'the session was not revoked',
+  )
 })

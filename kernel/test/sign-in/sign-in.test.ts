@@ -5,26 +5,29 @@ import { expectError } from '../fixtures/expect-error.ts'
 import {
   type LoginNode,
   type LoginNodeOptions,
-  loginNode,
-  trusting,
+  startLoginNode,
   type Verify,
+  verifyAddress,
   wallet,
 } from '../fixtures/login-node.ts'
 
-// Two at a time: some wait for a client or a provider.
+// Two tests run at a time, because some wait for a client or a provider.
 t.jobs = 2
 
 const ada = wallet(1)
 
-/** A node whose provider can be exchanged. */
-async function nodeWith(t: Test, options: LoginNodeOptions = {}): Promise<LoginNode & { verify: Verify }> {
-  const started: { verify: Verify } = { verify: trusting }
-  const node = await loginNode(t, { ...options, verify: (...given) => started.verify(...given) })
+/** Starts a node whose provider can be replaced. */
+async function startNodeWith(
+  t: Test,
+  options: LoginNodeOptions = {},
+): Promise<LoginNode & { verify: Verify }> {
+  const started: { verify: Verify } = { verify: verifyAddress }
+  const node = await startLoginNode(t, { ...options, verify: (...given) => started.verify(...given) })
   return Object.assign(started, node)
 }
 
-test('a sign-in answers with exactly the fields of the interface, and sets the cookie', async (t) => {
-  const { signIn, as, fetch } = await nodeWith(t)
+test('a sign-in answers with exactly the documented fields and sets the cookie', async (t) => {
+  const { signIn, as, fetch } = await startNodeWith(t)
   const response = await signIn(ada.toLowerCase())
   t.equal(response.status, 200)
   t.equal(response.headers.get('cache-control'), 'no-store')
@@ -54,9 +57,9 @@ test('a sign-in answers with exactly the fields of the interface, and sets the c
   t.strictSame(await (await fetch('/whoami')).json(), { user: { authenticated: false } })
 })
 
-test('the cookie is Secure where the client has TLS, and only there', async (t) => {
+test('the cookie is Secure only for a client with TLS', async (t) => {
   const secure = async (server: object, headers: Record<string, string> = {}) => {
-    const { send } = await nodeWith(t, { config: { server } })
+    const { send } = await startNodeWith(t, { config: { server } })
     const proof = { uuid: 'x', address: ada, token: ada }
     const response = await send('POST', '/auth/test', proof, headers)
     t.equal(response.status, 200)
@@ -69,12 +72,16 @@ test('the cookie is Secure where the client has TLS, and only there', async (t) 
   t.equal(await secure({ publicUrl: 'http://node.example.org' }, forwarded), false)
   t.equal(await secure({ trustedProxies: ['127.0.0.1'] }, forwarded), true)
   t.equal(await secure({ trustedProxies: ['127.0.0.1'] }), false)
-  t.equal(await secure({ trustedProxies: ['10.0.0.1'] }, forwarded), false, 'the header of a stranger')
+  t.equal(
+    await secure({ trustedProxies: ['10.0.0.1'] }, forwarded),
+    false,
+    'the header is not from a trusted proxy',
+  )
   t.equal(await secure({}, forwarded), false)
 })
 
-test('an unknown provider is told with the known ones', async (t) => {
-  const { send } = await nodeWith(t)
+test('the error about an unknown provider names the known ones', async (t) => {
+  const { send } = await startNodeWith(t)
   const proof = { uuid: 'x', address: ada, token: ada }
   for (const name of ['siwe', 'constructor', '__proto__', 'TEST', '%00', 'x'.repeat(500)]) {
     const message = await expectError(t, await send('POST', `/auth/${name}`, proof), 404, 'NOT_FOUND')
@@ -84,27 +91,27 @@ test('an unknown provider is told with the known ones', async (t) => {
   t.notMatch(
     await expectError(t, long, 400, 'VALIDATION_ERROR'),
     /xxx|0x/,
-    'and what is sent is not sent back',
+    'the error does not repeat the URL',
   )
   await expectError(t, await send('POST', '/auth/logout', proof), 401, 'UNAUTHORIZED')
 })
 
-test('no provider can be called what the kernel needs for itself', async (t) => {
+test('a provider cannot have a name that the kernel uses', async (t) => {
   const thief = definePlugin({
     id: 'thief',
     contributes: { logins: LoginProviders },
     setup: ({ logins }) => {
-      logins.add('logout', { verify: trusting })
+      logins.add('logout', { verify: verifyAddress })
     },
   })
   const optional = { plugins: { thief: { required: false } } }
-  const { node } = await loginNode(t, { plugins: [thief], config: optional })
+  const { node } = await startLoginNode(t, { plugins: [thief], config: optional })
   const description = node.plugins().find(({ id }) => id === 'thief')
   t.match(description, { state: 'failed', reason: /The name "logout" is reserved/ })
 })
 
-test('whatever a provider throws signs nobody in', async (t) => {
-  const started = await nodeWith(t)
+test('no error of a provider signs a user in', async (t) => {
+  const started = await startNodeWith(t)
   const { signIn, log } = started
   const internal = [
     new Error('secret cause'),
@@ -144,12 +151,12 @@ test('whatever a provider throws signs nobody in', async (t) => {
     t.equal(response.headers.get('retry-after'), '9')
     t.equal(await expectError(t, response, status, code), 'No.')
   }
-  started.verify = trusting
-  t.equal((await signIn(ada)).status, 200, 'and it works again')
+  started.verify = verifyAddress
+  t.equal((await signIn(ada)).status, 200, 'the next sign-in works')
 })
 
-test('what a provider vouches for must be the wallet of the request, and of the right form', async (t) => {
-  const started = await nodeWith(t)
+test('a provider must return the wallet of the request in the right format', async (t) => {
+  const started = await startNodeWith(t)
   const { signIn, node } = started
   const answers: [unknown, number, string][] = [
     [{ uuid: 'x', address: wallet(2) }, 401, 'UNAUTHORIZED'],
@@ -169,11 +176,11 @@ test('what a provider vouches for must be the wallet of the request, and of the 
     started.verify = async () => answer as never
     await expectError(t, await signIn(ada), status, code)
   }
-  t.equal(await node.accounts.findByWallet(ada), null, 'nor is there a user')
+  t.equal(await node.accounts.findByWallet(ada), null, 'the node creates no user')
 })
 
-test('a provider that hangs is given up, and told so', async (t) => {
-  const started = await nodeWith(t, { config: { auth: { signInTimeoutMs: 100 } } })
+test('a provider that hangs times out and its signal is aborted', async (t) => {
+  const started = await startNodeWith(t, { config: { auth: { signInTimeoutMs: 100 } } })
   let signal: AbortSignal | undefined
   started.verify = (_credentials, circumstances) => {
     signal = circumstances.signal
@@ -181,13 +188,13 @@ test('a provider that hangs is given up, and told so', async (t) => {
   }
   await expectError(t, await started.signIn(ada), 504, 'UPSTREAM_TIMEOUT')
   t.equal(signal?.aborted, true)
-  started.verify = trusting
+  started.verify = verifyAddress
   t.equal((await started.signIn(ada)).status, 200)
   t.equal(signal?.aborted, true)
 })
 
-test('a client that leaves takes its sign-in back', async (t) => {
-  const started = await nodeWith(t)
+test('a client that disconnects cancels its sign-in', async (t) => {
+  const started = await startNodeWith(t)
   const { node, log } = started
   const asked = Promise.withResolvers<AbortSignal>()
   const answered = Promise.withResolvers<void>()
@@ -208,19 +215,19 @@ test('a client that leaves takes its sign-in back', async (t) => {
   await aborted
   t.match(signal.reason, { message: 'The client left before it was answered.' })
   answered.resolve()
-  started.verify = trusting
-  await started.enter(wallet(2))
-  t.equal(await node.accounts.findByWallet(ada), null, 'nobody was signed in')
-  t.notMatch(log.join(''), /"level":"error"/, 'and it is nobody’s fault')
+  started.verify = verifyAddress
+  await started.openSession(wallet(2))
+  t.equal(await node.accounts.findByWallet(ada), null, 'the node creates no user')
+  t.notMatch(log.join(''), /"level":"error"/, 'the log has no error')
 })
 
-test('a body of another shape is refused before the provider is asked', async (t) => {
-  const started = await nodeWith(t)
+test('a body with a wrong format is refused before the call of the provider', async (t) => {
+  const started = await startNodeWith(t)
   const { send, fetch } = started
   let asked = 0
   started.verify = (...given) => {
     asked += 1
-    return trusting(...given)
+    return verifyAddress(...given)
   }
   const good = { uuid: 'x', address: ada, token: ada }
   const wrong = [

@@ -1,11 +1,11 @@
 import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { loginNode, wallet } from '../fixtures/login-node.ts'
+import { startLoginNode, wallet } from '../fixtures/login-node.ts'
 
 const proof = 'proof-that-nobody-else-may-read'
 const [ada, bob] = [wallet(1), wallet(2)]
 
-/** A plugin that logs more than it should. */
+/** A plugin that logs its requests with their secrets. */
 const gossip = definePlugin({
   id: 'gossip',
   setup({ routes }) {
@@ -18,8 +18,8 @@ const gossip = definePlugin({
   },
 })
 
-test('no token, no proof and no claim code is in the log, at any level and whatever goes wrong', async (t) => {
-  const started = await loginNode(t, {
+test('the log contains no token, proof or claim code, at any level and after any error', async (t) => {
+  const started = await startLoginNode(t, {
     unclaimed: true,
     plugins: [gossip],
     verify: async ({ uuid, address, token }) => {
@@ -39,8 +39,8 @@ test('no token, no proof and no claim code is in the log, at any level and whate
     headers: { 'content-type': 'application/json' },
     body: `{"token":"${proof}",`,
   })
-  const { sessionToken } = await started.enter(ada, { token: proof, claim: code })
-  const second = (await started.enter(bob, { token: proof })).sessionToken
+  const { sessionToken } = await started.openSession(ada, { token: proof, claim: code })
+  const second = (await started.openSession(bob, { token: proof })).sessionToken
   const newToken = { name: 'x', scopes: ['gossip'] }
   const made = await send('POST', '/api/account/tokens', newToken, {
     authorization: `Bearer ${sessionToken}`,
@@ -62,11 +62,11 @@ test('no token, no proof and no claim code is in the log, at any level and whate
   await started.stop()
 
   const text = log.join('')
-  t.match(text, /"level":"trace"/, 'so the lowest level is there')
+  t.match(text, /"level":"trace"/, 'the log has the lowest level')
   t.match(text, /It failed for/)
   for (const secret of secrets) {
     t.notOk(text.includes(secret), `${secret.slice(0, 6)}…`)
-    t.notOk(text.includes(secret.slice(0, 30)), 'nor a good part of it')
+    t.notOk(text.includes(secret.slice(0, 30)), 'the log contains no long part of it')
     t.notOk(text.includes(Buffer.from(secret).toString('base64')))
   }
 })

@@ -17,7 +17,7 @@ const texts = (database: StateDatabase): Promise<string[]> =>
 const add = (database: StateDatabase, text: string): Promise<number> =>
   database.use((sql) => sql.run('INSERT INTO notes VALUES (?)', text))
 
-test('only the user of the node can read the folder and the file', async (t) => {
+test('only the user of the process can read the folder and the file', async (t) => {
   const folder = join(t.testdir(), 'deep', 'data')
   const database = await openStateDatabase(folder, stateTables)
   t.equal(statSync(folder).mode & 0o777, 0o700)
@@ -28,21 +28,25 @@ test('only the user of the node can read the folder and the file', async (t) => 
 
   chmodSync(join(folder, 'state.sqlite'), 0o644)
   const again = await openStateDatabase(folder, stateTables)
-  t.equal(statSync(join(folder, 'state.sqlite')).mode & 0o777, 0o600, 'an existing file is restricted')
+  t.equal(
+    statSync(join(folder, 'state.sqlite')).mode & 0o777,
+    0o600,
+    'the node restricts the mode of an existing file',
+  )
   await again.close()
 })
 
-test('the connection is set up for durability', async (t) => {
+test('the connection is configured for durability', async (t) => {
   const database = await openStateDatabase(t.testdir(), stateTables)
   const pragma = (name: string) => database.use((sql) => Object.values(sql.get(`PRAGMA ${name}`) ?? {})[0])
   t.equal(await pragma('journal_mode'), 'wal')
   t.equal(await pragma('synchronous'), 2, 'FULL')
   t.equal(await pragma('foreign_keys'), 1)
-  t.equal(await pragma('busy_timeout'), 0, 'nothing holds up the process')
+  t.equal(await pragma('busy_timeout'), 0, 'SQLite does not block the process')
   await database.close()
 })
 
-test('a full disk and a locked file are told from faults of the program, and go by', async (t) => {
+test('a full disk and a locked file have their own temporary errors', async (t) => {
   const database = await openStateDatabase(t.testdir(), schema, 10)
   const pragma = (text: string) => database.use((sql) => sql.get(`PRAGMA ${text}`))
   const pages = Number((await pragma('page_count'))?.page_count)
@@ -71,7 +75,7 @@ test('a full disk and a locked file are told from faults of the program, and go 
   await database.close()
 })
 
-test('who holds the file for a while is waited for, and everything else goes on', async (t) => {
+test('a write waits while another process holds the file, and reading continues', async (t) => {
   const database = await openStateDatabase(t.testdir(), schema)
   await add(database, 'before')
   const other = new DatabaseSync(database.path)
@@ -81,8 +85,8 @@ test('who holds the file for a while is waited for, and everything else goes on'
     database.transaction((sql) => sql.run('INSERT INTO notes VALUES (?)', 'two')),
     database.exclusiveTransaction(async (sql) => sql.run('INSERT INTO notes VALUES (?)', 'three')),
   ]
-  let settled = 0
-  for (const each of waiting) each.then(() => (settled += 1))
+  let finished = 0
+  for (const each of waiting) each.then(() => (finished += 1))
   const since = performance.now()
   let turns = 0
   while (performance.now() - since < 100) {
@@ -92,7 +96,7 @@ test('who holds the file for a while is waited for, and everything else goes on'
   t.ok(turns > 20, `${turns} turns of the event loop meanwhile`)
   t.same(await texts(database), ['before'], 'reading goes on')
   t.ok(await database.isConnected())
-  t.equal(settled, 0)
+  t.equal(finished, 0)
   other.exec('COMMIT')
   other.close()
   await Promise.all(waiting)
@@ -108,12 +112,12 @@ test('who holds the file for a while is waited for, and everything else goes on'
       holder.close()
     }
   })
-  await t.rejects(touched, { code: 'SERVICE_UNAVAILABLE' }, 'what has changed something is not run again')
+  await t.rejects(touched, { code: 'SERVICE_UNAVAILABLE' }, 'a call that has changed data does not run again')
   t.same(await texts(database), ['before', 'once', 'one', 'three', 'two'])
   await database.close()
 })
 
-test('a transaction is kept whole or not at all', async (t) => {
+test('a transaction is atomic', async (t) => {
   const database = await openStateDatabase(t.testdir(), schema)
   await database.transaction((sql) => {
     sql.run('INSERT INTO notes VALUES (?)', 'a')
@@ -132,7 +136,7 @@ test('a transaction is kept whole or not at all', async (t) => {
   await database.close()
 })
 
-test('while an exclusive transaction is open, writing waits and is not rolled back with it, and reading goes on', async (t) => {
+test('writes wait for an exclusive transaction and survive its rollback, and reading continues', async (t) => {
   const database = await openStateDatabase(t.testdir(), schema, 1)
   const { promise: hold, reject: fail } = Promise.withResolvers<never>()
   const order: string[] = []
@@ -150,16 +154,16 @@ test('while an exclusive transaction is open, writing waits and is not rolled ba
     add(database, 'd'),
   ]
   await new Promise((resolve) => setImmediate(resolve))
-  t.same(order, [], 'everybody waits')
-  t.same(await texts(database), [], 'who reads sees what was there before')
-  t.ok(await database.isConnected(), 'the probe does not')
+  t.same(order, [], 'all writes wait')
+  t.same(await texts(database), [], 'a read returns the data from before the transaction')
+  t.ok(await database.isConnected(), 'the probe does not wait')
   fail(new Error('changed my mind'))
   await Promise.all([ended, ...waiting])
   t.same(await texts(database), ['a', 'b', 'c', 'd'])
   await database.close()
 })
 
-test('closing waits for an open transaction; later calls say that it is closed', async (t) => {
+test('a close waits for an open transaction, and the error of later calls names the close', async (t) => {
   const folder = t.testdir()
   const database = await openStateDatabase(folder, schema)
   const { promise: hold, resolve: go } = Promise.withResolvers<void>()
@@ -191,7 +195,7 @@ test('closing waits for an open transaction; later calls say that it is closed',
   await again.close()
 })
 
-test('the probe notices a file that was taken away', async (t) => {
+test('the probe detects a missing or replaced file', async (t) => {
   const folder = t.testdir()
   const database = await openStateDatabase(folder, stateTables)
   t.ok(await database.isConnected())
@@ -202,7 +206,7 @@ test('the probe notices a file that was taken away', async (t) => {
   await database.close()
 })
 
-test('schema steps run once and in order, and a failing one leaves nothing', async (t) => {
+test('schema steps run once and in order, and a failed step is rolled back', async (t) => {
   const folder = t.testdir()
   await (await openStateDatabase(folder, stateTables)).close()
   const broken: SchemaStep = {
@@ -220,11 +224,11 @@ test('schema steps run once and in order, and a failing one leaves nothing', asy
   t.equal(half, undefined)
   await database.close()
   const again = await openStateDatabase(folder, schema)
-  t.same(await texts(again), ['a'], 'steps that ran are not run again')
+  t.same(await texts(again), ['a'], 'completed steps do not run again')
   await again.close()
 })
 
-test('a database from a newer version is refused and left alone', async (t) => {
+test('a database from a newer version is refused and unchanged', async (t) => {
   const folder = t.testdir()
   await (await openStateDatabase(folder, schema)).close()
   await t.rejects(openStateDatabase(folder, stateTables), {
@@ -233,7 +237,7 @@ test('a database from a newer version is refused and left alone', async (t) => {
   await (await openStateDatabase(folder, schema)).close()
 })
 
-test('what cannot be opened is explained in one line', async (t) => {
+test('the error about a file that cannot be opened is one line', async (t) => {
   const folder = t.testdir({ file: 'text', damaged: { 'state.sqlite': 'This is no database. '.repeat(400) } })
   await t.rejects(
     openStateDatabase(join(folder, 'damaged'), stateTables),
@@ -248,7 +252,7 @@ test('what cannot be opened is explained in one line', async (t) => {
   await t.rejects(openStateDatabase(join(folder, 'taken'), stateTables), /cannot be written|cannot be opened/)
 })
 
-test('a folder without write access is explained', {
+test('the error about a folder without write access names the remedy', {
   skip: process.getuid?.() === 0 && 'root may write everywhere',
 }, async (t) => {
   const folder = join(t.testdir({ data: {} }), 'data')
@@ -260,7 +264,7 @@ test('a folder without write access is explained', {
   )
 })
 
-test('what was answered is there after kill -9', async (t) => {
+test('completed writes survive kill -9', async (t) => {
   const folder = t.testdir()
   for (let round = 0; round < 3; round++) {
     const child = startChild('writer.ts', folder)
@@ -270,14 +274,14 @@ test('what was answered is there after kill -9', async (t) => {
     const database = await openStateDatabase(folder, stateTables)
     const row = await database.use((sql) => sql.get(`SELECT value FROM state WHERE namespace = 'writer'`))
     const { value } = JSON.parse(String(row?.value)) as { value: number }
-    t.ok(answered > 0 && value >= answered, `${value} is stored, ${answered} was answered`)
+    t.ok(answered > 0 && value >= answered, `${value} is stored, ${answered} was reported`)
     t.equal(await database.use((sql) => sql.get('PRAGMA integrity_check')?.integrity_check), 'ok')
     await database.close()
   }
-  t.notOk(existsSync(join(folder, 'state.sqlite-wal')), 'a clean close leaves no log behind')
+  t.notOk(existsSync(join(folder, 'state.sqlite-wal')), 'a clean close removes the write-ahead log')
 })
 
-test('the health check tells whether the database answers', async (t) => {
+test('the health check reports whether the database answers', async (t) => {
   const database = await openStateDatabase(t.testdir(), stateTables)
   const health = databaseHealth(database)
   const { signal } = new AbortController()

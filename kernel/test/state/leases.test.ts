@@ -15,7 +15,7 @@ async function open(t: Test, folder = t.testdir()) {
   return { database, leases, folder }
 }
 
-test('a lease has one holder at a time, and every holder a higher fence', async (t) => {
+test('a lease has one holder at a time, and each holder gets a higher fence', async (t) => {
   const { leases } = await open(t)
   const first = await leases.acquire('backup', 60)
   t.equal(await leases.acquire('backup', 60), null)
@@ -25,17 +25,17 @@ test('a lease has one holder at a time, and every holder a higher fence', async 
   const second = await leases.acquire('backup', 60)
   t.ok(second && first && second.fence > first.fence)
   await first?.release()
-  t.equal(await leases.acquire('backup', 60), null, 'an old holder frees nothing')
+  t.equal(await leases.acquire('backup', 60), null, 'an old holder cannot release the lease')
   t.notOk(second?.signal.aborted)
 })
 
-test('of many that try at once, one gets it', async (t) => {
+test('one of many concurrent calls acquires a lease', async (t) => {
   const { leases } = await open(t)
   const answers = await Promise.all(Array.from({ length: 10 }, () => leases.acquire('backup', 60)))
   t.equal(answers.filter((lease) => lease !== null).length, 1)
 })
 
-test('a lease is renewed for as long as it is held', async (t) => {
+test('a held lease is renewed', async (t) => {
   const { leases, database } = await open(t)
   const lease = await leases.acquire('backup', 0.3)
   const expires = () => database.use((sql) => Number(sql.get('SELECT expires FROM leases')?.expires))
@@ -45,7 +45,7 @@ test('a lease is renewed for as long as it is held', async (t) => {
   t.equal(await leases.acquire('backup', 60), null)
 })
 
-test('a lease that somebody else took is lost', async (t) => {
+test('a lease that another holder acquired is lost', async (t) => {
   const { leases, database } = await open(t)
   const lease = await leases.acquire('backup', 0.3)
   if (!lease) return t.fail('not acquired')
@@ -55,7 +55,7 @@ test('a lease that somebody else took is lost', async (t) => {
   await until(() => lease.signal.aborted)
   t.match(lease.signal.reason, { message: 'The lease "backup" is lost.' })
   await lease.release()
-  t.equal(await leases.acquire('backup', 60), null, 'the one who took it keeps it')
+  t.equal(await leases.acquire('backup', 60), null, 'the new holder keeps the lease')
 })
 
 test('a lease that cannot be renewed is lost', async (t) => {
@@ -67,7 +67,7 @@ test('a lease that cannot be renewed is lost', async (t) => {
   t.pass()
 })
 
-test('closing releases what is held and ends acquiring', async (t) => {
+test('a close releases held leases and refuses new ones', async (t) => {
   const { leases, database } = await open(t)
   const lease = await leases.acquire('backup', 60)
   await leases.close()
@@ -78,14 +78,14 @@ test('closing releases what is held and ends acquiring', async (t) => {
   await others.close()
 })
 
-test('names and durations are checked', async (t) => {
+test('acquire refuses invalid names and durations', async (t) => {
   const { leases } = await open(t)
   await t.rejects(leases.acquire('', 1), /needs a name/)
   for (const seconds of [0, -1, Number.NaN, Infinity, 86_401])
     await t.rejects(leases.acquire('a', seconds), RangeError)
 })
 
-test('leases hold between processes, and outlive a killed holder only for their duration', async (t) => {
+test('a lease applies across processes and survives a killed holder only for its duration', async (t) => {
   const { leases, folder } = await open(t)
   const child = startChild('lease-holder.ts', folder, '1')
   t.equal(await child.line(), '1')

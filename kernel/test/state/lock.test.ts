@@ -4,7 +4,7 @@ import { test } from 'tap'
 import { lockDataFolder } from '../../src/state/lock.ts'
 import { startChild } from './fixtures/child.ts'
 
-test('a second process is refused and told who has the folder', async (t) => {
+test('a second process is refused with the process id of the holder', async (t) => {
   const folder = join(t.testdir(), 'data')
   const first = startChild('lock-holder.ts', folder)
   t.equal(await first.line(), 'locked')
@@ -24,14 +24,14 @@ test('a second process is refused and told who has the folder', async (t) => {
   t.throws(
     () => lockDataFolder(folder),
     new RegExp(`process ${first.process.pid}`),
-    'a refused process frees nothing',
+    'a refused process does not release the lock',
   )
 
   await first.kill()
   lockDataFolder(folder).release()
 })
 
-test('of several that start at once, one gets the folder', async (t) => {
+test('one of several concurrent processes gets the folder', async (t) => {
   const folder = t.testdir()
   const children = Array.from({ length: 4 }, () => startChild('lock-holder.ts', folder))
   const answers = await Promise.all(children.map((child) => child.line()))
@@ -40,13 +40,13 @@ test('of several that start at once, one gets the folder', async (t) => {
   t.equal(answers.filter((answer) => answer?.startsWith('Another node')).length, 3)
 })
 
-test('the same process is refused too, until the lock is released', async (t) => {
+test('a second lock in one process is refused until the first is released', async (t) => {
   const folder = t.testdir()
   const lock = lockDataFolder(folder)
   t.throws(() => lockDataFolder(folder), new RegExp(`^Another node \\(process ${process.pid}, `))
-  t.throws(() => lockDataFolder(folder), /Another node/, 'a refusal frees nothing')
+  t.throws(() => lockDataFolder(folder), /Another node/, 'a refusal does not release the lock')
   const child = startChild('lock-holder.ts', folder)
-  t.match(await child.line(), `Another node (process ${process.pid}`, 'not for other processes either')
+  t.match(await child.line(), `Another node (process ${process.pid}`, 'other processes are refused as well')
   await child.kill()
 
   lock.release()
@@ -56,14 +56,14 @@ test('the same process is refused too, until the lock is released', async (t) =>
   again.release()
 })
 
-test('different folders are independent', async (t) => {
+test('locks of different folders are independent', async (t) => {
   const folder = t.testdir()
   const locks = ['a', 'b'].map((name) => lockDataFolder(join(folder, name)))
   for (const lock of locks) lock.release()
   t.pass()
 })
 
-test('what cannot be locked is explained', async (t) => {
+test('the error about a folder that cannot be locked names the reason', async (t) => {
   const folder = t.testdir({ file: '' })
   t.throws(
     () => lockDataFolder(join(folder, 'file')),

@@ -4,12 +4,12 @@ import { createLogger } from '../../src/log/logger.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { createMigrate } from '../../src/state/migrate.ts'
 import { stateTables } from '../../src/state/schema.ts'
-import { createStateStores } from '../../src/state/state-stores.ts'
+import { StateStores } from '../../src/state/state-stores.ts'
 import { startChild } from './fixtures/child.ts'
 
 async function open(t: Test, folder = t.testdir()) {
   const database = await openStateDatabase(folder, stateTables)
-  const stores = createStateStores(database, createLogger({ level: 'silent' }))
+  const stores = new StateStores(database, createLogger({ level: 'silent' }))
   t.teardown(async () => {
     stores.close()
     await database.close()
@@ -50,7 +50,7 @@ test('migrations run once, in order, and are recorded', async (t) => {
   ])
 })
 
-test('two calls at once run each migration once', async (t) => {
+test('two concurrent calls run each migration once', async (t) => {
   const { store, migrate } = await open(t)
   const count: Migration = {
     id: 'count',
@@ -61,7 +61,7 @@ test('two calls at once run each migration once', async (t) => {
   t.equal(await store.get('count'), 1)
 })
 
-test('one that throws leaves nothing; those before it stay', async (t) => {
+test('a migration that throws is rolled back, and those before it stay', async (t) => {
   const { store, recorded, migrate } = await open(t)
   await store.set('before', 1)
   const failing: Migration = {
@@ -80,10 +80,10 @@ test('one that throws leaves nothing; those before it stay', async (t) => {
   t.notOk(await store.has('3'))
 
   await migrate()([setting('1'), setting('2')])
-  t.equal(await store.get('2'), true, 'a mended one runs')
+  t.equal(await store.get('2'), true, 'the corrected migration runs')
 })
 
-test('a migration that does not even return a promise is one that throws', async (t) => {
+test('a migration that throws synchronously fails like any other', async (t) => {
   const { store, recorded, migrate } = await open(t)
   const up = () => {
     throw new Error('at once')
@@ -93,7 +93,7 @@ test('a migration that does not even return a promise is one that throws', async
   t.same(await recorded(), [])
 })
 
-test('a list that does not begin with what has run is refused', async (t) => {
+test('a list that does not begin with the completed migrations is refused', async (t) => {
   const { recorded, migrate } = await open(t)
   await migrate()([setting('1'), setting('2')])
   await t.rejects(migrate()([setting('1')]), {
@@ -105,7 +105,7 @@ test('a list that does not begin with what has run is refused', async (t) => {
   t.equal((await recorded()).length, 2)
 })
 
-test('one that takes too long is rolled back, and what it does later is refused', async (t) => {
+test('a migration that times out is rolled back, and its later calls are refused', async (t) => {
   const { store, recorded, migrate } = await open(t)
   const { promise: never } = Promise.withResolvers<void>()
   let late: StateStore | undefined
@@ -130,14 +130,14 @@ test('one that takes too long is rolled back, and what it does later is refused'
   t.equal(await store.get('other'), 1)
 })
 
-test('one that waits for the store of the setup context ends at its limit', async (t) => {
+test('a migration that waits for the store of the setup context times out', async (t) => {
   const { store, migrate } = await open(t)
   const crossing: Migration = { id: 'crossing', up: () => store.set('crossing', 1) }
   await t.rejects(migrate('notes', 30)([crossing]), /took longer than 30 ms/)
-  t.equal(await store.get('crossing'), 1, 'the call itself was outside and went on afterwards')
+  t.equal(await store.get('crossing'), 1, 'the call outside the transaction completes afterwards')
 })
 
-test('a plugin that is to stop gives its migration up', async (t) => {
+test('a plugin that stops aborts its migration', async (t) => {
   const { database, store } = await open(t)
   const stop = new AbortController()
   const migrate = createMigrate(database, 'notes', { timeoutMs: 10_000, signal: stop.signal })
@@ -154,7 +154,7 @@ test('a plugin that is to stop gives its migration up', async (t) => {
   t.notOk(await store.has('half'))
 })
 
-test('others write while plugins migrate, and nobody loses anything', async (t) => {
+test('writes of other plugins during migrations are not lost', async (t) => {
   const { stores, migrate } = await open(t)
   const plugins = ['a', 'b', 'c', 'd']
   const many = (id: string, fails: boolean): Migration => ({
@@ -190,7 +190,7 @@ test('others write while plugins migrate, and nobody loses anything', async (t) 
   for (const plugin of plugins) t.equal(await count(stores.for(plugin)), 25)
 })
 
-test('kill -9 within a migration leaves nothing of it', async (t) => {
+test('kill -9 during a migration rolls it back', async (t) => {
   const folder = t.testdir()
   const child = startChild('migrator.ts', folder)
   t.equal(await child.line(), 'first is done')

@@ -4,7 +4,7 @@ import { HistoryMismatch, pendingSteps } from '../../src/state/schema.ts'
 
 const steps = (...ids: string[]) => ids.map((id) => ({ id }))
 
-test('what is recorded must be the beginning of the list', async (t) => {
+test('the recorded steps must be the beginning of the list', async (t) => {
   const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3 }), { maxLength: 8 })
   fc.assert(
     fc.property(ids, fc.nat(8), (all, length) => {
@@ -27,7 +27,7 @@ test('what is recorded must be the beginning of the list', async (t) => {
   )
 })
 
-test('every step has an id of its own', async (t) => {
+test('every step has a unique id', async (t) => {
   t.throws(() => pendingSteps([], steps('a', 'b', 'a')), /Two migrations have the id "a"/)
   t.throws(() => pendingSteps([], steps('')), /needs an id/)
   t.throws(() => pendingSteps([], [{} as { id: string }]), /needs an id/)

@@ -8,14 +8,14 @@ import { type Test, test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { stateTables } from '../../src/state/schema.ts'
-import { createStateStores, removeExpired } from '../../src/state/state-stores.ts'
+import { removeExpired, StateStores } from '../../src/state/state-stores.ts'
 import { until } from './fixtures/until.ts'
 
 const silent = createLogger({ level: 'silent' })
 
 async function open(t: Test, folder: string) {
   const database = await openStateDatabase(folder, stateTables)
-  const stores = createStateStores(database, silent)
+  const stores = new StateStores(database, silent)
   t.teardown(async () => {
     stores.close()
     await database.close()
@@ -29,7 +29,7 @@ async function list(store: StateStore): Promise<Record<string, unknown>> {
   return Object.fromEntries(entries)
 }
 
-test('values come back as JSON holds them', async (t) => {
+test('the store returns values as JSON represents them', async (t) => {
   const { store } = await open(t, t.testdir())
   const values = [
     null,
@@ -57,7 +57,7 @@ test('values come back as JSON holds them', async (t) => {
   t.strictSame(await store.get('value'), { kept: 1, date: '1970-01-01T00:00:00.000Z' })
 })
 
-test('what JSON cannot hold is refused and changes nothing', async (t) => {
+test('the store refuses values that JSON cannot represent and changes nothing', async (t) => {
   const { store } = await open(t, t.testdir())
   await store.set('value', 'before')
   const circular: Record<string, unknown> = {}
@@ -73,7 +73,7 @@ test('what JSON cannot hold is refused and changes nothing', async (t) => {
   t.equal(await store.get('value'), 'before')
 })
 
-test('odd keys are keys like all others', async (t) => {
+test('the store accepts unusual keys', async (t) => {
   const { store } = await open(t, t.testdir())
   const keys = [
     '__proto__',
@@ -97,10 +97,10 @@ test('odd keys are keys like all others', async (t) => {
     t.equal(await store.get(key), position, JSON.stringify(key.slice(0, 20)))
   t.same(Object.keys(await list(store)).sort(), keys.sort())
   t.ok(await store.delete('notes:a'))
-  t.ok(await store.has('a'), 'a key that looks like namespace and key stands for itself')
+  t.ok(await store.has('a'), 'a key with a colon is not split into namespace and key')
 })
 
-test('what is no key is refused', async (t) => {
+test('the store refuses invalid keys', async (t) => {
   const { store } = await open(t, t.testdir())
   await t.rejects(store.get(''), /at least one character/)
   await t.rejects(store.set('k'.repeat(1025), 1), /at most 1024 characters; this one has 1025/)
@@ -108,7 +108,7 @@ test('what is no key is refused', async (t) => {
   await t.rejects(store.delete(7 as unknown as string), /A state key is a string, not number/)
 })
 
-test('delete tells whether there was a value', async (t) => {
+test('delete returns whether there was a value', async (t) => {
   const { store } = await open(t, t.testdir())
   await store.set('a', 1)
   t.equal(await store.delete('a'), true)
@@ -117,7 +117,7 @@ test('delete tells whether there was a value', async (t) => {
   t.equal(await store.has('a'), false)
 })
 
-test('plugins do not see one another', async (t) => {
+test('a plugin cannot see the values of another', async (t) => {
   const { stores, store } = await open(t, t.testdir())
   const other = stores.for('notes:b')
   t.equal(stores.for('notes'), store, 'one store per plugin')
@@ -129,7 +129,7 @@ test('plugins do not see one another', async (t) => {
   t.same(await list(other), { key: 'theirs' })
 })
 
-test('entries come in pages, also while they change', async (t) => {
+test('entries come in pages, even while they change', async (t) => {
   const { stores, store } = await open(t, t.testdir())
   for (let number = 0; number < 450; number++) await store.set(`key ${number}`, number)
   await stores.for('a').set('key 1', 'of another plugin')
@@ -143,7 +143,7 @@ test('entries come in pages, also while they change', async (t) => {
   t.same(await list(store), {})
 })
 
-test('a value is gone when its time is over', async (t) => {
+test('a value expires at the end of its time to live', async (t) => {
   const { database, store } = await open(t, t.testdir())
   await store.set('short', 1, 30)
   await store.set('long', 1, 1_000_000)
@@ -162,7 +162,7 @@ test('a value is gone when its time is over', async (t) => {
   t.equal(await database.use((sql) => sql.get(`SELECT expires FROM state WHERE key = 'long'`)?.expires), null)
 })
 
-test('a value that replaces an expired one stays, whoever reads meanwhile', async (t) => {
+test('a value that replaces an expired one survives concurrent reads', async (t) => {
   const { store } = await open(t, t.testdir())
   for (let round = 0; round < 50; round++) {
     await store.set('nonce', 'old', 1)
@@ -174,7 +174,7 @@ test('a value that replaces an expired one stays, whoever reads meanwhile', asyn
   t.pass('fifty rounds')
 })
 
-test('a time to live must be one', async (t) => {
+test('the store refuses an invalid time to live', async (t) => {
   const { store } = await open(t, t.testdir())
   for (const ttl of [0, -1, Number.NaN, Infinity, 2 ** 60, '5' as unknown as number]) {
     await t.rejects(store.set('a', 1, ttl), /positive number of milliseconds/, String(ttl))
@@ -184,10 +184,10 @@ test('a time to live must be one', async (t) => {
   t.equal(await store.get('b'), 1)
 })
 
-test('everything is there after a restart, times to live too', async (t) => {
+test('values and their times to live survive a restart', async (t) => {
   const folder = t.testdir()
   const database = await openStateDatabase(folder, stateTables)
-  const stores = createStateStores(database, silent)
+  const stores = new StateStores(database, silent)
   await stores.for('notes').set('stays', { a: 1 })
   await stores.for('notes').set('goes', 1, 20)
   stores.close()
@@ -197,7 +197,7 @@ test('everything is there after a restart, times to live too', async (t) => {
   await until(() => store.has('goes').then((has) => !has))
 })
 
-test('a failing database rejects every call instead of answering nothing', async (t) => {
+test('every call of a store rejects when the database fails', async (t) => {
   const { database, store } = await open(t, t.testdir())
   await store.set('a', 1)
   await database.use((sql) => sql.run(`UPDATE state SET value = 'no json'`))
@@ -216,7 +216,7 @@ test('a failing database rejects every call instead of answering nothing', async
   }
 })
 
-test('the store behaves like a map', async (t) => {
+test('the store behaves like a Map', async (t) => {
   const { store } = await open(t, t.testdir())
   const key = fc.oneof(
     fc.constantFrom('a', 'b', 'notes:a', '__proto__'),
@@ -252,13 +252,13 @@ test('the store behaves like a map', async (t) => {
   )
 })
 
-test('the process has one SQLite library', async (t) => {
+test('the process has only one SQLite library', async (t) => {
   const program = `
     const { openStateDatabase } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/state/database.ts'))})
     const { stateTables } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/state/schema.ts'))})
-    const { createStateStores } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/state/state-stores.ts'))})
+    const { StateStores } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/state/state-stores.ts'))})
     const database = await openStateDatabase(${JSON.stringify(t.testdir())}, stateTables)
-    const stores = createStateStores(database, console)
+    const stores = new StateStores(database, console)
     await stores.for('a').set('key', 1)
     await database.close()
     console.log(JSON.stringify(process.report.getReport().sharedObjects))

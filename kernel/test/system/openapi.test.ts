@@ -69,21 +69,25 @@ test('the document is valid OpenAPI 3.1 and has the routes of all plugins', asyn
     t.ok(path in paths, path)
   for (const path of ['/notes/live', '/notes/secret'])
     t.notOk(path in paths, `${path} cannot or won't be described`)
-  t.same(Object.keys(paths['/notes'] ?? {}), ['get'], 'methods that OpenAPI does not know are left out')
+  t.same(
+    Object.keys(paths['/notes'] ?? {}),
+    ['get'],
+    'the document omits methods that OpenAPI does not define',
+  )
   t.same(components.schemas['notes.Note'], { type: 'object', properties: { text: { type: 'string' } } })
   const post = paths['/notes/{id}']?.post
   t.match(
     post?.parameters?.map(({ name }) => name),
     ['draft', 'id'],
   )
-  t.equal(post?.parameters?.[0]?.required, false, 'what has a default may be left out')
+  t.equal(post?.parameters?.[0]?.required, false, 'a parameter with a default is optional')
   t.match(post?.requestBody, {
     content: { 'application/json': { schema: { $ref: '#/components/schemas/notes.Note' } } },
   })
   t.match(post?.responses[201], { description: 'The note' })
 })
 
-test('every operation names its access and the form of errors', async (t) => {
+test('every operation declares its access and the schema of errors', async (t) => {
   const node = await createTestNode({ plugins: [notes] })
   t.teardown(() => node.stop())
   const { paths, components } = await read(await node.signIn())
@@ -96,11 +100,11 @@ test('every operation names its access and the form of errors', async (t) => {
     required: ['error', 'message', 'code'],
     properties: { code: { enum: Object.keys(errorStatus) } },
   })
-  t.notOk('security' in (paths['/notes']?.get ?? {}), 'a public route')
+  t.notOk('security' in (paths['/notes']?.get ?? {}), 'a public route has no security requirement')
   t.same(paths['/notes/{id}']?.post?.security, [{ bearer: [] }, { cookie: [] }])
 })
 
-test('the document follows the plugins that are up', async (t) => {
+test('the document has the routes of the active plugins', async (t) => {
   const node = await createTestNode({ plugins: [notes], config: { plugins: { notes: { required: false } } } })
   t.teardown(() => node.stop())
   const owner = await node.signIn('owner')
@@ -124,7 +128,7 @@ function naming(id: string, $id: string, type: string) {
   })
 }
 
-test('equal schema names of several plugins stay separate, and none replaces a name of the node', async (t) => {
+test('plugins with equal schema names keep separate schemas, and none replaces a schema of the node', async (t) => {
   const scoped = definePlugin({
     id: 'scoped',
     setup({ routes }) {
@@ -161,7 +165,7 @@ test('equal schema names of several plugins stay separate, and none replaces a n
   t.same(bodyOf('/number'), { type: 'number' })
 })
 
-test('a route that cannot be described is left out, and the others stay', async (t) => {
+test('the document omits a route that cannot be described and keeps the others', async (t) => {
   const odd = definePlugin({
     id: 'odd',
     setup({ routes }) {
@@ -188,10 +192,10 @@ test('a route that cannot be described is left out, and the others stay', async 
   )
   t.ok(paths.includes('/whoami'))
   t.ok('odd.Note' in document.components.schemas)
-  t.equal((await user.fetch('/odd/tags')).status, 200, 'it answers nevertheless')
+  t.equal((await user.fetch('/odd/tags')).status, 200, 'the omitted route answers')
 })
 
-test('the document is for signed-in users', async (t) => {
+test('only signed-in users can read the document', async (t) => {
   const node = await createTestNode()
   t.teardown(() => node.stop())
   await checkErrorResponse(t, await node.fetch('/openapi.json'), 'UNAUTHORIZED')

@@ -45,7 +45,7 @@ test('each sign-in creates another user', async (t) => {
   t.equal((await ada.fetch('/api/system/plugins')).status, 403)
 })
 
-test('the owner is one user, however often they sign in', async (t) => {
+test('every sign-in of the owner is the same user', async (t) => {
   const node = await startNode(t)
   const first = await node.signIn('owner')
   const second = await node.signIn('owner')
@@ -54,7 +54,7 @@ test('the owner is one user, however often they sign in', async (t) => {
   t.equal((await second.fetch('/api/system/plugins')).status, 200)
 })
 
-test('a request keeps the headers and the body that it was given', async (t) => {
+test('a request keeps its headers and its body', async (t) => {
   const echo = definePlugin({
     id: 'echo',
     setup({ routes }) {
@@ -73,7 +73,7 @@ test('a request keeps the headers and the body that it was given', async (t) => 
   t.strictSame(await answer.json(), { device: 'laptop', body: { a: 1 } })
 })
 
-test('configuration comes from the options and the given environment only', async (t) => {
+test('a test node takes its configuration only from the options and the given environment', async (t) => {
   process.env.NODEKEEP_GREETING__WORD = 'Process'
   t.teardown(() => delete process.env.NODEKEEP_GREETING__WORD)
   const word = async (options: TestNodeOptions) => {
@@ -86,7 +86,7 @@ test('configuration comes from the options and the given environment only', asyn
   t.equal(await word({ environment: { NODEKEEP_GREETING__WORD: 'Ahoy' } }), 'Ahoy')
 })
 
-test('the data is removed with the node, unless a folder is given', async (t) => {
+test('a stop removes the data unless the options have a folder', async (t) => {
   const node = await startNode(t)
   t.ok(existsSync(node.dataFolder))
   await node.stop()
@@ -104,7 +104,7 @@ test('the data is removed with the node, unless a folder is given', async (t) =>
   t.strictSame(await (await again.fetch('/kept')).json(), { word: 'Hello' })
 })
 
-test('a node that cannot start says why and leaves nothing behind', async (t) => {
+test('a node that cannot start reports the reason and removes its data', async (t) => {
   let folder = ''
   const broken = definePlugin({
     id: 'broken',
@@ -125,7 +125,7 @@ test('a node that cannot start says why and leaves nothing behind', async (t) =>
   )
 })
 
-test('an optional plugin may fail, and the node shows its state', async (t) => {
+test('a node starts with a failed optional plugin and shows its state', async (t) => {
   const broken = definePlugin({
     id: 'broken',
     setup() {
@@ -143,7 +143,7 @@ test('an optional plugin may fail, and the node shows its state', async (t) => {
   })
 })
 
-test('the log is passed on line by line, or not written at all', async (t) => {
+test('a test node passes its log on line by line, or writes none', async (t) => {
   const lines: string[] = []
   const node = await startNode(t, { plugins: [greeting], onLog: (line) => lines.push(line) })
   const ada = await node.signIn()

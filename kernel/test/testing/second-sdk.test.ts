@@ -5,7 +5,7 @@ import { createTestNode } from '@nodekeep/kernel/testing'
 import * as sdk from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 
-/** The SDK as a plugin would bring it that doesn't share ours. */
+/** Loads a second copy of the SDK, as a plugin with its own installation does. */
 async function loadSecondSdk(t: Test): Promise<typeof sdk> {
   const folder = t.testdir()
   const own = dirname(fileURLToPath(import.meta.resolve('@nodekeep/plugin-sdk/package.json')))
@@ -19,8 +19,8 @@ interface Clock {
   now(): string
 }
 
-/** A plugin that gives what another one uses: a service, a registry entry, an event. */
-function makeClock({ definePlugin, defineService, defineEvent, HealthChecks }: typeof sdk) {
+/** Creates a plugin that provides a service, a registry entry and an event for another plugin. */
+function createClock({ definePlugin, defineService, defineEvent, HealthChecks }: typeof sdk) {
   const Ticked = defineEvent<string>('clock.ticked')
   return definePlugin({
     id: 'clock',
@@ -39,7 +39,7 @@ function makeClock({ definePlugin, defineService, defineEvent, HealthChecks }: t
   })
 }
 
-function makeWall({ definePlugin, defineService, defineEvent, NodekeepError }: typeof sdk) {
+function createWall({ definePlugin, defineService, defineEvent, NodekeepError }: typeof sdk) {
   return definePlugin({
     id: 'wall',
     requires: { clock: defineService<Clock>('clock', 1) },
@@ -59,7 +59,7 @@ function makeWall({ definePlugin, defineService, defineEvent, NodekeepError }: t
 
 test('plugins with different copies of the SDK work together in one node', async (t) => {
   const second = await loadSecondSdk(t)
-  const node = await createTestNode({ plugins: [makeClock(second), makeWall(sdk)] })
+  const node = await createTestNode({ plugins: [createClock(second), createWall(sdk)] })
   t.teardown(() => node.stop())
   const owner = await node.signIn('owner')
   const ask = async (path: string, init?: RequestInit) => (await owner.fetch(path, init)).json()
@@ -69,9 +69,9 @@ test('plugins with different copies of the SDK work together in one node', async
   t.match(await ask('/api/system/health'), { checks: { clock: { ok: true, state: 'ticking' } } })
 })
 
-test('errors of another copy keep their meaning', async (t) => {
+test('errors of another copy of the SDK keep their code', async (t) => {
   const second = await loadSecondSdk(t)
-  const node = await createTestNode({ plugins: [makeClock(sdk), makeWall(second)] })
+  const node = await createTestNode({ plugins: [createClock(sdk), createWall(second)] })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   const answer = await ada.fetch('/fail')

@@ -6,14 +6,14 @@ import { createLogger } from '../../src/log/logger.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { eraseDueUsers } from '../../src/users/housekeeping.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
-import { dataFolder, type LoginNode, loginNode, owner, wallet } from '../fixtures/login-node.ts'
-import { changeState, onState } from '../fixtures/state-file.ts'
+import { createDataFolder, type LoginNode, owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
+import { changeState, withState } from '../fixtures/state-file.ts'
 
 const ada = wallet(1)
 const absentPlugins = () => []
 
-/** A plugin that keeps data of users under several names. */
-function keeper(holders: Record<string, UserDataHolder['erase']>) {
+/** Creates a plugin that holds data of users under several names. */
+function createHolder(holders: Record<string, UserDataHolder['erase']>) {
   return definePlugin({
     id: 'keeper',
     contributes: { userData: UserData },
@@ -23,12 +23,12 @@ function keeper(holders: Record<string, UserDataHolder['erase']>) {
   })
 }
 
-/** Data of a node with a user who was deleted, and whose time of grace is over. */
+/** Creates a data folder with a deleted user whose grace period is over. */
 async function folderWithDueUser(t: Test): Promise<{ folder: string; uuid: string }> {
-  const folder = await dataFolder(t)
-  const node = await loginNode(t, { dataFolder: folder, config: { auth: { deletionGraceDays: 0 } } })
-  const { sessionToken } = await node.enter(owner)
-  const { user } = await node.enter(ada)
+  const folder = await createDataFolder(t)
+  const node = await startLoginNode(t, { dataFolder: folder, config: { auth: { deletionGraceDays: 0 } } })
+  const { sessionToken } = await node.openSession(owner)
+  const { user } = await node.openSession(ada)
   const response = await node.as(sessionToken, `/api/users/${user.uuid}`, { method: 'DELETE' })
   t.equal(response.status, 200)
   await node.stop()
@@ -36,47 +36,47 @@ async function folderWithDueUser(t: Test): Promise<{ folder: string; uuid: strin
 }
 
 function wallets(folder: string): unknown[] {
-  return onState(folder, (database) =>
+  return withState(folder, (database) =>
     database.prepare('SELECT wallet FROM users ORDER BY created_at').all(),
   ).map((row) => row.wallet)
 }
 
-/** Waits until a user is gone. */
-async function removed({ node }: LoginNode, uuid: string): Promise<void> {
+/** Waits until a user is removed. */
+async function untilRemoved({ node }: LoginNode, uuid: string): Promise<void> {
   while ((await node.accounts.get(uuid)) !== null) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('when the time of grace is over, all holders remove the data, and the user is gone', async (t) => {
+test('after the grace period, all holders erase their data and the node removes the user', async (t) => {
   const { folder, uuid } = await folderWithDueUser(t)
-  const asked: string[] = []
-  const plugin = keeper({
-    files: async (user) => void asked.push(`files ${user}`),
-    notes: async (user) => void asked.push(`notes ${user}`),
+  const calls: string[] = []
+  const plugin = createHolder({
+    files: async (user) => void calls.push(`files ${user}`),
+    notes: async (user) => void calls.push(`notes ${user}`),
   })
-  const node = await loginNode(t, { dataFolder: folder, plugins: [plugin] })
-  await removed(node, uuid)
+  const node = await startLoginNode(t, { dataFolder: folder, plugins: [plugin] })
+  await untilRemoved(node, uuid)
   await node.stop()
-  t.same(asked, [`files ${uuid}`, `notes ${uuid}`])
+  t.same(calls, [`files ${uuid}`, `notes ${uuid}`])
   t.same(wallets(folder), [owner])
-  const rest = onState(folder, (database) => database.prepare('SELECT user_uuid FROM logins').all())
-  t.equal(rest.length, 1, 'how they signed in is gone as well')
+  const rest = withState(folder, (database) => database.prepare('SELECT user_uuid FROM logins').all())
+  t.equal(rest.length, 1, 'the login of the user is removed')
 
-  const later = await loginNode(t, { dataFolder: folder })
-  t.not((await later.enter(ada)).user.uuid, uuid, 'who comes back is somebody new')
+  const later = await startLoginNode(t, { dataFolder: folder })
+  t.not((await later.openSession(ada)).user.uuid, uuid, 'the wallet gets a new account')
 })
 
-test('nobody is removed before their time, nor who is not deleted', async (t) => {
+test('the node removes only deleted users, and only after the grace period', async (t) => {
   const { folder, uuid } = await folderWithDueUser(t)
   changeState(folder, 'UPDATE users SET deletion_due = ? WHERE uuid = ?', Date.now() + 60_000, uuid)
-  const node = await loginNode(t, {
+  const node = await startLoginNode(t, {
     dataFolder: folder,
-    plugins: [keeper({ files: async () => void t.fail('nobody is due') })],
+    plugins: [createHolder({ files: async () => void t.fail('no user is due') })],
   })
   await node.stop()
   t.same(wallets(folder), [owner, ada])
 })
 
-test('a user stays until every holder has succeeded, and is tried again after a restart', async (t) => {
+test('a user stays until every holder succeeds, and a restarted node tries again', async (t) => {
   const { folder, uuid } = await folderWithDueUser(t)
   const log = createLogger({ level: 'silent' })
   const calls: string[] = []
@@ -104,15 +104,15 @@ test('a user stays until every holder has succeeded, and is tried again after a 
   await database.close()
 
   const retried = Promise.withResolvers<void>()
-  const broken = keeper({
+  const broken = createHolder({
     notes: async () => {
       retried.resolve()
       throw new Error('still busy')
     },
   })
-  const node = await loginNode(t, { dataFolder: folder, plugins: [broken] })
+  const node = await startLoginNode(t, { dataFolder: folder, plugins: [broken] })
   await retried.promise
-  t.equal((await node.signIn(ada)).status, 403, 'and may not sign in meanwhile')
+  t.equal((await node.signIn(ada)).status, 403, 'the user cannot sign in meanwhile')
   await node.stop()
   t.match(node.log.join(''), /"user":"[^"]+".*still busy.*could not be removed. The node tries again later/)
   t.same(wallets(folder), [owner, ada])
@@ -125,7 +125,7 @@ test('a user stays until every holder has succeeded, and is tried again after a 
   t.same(wallets(folder), [owner])
 })
 
-test('one holder’s failure keeps no other user from being removed', async (t) => {
+test('a holder that fails for one user does not keep the node from removing the others', async (t) => {
   const { folder, uuid } = await folderWithDueUser(t)
   const database = await openStateDatabase(folder, databaseSchema)
   const accounts = new UserAccounts(database)
@@ -144,24 +144,24 @@ test('one holder’s failure keeps no other user from being removed', async (t) 
   await database.close()
 })
 
-test('a holder that never ends does not keep the node from stopping', async (t) => {
+test('a node stops while a holder hangs', async (t) => {
   const { folder } = await folderWithDueUser(t)
-  const asked = Promise.withResolvers<AbortSignal>()
-  const plugin = keeper({
+  const calls = Promise.withResolvers<AbortSignal>()
+  const plugin = createHolder({
     files: (_user, signal) => {
-      asked.resolve(signal)
+      calls.resolve(signal)
       return new Promise(() => {})
     },
   })
-  const node = await loginNode(t, { dataFolder: folder, plugins: [plugin] })
-  const signal = await asked.promise
+  const node = await startLoginNode(t, { dataFolder: folder, plugins: [plugin] })
+  const signal = await calls.promise
   await node.stop()
   t.ok(signal.aborted)
   t.same(wallets(folder), [owner, ada])
   t.notMatch(node.log.join(''), /"level":"error"/)
 })
 
-test('deleted users wait for the plugins that may hold their data', async (t) => {
+test('deleted users stay while a plugin that may hold their data is absent', async (t) => {
   const { folder, uuid } = await folderWithDueUser(t)
   const lost = definePlugin({
     id: 'lost',
@@ -169,26 +169,26 @@ test('deleted users wait for the plugins that may hold their data', async (t) =>
       throw new Error('The disk is not there.')
     },
   })
-  const asked: string[] = []
-  const plugins = [keeper({ files: async () => void asked.push('files') }), lost]
+  const calls: string[] = []
+  const plugins = [createHolder({ files: async () => void calls.push('files') }), lost]
   const config = { plugins: { lost: { required: false } } }
-  const node = await loginNode(t, { dataFolder: folder, plugins, config })
+  const node = await startLoginNode(t, { dataFolder: folder, plugins, config })
   await node.stop()
-  t.same(asked, [])
+  t.same(calls, [])
   t.same(wallets(folder), [owner, ada])
   t.match(node.log.join(''), /"plugins":\["lost"\].*Deleted users stay until/)
 
-  const without = await loginNode(t, {
+  const without = await startLoginNode(t, {
     dataFolder: folder,
     plugins,
     config: { plugins: { lost: false as never } },
   })
-  await removed(without, uuid)
+  await untilRemoved(without, uuid)
   await without.stop()
-  t.same(wallets(folder), [owner], 'who takes a plugin out of the configuration has said that it is gone')
+  t.same(wallets(folder), [owner], 'a plugin that is not in the configuration holds no data')
 })
 
-test('a node that stops calls off what is being removed on the account of the plugin', async (t) => {
+test('a node that stops aborts a running erasure in the fault context of the plugin', async (t) => {
   const { folder } = await folderWithDueUser(t)
   const account = new AsyncLocalStorage<string>()
   const begun = Promise.withResolvers<void>()
@@ -205,7 +205,7 @@ test('a node that stops calls off what is being removed on the account of the pl
       account.run('slow', () => userData.add('slow', { erase }))
     },
   })
-  const node = await loginNode(t, { dataFolder: folder, plugins: [slow] })
+  const node = await startLoginNode(t, { dataFolder: folder, plugins: [slow] })
   await begun.promise
   await node.stop()
   t.equal(await ended.promise, 'slow')

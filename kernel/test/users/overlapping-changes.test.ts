@@ -4,7 +4,7 @@ import { Admission } from '../../src/access/admission.ts'
 import { Authenticator } from '../../src/access/authenticator.ts'
 import { databaseSchema } from '../../src/composition/database-schema.ts'
 import { createLogger } from '../../src/log/logger.ts'
-import { createEventBus } from '../../src/services/event-bus.ts'
+import { KernelEventBus } from '../../src/services/event-bus.ts'
 import { createSessionTable } from '../../src/sessions/session-table.ts'
 import { UserSessions } from '../../src/sessions/user-sessions.ts'
 import { Ownership } from '../../src/sign-in/ownership.ts'
@@ -12,19 +12,19 @@ import { SignIn } from '../../src/sign-in/sign-in.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
 import { UserAdministration } from '../../src/users/user-administration.ts'
-import { dataFolder, owner, trusting, wallet } from '../fixtures/login-node.ts'
+import { createDataFolder, owner, verifyAddress, wallet } from '../fixtures/login-node.ts'
 
 const ada = wallet(1)
 
-/** The parts of a sign-in on a real database, where something happens while the wallet is verified. */
-async function parts(t: Test, meanwhile: (administration: UserAdministration) => Promise<unknown>) {
-  const database = await openStateDatabase(await dataFolder(t), databaseSchema)
+/** Creates the parts of a sign-in on a real database. `meanwhile` runs while the wallet is verified. */
+async function createParts(t: Test, meanwhile: (administration: UserAdministration) => Promise<unknown>) {
+  const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
   const sessions = createSessionTable(database)
   const admission = new Admission({ admission: 'open', allowlist: [] })
   const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: 60_000 })
-  const events = createEventBus().scope(createLogger({ level: 'silent' }))
+  const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
   const userSessions = new UserSessions({ sessions, idleMs: 60_000, authenticator, events })
   const administration = new UserAdministration({
     database,
@@ -32,9 +32,9 @@ async function parts(t: Test, meanwhile: (administration: UserAdministration) =>
     authenticator,
     deletionGraceDays: 7,
   })
-  const verify: typeof trusting = async (...proof) => {
+  const verify: typeof verifyAddress = async (...proof) => {
     await meanwhile(administration)
-    return trusting(...proof)
+    return verifyAddress(...proof)
   }
   const { ownership } = await Ownership.establish(database, accounts, owner)
   const signIn = new SignIn({
@@ -77,28 +77,32 @@ const disabled: Change[] = [
 
 const otherWallet: Change = (administration, uuid) => administration.setWallet(uuid, wallet(2))
 
-test('who is disabled while they sign in gets no session', async (t) => {
+test('a user who is disabled during their sign-in gets no session', async (t) => {
   for (const change of disabled) {
     let uuid = ''
-    const { accounts, sessions, signIn } = await parts(t, (administration) => change(administration, uuid))
+    const { accounts, sessions, signIn } = await createParts(t, (administration) =>
+      change(administration, uuid),
+    )
     uuid = (await accounts.ensure(ada)).uuid
     await t.rejects(signIn(), { code: 'FORBIDDEN' })
     t.same(await sessions.listByUser(uuid), [])
   }
 })
 
-test('who loses their wallet while they sign in is a stranger', async (t) => {
+test('a wallet that its user loses during a sign-in gets a new account', async (t) => {
   let uuid = ''
-  const { accounts, sessions, signIn } = await parts(t, (administration) => otherWallet(administration, uuid))
+  const { accounts, sessions, signIn } = await createParts(t, (administration) =>
+    otherWallet(administration, uuid),
+  )
   uuid = (await accounts.ensure(ada)).uuid
   t.not((await signIn()).user.uuid, uuid)
   t.same(await sessions.listByUser(uuid), [])
 })
 
-test('a session that begins while its user is locked out is over, whenever that happens', async (t) => {
+test('a session that begins while its user is disabled, deleted or moved to another wallet ends', async (t) => {
   for (const change of [...disabled, otherWallet]) {
     for (let turns = 0; turns < 20; turns += 1) {
-      const { accounts, sessions, administration, signIn } = await parts(t, async () => {})
+      const { accounts, sessions, administration, signIn } = await createParts(t, async () => {})
       const { uuid } = await accounts.ensure(ada)
       const signingIn = signIn().catch((error: NodekeepError) => t.equal(error.code, 'FORBIDDEN'))
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve()
@@ -109,29 +113,29 @@ test('a session that begins while its user is locked out is over, whenever that 
   }
 })
 
-test('what is revoked while it is looked up is not remembered', async (t) => {
-  const { sessions, userSessions, authenticator, signIn } = await parts(t, async () => {})
+test('the authenticator does not cache a session that is revoked during its lookup', async (t) => {
+  const { sessions, userSessions, authenticator, signIn } = await createParts(t, async () => {})
   for (let n = 0; n < 50; n += 1) {
     const { token, user } = await signIn()
-    const looking = authenticator.authenticate(token)
+    const lookup = authenticator.authenticate(token)
     for (let turn = 0; turn < n % 7; turn += 1) await Promise.resolve()
     await userSessions.endAll(user.uuid)
-    await looking
+    await lookup
     t.equal(authenticator.cached(token), undefined)
     t.equal(await authenticator.authenticate(token), null)
     t.same(await sessions.listByUser(user.uuid), [])
   }
 })
 
-test('another wallet keeps the user and ends all sessions', async (t) => {
-  const { accounts, authenticator, administration, signIn } = await parts(t, async () => {})
+test('a new wallet keeps the user and ends all sessions', async (t) => {
+  const { accounts, authenticator, administration, signIn } = await createParts(t, async () => {})
   const { token, user } = await signIn()
   t.equal((await authenticator.authenticate(token))?.wallet, ada)
   const moved = await administration.setWallet(user.uuid, wallet(2).toLowerCase())
   t.match(moved, { uuid: user.uuid, username: user.username, wallet: wallet(2) })
   t.equal(authenticator.cached(token), undefined)
   t.equal(await authenticator.authenticate(token), null)
-  t.not((await signIn()).user.uuid, user.uuid, 'the old wallet is a stranger')
+  t.not((await signIn()).user.uuid, user.uuid, 'the old wallet gets a new account')
   t.equal((await accounts.findByWallet(wallet(2)))?.uuid, user.uuid)
   const taken = administration.setWallet(user.uuid, ada)
   await t.rejects(taken, { code: 'CONFLICT', message: `The wallet ${ada} belongs to another user.` })
@@ -140,8 +144,8 @@ test('another wallet keeps the user and ends all sessions', async (t) => {
   await t.rejects(administration.setWallet('nobody', wallet(3)), { code: 'NOT_FOUND' })
 })
 
-test('of many who want one name, one gets it', async (t) => {
-  const { accounts, administration } = await parts(t, async () => {})
+test('one of many concurrent renames to the same name succeeds', async (t) => {
+  const { accounts, administration } = await createParts(t, async () => {})
   const users = await Promise.all(Array.from({ length: 10 }, (_, n) => accounts.ensure(wallet(n + 1))))
   const renames = await Promise.allSettled(users.map(({ uuid }) => administration.rename(uuid, 'countess')))
   t.equal(renames.filter(({ status }) => status === 'fulfilled').length, 1)

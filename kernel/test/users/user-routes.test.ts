@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { expectError } from '../fixtures/expect-error.ts'
-import { type LoginNode, loginNode, owner, wallet } from '../fixtures/login-node.ts'
+import { type LoginNode, owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
 import { changeState } from '../fixtures/state-file.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
@@ -15,28 +15,28 @@ interface Account {
   deletionDue: string | null
 }
 
-/** A node, the owner's token, and a way to speak as the owner. */
-async function ownedNode(t: Parameters<typeof loginNode>[0], config: Record<string, object> = {}) {
-  const node = await loginNode(t, { config })
-  const { sessionToken, user } = await node.enter(owner)
+/** Starts a node with a signed-in owner, and adds a function that sends requests as the owner. */
+async function startOwnedNode(t: Parameters<typeof startLoginNode>[0], config: Record<string, object> = {}) {
+  const node = await startLoginNode(t, { config })
+  const { sessionToken, user } = await node.openSession(owner)
   const authorization = `Bearer ${sessionToken}`
-  const boss = (method: string, path: string, body?: object) =>
+  const asOwner = (method: string, path: string, body?: object) =>
     body === undefined
       ? node.as(sessionToken, path, { method })
       : node.send(method, path, body, { authorization })
-  return { ...node, boss, bossUser: user }
+  return { ...node, asOwner, ownerUser: user }
 }
 
 async function account(response: Response): Promise<Account> {
   return ((await response.json()) as { user: Account }).user
 }
 
-const isIn = async ({ as }: Pick<LoginNode, 'as'>, token: string) =>
+const isSignedIn = async ({ as }: Pick<LoginNode, 'as'>, token: string) =>
   (await as(token, '/api/account/sessions')).status === 200
 
-test('people name themselves, by rules, and no two alike', async (t) => {
-  const node = await loginNode(t)
-  const [adas, bobs] = [await node.enter(ada), await node.enter(bob)]
+test('users choose their usernames, which follow the rules and are unique', async (t) => {
+  const node = await startLoginNode(t)
+  const [adas, bobs] = [await node.openSession(ada), await node.openSession(bob)]
   const rename = (token: string, body: object) =>
     node.send('PATCH', '/api/account', body, { authorization: `Bearer ${token}` })
   const done = await rename(adas.sessionToken, { username: 'ada_l-1' })
@@ -46,7 +46,11 @@ test('people name themselves, by rules, and no two alike', async (t) => {
     await expectError(t, await rename(bobs.sessionToken, { username: 'ada_l-1' }), 409, 'CONFLICT'),
     'The username "ada_l-1" is taken.',
   )
-  t.equal((await rename(adas.sessionToken, { username: 'ada_l-1' })).status, 200, 'its own is not taken')
+  t.equal(
+    (await rename(adas.sessionToken, { username: 'ada_l-1' })).status,
+    200,
+    'a user may keep their username',
+  )
   for (const username of [
     'ab',
     '-ada',
@@ -71,14 +75,14 @@ test('people name themselves, by rules, and no two alike', async (t) => {
   t.equal(
     (await rename(bobs.sessionToken, { username: back })).status,
     200,
-    'a name that was given up is free',
+    'a username is free after its user changes it',
   )
-  const again = await node.enter(ada)
-  t.equal(again.user.username, 'ada_l-1', 'signing in changes no name')
+  const again = await node.openSession(ada)
+  t.equal(again.user.username, 'ada_l-1', 'a sign-in does not change the username')
 })
 
-test('wallets that begin alike get names that differ', async (t) => {
-  const { node } = await loginNode(t)
+test('wallets with the same beginning get different usernames', async (t) => {
+  const { node } = await startLoginNode(t)
   const names = new Set<string>()
   const alike = (n: number) => `0x${'c'.repeat(36)}${n.toString(16).padStart(4, '0')}`
   for (let n = 0; n < 24; n += 1) names.add((await node.accounts.ensure(alike(n))).username)
@@ -91,33 +95,33 @@ test('wallets that begin alike get names that differ', async (t) => {
   t.equal(new Set(same.map(({ uuid }) => uuid)).size, 1)
 })
 
-test('a name and a ban that are asked for together both come, or neither', async (t) => {
-  const { boss, bossUser, enter, as } = await ownedNode(t)
-  const [adas, bobs] = [await enter(ada), await enter(bob)]
+test('one request for a rename and a ban does both or neither', async (t) => {
+  const { asOwner, ownerUser, openSession, as } = await startOwnedNode(t)
+  const [adas, bobs] = [await openSession(ada), await openSession(bob)]
   const path = `/api/users/${adas.user.uuid}`
-  const taken = await boss('PATCH', path, { username: bobs.user.username, disabled: true })
+  const taken = await asOwner('PATCH', path, { username: bobs.user.username, disabled: true })
   t.match(await expectError(t, taken, 409, 'CONFLICT'), /is taken\.$/)
-  t.match(await account(await boss('GET', path)), { username: adas.user.username, disabled: null })
-  t.ok(await isIn({ as }, adas.sessionToken))
+  t.match(await account(await asOwner('GET', path)), { username: adas.user.username, disabled: null })
+  t.ok(await isSignedIn({ as }, adas.sessionToken))
 
-  const ownPath = `/api/users/${bossUser.uuid}`
-  const banned = await boss('PATCH', ownPath, { username: 'boss', disabled: true })
+  const ownPath = `/api/users/${ownerUser.uuid}`
+  const banned = await asOwner('PATCH', ownPath, { username: 'boss', disabled: true })
   t.equal(await expectError(t, banned, 409, 'CONFLICT'), 'The owner cannot be disabled.')
-  t.match(await account(await boss('GET', ownPath)), { username: bossUser.username, disabled: null })
+  t.match(await account(await asOwner('GET', ownPath)), { username: ownerUser.username, disabled: null })
 
-  const both = await account(await boss('PATCH', path, { username: 'ada', disabled: true }))
+  const both = await account(await asOwner('PATCH', path, { username: 'ada', disabled: true }))
   t.match(both, { username: 'ada', disabled: String })
-  t.notOk(await isIn({ as }, adas.sessionToken))
-  t.match(await account(await boss('PATCH', path, { username: 'ada-again', disabled: false })), {
+  t.notOk(await isSignedIn({ as }, adas.sessionToken))
+  t.match(await account(await asOwner('PATCH', path, { username: 'ada-again', disabled: false })), {
     username: 'ada-again',
     disabled: null,
   })
 })
 
-test('the users are the owner’s to see, many as they are', async (t) => {
-  const node = await ownedNode(t)
-  const { sessionToken } = await node.enter(ada)
-  for (const path of ['/api/users', `/api/users/${node.bossUser.uuid}`]) {
+test('only the owner lists the users, and one answer has all 1,200', async (t) => {
+  const node = await startOwnedNode(t)
+  const { sessionToken } = await node.openSession(ada)
+  for (const path of ['/api/users', `/api/users/${node.ownerUser.uuid}`]) {
     await expectError(t, await node.as(sessionToken, path), 403, 'FORBIDDEN')
     await expectError(t, await node.fetch(path), 401, 'UNAUTHORIZED')
   }
@@ -126,7 +130,7 @@ test('the users are the owner’s to see, many as they are', async (t) => {
     INSERT INTO users (uuid, username, wallet, created_at)
     SELECT printf('%08x-0000-4000-8000-000000000000', 7919 * i), 'user' || i, printf('0x%040x', i), 1 + i / 700 FROM n`
   t.equal(changeState(node.node.dataFolder, many), 1198)
-  const { users } = (await (await node.boss('GET', '/api/users')).json()) as { users: Account[] }
+  const { users } = (await (await node.asOwner('GET', '/api/users')).json()) as { users: Account[] }
   t.equal(users.length, 1200)
   t.equal(new Set(users.map(({ uuid }) => uuid)).size, 1200)
   t.same(
@@ -135,7 +139,7 @@ test('the users are the owner’s to see, many as they are', async (t) => {
   )
   t.strictSame(users.at(-2), {
     ...users.at(-2),
-    uuid: node.bossUser.uuid,
+    uuid: node.ownerUser.uuid,
     owner: true,
     disabled: null,
     deletionDue: null,
@@ -143,73 +147,81 @@ test('the users are the owner’s to see, many as they are', async (t) => {
   t.same(users.filter((user) => user.owner).length, 1)
 })
 
-test('a disabled user is out at once, with every session and API token, until enabled', async (t) => {
-  const node = await ownedNode(t)
-  const [one, two, bobs] = [await node.enter(ada), await node.enter(ada), await node.enter(bob)]
-  t.ok((await isIn(node, one.sessionToken)) && (await isIn(node, two.sessionToken)))
+test('a disabled user loses every session and API token at once and cannot sign in until enabled', async (t) => {
+  const node = await startOwnedNode(t)
+  const [one, two, bobs] = [
+    await node.openSession(ada),
+    await node.openSession(ada),
+    await node.openSession(bob),
+  ]
+  t.ok((await isSignedIn(node, one.sessionToken)) && (await isSignedIn(node, two.sessionToken)))
   const path = `/api/users/${one.user.uuid}`
-  const changed = await account(await node.boss('PATCH', path, { disabled: true }))
+  const changed = await account(await node.asOwner('PATCH', path, { disabled: true }))
   t.match(changed, { uuid: one.user.uuid, disabled: /^\d{4}-.*Z$/, deletionDue: null })
-  t.notOk((await isIn(node, one.sessionToken)) || (await isIn(node, two.sessionToken)))
-  t.ok(await isIn(node, bobs.sessionToken))
+  t.notOk((await isSignedIn(node, one.sessionToken)) || (await isSignedIn(node, two.sessionToken)))
+  t.ok(await isSignedIn(node, bobs.sessionToken))
   t.match(await expectError(t, await node.signIn(ada), 403, 'FORBIDDEN'), /disabled/)
-  t.equal((await account(await node.boss('PATCH', path, { disabled: true }))).disabled, changed.disabled)
+  t.equal((await account(await node.asOwner('PATCH', path, { disabled: true }))).disabled, changed.disabled)
 
-  const left = await node.enter(bob)
+  const left = await node.openSession(bob)
   changeState(node.node.dataFolder, 'UPDATE users SET disabled_at = 1 WHERE uuid = ?', left.user.uuid)
-  t.notOk(await isIn(node, left.sessionToken), 'nor does a session help that was left')
+  t.notOk(await isSignedIn(node, left.sessionToken), 'a remaining session of a disabled user is not valid')
 
-  t.match(await account(await node.boss('PATCH', path, { disabled: false })), { disabled: null })
-  t.notOk(await isIn(node, one.sessionToken), 'what was revoked stays so')
-  t.equal((await node.enter(ada)).user.uuid, one.user.uuid)
+  t.match(await account(await node.asOwner('PATCH', path, { disabled: false })), { disabled: null })
+  t.notOk(await isSignedIn(node, one.sessionToken), 'a revoked session stays revoked')
+  t.equal((await node.openSession(ada)).user.uuid, one.user.uuid)
 })
 
-test('the owner can be neither disabled nor deleted, but renamed', async (t) => {
-  const { boss, bossUser } = await ownedNode(t)
-  const path = `/api/users/${bossUser.uuid}`
-  await expectError(t, await boss('PATCH', path, { disabled: true }), 409, 'CONFLICT')
-  await expectError(t, await boss('DELETE', path), 409, 'CONFLICT')
-  t.match(await account(await boss('PATCH', path, { username: 'the-boss' })), {
+test('the owner cannot be disabled or deleted, but can be renamed', async (t) => {
+  const { asOwner, ownerUser } = await startOwnedNode(t)
+  const path = `/api/users/${ownerUser.uuid}`
+  await expectError(t, await asOwner('PATCH', path, { disabled: true }), 409, 'CONFLICT')
+  await expectError(t, await asOwner('DELETE', path), 409, 'CONFLICT')
+  t.match(await account(await asOwner('PATCH', path, { username: 'the-boss' })), {
     username: 'the-boss',
     disabled: null,
     deletionDue: null,
   })
-  t.equal((await boss('GET', '/api/users')).status, 200)
+  t.equal((await asOwner('GET', '/api/users')).status, 200)
 })
 
-test('who is deleted has a time of grace, and comes back when enabled in it', async (t) => {
-  const node = await ownedNode(t, { auth: { deletionGraceDays: 3 } })
-  const { sessionToken, user } = await node.enter(ada)
+test('a deleted user has a grace period, in which the owner can enable them again', async (t) => {
+  const node = await startOwnedNode(t, { auth: { deletionGraceDays: 3 } })
+  const { sessionToken, user } = await node.openSession(ada)
   const path = `/api/users/${user.uuid}`
   const before = Date.now()
-  const deleted = await account(await node.boss('DELETE', path))
+  const deleted = await account(await node.asOwner('DELETE', path))
   const due = Date.parse(deleted.deletionDue ?? '')
   t.ok(due >= before + 3 * 86_400_000 && due <= Date.now() + 3 * 86_400_000)
-  t.notOk(await isIn(node, sessionToken))
+  t.notOk(await isSignedIn(node, sessionToken))
   await expectError(t, await node.signIn(ada), 403, 'FORBIDDEN')
-  t.equal((await account(await node.boss('DELETE', path))).deletionDue, deleted.deletionDue, 'twice is once')
-  t.match(await account(await node.boss('GET', path)), { deletionDue: deleted.deletionDue })
+  t.equal(
+    (await account(await node.asOwner('DELETE', path))).deletionDue,
+    deleted.deletionDue,
+    'a second deletion does not extend the grace period',
+  )
+  t.match(await account(await node.asOwner('GET', path)), { deletionDue: deleted.deletionDue })
 
-  t.match(await account(await node.boss('PATCH', path, { disabled: false })), {
+  t.match(await account(await node.asOwner('PATCH', path, { disabled: false })), {
     disabled: null,
     deletionDue: null,
   })
-  t.equal((await node.enter(ada)).user.uuid, user.uuid)
+  t.equal((await node.openSession(ada)).user.uuid, user.uuid)
 
-  await node.boss('DELETE', path)
+  await node.asOwner('DELETE', path)
   changeState(
     node.node.dataFolder,
     'UPDATE users SET deletion_due = ? WHERE uuid = ?',
     Date.now() - 1,
     user.uuid,
   )
-  const late = await node.boss('PATCH', path, { disabled: false })
+  const late = await node.asOwner('PATCH', path, { disabled: false })
   t.match(await expectError(t, late, 409, 'CONFLICT'), /removal of this user's data has begun or begins/)
 })
 
-test('changes that make no sense are refused', async (t) => {
-  const { boss, bossUser } = await ownedNode(t)
-  const path = `/api/users/${bossUser.uuid}`
+test('the routes refuse invalid changes and unknown users', async (t) => {
+  const { asOwner, ownerUser } = await startOwnedNode(t)
+  const path = `/api/users/${ownerUser.uuid}`
   for (const body of [
     {},
     { owner: true },
@@ -218,13 +230,13 @@ test('changes that make no sense are refused', async (t) => {
     { username: 'A' },
     { username: 'bob', uuid: 'x' },
   ])
-    await expectError(t, await boss('PATCH', path, body), 400, 'VALIDATION_ERROR')
+    await expectError(t, await asOwner('PATCH', path, body), 400, 'VALIDATION_ERROR')
   for (const uuid of ['00000000-0000-4000-8000-000000000000', 'x', "' OR 1=1 --", '%2e%2e', ada]) {
     const unknown = `/api/users/${encodeURIComponent(uuid)}`
-    await expectError(t, await boss('GET', unknown), 404, 'NOT_FOUND')
-    await expectError(t, await boss('DELETE', unknown), 404, 'NOT_FOUND')
-    await expectError(t, await boss('PATCH', unknown, { username: 'nobody' }), 404, 'NOT_FOUND')
-    await expectError(t, await boss('PATCH', unknown, { disabled: true }), 404, 'NOT_FOUND')
-    await expectError(t, await boss('PATCH', unknown, { disabled: false }), 404, 'NOT_FOUND')
+    await expectError(t, await asOwner('GET', unknown), 404, 'NOT_FOUND')
+    await expectError(t, await asOwner('DELETE', unknown), 404, 'NOT_FOUND')
+    await expectError(t, await asOwner('PATCH', unknown, { username: 'nobody' }), 404, 'NOT_FOUND')
+    await expectError(t, await asOwner('PATCH', unknown, { disabled: true }), 404, 'NOT_FOUND')
+    await expectError(t, await asOwner('PATCH', unknown, { disabled: false }), 404, 'NOT_FOUND')
   }
 })

@@ -51,7 +51,7 @@ test('every problem is a sentence about its key', async (t) => {
   t.strictSame(problemsOf({ count: 1, name: 'Ada' }), [])
 })
 
-test('a key of any length is compared only when it is short', async (t) => {
+test('the checker compares only short keys for suggestions', async (t) => {
   const long = 'x'.repeat(100_000)
   t.match(
     problemsOf({ count: 1, [long]: 1 })[0]?.slice(long.length),

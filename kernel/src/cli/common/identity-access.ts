@@ -3,7 +3,7 @@ import { Admission } from '../../access/admission.ts'
 import { Authenticator } from '../../access/authenticator.ts'
 import { databaseSchema } from '../../composition/database-schema.ts'
 import { createLogger } from '../../log/logger.ts'
-import { createEventBus } from '../../services/event-bus.ts'
+import { KernelEventBus } from '../../services/event-bus.ts'
 import { type IssuedToken, issueSession, type NewSession } from '../../sessions/issue-session.ts'
 import { createSessionTable } from '../../sessions/session-table.ts'
 import { UserSessions } from '../../sessions/user-sessions.ts'
@@ -59,7 +59,7 @@ export async function withIdentity<T>(
     const admission = new Admission(kernel.auth)
     const idleMs = kernel.session.idleDays * dayMs
     const authenticator = new Authenticator(sessions, accounts, admission, { idleMs })
-    const events = createEventBus().scope(createLogger({ level: 'silent' }))
+    const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
     const { deletionGraceDays, owner: configuredOwner } = kernel.auth
     const userSessions = new UserSessions({ sessions, idleMs, authenticator, events })
     const owner = async () => {

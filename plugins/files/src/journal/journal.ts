@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ChangeLog } from '@nodekeep/plugin-sdk'
+import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent, PendingIntent } from './change.ts'
 import type { CreatedDate } from './created-dates.ts'
 import { JournalReader } from './journal-reader.ts'
@@ -64,71 +64,7 @@ export interface JournalOptions {
 export async function openJournal(file: string, options: JournalOptions = {}): Promise<Journal> {
   const { keepDays = 90, keepNewest = 10_000 } = options
   const writer = await JournalWriter.start({ file, keepDays, keepNewest: Math.max(1, keepNewest) })
-  const reader = await openReader(file, writer)
-  /** The last outcome of each user that is on its way to the disk. The writer answers in order. */
-  const lastOutcomes = new Map<string, Promise<void>>()
-
-  function resolve(userUuid: string, seq: number, outcome: 'commit' | 'discard'): Promise<void> {
-    const written = writer.call({ kind: 'resolve', seq, outcome }).then(() => {})
-    const forget = () => {
-      if (lastOutcomes.get(userUuid) === written) lastOutcomes.delete(userUuid)
-    }
-    written.then(forget, forget)
-    lastOutcomes.set(userUuid, written)
-    return written
-  }
-
-  /** Waits until a reader sees the outcomes of a user that were recorded before. */
-  async function outcomesWritten(userUuid: string): Promise<void> {
-    await lastOutcomes.get(userUuid)?.catch(() => {})
-  }
-
-  return {
-    epoch: reader.epoch(),
-    async head(userUuid) {
-      await outcomesWritten(userUuid)
-      return reader.head(userUuid)
-    },
-    async read(userUuid, after, limit = 1000) {
-      await outcomesWritten(userUuid)
-      const changes = reader.read(userUuid, after, limit)
-      // Reading is synchronous. A caller that reads many pages must not hold up the event loop.
-      await setImmediate()
-      return changes
-    },
-    pending: async () => reader.pending(),
-    async createdOf(userUuid, path, revision) {
-      await outcomesWritten(userUuid)
-      return reader.createdOf(userUuid, path, revision)
-    },
-    async createdIn(userUuid, folder) {
-      await outcomesWritten(userUuid)
-      return reader.createdIn(userUuid, folder)
-    },
-    stagedMoves: async () => reader.stagedMoves(),
-    async resolve(seq, outcome) {
-      await writer.call({ kind: 'resolve', seq, outcome })
-    },
-    async begin(intent) {
-      const { userUuid } = intent
-      const seq = await writer.call({ kind: 'begin', intent })
-      return {
-        seq,
-        commit: () => resolve(userUuid, seq, 'commit'),
-        discard: () => resolve(userUuid, seq, 'discard'),
-      }
-    },
-    async erase(userUuid) {
-      await writer.call({ kind: 'erase', userUuid })
-    },
-    async probe() {
-      await writer.call({ kind: 'probe' })
-    },
-    async close() {
-      reader.close()
-      await writer.close()
-    },
-  }
+  return new OpenJournal(await openReader(file, writer), writer)
 }
 
 async function openReader(file: string, writer: JournalWriter): Promise<JournalReader> {
@@ -137,5 +73,92 @@ async function openReader(file: string, writer: JournalWriter): Promise<JournalR
   } catch (error) {
     await writer.close()
     throw error
+  }
+}
+
+class OpenJournal implements Journal {
+  readonly epoch: string
+  readonly #reader: JournalReader
+  readonly #writer: JournalWriter
+  /** The last outcome of each user that is on its way to the disk. The writer answers in order. */
+  readonly #lastOutcomes = new Map<string, Promise<void>>()
+
+  constructor(reader: JournalReader, writer: JournalWriter) {
+    this.epoch = reader.epoch()
+    this.#reader = reader
+    this.#writer = writer
+  }
+
+  async head(userUuid: string): Promise<number> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.head(userUuid)
+  }
+
+  async read(userUuid: string, after: number, limit = 1000): Promise<FileChange[]> {
+    await this.#outcomesWritten(userUuid)
+    const changes = this.#reader.read(userUuid, after, limit)
+    // Reading is synchronous. A caller that reads many pages must not hold up the event loop.
+    await setImmediate()
+    return changes
+  }
+
+  async begin(intent: ChangeIntent): Promise<PendingChange> {
+    const { userUuid } = intent
+    const seq = await this.#writer.call({ kind: 'begin', intent })
+    return {
+      seq,
+      commit: () => this.#record(userUuid, seq, 'commit'),
+      discard: () => this.#record(userUuid, seq, 'discard'),
+    }
+  }
+
+  async pending(): Promise<PendingIntent[]> {
+    return this.#reader.pending()
+  }
+
+  async resolve(seq: number, outcome: 'commit' | 'discard'): Promise<void> {
+    await this.#writer.call({ kind: 'resolve', seq, outcome })
+  }
+
+  async createdOf(userUuid: string, path: string, revision: string): Promise<Date | null> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.createdOf(userUuid, path, revision)
+  }
+
+  async createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.createdIn(userUuid, folder)
+  }
+
+  async stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]> {
+    return this.#reader.stagedMoves()
+  }
+
+  async erase(userUuid: string): Promise<void> {
+    await this.#writer.call({ kind: 'erase', userUuid })
+  }
+
+  async probe(): Promise<void> {
+    await this.#writer.call({ kind: 'probe' })
+  }
+
+  async close(): Promise<void> {
+    this.#reader.close()
+    await this.#writer.close()
+  }
+
+  #record(userUuid: string, seq: number, outcome: 'commit' | 'discard'): Promise<void> {
+    const written = this.resolve(seq, outcome)
+    const forget = () => {
+      if (this.#lastOutcomes.get(userUuid) === written) this.#lastOutcomes.delete(userUuid)
+    }
+    written.then(forget, forget)
+    this.#lastOutcomes.set(userUuid, written)
+    return written
+  }
+
+  /** Waits until a reader sees the outcomes of a user that were recorded before. */
+  async #outcomesWritten(userUuid: string): Promise<void> {
+    await this.#lastOutcomes.get(userUuid)?.catch(() => {})
   }
 }
