@@ -36,8 +36,9 @@ export class InFlight {
   }
 }
 
-const stopped = publicError(
+/** The error for requests to a plugin that was stopped. */
+export const stopped = publicError(
   'SERVICE_UNAVAILABLE',
-  'The plugin that was answering was stopped. Try again later.',
+  'The plugin that answers this was stopped. Try again later.',
   { 'retry-after': '5', connection: 'close' },
 )

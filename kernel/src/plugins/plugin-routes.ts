@@ -11,7 +11,7 @@ import { pathOf, sendPublicError } from '../http/send-error.ts'
 import { hasBody, type OnAdmitted } from '../http/shared-hooks.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
 import { duration, PluginFailure } from './failure.ts'
-import { InFlight } from './in-flight.ts'
+import { InFlight, stopped } from './in-flight.ts'
 import { reserveAppMethods } from './reserved-app-methods.ts'
 
 interface Registration {
@@ -112,7 +112,7 @@ export class PluginRoutes {
 
   readonly #admit: OnAdmitted = (request, reply, done) => {
     if (this.#drained) {
-      done(stopped())
+      done(new NodekeepError('SERVICE_UNAVAILABLE', stopped.message, { headers: stopped.headers }))
       return
     }
     this.#inFlight.add(reply)
@@ -147,16 +147,6 @@ function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolea
 function isLoadTimeout(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown }
   return code === 'AVV_ERR_PLUGIN_EXEC_TIMEOUT' || code === 'FST_ERR_PLUGIN_TIMEOUT'
-}
-
-function stopped(): NodekeepError {
-  return new NodekeepError(
-    'SERVICE_UNAVAILABLE',
-    'The plugin that answers this was stopped. Try again later.',
-    {
-      headers: { 'retry-after': '5' },
-    },
-  )
 }
 
 function scopeOf(register: Registration['register'], { serializeError }: RoutesOptions) {

@@ -14,7 +14,7 @@ export const maxSmallBytes = 64 * 1024
  * A file that was last changed this long ago did not change while it was read just now. The coarsest file systems tell
  * times in steps of two seconds. In nanoseconds.
  */
-const settledNs = 2_100_000_000n
+const minAgeNs = 2_100_000_000n
 
 /** Holds the bytes of one small file, and one byte more, until they are copied. */
 const buffer = Buffer.allocUnsafeSlow(maxSmallBytes + 1)
@@ -57,8 +57,8 @@ export class SmallReads {
       const length = this.#disk.readSync(fd, buffer)
       const stats = this.#disk.fstatSync(fd)
       const entry = entryOf(name, stats)
-      const isSettled = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > settledNs
-      if (entry?.type !== 'file' || entry.size !== length || !isSettled) return undefined
+      const isOldEnough = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > minAgeNs
+      if (entry?.type !== 'file' || entry.size !== length || !isOldEnough) return undefined
       this.note(path)
       return smallReading(entry, Buffer.from(buffer.subarray(0, length)), options)
     } catch (error) {

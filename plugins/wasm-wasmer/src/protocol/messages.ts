@@ -17,7 +17,7 @@ export interface Folder {
 
 /** Limits that the sandbox itself enforces. */
 export interface SandboxLimits {
-  /** Bytes of all memories together. */
+  /** Bytes of each memory. */
   readonly memoryBytes: number
   /** Bytes of stdout and stderr together. */
   readonly outputBytes: number
