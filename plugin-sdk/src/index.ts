@@ -1,6 +1,7 @@
 export { KeyedLock } from './concurrency/keyed-lock.ts'
 export { Mutex } from './concurrency/mutex.ts'
 export { withTimeLimit } from './concurrency/time-limit.ts'
+export { untilAborted } from './concurrency/until-aborted.ts'
 export type { BaseContext, Log, SetupContext } from './context.ts'
 export * from './contracts/ai.ts'
 export * from './contracts/ai-chats.ts'

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { FastifyReply } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { sendErrorRaw } from '../http/write-error.ts'
@@ -25,14 +26,10 @@ export class InFlight {
     const closed = Promise.all(
       open.map((stream) => new Promise<void>((resolve) => void stream.once('close', resolve))),
     )
-    const limit = Promise.withResolvers<void>()
-    const timer = setTimeout(() => {
+    await withTimeLimit(closed, ms, 'Some requests are not answered yet.').catch(() => {
       for (const reply of this.#replies) sendErrorRaw(reply, stopped)
       for (const socket of this.#sockets) socket.destroy()
-      limit.resolve()
-    }, ms)
-    await Promise.race([closed, limit.promise])
-    clearTimeout(timer)
+    })
   }
 }
 

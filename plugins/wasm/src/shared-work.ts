@@ -1,3 +1,5 @@
+import { untilAborted } from '@nodekeep/plugin-sdk'
+
 interface Work<V> {
   readonly result: Promise<V>
   readonly abandoned: AbortController
@@ -12,14 +14,10 @@ export class SharedWork<V> {
   async get(key: string, signal: AbortSignal, begin: (signal: AbortSignal) => Promise<V>): Promise<V> {
     signal.throwIfAborted()
     const work = this.#running.get(key) ?? this.#begin(key, begin)
-    const left = Promise.withResolvers<never>()
-    const leave = () => left.reject(signal.reason)
-    signal.addEventListener('abort', leave, { once: true })
     work.waiting += 1
     try {
-      return await Promise.race([work.result, left.promise])
+      return await untilAborted(work.result, signal)
     } finally {
-      signal.removeEventListener('abort', leave)
       work.waiting -= 1
       if (work.waiting === 0) {
         this.#remove(key, work)

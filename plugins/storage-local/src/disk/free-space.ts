@@ -1,4 +1,4 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
 import type { Disk } from './disk.ts'
 import { diskFull } from './disk-errors.ts'
 
@@ -77,7 +77,8 @@ export class FreeSpace {
     if (this.#left >= bytes) return
     do {
       const removals = this.#pendingRemovals()
-      if (removals !== null) await untilAborted(removals, signals)
+      // The removal of a large folder takes long. A write that is aborted does not wait for it.
+      if (removals !== null) await untilAborted(removals, AbortSignal.any([...signals]))
       // An answer that is on its way may be older than the end of the removals.
       await this.#asking
       await this.#ask()
@@ -106,20 +107,6 @@ export class FreeSpace {
 
 function wholeBlocks(size: number): number {
   return Math.ceil(size / blockBytes) * blockBytes
-}
-
-/** The removal of a large folder takes long. A write that is aborted does not wait for it. */
-async function untilAborted(waiting: Promise<void>, signals: readonly AbortSignal[]): Promise<void> {
-  const signal = AbortSignal.any([...signals])
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const abort = () => reject(signal.reason)
-  signal.throwIfAborted()
-  signal.addEventListener('abort', abort)
-  try {
-    await Promise.race([waiting, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }
 
 function noSpaceFor(size: number): NodekeepError {
