@@ -79,5 +79,5 @@ test('A sandbox with an invalid answer is killed', async (t) => {
   })
   void ask('args')
   await ended
-  t.match(sandbox, { exit: 'SIGKILL', errorText: /makes no sense/, ranOutOfMemory: false })
+  t.match(sandbox, { exit: 'SIGKILL', stderrTail: /makes no sense/, ranOutOfMemory: false })
 })

@@ -98,6 +98,6 @@ t.test('a folder can have almost any path in a program', async (t) => {
   }
   for (const as of ['/', '/bin', '/dev']) {
     const { status, body } = await ada.run(editor(), { folders: [{ path: '/notes', as }] })
-    t.match({ status, ...body }, { status: 400, message: /another place with "as"/ }, as)
+    t.match({ status, ...body }, { status: 400, message: /another path with "as"/ }, as)
   }
 })
