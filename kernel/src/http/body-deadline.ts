@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
+/** Returns whether a request announces a body. */
+export function announcesBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'] ?? '0'
+  return headers['transfer-encoding'] !== undefined || length !== '0'
+}
+
 /**
  * Limits the time of a request body. A buffered body must be complete within the limit. A streamed body must only not
  * stall for that long: Node's own `requestTimeout` would cut every long upload. A stall that the reading side causes

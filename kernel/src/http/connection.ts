@@ -1,12 +1,14 @@
-import type { ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Duplex, Readable } from 'node:stream'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { PublicError } from '../errors/public-error.ts'
 import { failBody } from './body-deadline.ts'
 import { closeLingering, ignoreInput } from './closing.ts'
 
-/** Requests that may wait on one connection, in HTTP/1.1 terms: be pipelined. */
-const mostWaiting = 64
+/** The maximum number of requests that wait on one connection. In terms of HTTP/1.1, they are pipelined. */
+const maxWaiting = 64
+/** The maximum of bytes of their bodies. With more in one of them, Node would stop reading the socket. */
+const maxWaitingBytes = 64 * 1024 - 1
 
 /**
  * One connection of a client, on which one request runs at a time.
@@ -17,14 +19,16 @@ const mostWaiting = 64
  * assume that a connection serves one request.
  *
  * Pausing the socket would not bound the queue, because a single read of 64 KiB can hold 2,300 requests. It would also
- * hide that the client has left. So the socket is still read, and a queue of more than 64 requests closes the
- * connection. When a connection closes, the requests that wait on it are dropped: they never begin.
+ * hide that the client has left. So the socket is still read, and a queue of more than 64 requests, or of 64 KiB of
+ * bodies, closes the connection. When a connection closes, the requests that wait on it are dropped: they never begin.
  */
 export class Connection {
   readonly #socket: Duplex
   readonly #handle: (response: ServerResponse) => void
   /** Responses to the requests that have not begun, in order. */
   readonly #waiting: ServerResponse[] = []
+  /** Bytes of the bodies of those requests that have arrived. */
+  #waitingBytes = 0
   /** The response to the request that runs. */
   #current: ServerResponse | null = null
   /** The response to the request that was read last. Its body may still arrive. */
@@ -56,7 +60,17 @@ export class Connection {
     if (this.#socket.destroyed) return
     this.#latest = response
     if (this.#current === null) this.#begin(response)
-    else if (this.#waiting.push(response) > mostWaiting) this.#socket.destroy()
+    else if (this.#waiting.push(response) > maxWaiting) this.#socket.destroy()
+    else this.#countBody(response.req)
+  }
+
+  /** Counts the bytes that Node adds to the body of a waiting request. */
+  #countBody(request: IncomingMessage): void {
+    request.push = (chunk: Buffer | null) => {
+      this.#waitingBytes += chunk?.length ?? 0
+      if (this.#waitingBytes > maxWaitingBytes) this.#socket.destroy()
+      return Readable.prototype.push.call(request, chunk)
+    }
   }
 
   /** Ends HTTP on this connection when all requests are answered. Node reads no requests any more. */
@@ -111,8 +125,13 @@ export class Connection {
       return
     }
     const response = this.#waiting.shift()
-    if (response !== undefined) this.#begin(response)
-    else this.#ending?.()
+    if (response === undefined) {
+      this.#ending?.()
+      return
+    }
+    this.#waitingBytes -= response.req.readableLength
+    Reflect.deleteProperty(response.req, 'push')
+    this.#begin(response)
   }
 
   /** Node does the same for a client that closes its side, but no longer after an upgrade. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type PublicError, publicError } from '../errors/public-error.ts'
+import { announcesBody } from './body-deadline.ts'
 import { Connection } from './connection.ts'
 import { createServer } from './node-http.ts'
 import type { RequestHandler, RouteTable } from './route-table.ts'
@@ -47,10 +48,11 @@ export class HttpServer {
     // The hooks before the route decide whether the body is wanted, and then ask for it.
     this.#server.on('checkContinue', receive)
     this.#server.on('checkExpectation', receive)
-    this.#server.on('upgrade', (request, socket, head) =>
-      this.#connections.get(socket)?.endWith(() => this.#upgrade(request, socket, head)),
+    // With a body in the request, the second argument of these events is not the socket.
+    this.#server.on('upgrade', (request, _stream, head) =>
+      this.#connections.get(request.socket)?.endWith(() => this.#upgrade(request, request.socket, head)),
     )
-    this.#server.on('connect', (_request, socket) =>
+    this.#server.on('connect', ({ socket }) =>
       this.#connections.get(socket)?.endWith(() => this.#refuse(socket, noTunnels)),
     )
     this.#server.on('clientError', (error, socket) => this.#fail(error, socket))
@@ -100,7 +102,7 @@ export class HttpServer {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const problem = hostProblem(request)
+    const problem = hostProblem(request) ?? (announcesBody(request) ? upgradeBody : null)
     if (problem !== null) {
       this.#refuse(socket, problem)
       return
@@ -129,6 +131,7 @@ export class HttpServer {
 const noTunnels = publicError('METHOD_NOT_ALLOWED', 'The node is not a proxy: CONNECT is not possible.', {
   allow: '',
 })
+const upgradeBody = publicError('VALIDATION_ERROR', 'A request for a WebSocket must not have a body.')
 const noWebSocket = publicError('NOT_FOUND', 'There is no WebSocket at this path.')
 const noHost = publicError('VALIDATION_ERROR', 'The request has no "Host" header.', { connection: 'close' })
 const manyHosts = publicError('VALIDATION_ERROR', 'The request has more than one "Host" header.', {

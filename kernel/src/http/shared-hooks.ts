@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import cookie from '@fastify/cookie'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
@@ -7,7 +6,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest, RouteOptions } fr
 import fastifyPlugin from 'fastify-plugin'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
 import { addressGroup } from './address-group.ts'
-import { limitBodyTime } from './body-deadline.ts'
+import { announcesBody, limitBodyTime } from './body-deadline.ts'
 import { discardBody } from './closing.ts'
 import { allowOrigins, isStrayPreflight } from './cors.ts'
 import { pathOf, sendError } from './send-error.ts'
@@ -155,11 +154,6 @@ async function logAnswer(request: FastifyRequest, reply: FastifyReply): Promise<
   const { method } = request
   const { statusCode: status, elapsedTime } = reply
   request.log.debug({ method, path: pathOf(request), status, ms: Math.round(elapsedTime) }, 'answered')
-}
-
-function announcesBody({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length'] ?? '0'
-  return headers['transfer-encoding'] !== undefined || length !== '0'
 }
 
 function expectsContinue({ headers, raw }: FastifyRequest): boolean {

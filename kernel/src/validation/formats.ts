@@ -35,7 +35,7 @@ export const formats: Readonly<Record<string, Format>> = {
   // An HTTP header can carry these characters. Readers trim the whitespace around a key.
   'api-key': {
     meaning: 'a key without spaces, line breaks or non-ASCII letters such as "ä" inside. Copy it again',
-    validate: (text) => /^\s*[\x21-\x7e]*\s*$/.test(text),
+    validate: (text) => /^[\x21-\x7e]*$/.test(text.trim()),
   },
   'wallet-address': {
     meaning:

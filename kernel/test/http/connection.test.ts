@@ -102,7 +102,7 @@ test('bodies in the queue reach their own requests', async (t) => {
   const chunked = { ...octets, 'transfer-encoding': 'chunked' }
   connection.send(rawRequest('GET', '/gate'))
   connection.send(rawRequest('PUT', '/upload/small', octets, 'abc'))
-  connection.send(rawRequest('PUT', '/upload/large', octets, 'a'.repeat(MiB)))
+  connection.send(rawRequest('PUT', '/upload/large', octets, 'a'.repeat(32 * 1024)))
   connection.send(`${rawRequest('PUT', '/upload/chunked', chunked)}5\r\nabcde\r\n0\r\n\r\n`)
   connection.send(rawRequest('PUT', '/upload/late', { ...octets, 'content-length': '6' }, 'abc'))
   await started('/gate')
@@ -111,7 +111,7 @@ test('bodies in the queue reach their own requests', async (t) => {
   open()
   t.match(await connection.answer(), { status: 200, body: 'gate' })
   t.match(await connection.answer(), { status: 200, body: '{"bytes":3}' })
-  t.match(await connection.answer(), { status: 200, body: `{"bytes":${MiB}}` })
+  t.match(await connection.answer(), { status: 200, body: `{"bytes":${32 * 1024}}` })
   t.match(await connection.answer(), { status: 200, body: '{"bytes":5}' })
   await started('/upload/late')
   connection.send(`def${rawRequest('GET', '/quick/last')}`)
@@ -162,7 +162,11 @@ test('no queued request begins after its client disconnects', async (t) => {
     'by closing its own side': ({ socket }) => socket.end(),
   }
   for (const [way, go] of Object.entries(disconnect)) {
-    for (const last of ['', rawRequest('GET', '/socket', upgrade)]) {
+    for (const last of [
+      '',
+      rawRequest('GET', '/socket', upgrade),
+      rawRequest('PUT', '/upload/1', octets, 'a'.repeat(60_000)),
+    ]) {
       begun.length = 0
       const connection = rawConnection(node.url)
       await once(connection.socket, 'connect')
@@ -175,8 +179,44 @@ test('no queued request begins after its client disconnects', async (t) => {
       open()
       await readBy(node.url)
       shut()
-      t.same(begun, ['/gate'], `${way}${last === '' ? '' : ', behind an upgrade'}`)
+      t.same(begun, ['/gate'], `${way}, with ${last.slice(0, 20)} behind them`)
     }
+  }
+})
+
+test('a queue with more than 64 KiB of bodies closes the connection, and none of its requests begins', async (t) => {
+  const { node, begun, open, started } = await startGatedNode()
+  t.teardown(() => node.stop())
+  const half = 'a'.repeat(33 * 1024)
+  const bodies = {
+    'one body': rawRequest('PUT', '/upload/1', octets, 'a'.repeat(200_000)),
+    'two bodies': rawRequest('PUT', '/upload/1', octets, half) + rawRequest('PUT', '/upload/2', octets, half),
+    'a chunked body': `${rawRequest('PUT', '/upload/1', { ...octets, 'transfer-encoding': 'chunked' })}13880\r\n${'a'.repeat(80_000)}`,
+  }
+  for (const [name, queue] of Object.entries(bodies)) {
+    begun.length = 0
+    const connection = rawConnection(node.url)
+    connection.send(rawRequest('GET', '/gate'))
+    await started('/gate')
+    connection.send(queue)
+    await connection.ended()
+    await readBy(node.url)
+    t.same(begun, ['/gate'], name)
+  }
+  open()
+})
+
+test('a request to upgrade that has a body is refused, and its connection ends', async (t) => {
+  const { node } = await startGatedNode()
+  t.teardown(() => node.stop())
+  for (const path of ['/quick/1', '/socket', '/nothing']) {
+    const connection = rawConnection(node.url)
+    connection.send(rawRequest('GET', path, { ...upgrade, 'content-length': '5' }))
+    await readBy(node.url)
+    connection.send('hello')
+    checkError(t, await connection.answer(), 'VALIDATION_ERROR')
+    connection.socket.end()
+    await connection.ended()
   }
 })
 

@@ -76,3 +76,12 @@ test('errors of a foreign validator keep their message', async (t) => {
     { path: [], text: 'is not valid.' },
   ])
 })
+
+test('the check of a format takes time in proportion to the text', async (t) => {
+  const check = createAjv({ addUsedSchema: false }).compile(Type.String({ format: 'api-key' }))
+  t.equal(check(' sk-key '), true)
+  t.equal(check('sk key'), false)
+  // With a quadratic check, this would take minutes.
+  t.equal(check(`${' '.repeat(500_000)}ä`), false)
+  t.equal(check(`${' '.repeat(500_000)}a`), true)
+})

@@ -2,9 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
-import { createRuntime } from './fixtures/native-stand.ts'
+import { createModule, createRuntime } from './fixtures/native-stand.ts'
 import { childrenOf, processorMs, runs, sandboxesOf } from './fixtures/processes.ts'
 import { until } from './fixtures/until.ts'
+import { wat } from './fixtures/wat.ts'
 
 const quick =
   '(module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))'
@@ -120,4 +121,34 @@ test('idle sandboxes end, and start again for the next call', async (t) => {
   await until(() => sandboxesOf().length === 0, 'the sandboxes have ended')
   t.strictSame(await fixture.call(quick, 'add', [1, 2]), [3])
   t.same(fixture.warnings, [])
+})
+
+test('a caller whose module cannot be read does not fail other callers of the same module', async (t) => {
+  const fixture = createRuntime(t)
+  const good = createModule(await wat(quick))
+  const failed = Promise.withResolvers<Uint8Array>()
+  const asked = Promise.withResolvers<void>()
+  const bad = {
+    ...good,
+    bytes() {
+      asked.resolve()
+      return failed.promise
+    },
+  }
+  const refused = t.rejects(fixture.call(bad, 'add', [1, 2]), { message: 'no such file' })
+  const answered = fixture.call(good, 'add', [1, 2])
+  await asked.promise
+  failed.reject(new Error('no such file'))
+  t.strictSame(await answered, [3])
+  await refused
+})
+
+test('a stop fails calls whose module is still being read', async (t) => {
+  const fixture = createRuntime(t)
+  await fixture.call(quick, 'add', [1, 2])
+  const good = createModule(await wat(spinning))
+  const call = fixture.call({ ...good, bytes: () => new Promise<never>(() => {}) }, 'spin', [1])
+  const failed = t.rejects(call, { code: 'SERVICE_UNAVAILABLE' })
+  await fixture.runtime.stop()
+  await failed
 })

@@ -69,7 +69,8 @@ export async function sendFile(reply: FastifyReply, answer: FileAnswer): Promise
     await sendChunks(response, length, content)
     if (!response.writableEnded) response.end()
   } catch (error) {
-    if (response.destroyed) log.debug('The client left before the answer ended.')
+    if (response.destroyed || response.socket?.destroyed !== false)
+      log.debug('The client left before the answer ended.')
     else if (isNodekeepError(error) && error.logged) log.debug({ err: error }, 'The answer broke off.')
     else log.error({ err: error }, 'The answer broke off: reading the file failed.')
     response.destroy()

@@ -32,7 +32,9 @@ export class Pool {
   readonly #guard: OrphanGuard
   readonly #monitor: LimitsMonitor
   readonly #listener: SandboxListener
-  /** Calls that wait for a process. */
+  /** Calls without an answer. */
+  readonly #calls = new Set<ModuleCall>()
+  /** Those of them that wait for a process. */
   #waiting: ModuleCall[] = []
   /** Bytes of modules that are on their way, by hash. */
   readonly #fetching = new Map<string, Promise<Uint8Array>>()
@@ -55,23 +57,23 @@ export class Pool {
     const call = new ModuleCall(module, wanted, limits)
     const abort = () => call.reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
+    this.#calls.add(call)
     this.#waiting.push(call)
     this.#beginWaiting()
     try {
       return await call.answer.promise
     } finally {
       signal.removeEventListener('abort', abort)
+      this.#calls.delete(call)
     }
   }
 
   /** Ends every process. Calls that have no answer yet fail. */
   async stop(): Promise<void> {
     this.#stopped ??= Promise.withResolvers()
-    for (const call of this.#waiting.splice(0)) call.reject(runtimeStopped())
-    for (const sandbox of this.#sandboxes) {
-      sandbox.call?.reject(runtimeStopped())
-      sandbox.end()
-    }
+    this.#waiting = []
+    for (const call of this.#calls) call.reject(runtimeStopped())
+    for (const sandbox of this.#sandboxes) sandbox.end()
     if (this.#sandboxes.size > 0) await this.#stopped.promise
     this.#monitor.stop()
     await this.#guard.stop()
@@ -110,7 +112,9 @@ export class Pool {
   /** Gets the bytes of a call's module, and begins with the call then. No process is kept for it meanwhile. */
   async #fetch(call: ModuleCall): Promise<void> {
     const { module } = call
-    const fetching = this.#fetching.get(module.hash) ?? module.bytes()
+    const shared = this.#fetching.get(module.hash)
+    // The bytes of another caller's module may fail for a reason that does not concern this caller.
+    const fetching = shared?.catch(() => module.bytes()) ?? module.bytes()
     this.#fetching.set(module.hash, fetching)
     try {
       // An aborted call waits no longer.
@@ -120,7 +124,7 @@ export class Pool {
     } finally {
       if (this.#fetching.get(module.hash) === fetching) this.#fetching.delete(module.hash)
     }
-    if (this.#stopped !== null) call.reject(runtimeStopped())
+    if (this.#stopped !== null) return
     this.#waiting.unshift(call)
     this.#beginWaiting()
   }
