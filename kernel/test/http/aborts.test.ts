@@ -1,4 +1,4 @@
-// This file runs in a separate process because it measures its memory.
+// In a process of its own: it measures its memory.
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createTestNode, type TestNode } from '@nodekeep/kernel/testing'

@@ -1,4 +1,4 @@
-// This file runs in a separate process because it measures its memory and its descriptors.
+// In a process of its own: it measures its memory and its descriptors.
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-// This file runs in a separate process because it counts listeners of the process and collected objects.
+// In a process of its own: it counts listeners of the process and collected objects.
 import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,4 +1,4 @@
-// This file needs a process of its own, because it measures its memory.
+// In a process of its own: it measures its memory.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
