@@ -42,30 +42,30 @@ export class SmallReads {
   /** Returns undefined if the file has to be read in the usual way, which then also tells what is wrong with it. */
   read(path: string, options: StorageReadOptions): StorageReading | undefined {
     if (!hasDescriptorPaths || !this.#recent.has(path)) return undefined
+    const reading = this.#readAgain(path, options)
     // Until it is read once more: it may have grown.
-    this.#recent.delete(path)
+    if (reading === undefined) this.#recent.delete(path)
+    return reading
+  }
+
+  #readAgain(path: string, options: StorageReadOptions): StorageReading | undefined {
     const below = path.slice(1)
     const name = path.slice(path.lastIndexOf('/') + 1)
-    let fd: number
+    let fd: number | undefined
     try {
       fd = this.#disk.openSync(this.#root.at(below), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-    } catch {
-      return undefined
-    }
-    try {
       if (!isExactlyAt(this.#disk, fd, this.#root, below)) return undefined
       const length = this.#disk.readSync(fd, buffer)
       const stats = this.#disk.fstatSync(fd)
       const entry = entryOf(name, stats)
       const isOldEnough = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > minAgeNs
       if (entry?.type !== 'file' || entry.size !== length || !isOldEnough) return undefined
-      this.note(path)
       return smallReading(entry, Buffer.from(buffer.subarray(0, length)), options)
     } catch (error) {
       if (error instanceof Error && 'syscall' in error) return undefined
       throw error
     } finally {
-      this.#disk.closeSync(fd)
+      if (fd !== undefined) this.#disk.closeSync(fd)
     }
   }
 }
