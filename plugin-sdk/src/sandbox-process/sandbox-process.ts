@@ -102,6 +102,8 @@ export class SandboxProcess {
       this.exit = how
       listener.ended()
     }
+    // Not before: a sandbox that starts would wait for those that run.
+    answers.once('data', () => lowerPriority(child.pid))
     answers.on('data', (chunk: Buffer) => {
       try {
         listener.data(chunk)
@@ -145,7 +147,6 @@ function spawnConfined(options: SandboxProcessOptions): SandboxChild {
   const [command = '', ...rest] = existsSync(shell) ? [shell, '-c', confine, shell, ...node] : node
   const stdio = ['pipe', 'ignore', 'pipe', 'pipe'] as const
   const child = spawn(command, rest, { cwd: '/', env: {}, stdio: [...stdio], windowsHide: true })
-  lowerPriority(child.pid)
   return child as unknown as SandboxChild
 }
 

@@ -1,8 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { NodekeepError } from '../errors.ts'
 
-const signals = new WeakMap<FastifyReply['raw'], AbortSignal>()
-
 /** One error for all requests. Every request ends with it, and a stack for each costs more than the rest of the signal. */
 const clientLeft = new NodekeepError('REQUEST_TIMEOUT', 'The client left before it was answered.')
 
@@ -16,12 +14,9 @@ const clientLeft = new NodekeepError('REQUEST_TIMEOUT', 'The client left before 
  * @example const answer = await slowService.ask(question, clientSignal(reply))
  */
 export function clientSignal({ raw: response }: FastifyReply): AbortSignal {
-  const known = signals.get(response)
-  if (known !== undefined) return known
   const controller = new AbortController()
   const abort = () => controller.abort(clientLeft)
   if (response.closed || response.destroyed) abort()
   else response.once('close', abort)
-  signals.set(response, controller.signal)
   return controller.signal
 }

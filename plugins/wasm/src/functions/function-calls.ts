@@ -35,7 +35,7 @@ export class FunctionCalls {
   })
   readonly #listing = new SharedWork<FunctionList>()
 
-  constructor(runtimes: Runtimes, limits: WasmLimits, bounds: Omit<QueueBounds, 'slots'>) {
+  constructor(runtimes: Runtimes, limits: WasmLimits, bounds: QueueBounds) {
     this.#runtimes = runtimes
     this.#limits = limits
     this.#queue = new RuntimeQueue('functionsAtOnce', bounds)

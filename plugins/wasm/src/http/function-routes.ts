@@ -27,7 +27,8 @@ export function functionRoutes(app: RoutesApp, parts: FunctionRouteParts): void 
     const { filepath, function: name, args = [] } = request.body
     const user = userOf(request)
     const caller = { uuid: user.uuid, signal: clientSignal(reply) }
-    const find = () => stored.find(user, filepath, caller.signal)
+    const arrived = performance.now()
+    const find = () => stored.find(user, filepath, arrived, caller.signal)
     return answer(reply, await calls.call(caller, find, { name, args }))
   })
 
@@ -47,7 +48,9 @@ export function functionRoutes(app: RoutesApp, parts: FunctionRouteParts): void 
   app.get('/exports', { schema: exports, config }, async (request, reply) => {
     const user = userOf(request)
     const caller = { uuid: user.uuid, signal: clientSignal(reply) }
-    const list = await calls.list(caller, () => stored.find(user, request.query.path, caller.signal))
+    const arrived = performance.now()
+    const find = () => stored.find(user, request.query.path, arrived, caller.signal)
+    const list = await calls.list(caller, find)
     return {
       exports: list.all.map(({ name, parameters, results }) => ({
         name,

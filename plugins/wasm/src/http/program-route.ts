@@ -37,6 +37,7 @@ export function programRoute(app: RoutesApp, parts: ProgramRouteParts): void {
     const { encoding = 'utf8', folders = [] } = body
     const user = userOf(request)
     const signal = clientSignal(reply)
+    const arrived = performance.now()
     const runtime = runtimes.forPrograms()
     const input = programInput({ ...body, encoding })
     checkSource(body)
@@ -44,7 +45,7 @@ export function programRoute(app: RoutesApp, parts: ProgramRouteParts): void {
       const preopens = await preopensOf(folders, user, files.for(user))
       const module =
         body.wasmBytes === undefined
-          ? await stored.find(user, body.filepath ?? '', signal)
+          ? await stored.find(user, body.filepath ?? '', arrived, signal)
           : moduleFromBase64(body.wasmBytes, moduleBytes)
       signal.throwIfAborted()
       return runtime.run(module, { ...input, preopens }, limits, signal)

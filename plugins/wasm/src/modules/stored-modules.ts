@@ -13,11 +13,14 @@ const readTimeoutMs = 30_000
 interface Known {
   readonly revision: string
   readonly module: WasmModule
+  /** When the file was last known to have this revision, as `performance.now()`. */
+  readonly checkedAt: number
 }
 
 /**
- * The modules in users' files. A file is read and hashed when it is first run in a revision. From then on, each call
- * asks for the file's revision, so a changed file is never run in its old form.
+ * The modules in users' files. A file is read and hashed when it is first run in a revision. From then on, only the file's
+ * revision is asked for, at least once after each call arrived. So a file that was changed before a call is never run in
+ * its old form, and calls that wait together share one answer.
  */
 export class StoredModules {
   readonly #files: FilesService
@@ -39,16 +42,27 @@ export class StoredModules {
   }
 
   /**
-   * Finds the module in a file of a user, as it is now.
+   * Finds the module in a file of a user, as it was at some time since a call arrived.
    *
+   * @param since when the call arrived, as `performance.now()`
    * @throws NodekeepError VALIDATION_ERROR for a folder or a bad path, NOT_FOUND, PAYLOAD_TOO_LARGE
    */
-  async find(user: Pick<User, 'uuid'>, path: string, signal: AbortSignal): Promise<WasmModule> {
-    const entry = await this.#files.for(user).stat(path)
-    if (entry.type === 'directory') throw moduleIsFolder(entry.path)
+  async find(
+    user: Pick<User, 'uuid'>,
+    path: string,
+    since: number,
+    signal: AbortSignal,
+  ): Promise<WasmModule> {
     const key = `${user.uuid}${path}`
     const known = this.#known.get(key)
-    if (known?.revision === entry.revision) return known.module
+    if (known !== undefined && known.checkedAt > since) return known.module
+    const checkedAt = performance.now()
+    const entry = await this.#files.for(user).stat(path)
+    if (entry.type === 'directory') throw moduleIsFolder(entry.path)
+    if (known?.revision === entry.revision) {
+      this.#known.set(key, { ...known, checkedAt })
+      return known.module
+    }
     if (entry.size > this.#mostBytes) throw moduleTooLarge(this.#mostBytes, entry.size)
     const read = await this.#reading.get(`${key}\0${entry.revision}`, signal, (until) =>
       this.#learn(user, path, until),
@@ -58,9 +72,14 @@ export class StoredModules {
   }
 
   async #learn(user: Pick<User, 'uuid'>, path: string, signal: AbortSignal): Promise<Known> {
+    const checkedAt = performance.now()
     const { revision, hash, bytes } = await this.#read(user, path, signal)
     this.#bytes.set(hash, bytes)
-    return { revision, module: { hash, size: bytes.length, bytes: () => this.#bytesOf(user, path, hash) } }
+    return {
+      revision,
+      module: { hash, size: bytes.length, bytes: () => this.#bytesOf(user, path, hash) },
+      checkedAt,
+    }
   }
 
   async #bytesOf(user: Pick<User, 'uuid'>, path: string, hash: string): Promise<Uint8Array> {

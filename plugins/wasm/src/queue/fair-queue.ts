@@ -1,14 +1,24 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { LRUCache } from 'lru-cache'
 
 /** Bounds of a queue. */
 export interface QueueBounds {
-  /** Calls that run at a time. */
-  readonly slots: number
   /** Calls that may wait. */
   readonly queue: number
   /** Calls of one user that may wait. */
   readonly queuePerUser: number
 }
+
+/** Options of a queue. */
+export interface FairQueueOptions extends QueueBounds {
+  /** Calls that run at a time. */
+  readonly slots: number
+  /** The time of a turn, in milliseconds. */
+  readonly turnMs: number
+}
+
+/** Users whose turn is remembered. */
+const keptUsers = 10_000
 
 interface WaitingCall {
   readonly begin: () => void
@@ -19,26 +29,35 @@ interface UserCalls {
   running: number
   /** In the order of arrival. */
   readonly waiting: Set<WaitingCall>
+  /** The lowest number is the first turn. */
+  turn: number
+  /** Milliseconds that calls have run in this turn. */
+  usedMs: number
 }
 
 /**
  * Runs at most as many calls at a time as there are slots. The other calls wait, and users take turns:
  *
- * - A slot that becomes free goes to the user who has waited longest since one of their calls began or ended, and to the
- *   oldest call of that user.
+ * - A slot that becomes free goes to the user with the fewest running calls. Of several such users, it goes to the one whose
+ *   turn is first, and to the oldest call of that user.
+ * - When the calls of a user have run for the time of a turn, the user's turn becomes the last one. So a turn is one long
+ *   call, or several short ones.
  * - No user runs more calls than slots are left free. So a user without running calls finds a free slot, unless there
  *   are about as many other users as slots.
  */
 export class FairQueue {
-  readonly #bounds: QueueBounds
-  /** Users with running or waiting calls. The user whose last call began or ended longest ago is first. */
-  readonly #users = new Map<string, UserCalls>()
+  readonly #options: FairQueueOptions
+  /** A user without calls is kept too, so that a turn is not lost between two calls. */
+  readonly #users = new LRUCache<string, UserCalls>({ max: keptUsers })
+  /** The users with waiting calls. */
+  readonly #waitingUsers = new Set<UserCalls>()
+  #lastTurn = 0
   #running = 0
   #waiting = 0
   #closed: NodekeepError | undefined
 
-  constructor(bounds: QueueBounds) {
-    this.#bounds = bounds
+  constructor(options: FairQueueOptions) {
+    this.#options = options
   }
 
   /**
@@ -50,59 +69,77 @@ export class FairQueue {
   async run<T>(user: string, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
     signal.throwIfAborted()
     if (this.#closed !== undefined) throw this.#closed
-    const calls = this.#users.get(user) ?? { running: 0, waiting: new Set() }
+    const calls = this.#callsOf(user)
     // Whenever a slot becomes free, waiting calls begin until none of them may. So this call overtakes no other.
-    if (this.#mayBegin(calls)) this.#begin(user, calls)
-    else await this.#wait(user, calls, signal)
+    if (this.#mayBegin(calls)) this.#begin(calls)
+    else await this.#wait(calls, signal)
+    const began = performance.now()
     try {
       // The client may have left at the moment at which its call began.
       signal.throwIfAborted()
       return await task()
     } finally {
-      this.#end(user, calls)
+      this.#end(calls, performance.now() - began)
     }
   }
 
   /** Refuses all waiting and all future calls. Running calls go on. */
   close(reason: NodekeepError): void {
     this.#closed = reason
-    const waiting = [...this.#users.values()].flatMap((calls) => [...calls.waiting])
+    const waiting = [...this.#waitingUsers].flatMap((calls) => [...calls.waiting])
     for (const { refuse } of waiting) refuse(reason)
   }
 
-  #mayBegin({ running }: UserCalls): boolean {
-    return running < this.#bounds.slots - this.#running
+  #callsOf(user: string): UserCalls {
+    const known = this.#users.get(user)
+    if (known !== undefined) return known
+    const calls = { running: 0, waiting: new Set<WaitingCall>(), turn: this.#nextTurn(), usedMs: 0 }
+    this.#users.set(user, calls)
+    return calls
   }
 
-  #begin(user: string, calls: UserCalls): void {
+  #mayBegin({ running }: UserCalls): boolean {
+    return running < this.#options.slots - this.#running
+  }
+
+  #begin(calls: UserCalls): void {
     calls.running += 1
     this.#running += 1
-    this.#moveToEnd(user, calls)
   }
 
-  #end(user: string, calls: UserCalls): void {
+  #end(calls: UserCalls, ms: number): void {
     calls.running -= 1
     this.#running -= 1
-    this.#moveToEnd(user, calls)
+    calls.usedMs += ms
+    if (calls.usedMs >= this.#options.turnMs) {
+      calls.turn = this.#nextTurn()
+      calls.usedMs = 0
+    }
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const [nextUser, nextCalls, oldest] = next
+      const { calls: nextCalls, oldest } = next
       this.#remove(nextCalls, oldest)
-      this.#begin(nextUser, nextCalls)
+      this.#begin(nextCalls)
       oldest.begin()
     }
   }
 
-  #next(): [user: string, calls: UserCalls, oldest: WaitingCall] | undefined {
-    if (this.#running >= this.#bounds.slots) return undefined
-    for (const [user, calls] of this.#users) {
-      const [oldest] = calls.waiting
-      if (oldest !== undefined && this.#mayBegin(calls)) return [user, calls, oldest]
+  /** Finds the call that begins next. */
+  #next(): { readonly calls: UserCalls; readonly oldest: WaitingCall } | undefined {
+    let first: UserCalls | undefined
+    for (const calls of this.#waitingUsers) {
+      if (this.#mayBegin(calls) && (first === undefined || comesBefore(calls, first))) first = calls
     }
-    return undefined
+    const [oldest] = first?.waiting ?? []
+    return first && oldest && { calls: first, oldest }
   }
 
-  async #wait(user: string, calls: UserCalls, signal: AbortSignal): Promise<void> {
-    const { queue, queuePerUser } = this.#bounds
+  #nextTurn(): number {
+    this.#lastTurn += 1
+    return this.#lastTurn
+  }
+
+  async #wait(calls: UserCalls, signal: AbortSignal): Promise<void> {
+    const { queue, queuePerUser } = this.#options
     if (calls.waiting.size >= queuePerUser) throw tooMany('of your calls')
     if (this.#waiting >= queue) throw tooMany('calls on this node')
     const { promise, resolve: begin, reject } = Promise.withResolvers<void>()
@@ -110,13 +147,12 @@ export class FairQueue {
       begin,
       refuse: (reason) => {
         this.#remove(calls, call)
-        if (calls.running === 0 && calls.waiting.size === 0) this.#users.delete(user)
         reject(reason)
       },
     }
     calls.waiting.add(call)
+    this.#waitingUsers.add(calls)
     this.#waiting += 1
-    if (!this.#users.has(user)) this.#users.set(user, calls)
     const leave = () => call.refuse(signal.reason)
     signal.addEventListener('abort', leave, { once: true })
     try {
@@ -127,14 +163,14 @@ export class FairQueue {
   }
 
   #remove(calls: UserCalls, call: WaitingCall): void {
-    if (calls.waiting.delete(call)) this.#waiting -= 1
+    if (!calls.waiting.delete(call)) return
+    this.#waiting -= 1
+    if (calls.waiting.size === 0) this.#waitingUsers.delete(calls)
   }
+}
 
-  /** Moves a user behind all others, or out of the queue if no call is left. */
-  #moveToEnd(user: string, calls: UserCalls): void {
-    this.#users.delete(user)
-    if (calls.running > 0 || calls.waiting.size > 0) this.#users.set(user, calls)
-  }
+function comesBefore(a: UserCalls, b: UserCalls): boolean {
+  return a.running === b.running ? a.turn < b.turn : a.running < b.running
 }
 
 function tooMany(what: string): NodekeepError {

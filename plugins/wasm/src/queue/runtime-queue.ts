@@ -1,16 +1,19 @@
 import type { NodekeepError, WasmRuntime } from '@nodekeep/plugin-sdk'
 import { FairQueue, type QueueBounds } from './fair-queue.ts'
 
+/** The time of a user's turn, in milliseconds. */
+const turnMs = 300
+
 /** The fair queue of the runtime in use, with as many slots as that runtime has. */
 export class RuntimeQueue {
   readonly #kind: 'functionsAtOnce' | 'programsAtOnce'
-  readonly #bounds: Omit<QueueBounds, 'slots'>
+  readonly #bounds: QueueBounds
   #runtime: WasmRuntime | undefined
   #queue: FairQueue | undefined
   #closed: NodekeepError | undefined
 
   /** @param kind which slots of the runtime count */
-  constructor(kind: 'functionsAtOnce' | 'programsAtOnce', bounds: Omit<QueueBounds, 'slots'>) {
+  constructor(kind: 'functionsAtOnce' | 'programsAtOnce', bounds: QueueBounds) {
     this.#kind = kind
     this.#bounds = bounds
   }
@@ -22,6 +25,7 @@ export class RuntimeQueue {
       this.#runtime = runtime
       this.#queue = new FairQueue({
         ...this.#bounds,
+        turnMs,
         slots: runtime[this.#kind] ?? Number.POSITIVE_INFINITY,
       })
       if (this.#closed !== undefined) this.#queue.close(this.#closed)

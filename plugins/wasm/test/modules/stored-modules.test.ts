@@ -19,7 +19,7 @@ async function createCountingNode(t: Test, wasm: Readonly<Record<string, unknown
   return { runtime, counts, node, ada: await node.signIn() }
 }
 
-t.test('an unchanged file is checked by each call, and neither read nor listed again', async (t) => {
+t.test('an unchanged file is checked for each call, and neither read nor listed again', async (t) => {
   const { runtime, counts, ada } = await createCountingNode(t)
   await store(ada, '/m.wasm', Buffer.from('a module'))
   t.equal((await callFile(ada, '/m.wasm', 'same', [1])).status, 200)
@@ -28,6 +28,32 @@ t.test('an unchanged file is checked by each call, and neither read nor listed a
   for (let round = 0; round < 20; round += 1) await callFile(ada, '/m.wasm', 'same', [round])
   t.strictSame(counts, { read: 1, stat: before.stat + 20 })
   t.strictSame(runtime.counts, { exports: 1, calls: 21 })
+})
+
+t.test('calls that wait together share one check, and calls that come later do not', async (t) => {
+  const { runtime, counts, ada } = await createCountingNode(t, { queuePerUser: 5 })
+  runtime.functionsAtOnce = 1
+  await store(ada, '/m.wasm', Buffer.from('old'))
+  const answers = Array.from({ length: 7 }, () => callFile(ada, '/m.wasm', 'hold', [1]))
+  // The last call that arrives is refused. Then one runs and five wait.
+  const refused = await Promise.race(answers)
+  t.equal(refused.status, 429)
+  const before = counts.stat
+  const contents: string[] = []
+  const endNext = async () => {
+    const { module, answer } = await runtime.waitForCall(contents.length + 1)
+    contents.push(Buffer.from(await module.bytes()).toString())
+    answer(1)
+  }
+  await endNext()
+  for (let index = 0; index < 5; index += 1) await endNext()
+  await Promise.all(answers)
+  t.equal(counts.stat, before + 1)
+  await store(ada, '/m.wasm', Buffer.from('new'))
+  const last = callFile(ada, '/m.wasm', 'hold', [1])
+  await endNext()
+  await last
+  t.equal(contents.at(-1), 'new')
 })
 
 t.test('many first calls at once read and list a file once', async (t) => {

@@ -1,13 +1,14 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
-import { FairQueue, type QueueBounds } from '../../src/queue/fair-queue.ts'
+import { FairQueue, type FairQueueOptions } from '../../src/queue/fair-queue.ts'
 
-const bounds: QueueBounds = { slots: 4, queue: 100, queuePerUser: 100 }
+/** Each call takes a whole turn. */
+const options: FairQueueOptions = { slots: 4, queue: 100, queuePerUser: 100, turnMs: 0 }
 const neverAborted = new AbortController().signal
 
 /** Creates a queue whose tasks end when the test calls `end`. */
-function createQueue(changes: Partial<QueueBounds> = {}) {
-  const queue = new FairQueue({ ...bounds, ...changes })
+function createQueue(changes: Partial<FairQueueOptions> = {}) {
+  const queue = new FairQueue({ ...options, ...changes })
   const running = new Map<string, () => void>()
   const begun: string[] = []
   return {
@@ -73,21 +74,48 @@ t.test(
   },
 )
 
-t.test('a slot goes to the user who waited longest since one of their calls began or ended', async (t) => {
-  const { call, end, begun } = createQueue({ slots: 2 })
-  for (const name of ['a1', 'b1', 'a2', 'b2', 'c1']) call(name)
-  t.strictSame(begun, ['a1', 'b1'])
-  await end('a1')
-  t.equal(begun.at(-1), 'c1', 'a call of a has just ended, and one of b still runs')
-  await end('c1')
-  t.equal(begun.at(-1), 'a2')
-  call('c2')
+t.test('users without running calls come before users whose turn is first', async (t) => {
+  const { call, end, begun } = createQueue({ slots: 4 })
+  for (const name of ['a1', 'a2', 'b1', 'c1', 'd1', 'a3']) call(name)
+  t.strictSame(begun, ['a1', 'a2', 'b1', 'c1'])
+  call('e1')
   await end('b1')
-  t.equal(begun.at(-1), 'c2', 'a call of b has just ended')
+  t.equal(begun.at(-1), 'd1')
+  await end('c1')
+  t.equal(begun.at(-1), 'e1')
+})
+
+t.test('a user has several short calls in one turn', async (t) => {
+  const { call, end, begun } = createQueue({ slots: 1, turnMs: 60_000 })
+  for (const name of ['a1', 'b1', 'a2', 'a3', 'b2']) call(name)
+  const order = ['a1', 'a2', 'a3', 'b1', 'b2']
+  for (const name of order) await end(name)
+  t.strictSame(begun, order)
+})
+
+t.test('a user who had no calls for a while keeps the turn', async (t) => {
+  const { call, end, begun } = createQueue({ slots: 1, turnMs: 60_000 })
+  call('a1')
+  await end('a1')
+  for (const name of ['b1', 'b2', 'a2']) call(name)
+  await end('b1')
+  t.equal(begun.at(-1), 'a2')
+})
+
+t.test('a turn ends when the calls have used its time, however they came', async (t) => {
+  const { call, end, begun } = createQueue({ slots: 1, turnMs: 20 })
+  const began = performance.now()
+  call('a1')
+  for (const name of ['b1', 'a2', 'a3']) call(name)
+  while (performance.now() - began < 21) await new Promise(setImmediate)
+  await end('a1')
+  t.equal(begun.at(-1), 'b1')
+  await end('b1')
+  t.equal(begun.at(-1), 'a2', 'nobody else waits')
 })
 
 t.test(
-  'each of several short calls waits for at most six slots while eight users have long calls',
+  'each of several calls that take a turn waits for at most nine slots while eight users have long calls',
   async (t) => {
     const { call, end, begun, running } = createQueue()
     for (const user of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
@@ -100,7 +128,7 @@ t.test(
         const [oldest = ''] = running.keys()
         await end(oldest)
       }
-      t.ok(ended <= (round === 0 ? 6 : 5), `${ended} slots became free before the call began`)
+      t.ok(ended <= 9, `${ended} slots became free before the call began`)
       await end(`z${round}`)
       t.equal(running.size, 4, 'a long call takes the slot again')
     }
@@ -169,7 +197,7 @@ t.test('a call that is aborted just as its turn comes takes no slot', async (t) 
 })
 
 t.test('a task that fails frees its slot', async (t) => {
-  const queue = new FairQueue({ ...bounds, slots: 1 })
+  const queue = new FairQueue({ ...options, slots: 1 })
   const fails = () => queue.run('a', neverAborted, () => Promise.reject(new Error('trap')))
   const results = await Promise.allSettled([
     fails(),

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { createQueueNode } from '../fixtures/queue-stand.ts'
@@ -26,6 +27,8 @@ t.test('programs wait for the slots of their runtime, and users take turns', asy
     const { program, end } = await runtime.waitForProgram(count)
     order.push(program.args[1])
     t.equal(runtime.programs.length, count)
+    // A little more than the time of a turn.
+    await setTimeout(210)
     end()
   }
   t.strictSame(order, ['ada', 'bob', 'ada', 'bob', 'ada'])
