@@ -42,7 +42,7 @@ t.test('calls beyond the queue of a user or of all users get 429 with retry-afte
 })
 
 /** A little more than the time of a turn. */
-const turnMs = 210
+const turnMs = 310
 
 t.test('users take turns, independent of the order and number of their calls', async (t) => {
   const { runtime, users } = await createQueueNode(t, { queuePerUser: 3 }, 1)

@@ -28,7 +28,7 @@ t.test('programs wait for the slots of their runtime, and users take turns', asy
     order.push(program.args[1])
     t.equal(runtime.programs.length, count)
     // A little more than the time of a turn.
-    await setTimeout(210)
+    await setTimeout(310)
     end()
   }
   t.strictSame(order, ['ada', 'bob', 'ada', 'bob', 'ada'])
