@@ -11,18 +11,8 @@ type ByteStream = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
  * @throws Error when an event is longer, and any error of the stream itself
  * @example for await (const chunk of limitEvents(response.body ?? [], 1024 * 1024)) parser.push(chunk)
  */
-export async function* limitEvents(body: ByteStream, maxBytes: number): AsyncGenerator<Buffer> {
-  const limit = { maxBytes, unit: 'An event' }
-  let withoutData = 0
-  for await (const events of wholeUnits(body, limit, lastEventEnd)) {
-    if (hasData(events)) {
-      withoutData = 0
-      yield events
-    } else {
-      withoutData += events.length
-      if (withoutData > maxBytes) throw tooLong(limit)
-    }
-  }
+export function limitEvents(body: ByteStream, maxBytes: number): AsyncGenerator<Buffer> {
+  return wholeUnits(body, { maxBytes, name: 'An event', lastEnd: lastEventEnd, hasContent: hasData })
 }
 
 /**
@@ -33,7 +23,8 @@ export async function* limitEvents(body: ByteStream, maxBytes: number): AsyncGen
  * @example for await (const line of limitLines(response.body ?? [], 1024 * 1024)) read(JSON.parse(line))
  */
 export async function* limitLines(body: ByteStream, maxBytes: number): AsyncGenerator<string> {
-  for await (const lines of wholeUnits(body, { maxBytes, unit: 'A line' }, lastLineEnd)) {
+  const unit = { maxBytes, name: 'A line', lastEnd: lastLineEnd, hasContent: () => true }
+  for await (const lines of wholeUnits(body, unit)) {
     for (const line of lines.toString().split('\n')) {
       const text = line.trim()
       if (text !== '') yield text
@@ -41,34 +32,39 @@ export async function* limitLines(body: ByteStream, maxBytes: number): AsyncGene
   }
 }
 
-interface UnitLimit {
+/** What a stream consists of. */
+interface Unit {
   readonly maxBytes: number
-  readonly unit: string
+  /** For messages. */
+  readonly name: string
+  /** Returns the index after the last whole unit, or 0 if there is none. */
+  readonly lastEnd: (bytes: Buffer) => number
+  /** Whether any of these units means something to a reader. */
+  readonly hasContent: (units: Buffer) => boolean
 }
 
 /** Cuts a stream into chunks that end where a unit ends. Only the last chunk may end elsewhere. */
-async function* wholeUnits(
-  body: ByteStream,
-  limit: UnitLimit,
-  lastEnd: (bytes: Buffer) => number,
-): AsyncGenerator<Buffer> {
+async function* wholeUnits(body: ByteStream, unit: Unit): AsyncGenerator<Buffer> {
+  const { maxBytes, name, lastEnd, hasContent } = unit
   let begun: Buffer[] = []
+  /** Bytes since the last unit with content. */
   let size = 0
   for await (const bytes of body) {
     const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const end = begun.length === 0 ? lastEnd(chunk) : endAcross(begun, chunk, lastEnd)
     if (end > 0) {
       const last = chunk.subarray(0, end)
-      yield begun.length === 0 ? last : Buffer.concat([...begun, last])
+      const units = begun.length === 0 ? last : Buffer.concat([...begun, last])
       begun = []
-      size = 0
+      size = hasContent(units) ? 0 : size + last.length
+      if (size === 0) yield units
     }
     const rest = end > 0 ? chunk.subarray(end) : chunk
     if (rest.length > 0) begun.push(rest)
     size += rest.length
-    if (size > limit.maxBytes) throw tooLong(limit)
+    if (size > maxBytes) throw new Error(`${name} of the answer is longer than ${maxBytes} bytes.`)
   }
-  if (size > 0) yield Buffer.concat(begun)
+  if (begun.length > 0) yield Buffer.concat(begun)
 }
 
 /** The end of an event may lie across two chunks, so the last two bytes before the chunk count, too. */
@@ -96,8 +92,4 @@ function lastLineEnd(bytes: Buffer): number {
 
 function hasData(events: Buffer): boolean {
   return events.includes(dataLine) || events.subarray(0, dataField.length).equals(dataField)
-}
-
-function tooLong({ maxBytes, unit }: UnitLimit): Error {
-  return new Error(`${unit} of the answer is longer than ${maxBytes} bytes.`)
 }

@@ -4,6 +4,8 @@ const maxEventBytes = 2 * 1024 * 1024
 const maxListBytes = 8 * 1024 * 1024
 /** How long a server may take to end its answer after the last event, in milliseconds. */
 const maxEndMs = 1000
+/** Most bytes that are read after the last event. */
+const maxEndBytes = 64 * 1024
 
 /**
  * The `fetch` that the SDK gets. With the usual one, the SDK would follow redirects and send the key there, describe
@@ -48,30 +50,28 @@ function streamed({ ok, status, headers, body }: Response): Response {
  * The events of a streamed answer. The SDK stops at the last event, before the end of the answer. The rest is read here,
  * so that the connection can be used again.
  */
-async function* events(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+function events(body: ReadableStream<Uint8Array> | null): AsyncIterable<Uint8Array> {
   const reader = (body ?? new Blob().stream()).getReader()
-  try {
-    yield* limitEvents(chunks(reader), maxEventBytes)
-  } catch (error) {
-    reader.cancel().catch(() => {})
-    throw error
-  } finally {
-    readToEnd(reader)
+  const chunks: AsyncIterator<Uint8Array> = {
+    next: () => reader.read() as Promise<IteratorResult<Uint8Array>>,
+    async return() {
+      readToEnd(reader)
+      return { done: true, value: undefined }
+    },
   }
-}
-
-async function* chunks(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return
-    yield value
-  }
+  return limitEvents({ [Symbol.asyncIterator]: () => chunks }, maxEventBytes)
 }
 
 async function readToEnd(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  const timer = setTimeout(() => reader.cancel().catch(() => {}), maxEndMs).unref()
+  const cancel = () => reader.cancel().catch(() => {})
+  const timer = setTimeout(cancel, maxEndMs).unref()
   try {
-    while (!(await reader.read()).done);
+    for (let left = maxEndBytes; ; ) {
+      const { done, value } = await reader.read()
+      if (done) break
+      left -= value.length
+      if (left < 0) await cancel()
+    }
   } catch {
     // The connection broke, or the call was aborted. Nobody needs the rest.
   }

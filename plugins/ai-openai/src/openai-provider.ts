@@ -65,7 +65,8 @@ export class OpenAIProvider implements AiProvider {
     try {
       const reader = new ReplyReader()
       for await (const chunk of await this.#ask(request, signal)) {
-        yield* reader.read(chunk)
+        // `yield*` would wait for each delta twice.
+        for (const delta of reader.read(chunk)) yield delta
       }
       yield reader.finish()
     } catch (error) {

@@ -9,7 +9,11 @@ export class ProviderStream<T> {
   readonly #open: (signal: AbortSignal) => AsyncIterable<T>
   readonly #abort = new AbortController()
   #iterator: AsyncIterator<T> | undefined
+  /** Ends the wait for the next piece, if there is one. */
   #interrupt: ((reason: unknown) => void) | undefined
+  #late: (() => Error) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #timerMs = 0
 
   /** @param open asks the provider; called with the first `next` */
   constructor(open: (signal: AbortSignal) => AsyncIterable<T>) {
@@ -24,21 +28,22 @@ export class ProviderStream<T> {
    */
   async next(maxMs: number, late: () => Error): Promise<IteratorResult<T>> {
     this.#abort.signal.throwIfAborted()
-    let timer: NodeJS.Timeout | undefined
+    this.#late = late
+    this.#startTimer(maxMs)
     try {
       return await new Promise((resolve, reject) => {
         this.#interrupt = reject
-        timer = setTimeout(() => reject(late()), maxMs)
         this.#pull().then(resolve, reject)
       })
     } finally {
-      clearTimeout(timer)
+      this.#interrupt = undefined
     }
   }
 
   /** Ends the stream at once, without waiting for the provider. A pending `next` throws the reason. */
   close(reason: unknown): void {
     this.#interrupt?.(reason)
+    clearTimeout(this.#timer)
     this.#abort.abort(reason)
     const leave = async () => this.#iterator?.return?.()
     leave().catch(() => {})
@@ -57,6 +62,18 @@ export class ProviderStream<T> {
     } catch {
       // The provider ended with an error, which changes nothing: the reply is complete.
     }
+    clearTimeout(this.#timer)
+  }
+
+  /** One timer for all waits costs less than one for each: replies have many pieces. */
+  #startTimer(maxMs: number): void {
+    if (this.#timer !== undefined && this.#timerMs === maxMs) {
+      this.#timer.refresh()
+      return
+    }
+    clearTimeout(this.#timer)
+    this.#timerMs = maxMs
+    this.#timer = setTimeout(() => this.#interrupt?.(this.#late?.()), maxMs)
   }
 
   async #pull(): Promise<IteratorResult<T>> {
