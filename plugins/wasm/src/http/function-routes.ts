@@ -1,7 +1,7 @@
 import { clientSignal, type RoutesApp, userOf } from '@nodekeep/plugin-sdk'
 import type { FastifyReply } from 'fastify'
+import { moduleFromBase64 } from '../base64.ts'
 import type { FunctionCalls } from '../functions/function-calls.ts'
-import { moduleFromBase64 } from '../modules/module-from-base64.ts'
 import type { StoredModules } from '../modules/stored-modules.ts'
 import type { ModuleUploads } from './module-uploads.ts'
 import { callAnswer, executeBody, executeFileBody, exportsAnswer, exportsQuery } from './schemas.ts'

@@ -7,7 +7,7 @@ import {
   userOf,
   type WasmLimits,
 } from '@nodekeep/plugin-sdk'
-import { moduleFromBase64 } from '../modules/module-from-base64.ts'
+import { moduleFromBase64 } from '../base64.ts'
 import type { StoredModules } from '../modules/stored-modules.ts'
 import { preopensOf } from '../programs/preopens.ts'
 import { programInput } from '../programs/program-input.ts'
