@@ -5,8 +5,8 @@ type ByteStream = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
  * of such streams, also those of the SDKs of model servers, gather an event of any length in memory.
  *
  * Each chunk of the result has whole events only, so a parser never gathers an event piece by piece. Events without
- * data, such as comments, mean nothing to a reader and are left out where they come alone; many of them in a row count
- * as one event. An event that breaks off at the end of the stream is passed on as it is.
+ * data, such as comments, mean nothing to a reader and are left out where they come alone; they count as
+ * one event, together with the event after them. An event that breaks off at the end of the stream is passed on as it is.
  *
  * @throws Error when an event is longer, and any error of the stream itself
  * @example for await (const chunk of limitEvents(response.body ?? [], 1024 * 1024)) parser.push(chunk)
@@ -56,8 +56,12 @@ async function* wholeUnits(body: ByteStream, unit: Unit): AsyncGenerator<Buffer>
       const last = chunk.subarray(0, end)
       const units = begun.length === 0 ? last : Buffer.concat([...begun, last])
       begun = []
-      size = hasContent(units) ? 0 : size + last.length
-      if (size === 0) yield units
+      if (hasContent(units)) {
+        size = 0
+        yield units
+      } else {
+        size += last.length
+      }
     }
     const rest = end > 0 ? chunk.subarray(end) : chunk
     if (rest.length > 0) begun.push(rest)

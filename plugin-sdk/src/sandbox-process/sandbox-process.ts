@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { dirname, extname, sep } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
@@ -102,8 +102,8 @@ export class SandboxProcess {
       this.exit = how
       listener.ended()
     }
-    // Not before: a sandbox that starts would wait for those that run.
-    answers.once('data', () => lowerPriority(child.pid))
+    // Only when it has started: busy sandboxes would slow the start down.
+    answers.once('data', () => child.pid !== undefined && lowerPriority(child.pid))
     answers.on('data', (chunk: Buffer) => {
       try {
         listener.data(chunk)
@@ -150,9 +150,11 @@ function spawnConfined(options: SandboxProcessOptions): SandboxChild {
   return child as unknown as SandboxChild
 }
 
-function lowerPriority(pid: number | undefined): void {
+/** Linux has a priority for each thread. Threads that start later inherit it. */
+function lowerPriority(pid: number): void {
   try {
-    if (pid !== undefined) setPriority(pid, niceness)
+    const threads = process.platform === 'linux' ? readdirSync(`/proc/${pid}/task`) : [pid]
+    for (const thread of threads) setPriority(Number(thread), niceness)
   } catch {
     // The process has ended already, or the system does not allow it: then it competes as an equal.
   }

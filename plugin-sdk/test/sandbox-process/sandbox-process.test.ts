@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { SandboxProcess, type SandboxProcessOptions } from '@nodekeep/plugin-sdk/sandbox-process'
 import { type Test, test } from 'tap'
 
@@ -64,6 +65,19 @@ test('A sandbox ends when its input ends or when it is killed', async (t) => {
   other.sandbox.kill()
   await other.ended
   t.equal(other.sandbox.exit, 'SIGKILL')
+})
+
+const skip = process.platform === 'linux' ? false : 'Only Linux shows the priority of each thread.'
+test('Every thread of a sandbox that has started has a lower priority than the node', { skip }, async (t) => {
+  const { ask, sandbox } = start(t)
+  await ask('args')
+  const tasks = `/proc/${sandbox.pid}/task`
+  const threads = readdirSync(tasks)
+  t.ok(threads.length > 1)
+  // The 19th field, of which the second ends with ")" (proc(5)).
+  const niceness = (thread: string) =>
+    Number(readFileSync(`${tasks}/${thread}/stat`, 'latin1').split(') ')[1]?.split(' ')[16])
+  t.strictSame(new Set(threads.map(niceness)), new Set([3]))
 })
 
 test('A full heap is reported as out of memory', async (t) => {

@@ -9,7 +9,7 @@ export class ProviderStream<T> {
   readonly #open: (signal: AbortSignal) => AsyncIterable<T>
   readonly #abort = new AbortController()
   #iterator: AsyncIterator<T> | undefined
-  /** Ends the wait for the next piece, if there is one. */
+  /** Fails the pending wait, if there is one. */
   #interrupt: ((reason: unknown) => void) | undefined
   #late: (() => Error) | undefined
   #timer: NodeJS.Timeout | undefined
@@ -65,7 +65,7 @@ export class ProviderStream<T> {
     clearTimeout(this.#timer)
   }
 
-  /** One timer for all waits costs less than one for each: replies have many pieces. */
+  /** Starts the one timer of all waits: replies have many pieces. */
   #startTimer(maxMs: number): void {
     if (this.#timer !== undefined && this.#timerMs === maxMs) {
       this.#timer.refresh()

@@ -27,7 +27,7 @@ const buffer = Buffer.allocUnsafeSlow(maxSmallBytes + 1)
 export class SmallReads {
   readonly #disk: Disk
   readonly #root: Folder
-  readonly #recent = new LRUCache<string, true>({ max: 10_000, ttl: 10_000 })
+  readonly #recent = new LRUCache<string, true>({ max: 10_000, ttl: 10_000, updateAgeOnGet: true })
 
   constructor(disk: Disk, root: Folder) {
     this.#disk = disk
@@ -41,7 +41,7 @@ export class SmallReads {
 
   /** Returns undefined if the file has to be read in the usual way, which then also tells what is wrong with it. */
   read(path: string, options: StorageReadOptions): StorageReading | undefined {
-    if (!hasDescriptorPaths || !this.#recent.has(path)) return undefined
+    if (!hasDescriptorPaths || !this.#recent.get(path)) return undefined
     const reading = this.#readAgain(path, options)
     // Until it is read once more: it may have grown.
     if (reading === undefined) this.#recent.delete(path)

@@ -18,9 +18,9 @@ interface Known {
 }
 
 /**
- * The modules in users' files. A file is read and hashed when it is first run in a revision. From then on, only the file's
- * revision is asked for, at least once after each call arrived. So a file that was changed before a call is never run in
- * its old form, and calls that wait together share one answer.
+ * The modules in users' files. A file is read and hashed when it is first run in a revision. From then on, a call needs a
+ * look at the file's revision that began after the call arrived: its own, or that of another call. So a file that was
+ * changed before a call is never run in its old form, and calls that wait together usually share one look.
  */
 export class StoredModules {
   readonly #files: FilesService

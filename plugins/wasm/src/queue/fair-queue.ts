@@ -17,7 +17,7 @@ export interface FairQueueOptions extends QueueBounds {
   readonly turnMs: number
 }
 
-/** Users whose turn is remembered. */
+/** Users that are remembered. Beyond that, the bounds of a user with calls may count anew. */
 const keptUsers = 10_000
 
 interface WaitingCall {
@@ -40,8 +40,8 @@ interface UserCalls {
  *
  * - A slot that becomes free goes to the user with the fewest running calls. Of several such users, it goes to the one whose
  *   turn is first, and to the oldest call of that user.
- * - When the calls of a user have run for the time of a turn, the user's turn becomes the last one. So a turn is one long
- *   call, or several short ones.
+ * - When the calls of a user have run for the time of a turn, or when one of them has failed, the user's turn becomes the
+ *   last one. So a turn is one long call, or several short ones.
  * - No user runs more calls than slots are left free. So a user without running calls finds a free slot, unless there
  *   are about as many other users as slots.
  */
@@ -74,12 +74,16 @@ export class FairQueue {
     if (this.#mayBegin(calls)) this.#begin(calls)
     else await this.#wait(calls, signal)
     const began = performance.now()
+    // A call that fails may have cost a sandbox, which others have to wait for.
+    let usedMs = this.#options.turnMs
     try {
       // The client may have left at the moment at which its call began.
       signal.throwIfAborted()
-      return await task()
+      const result = await task()
+      usedMs = performance.now() - began
+      return result
     } finally {
-      this.#end(calls, performance.now() - began)
+      this.#end(calls, usedMs)
     }
   }
 
@@ -115,7 +119,7 @@ export class FairQueue {
       calls.turn = this.#nextTurn()
       calls.usedMs = 0
     }
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+    for (let next = this.#nextCall(); next !== undefined; next = this.#nextCall()) {
       const { calls: nextCalls, oldest } = next
       this.#remove(nextCalls, oldest)
       this.#begin(nextCalls)
@@ -123,8 +127,7 @@ export class FairQueue {
     }
   }
 
-  /** Finds the call that begins next. */
-  #next(): { readonly calls: UserCalls; readonly oldest: WaitingCall } | undefined {
+  #nextCall(): { readonly calls: UserCalls; readonly oldest: WaitingCall } | undefined {
     let first: UserCalls | undefined
     for (const calls of this.#waitingUsers) {
       if (this.#mayBegin(calls) && (first === undefined || comesBefore(calls, first))) first = calls
