@@ -1,27 +1,40 @@
 #!/usr/bin/env node
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 // A named import would fail in an older Node before the message about its version is printed.
 import * as module from 'node:module'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-if (Number.parseInt(process.versions.node, 10) < 24) {
-  console.error(
-    `Nodekeep needs Node 24 or newer; this is ${process.version}. See https://nodejs.org/download.`,
-  )
-  process.exit(1)
+const runtime = new URL('../../runtime.js', import.meta.url)
+const isCheckout = !existsSync(new URL('../dist/', import.meta.url)) && existsSync(runtime)
+
+// A checkout has sources only. It runs them with the Node that it pins, also for `npx nodekeep`.
+if (isCheckout && !process.execArgv.includes('--conditions=nodekeep-source')) {
+  process.argv.splice(2, 0, fileURLToPath(import.meta.url))
+  await import(runtime.href)
+} else {
+  await runCommand()
 }
 
-// Node caches compiled code in a private folder, which makes later starts faster. Its default is the system's temporary
-// folder, where other users could place their own code.
-const cache = privateFolder()
-if (cache !== null) {
-  module.enableCompileCache(cache)
-  // Threads and processes of plugins use the same cache. Otherwise each would compile everything again.
-  process.env.NODE_COMPILE_CACHE ??= cache
+async function runCommand() {
+  if (Number.parseInt(process.versions.node, 10) < 24) {
+    console.error(
+      `Nodekeep needs Node 24 or newer; this is ${process.version}. See https://nodejs.org/download.`,
+    )
+    process.exit(1)
+  }
+  // Node caches compiled code in a private folder, which makes later starts faster. Its default is the system's temporary
+  // folder, where other users could place their own code.
+  const cache = privateFolder()
+  if (cache !== null) {
+    module.enableCompileCache(cache)
+    // Threads and processes of plugins use the same cache. Otherwise each would compile everything again.
+    process.env.NODE_COMPILE_CACHE ??= cache
+  }
+  const { run } = await import('#command-line')
+  await run(process.argv.slice(2))
 }
-const { run } = await import('#command-line')
-await run(process.argv.slice(2))
 
 /** Returns a folder that only this user can write to, whatever the umask; `null` for a user without a home folder. */
 function privateFolder() {

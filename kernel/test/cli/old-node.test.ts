@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
+import { copyFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
@@ -21,13 +22,24 @@ function olderNode(): string | null {
 
 const node = olderNode()
 
-test('the command refuses an older Node in one line', {
-  skip: node === null && 'no older Node here',
-}, (t) => {
-  const env = { HOME: t.testdir() }
-  execFile(node ?? '', [program, '--version'], { env }, (error, stdout, stderr) => {
+const skip = node === null && 'no older Node here'
+
+test('the command of an installed package refuses an older Node in one line', { skip }, (t) => {
+  const folder = t.testdir({ 'package.json': '{ "type": "module" }', bin: {}, dist: {} })
+  const installed = join(folder, 'bin/nodekeep.js')
+  copyFileSync(program, installed)
+  execFile(node ?? '', [installed, '--version'], { env: { HOME: folder } }, (error, stdout, stderr) => {
     t.match({ code: error?.code, stdout }, { code: 1, stdout: '' })
     t.match(stderr, /^Nodekeep needs Node 24 or newer; this is v\d[^\n]+\n$/)
+    t.end()
+  })
+})
+
+test('the command of a checkout runs with the Node that the checkout pins', (t) => {
+  const env = { HOME: t.testdir() }
+  execFile(node ?? process.execPath, [program, 'plugins', 'nonsense'], { env }, (error, stdout, stderr) => {
+    t.match({ code: error?.code, stdout }, { code: 1, stdout: '' })
+    t.match(stderr, /nonsense/)
     t.end()
   })
 })
