@@ -167,3 +167,13 @@ test('files are named after what is in them', async (t) => {
   bites(t, { 'kernel/src/string-utils.ts': '' }, /string-utils\.ts: name it after/)
   bites(t, { 'kernel/src/camelCase.ts': '' }, /camelCase\.ts: name it in lower-case/)
 })
+
+test('no document offers a real wallet as the owner', async (t) => {
+  const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
+  bites(
+    t,
+    { 'README.md': `nodekeep session create --wallet ${wallet}\n` },
+    /README\.md: .*write a placeholder/,
+  )
+  bites(t, { 'config/README.md': `"owner": "${wallet}"\n` }, /config\/README\.md: .*write a placeholder/)
+})

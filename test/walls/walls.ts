@@ -6,6 +6,7 @@ import { checkAddresses, checkInstalls } from './installs.ts'
 import { checkManifests } from './manifests.ts'
 import { readPackages } from './packages.ts'
 import { withProgram } from './program.ts'
+import { checkSampleWallets } from './sample-wallets.ts'
 
 /**
  * Checks the rules of the house that neither the compiler nor the linter checks.
@@ -20,6 +21,7 @@ export function checkWalls(root: string): string[] {
     ...checkManifests(root, packages),
     ...checkInstalls(root),
     ...checkAddresses(root),
+    ...checkSampleWallets(root),
     ...checkDocumentation(packages, program),
     ...checkFileNames(program.files.map(({ file }) => file)),
   ])
