@@ -36,6 +36,7 @@ function createProgram(): Command {
   program.addCommand(userCommand())
   program.addCommand(tokenCommand())
   unify(program)
+  program.helpCommand('help [command]', 'print the help of a command')
   program.addHelpText(
     'after',
     `
@@ -71,8 +72,9 @@ function unify(command: Command): void {
 }
 
 /** Otherwise a misspelled command would count as an argument of `start`. */
-function refuseUnknown({ commands }: Command, [first = '']: readonly string[]): void {
+function refuseUnknown({ commands }: Command, [first = '', topic = '']: readonly string[]): void {
   const names = commands.map((command) => command.name())
-  if (first === '' || first.startsWith('-') || names.includes(first)) return
-  throw new Error(`There is no command "${first}". ${suggest(first, names)}`)
+  const name = first === 'help' ? topic : first
+  if (name === '' || name.startsWith('-') || names.includes(name)) return
+  throw new Error(`There is no command "${name}". ${suggest(name, names)}`)
 }

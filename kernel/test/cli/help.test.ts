@@ -21,6 +21,7 @@ test('every command has a help page that names its options', async (t) => {
     ['config', [/print/, /check .*without\s+starting/s, /schema .*JSON Schema/]],
     ['config print', [/--config/, /secrets are hidden/]],
     ['plugins list', [/--json/]],
+    ['session list', [/--json/, /--user/]],
   ]
   const outcomes = await Promise.all(
     pages.map(async ([command]) => folder.run(...command.split(' ').filter(Boolean), '--help')),
@@ -30,6 +31,16 @@ test('every command has a help page that names its options', async (t) => {
     t.match({ code, stderr }, { code: 0, stderr: '' }, `${command} --help`)
     for (const pattern of expected) t.match(stdout, pattern, `${command} --help`)
   }
+})
+
+test('help prints the page of a command', async (t) => {
+  const folder = await commandFolder(t)
+  const [all, session, flag, unknown] = await Promise.all(
+    ['help', 'help session', 'session --help', 'help nope'].map((line) => folder.run(...line.split(' '))),
+  )
+  t.match(all, { code: 0, stdout: /Examples:/ })
+  t.same(session, flag)
+  t.match(unknown?.stderr, /There is no command "nope"\. Known here: .*session/)
 })
 
 test('--version prints the version of the package', async (t) => {

@@ -93,3 +93,28 @@ test('each mistake gets one line', async (t) => {
   const misspelt = await folder.run('session', 'create')
   t.match(misspelt, refusal(/auth\.admision/))
 })
+
+test('session list shows the sessions of a user, and session revoke ends one', async (t) => {
+  const folder = await commandFolder(t)
+  const { as, openSession } = await startLoginNode(t, {
+    dataFolder: folder.data,
+    config: { auth: { owner: ada } },
+  })
+  const { user } = await openSession(ada)
+  const made = await folder.run('session', 'create', '--wallet', ada)
+  const token = made.stdout.trim()
+  const listed = JSON.parse((await folder.run('session', 'list', '--json')).stdout)
+  t.match(listed, [{ label: 'nodekeep session create' }, { label: 'node' }])
+  const { id } = listed[0]
+  const { stdout } = await folder.run('session', 'list', '--user', user.username)
+  const [headings, ...rows] = stdout.trimEnd().split('\n')
+  t.match(headings, /^ID +PROGRAM +CREATED +LAST USED +EXPIRES$/)
+  t.equal(rows.length, 2)
+  t.match(rows[0], new RegExp(`^${id}  nodekeep session create  `))
+  t.notMatch(stdout, token)
+
+  t.match(await folder.run('session', 'revoke', id), { code: 0, stdout: /revoked.*within 5 seconds/ })
+  t.equal(JSON.parse((await folder.run('session', 'list', '--json')).stdout).length, 1)
+  t.ok(isRefusal(await folder.run('session', 'revoke', id)))
+  for (let status = 200; status !== 401; ) status = (await as(token, '/api/users')).status
+})

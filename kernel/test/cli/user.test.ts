@@ -13,9 +13,10 @@ test('user list shows the users as text and as JSON', async (t) => {
   const [boss, adas] = [await openSession(owner), await openSession(ada)]
   const { stdout } = await folder.run('user', 'list')
   const lines = stdout.trimEnd().split('\n')
-  t.equal(lines.length, 2)
-  t.match(lines[0], new RegExp(`^${boss.user.username} +${boss.user.uuid}  ${owner}  owner$`))
-  t.match(lines[1], new RegExp(`^${adas.user.username} +${adas.user.uuid}  ${ada}$`))
+  t.equal(lines.length, 3)
+  t.match(lines[0], /^NAME +UUID +WALLET +STATE$/)
+  t.match(lines[1], new RegExp(`^${boss.user.username} +${boss.user.uuid}  ${owner}  owner$`))
+  t.match(lines[2], new RegExp(`^${adas.user.username} +${adas.user.uuid}  ${ada}$`))
   const users = JSON.parse((await folder.run('user', 'list', '--json')).stdout)
   t.match(users, [
     { wallet: owner, owner: true },

@@ -2,7 +2,7 @@ import { RouteTable } from '../../http/route-table.ts'
 import { describePlugin, type PluginDescription } from '../../plugins/describe-plugin.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { inspect } from '../common/inspect.ts'
-import { printLines } from '../common/print-lines.ts'
+import { printJson, printLines } from '../common/print-lines.ts'
 
 /** The options of `nodekeep plugins list`. */
 export interface PluginListOptions extends ConfigurationOptions {
@@ -13,7 +13,7 @@ export interface PluginListOptions extends ConfigurationOptions {
 export async function listPlugins(options: PluginListOptions): Promise<void> {
   const { records } = await inspect(options)
   const plugins = records.all.map((record) => describePlugin(record, new RouteTable()))
-  if (options.json === true) printLines(JSON.stringify(plugins, null, 2).split('\n'))
+  if (options.json === true) printJson(plugins)
   else if (plugins.length === 0) printLines(['The configuration names no plugins.'])
   else printLines(plugins.map(describe).join('\n\n').split('\n'))
 }

@@ -1,17 +1,28 @@
 import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
+import { viewSession } from '../../sessions/session-view.ts'
 import type { UserAccount } from '../../users/user-accounts.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
+import { printJson, printTable } from '../common/print-lines.ts'
+
+/** The options of `nodekeep session …`. */
+export interface UserOptions extends ConfigurationOptions {
+  readonly user?: string
+}
+
+/** The options of `nodekeep session list`. */
+export interface ListSessionsOptions extends UserOptions {
+  readonly json?: boolean
+}
 
 /** The options of `nodekeep session create`. */
-export interface SessionOptions extends ConfigurationOptions {
-  readonly user?: string
+export interface CreateSessionOptions extends UserOptions {
   readonly wallet?: string
   readonly days?: number
 }
 
 /** `nodekeep session create` */
-export async function createSession(options: SessionOptions): Promise<void> {
+export async function createSession(options: CreateSessionOptions): Promise<void> {
   await withIdentity(options, async (identity) => {
     const { expiryDays } = identity
     const user =
@@ -28,6 +39,37 @@ export async function createSession(options: SessionOptions): Promise<void> {
     process.stderr.write(
       `This is a session of ${user.username}. Use it with: curl -H "Authorization: Bearer <token>" …\n`,
     )
+  })
+}
+
+/** `nodekeep session list` */
+export async function listSessions(options: ListSessionsOptions): Promise<void> {
+  await withIdentity(options, async ({ userSessions, find }) => {
+    const { uuid } = await find(options.user)
+    const sessions = (await userSessions.live(uuid)).filter(({ kind }) => kind === 'session')
+    // No session belongs to the command line itself.
+    const views = sessions.map((record) => viewSession(record, null))
+    if (options.json === true) {
+      printJson(views.map(({ current, ...view }) => view))
+      return
+    }
+    const rows = views.map(({ id, label, created, lastUsed, expires }) => ({
+      id,
+      program: label,
+      created,
+      'last used': lastUsed,
+      expires: expires ?? 'never',
+    }))
+    printTable(rows, 'There are no sessions.')
+  })
+}
+
+/** `nodekeep session revoke` */
+export async function revokeSession(id: string, options: UserOptions): Promise<void> {
+  await withIdentity(options, async ({ userSessions, find }) => {
+    const { uuid } = await find(options.user)
+    await userSessions.end(uuid, id, 'session')
+    process.stdout.write('The session is revoked. A running node refuses it within 5 seconds.\n')
   })
 }
 

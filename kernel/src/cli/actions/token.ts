@@ -1,11 +1,17 @@
 import { issueApiToken } from '../../sessions/issue-session.ts'
+import { viewApiToken } from '../../sessions/session-view.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
-import { printLines } from '../common/print-lines.ts'
+import { printJson, printTable } from '../common/print-lines.ts'
 
 /** The options of `nodekeep token …`. */
 export interface TokenOptions extends ConfigurationOptions {
   readonly user?: string
+}
+
+/** The options of `nodekeep token list`. */
+export interface ListTokensOptions extends TokenOptions {
+  readonly json?: boolean
 }
 
 /** The options of `nodekeep token create`. */
@@ -36,14 +42,23 @@ export async function createToken({ name, scope, days, ...options }: CreateToken
 }
 
 /** `nodekeep token list` */
-export async function listTokens(options: TokenOptions): Promise<void> {
+export async function listTokens(options: ListTokensOptions): Promise<void> {
   await withIdentity(options, async ({ userSessions, find }) => {
     const { uuid } = await find(options.user)
     const tokens = (await userSessions.live(uuid)).filter(({ kind }) => kind === 'api-token')
-    const lines = tokens.map(({ id, label, scopes, expiresAt }) =>
-      [id, label, scopes?.join(','), expiresAt?.toISOString() ?? 'never expires'].join('  '),
-    )
-    printLines(lines.length === 0 ? ['There are no API tokens.'] : lines)
+    const views = tokens.map(viewApiToken)
+    if (options.json === true) {
+      printJson(views)
+      return
+    }
+    const rows = views.map(({ id, name, scopes, lastUsed, expires }) => ({
+      id,
+      name,
+      scopes: scopes.join(','),
+      'last used': lastUsed,
+      expires: expires ?? 'never',
+    }))
+    printTable(rows, 'There are no API tokens.')
   })
 }
 

@@ -2,7 +2,7 @@ import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../users/user-accounts.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
-import { printLines } from '../common/print-lines.ts'
+import { printJson, printTable } from '../common/print-lines.ts'
 
 /** The changes of users that are commands. */
 export type UserChange = 'rename' | 'disable' | 'enable' | 'delete'
@@ -48,8 +48,8 @@ export async function listUsers(options: UserListOptions): Promise<void> {
   await withIdentity(options, async ({ accounts }) => {
     const users: UserAccount[] = []
     for await (const user of accounts.list()) users.push(user)
-    if (options.json === true) printLines(JSON.stringify(users, null, 2).split('\n'))
-    else printLines(users.length === 0 ? ['There are no users yet.'] : users.map(describe))
+    if (options.json === true) printJson(users)
+    else printTable(users.map(tableRow), 'There are no users yet.')
   })
 }
 
@@ -85,11 +85,16 @@ function refuseAgainstConfiguration(identity: IdentityAccess, user: UserAccount,
   )
 }
 
-function describe({ username, uuid, wallet, owner, disabledAt, deletionDue }: UserAccount): string {
-  const notes = [
+function describe(user: UserAccount): string {
+  const { name, uuid, wallet, state } = tableRow(user)
+  return [name, uuid, wallet, state].join('  ').trimEnd()
+}
+
+function tableRow({ username, uuid, wallet, owner, disabledAt, deletionDue }: UserAccount) {
+  const state = [
     owner ? 'owner' : '',
     disabledAt === null ? '' : `disabled since ${disabledAt.toISOString()}`,
     deletionDue === null ? '' : `data is removed on ${deletionDue.toISOString()}`,
   ].filter((part) => part !== '')
-  return [username.padEnd(30), uuid, wallet, notes.join(', ')].join('  ').trimEnd()
+  return { name: username, uuid, wallet, state: state.join(', ') }
 }

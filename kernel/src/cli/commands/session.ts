@@ -1,20 +1,39 @@
 import { Command, Option } from 'commander'
-import type { SessionOptions } from '../actions/session.ts'
+import type { CreateSessionOptions, ListSessionsOptions, UserOptions } from '../actions/session.ts'
 import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
 
-/** `nodekeep session create` */
+const actions = () => import('../actions/session.ts')
+
+/** `nodekeep session create|list|revoke` */
 export function sessionCommand(): Command {
+  const forUser = (command: Command) =>
+    withConfigurationOptions(command).option(
+      '-u, --user <user>',
+      'username, uuid or wallet (default: the owner)',
+    )
   const create = new Command('create')
-    .description('create a session for the owner and print its token, for curl and scripts on this machine')
-    .option('-u, --user <user>', 'username, uuid or wallet of another user')
+    .description('create a session and print its token, for curl and scripts on this machine')
     .addOption(
       new Option('--wallet <address>', 'claim a node without an owner for this wallet').conflicts('user'),
     )
     .option('--days <number>', 'days until the session ends (default: session.expiryDays)', parseDays)
-  return new Command('session').description('create sessions').addCommand(
-    withConfigurationOptions(create).action(async (options: SessionOptions) => {
-      const { createSession } = await import('../actions/session.ts')
-      await createSession(options)
-    }),
-  )
+  const list = new Command('list').description('list sessions').option('--json', 'print JSON')
+  const revoke = new Command('revoke')
+    .description('end a session')
+    .argument('<id>', 'the id that "session list" shows')
+  return new Command('session')
+    .description('create, list and revoke sessions')
+    .addCommand(
+      forUser(create).action(async (options: CreateSessionOptions) =>
+        (await actions()).createSession(options),
+      ),
+    )
+    .addCommand(
+      forUser(list).action(async (options: ListSessionsOptions) => (await actions()).listSessions(options)),
+    )
+    .addCommand(
+      forUser(revoke).action(async (id: string, options: UserOptions) =>
+        (await actions()).revokeSession(id, options),
+      ),
+    )
 }

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { isTokenName, tokenNameRule } from '../../sessions/issue-session.ts'
-import type { CreateTokenOptions, TokenOptions } from '../actions/token.ts'
+import type { CreateTokenOptions, ListTokensOptions, TokenOptions } from '../actions/token.ts'
 import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/token.ts')
@@ -20,7 +20,7 @@ export function tokenCommand(): Command {
       'permissions, such as files:read; the README of each plugin lists its scopes, and a misspelled scope permits nothing',
     )
     .option('--days <number|never>', 'days until it expires', parseDaysOrNever, 90)
-  const list = new Command('list').description('list API tokens')
+  const list = new Command('list').description('list API tokens').option('--json', 'print JSON')
   const revoke = new Command('revoke')
     .description('revoke an API token')
     .argument('<id>', 'the id that "token list" shows')
@@ -29,7 +29,9 @@ export function tokenCommand(): Command {
     .addCommand(
       forUser(create).action(async (options: CreateTokenOptions) => (await actions()).createToken(options)),
     )
-    .addCommand(forUser(list).action(async (options: TokenOptions) => (await actions()).listTokens(options)))
+    .addCommand(
+      forUser(list).action(async (options: ListTokensOptions) => (await actions()).listTokens(options)),
+    )
     .addCommand(
       forUser(revoke).action(async (id: string, options: TokenOptions) =>
         (await actions()).revokeToken(id, options),

@@ -6,6 +6,38 @@ export function printLines(lines: readonly string[]): void {
   process.stdout.write(lines.map((line) => `${line.replace(unprintable, escaped)}\n`).join(''))
 }
 
+/** Writes a value as JSON with indentation. */
+export function printJson(value: unknown): void {
+  printLines(JSON.stringify(value, null, 2).split('\n'))
+}
+
+/**
+ * Writes a table.
+ *
+ * @param rows objects with the same keys, which are the headings
+ * @param empty the line for a table without rows
+ */
+export function printTable(rows: readonly Readonly<Record<string, string>>[], empty: string): void {
+  const [first] = rows
+  if (first === undefined) {
+    printLines([empty])
+    return
+  }
+  const headings = Object.keys(first)
+  const widths = headings.map((heading) =>
+    Math.max(heading.length, ...rows.map((row) => row[heading]?.length ?? 0)),
+  )
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+  printLines([
+    line(headings.map((heading) => heading.toUpperCase())),
+    ...rows.map((row) => line(headings.map((heading) => row[heading] ?? ''))),
+  ])
+}
+
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
