@@ -21,7 +21,8 @@ if (node === process.execPath && Number.parseInt(process.versions.node, 10) < 24
 
 const args = ['--conditions=nodekeep-source', ...process.argv.slice(2)]
 const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) }
-const child = spawn(node, args, { stdio: 'inherit', env })
+// The channel tells the command of a node when this process is gone.
+const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('error', (error) => {
   console.error(`${node} cannot be run: ${error.message}`)

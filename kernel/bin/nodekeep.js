@@ -14,7 +14,15 @@ if (isCheckout && !process.execArgv.includes('--conditions=nodekeep-source')) {
   process.argv.splice(2, 0, fileURLToPath(import.meta.url))
   await import(runtime.href)
 } else {
+  stopWithLauncher()
   await runCommand()
+}
+
+/** When `runtime.js` was killed, nobody could stop the node by it any more. */
+function stopWithLauncher() {
+  if (!isCheckout || process.channel === undefined) return
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  process.channel.unref()
 }
 
 async function runCommand() {

@@ -17,9 +17,10 @@ const signInPaths = '/auth/'
 /**
  * Makes the check that runs before every route. A route without `access` is for signed-in users.
  *
- * Wrong tokens are limited for each client to spare the database. A token has 256 random bits, so it cannot be guessed. A
- * browser also sends a cookie whose session has ended. On a public route this counts as not signed in, and not as a
- * wrong token: the limit would otherwise keep the user from signing in again.
+ * A client with too many wrong tokens is told to wait. A token has 256 random bits, so it cannot be guessed. Tokens of such
+ * a client are still looked up, because another user behind the same address may have a valid one. A browser also sends a
+ * cookie whose session has ended. On a public route this counts as not signed in, and not as a wrong token: the limit
+ * would otherwise keep the user from signing in again.
  *
  * @param watch hears of every request that was let in with a session
  * @param origins foreign origins that may use a user's cookie
