@@ -149,7 +149,7 @@ test('plugins list shows the plugins as text and as JSON', async (t) => {
   t.match(await folder.run('plugins', 'list'), { code: 0, stdout: 'The configuration names no plugins.\n' })
   await folder.configure({ plugins: { nowhere: true } })
   const missing = await folder.run('plugins', 'list')
-  t.match(missing, { code: 0, stdout: /^nowhere {2}failed: / }, 'a listing does not start the node')
+  t.match(missing, { code: 1, stdout: /^nowhere {2}failed: / }, 'a script notices it')
 })
 
 test('an error about a missing or broken file names it', async (t) => {

@@ -28,10 +28,17 @@ test('a node prints its address, its plugins and the next steps, and stops clean
 })
 
 test('a node with a login provider and without an owner shows the claim code', async (t) => {
-  const folder = await commandFolder(t, { plugins: { 'login-test': { from: './login-test' } } })
+  const folder = await commandFolder(t, {
+    plugins: {
+      'login-test': { from: './login-test' },
+      off: { from: './login-test', enabled: false },
+      gone: { from: './gone', required: false },
+    },
+  })
   await addLoginPlugin(folder.path)
   const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
   const banner = node.stderr()
+  t.match(banner, /Plugins {2}1 active, 1 disabled\n {11}gone: failed \(.+\)\n\n/)
   t.match(banner, /This node has no owner yet.*claim code/)
   t.match(banner, /nodekeep session create --wallet/)
   const code = /^ {15}(\S+)$/m.exec(banner)?.[1] ?? ''

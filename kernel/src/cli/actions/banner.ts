@@ -5,13 +5,12 @@ import { kernelVersion } from '../../system/kernel-version.ts'
 
 /** Writes the message about a node that is up: its address, its plugins, and the next steps. */
 export function banner(node: RunningNode): string {
-  const plugins = node.plugins().map(describe)
   const lines = [
     `Nodekeep ${kernelVersion} is running.`,
     '',
     ...item('Address', [node.url.origin]),
     ...item('Data', [node.dataFolder]),
-    ...item('Plugins', plugins.length === 0 ? ['none'] : plugins),
+    ...item('Plugins', pluginLines(node.plugins())),
     '',
     ...item('Next', next(node)),
   ]
@@ -22,8 +21,18 @@ function item(name: string, lines: readonly string[]): string[] {
   return lines.map((line, index) => `${(index === 0 ? name : '').padEnd(9)}${line}`)
 }
 
-function describe({ id, state, reason }: PluginDescription): string {
-  return reason === null || state === 'disabled' ? `${id}: ${state}` : `${id}: ${state} (${reason})`
+/** One line for the plugins that are as configured, and one for each that needs a look. */
+function pluginLines(plugins: readonly PluginDescription[]): string[] {
+  if (plugins.length === 0) return ['none']
+  const counts = (['active', 'disabled'] as const).flatMap((wanted) => {
+    const count = plugins.filter(({ state }) => state === wanted).length
+    return count === 0 ? [] : [`${count} ${wanted}`]
+  })
+  const troubled = plugins.filter(({ state }) => state !== 'active' && state !== 'disabled')
+  return [
+    ...(counts.length === 0 ? [] : [counts.join(', ')]),
+    ...troubled.map(({ id, state, reason }) => `${id}: ${state}${reason === null ? '' : ` (${reason})`}`),
+  ]
 }
 
 function next(node: RunningNode): string[] {

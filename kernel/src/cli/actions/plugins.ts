@@ -9,13 +9,14 @@ export interface PluginListOptions extends ConfigurationOptions {
   readonly json?: boolean
 }
 
-/** `nodekeep plugins list` */
+/** `nodekeep plugins list`. The exit code is 1 if a plugin cannot be loaded. */
 export async function listPlugins(options: PluginListOptions): Promise<void> {
   const { records } = await inspect(options)
   const plugins = records.all.map((record) => describePlugin(record, new RouteTable()))
   if (options.json === true) printJson(plugins)
   else if (plugins.length === 0) printLines(['The configuration names no plugins.'])
   else printLines(plugins.map(describe).join('\n\n').split('\n'))
+  if (plugins.some(({ state }) => state === 'failed')) process.exitCode = 1
 }
 
 function describe(plugin: PluginDescription): string {
