@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
 import { root } from '../run/command.ts'
@@ -27,7 +27,13 @@ export async function followTutorial(t: Test, outside: Outside): Promise<void> {
       printed = await run(folder, localCommand(step.command, outside, node))
     }
   }
-  t.match(await readFile(join(folder, 'dist/index.js'), 'utf8'), 'definePlugin')
+  const built = () => readFile(join(folder, 'dist/index.js'), 'utf8')
+  t.match(await built(), 'definePlugin')
+
+  await writeFile(join(folder, 'src/greeting.ts'), "export const greeting = 'Hello'\n")
+  await appendFile(join(folder, 'src/index.ts'), "export { greeting } from './greeting.ts'\n")
+  await run(folder, 'npm run build')
+  t.match(await built(), "'./greeting.js'", 'a second source file can be imported')
 }
 
 /** Returns the command with our tarballs as packages and the free port of the node. */
