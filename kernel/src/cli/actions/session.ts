@@ -1,14 +1,9 @@
 import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import { viewSession } from '../../sessions/session-view.ts'
 import type { UserAccount } from '../../users/user-accounts.ts'
-import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
-
-/** The options of `nodekeep session …`. */
-export interface UserOptions extends ConfigurationOptions {
-  readonly user?: string
-}
+import type { UserOptions } from '../common/user-option.ts'
 
 /** The options of `nodekeep session list`. */
 export interface ListSessionsOptions extends UserOptions {

@@ -1,21 +1,16 @@
 import { issueApiToken } from '../../sessions/issue-session.ts'
 import { viewApiToken } from '../../sessions/session-view.ts'
-import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
-
-/** The options of `nodekeep token …`. */
-export interface TokenOptions extends ConfigurationOptions {
-  readonly user?: string
-}
+import type { UserOptions } from '../common/user-option.ts'
 
 /** The options of `nodekeep token list`. */
-export interface ListTokensOptions extends TokenOptions {
+export interface ListTokensOptions extends UserOptions {
   readonly json?: boolean
 }
 
 /** The options of `nodekeep token create`. */
-export interface CreateTokenOptions extends TokenOptions {
+export interface CreateTokenOptions extends UserOptions {
   readonly name: string
   readonly scope: readonly string[]
   readonly days: number | 'never'
@@ -63,7 +58,7 @@ export async function listTokens(options: ListTokensOptions): Promise<void> {
 }
 
 /** `nodekeep token revoke` */
-export async function revokeToken(id: string, options: TokenOptions): Promise<void> {
+export async function revokeToken(id: string, options: UserOptions): Promise<void> {
   await withIdentity(options, async ({ userSessions, find }) => {
     const { uuid } = await find(options.user)
     await userSessions.end(uuid, id, 'api-token')

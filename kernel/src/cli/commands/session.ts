@@ -1,16 +1,12 @@
 import { Command, Option } from 'commander'
-import type { CreateSessionOptions, ListSessionsOptions, UserOptions } from '../actions/session.ts'
-import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
+import type { CreateSessionOptions, ListSessionsOptions } from '../actions/session.ts'
+import { parseDays } from '../common/configuration-options.ts'
+import { type UserOptions, withUserOption } from '../common/user-option.ts'
 
 const actions = () => import('../actions/session.ts')
 
 /** `nodekeep session create|list|revoke` */
 export function sessionCommand(): Command {
-  const forUser = (command: Command) =>
-    withConfigurationOptions(command).option(
-      '-u, --user <user>',
-      'username, uuid or wallet (default: the owner)',
-    )
   const create = new Command('create')
     .description('create a session and print its token, for curl and scripts on this machine')
     .addOption(
@@ -24,15 +20,17 @@ export function sessionCommand(): Command {
   return new Command('session')
     .description('create, list and revoke sessions')
     .addCommand(
-      forUser(create).action(async (options: CreateSessionOptions) =>
+      withUserOption(create).action(async (options: CreateSessionOptions) =>
         (await actions()).createSession(options),
       ),
     )
     .addCommand(
-      forUser(list).action(async (options: ListSessionsOptions) => (await actions()).listSessions(options)),
+      withUserOption(list).action(async (options: ListSessionsOptions) =>
+        (await actions()).listSessions(options),
+      ),
     )
     .addCommand(
-      forUser(revoke).action(async (id: string, options: UserOptions) =>
+      withUserOption(revoke).action(async (id: string, options: UserOptions) =>
         (await actions()).revokeSession(id, options),
       ),
     )

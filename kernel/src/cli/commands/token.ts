@@ -1,17 +1,13 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { isTokenName, tokenNameRule } from '../../sessions/issue-session.ts'
-import type { CreateTokenOptions, ListTokensOptions, TokenOptions } from '../actions/token.ts'
-import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
+import type { CreateTokenOptions, ListTokensOptions } from '../actions/token.ts'
+import { parseDays } from '../common/configuration-options.ts'
+import { type UserOptions, withUserOption } from '../common/user-option.ts'
 
 const actions = () => import('../actions/token.ts')
 
 /** `nodekeep token create|list|revoke` */
 export function tokenCommand(): Command {
-  const forUser = (command: Command) =>
-    withConfigurationOptions(command).option(
-      '-u, --user <user>',
-      'username, uuid or wallet (default: the owner)',
-    )
   const create = new Command('create')
     .description('create an API token for a program and print it')
     .requiredOption('-n, --name <name>', 'the purpose of the token', parseName)
@@ -27,13 +23,17 @@ export function tokenCommand(): Command {
   return new Command('token')
     .description('create, list and revoke API tokens')
     .addCommand(
-      forUser(create).action(async (options: CreateTokenOptions) => (await actions()).createToken(options)),
+      withUserOption(create).action(async (options: CreateTokenOptions) =>
+        (await actions()).createToken(options),
+      ),
     )
     .addCommand(
-      forUser(list).action(async (options: ListTokensOptions) => (await actions()).listTokens(options)),
+      withUserOption(list).action(async (options: ListTokensOptions) =>
+        (await actions()).listTokens(options),
+      ),
     )
     .addCommand(
-      forUser(revoke).action(async (id: string, options: TokenOptions) =>
+      withUserOption(revoke).action(async (id: string, options: UserOptions) =>
         (await actions()).revokeToken(id, options),
       ),
     )
