@@ -18,7 +18,7 @@ if (isCheckout && !process.execArgv.includes('--conditions=nodekeep-source')) {
   await runCommand()
 }
 
-/** When `runtime.js` was killed, nobody could stop the node by it any more. */
+/** Stops the node of a checkout when its launcher, `runtime.js`, is gone. */
 function stopWithLauncher() {
   if (!isCheckout || process.channel === undefined) return
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))

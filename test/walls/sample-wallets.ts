@@ -4,8 +4,8 @@ import { join } from 'node:path'
 const pastedOwner = /(?:--wallet[ =]|"owner": ?"|set-wallet \S+ )0x[0-9a-f]{40}\b/gi
 
 /**
- * Checks that no document names a real address where a reader names the wallet of an owner: who pastes the line as it
- * stands would make a stranger's wallet the owner. A placeholder is refused by the command.
+ * Checks that no document names a real address as the wallet of an owner. A reader who pastes such a line makes a
+ * stranger's wallet the owner. The command refuses a placeholder.
  *
  * @returns one line for each such address
  */

@@ -25,7 +25,7 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[], em
   }
   const headings = Object.keys(first)
   const widths = headings.map((heading) =>
-    Math.max(heading.length, ...rows.map((row) => row[heading]?.length ?? 0)),
+    rows.reduce((width, row) => Math.max(width, row[heading]?.length ?? 0), heading.length),
   )
   const line = (cells: readonly string[]) =>
     cells
