@@ -3,12 +3,17 @@ import { type JsonSchema, jsonSchema, subschemas, typesOf } from '../validation/
 import { closeSchema } from './closed-schema.ts'
 import { kernelSchema, pluginSchema } from './kernel-schema.ts'
 
-const preset: JsonSchema = { type: 'string', description: 'Path of another file, relative to this one.' }
+const preset: JsonSchema = {
+  type: 'string',
+  description:
+    'A preset of the node, such as "nodekeep:default", or the path of a file, relative to this one.',
+}
 
 /**
  * Creates one JSON Schema of a configuration file (draft-07, which editors support best).
  *
- * The schema requires no key, since another layer may set what a file leaves out. Every value may also be `"${NAME}"`.
+ * The schema requires no key, since another layer may set what a file leaves out. Every value may also be `"${NAME}"`, and
+ * `null`, which removes what a preset sets.
  *
  * @param sections the schemas of the plugins' sections; `null` for a plugin without configuration
  */
@@ -18,7 +23,9 @@ export function editorSchema(sections: ReadonlyMap<string, TObject | null>): Jso
   const plugin = partial(closeSchema(entry))
   const loaded = [...sections].map(([name, schema]) => [
     name,
-    partial(closeSchema(schema === null ? { type: 'object', properties: {} } : jsonSchema(schema))),
+    removable(
+      partial(closeSchema(schema === null ? { type: 'object', properties: {} } : jsonSchema(schema))),
+    ),
   ])
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -32,9 +39,9 @@ export function editorSchema(sections: ReadonlyMap<string, TObject | null>): Jso
         anyOf: [preset, { type: 'array', items: preset }],
       },
       ...Object.fromEntries(
-        Object.entries(own).map(([name, schema]) => [name, partial(closeSchema(schema))]),
+        Object.entries(own).map(([name, schema]) => [name, removable(partial(closeSchema(schema)))]),
       ),
-      plugins: { ...plugins, patternProperties: {}, additionalProperties: plugin },
+      plugins: { ...plugins, patternProperties: {}, additionalProperties: removable(plugin) },
       ...Object.fromEntries(loaded),
     },
   }
@@ -46,7 +53,9 @@ function partial(schema: JsonSchema): JsonSchema {
   for (const name of ['properties', 'patternProperties'] as const) {
     const children = schema[name]
     if (children) {
-      open[name] = Object.fromEntries(Object.entries(children).map(([key, child]) => [key, partial(child)]))
+      open[name] = Object.fromEntries(
+        Object.entries(children).map(([key, child]) => [key, removable(partial(child))]),
+      )
     }
   }
   for (const name of ['anyOf', 'oneOf', 'allOf'] as const) {
@@ -55,13 +64,23 @@ function partial(schema: JsonSchema): JsonSchema {
   if (Array.isArray(schema.items)) open.items = schema.items.map(partial)
   else if (schema.items) open.items = partial(schema.items as JsonSchema)
   if (typeof schema.additionalProperties === 'object') {
-    open.additionalProperties = partial(schema.additionalProperties)
+    open.additionalProperties = removable(partial(schema.additionalProperties))
   }
   const types = typesOf(schema)
   const { description, default: fallback } = schema
   if (types.size === 0 || types.has('object') || takesAnyText(schema)) return open
   return {
     anyOf: [open, { type: 'string', pattern: '\\$\\{' }],
+    ...(description && { description }),
+    ...(fallback !== undefined && { default: fallback }),
+  }
+}
+
+/** Lets the value of a key be `null`. Editors show the description and the default beside the choice. */
+function removable(schema: JsonSchema): JsonSchema {
+  const { description, default: fallback } = schema
+  return {
+    anyOf: [schema, { type: 'null', description: 'Removes the value that a preset sets.' }],
     ...(description && { description }),
     ...(fallback !== undefined && { default: fallback }),
   }

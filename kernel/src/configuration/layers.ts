@@ -4,6 +4,7 @@ import { ConfigurationError, refuse } from './error.ts'
 import { type JsonFile, readJsonFile } from './json-file.ts'
 import { describeOrigin, fileLabel, flagOrigin } from './origin.ts'
 import { expandPlugins } from './plugin-entries.ts'
+import { isPresetName, presetFile, presetNames } from './presets.ts'
 import { type Branch, childOf, emptyBranch, formatKey, mergeAll, type Tree, treeOf, visit } from './tree.ts'
 
 /** Everything that a configuration consists of, besides the defaults of the schemas. */
@@ -85,11 +86,23 @@ class LayerReader {
     for (const preset of named.kind === 'list' ? named.items : [named]) {
       const where = describeOrigin(preset.origin)
       if (preset.kind !== 'leaf' || typeof preset.value !== 'string' || preset.value === '') {
-        throw new ConfigurationError([`extends (${where}) must be the path of a file, or an array of paths.`])
+        throw new ConfigurationError([
+          `extends (${where}) must be the name of a preset, the path of a file, or an array of them.`,
+        ])
       }
-      await this.addFile(resolve(folder, preset.value), where, above)
+      await this.addFile(fileOf(preset.value, folder, where), where, above)
     }
   }
+}
+
+/** Returns the file that a value of `extends` names. */
+function fileOf(preset: string, folder: string, where: string): string {
+  if (!isPresetName(preset)) return resolve(folder, preset)
+  const file = presetFile(preset)
+  if (file !== null) return file
+  throw new ConfigurationError([
+    `extends (${where}) names the preset "${preset}", which this version does not have. It has ${presetNames().join(', ')}.`,
+  ])
 }
 
 const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])

@@ -69,15 +69,20 @@ export function plainValue(tree: Tree): unknown {
   }
 }
 
-/** Lays one tree over another: objects merge key by key, everything else is replaced. Neither tree changes. */
+/**
+ * Lays one tree over another, as a JSON Merge Patch does (RFC 7396): objects merge key by key, `null` removes a key, and
+ * everything else is replaced. Neither tree changes.
+ */
 export function merge(lower: Tree, upper: Tree): Tree {
-  if (lower.kind !== 'branch' || upper.kind !== 'branch') return upper
-  const entries = new Map(lower.entries)
+  if (upper.kind !== 'branch') return upper
+  const base = lower.kind === 'branch' ? lower : { entries: [], origin: upper.origin }
+  const entries = new Map(base.entries)
   for (const [key, value] of upper.entries) {
-    const below = entries.get(key)
-    entries.set(key, below === undefined ? value : merge(below, value))
+    if (value.kind === 'leaf' && value.value === null) entries.delete(key)
+    // A value without anything below is merged onto itself, which removes the nulls in it.
+    else entries.set(key, merge(entries.get(key) ?? value, value))
   }
-  return { kind: 'branch', entries, origin: upper.entries.size > 0 ? upper.origin : lower.origin }
+  return { kind: 'branch', entries, origin: upper.entries.size > 0 ? upper.origin : base.origin }
 }
 
 /** Lays trees over each other. Later trees win. */

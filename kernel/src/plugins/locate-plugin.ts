@@ -34,8 +34,9 @@ const fromSources = import.meta.url.endsWith('.ts')
 /**
  * Finds the package of a plugin and reads its manifest, without importing the package.
  *
- * A short name such as `files` means `@nodekeep/files` first, then a package of exactly that name. Packages are looked
- * up from the folder of the configuration file, then from the kernel.
+ * A short name such as `files` means `@nodekeep/files` first, then a package of exactly that name. The kernel's own copy
+ * of a first-party plugin wins over one beside the configuration file, so that an update of the node updates it as well.
+ * All other packages are looked up from the folder of the configuration file, then from the kernel.
  *
  * @throws PluginFailure in the phase `locate` when there is no such package, or `manifest`
  */
@@ -50,15 +51,21 @@ export async function locatePlugin(entry: PluginEntry): Promise<PluginManifest> 
       `There is no package.json in ${folder}. "from" must name the folder of the plugin's package.`,
     )
   }
-  const names = wanted.includes('/') ? [wanted] : [`${firstPartyScope}/${wanted}`, wanted]
-  const bases = [pathToFileURL(join(entry.folder, 'nodekeep.json')).href, import.meta.url]
-  for (const name of names) {
-    for (const base of bases) {
-      const path = findManifest(name, base)
-      if (path !== null) return readManifest(path)
-    }
+  const beside = pathToFileURL(join(entry.folder, 'nodekeep.json')).href
+  const own = import.meta.url
+  const candidates = [
+    { name: wanted, base: beside },
+    { name: wanted, base: own },
+  ]
+  if (!wanted.includes('/')) {
+    const name = `${firstPartyScope}/${wanted}`
+    candidates.unshift({ name, base: own }, { name, base: beside })
   }
-  throw new PluginFailure('locate', notFound(entry, names))
+  for (const { name, base } of candidates) {
+    const path = findManifest(name, base)
+    if (path !== null) return readManifest(path)
+  }
+  throw new PluginFailure('locate', notFound(entry, [...new Set(candidates.map(({ name }) => name))]))
 }
 
 function findManifest(name: string, base: string): string | null {

@@ -152,6 +152,23 @@ test('plugins list shows the plugins as text and as JSON', async (t) => {
   t.match(missing, { code: 1, stdout: /^nowhere {2}failed: / }, 'a script notices it')
 })
 
+test("the node's own copy of a first-party plugin wins over a package beside the file, unless the file names the package", async (t) => {
+  const folder = await commandFolder(t)
+  const beside = join(folder.path, 'node_modules/@nodekeep/storage-memory')
+  await mkdir(beside, { recursive: true })
+  const nodekeep = { id: 'storage-memory', sdk: '*', entry: './index.js' }
+  const manifest = { name: '@nodekeep/storage-memory', version: '99.0.0', type: 'module', nodekeep }
+  await writeFile(join(beside, 'package.json'), JSON.stringify(manifest))
+  await writeFile(join(beside, 'index.js'), 'export default {}')
+  const versions = async (entry: unknown) => {
+    await folder.configure({ plugins: { 'storage-memory': entry } })
+    const { stdout } = await folder.run('plugins', 'list', '--json')
+    return JSON.parse(stdout).map(({ version }: { version: string }) => version)
+  }
+  t.notMatch(await versions(true), ['99.0.0'])
+  t.match(await versions({ from: '@nodekeep/storage-memory' }), ['99.0.0'])
+})
+
 test('an error about a missing or broken file names it', async (t) => {
   const folder = await commandFolder(t)
   await writeFile(join(folder.path, 'broken.json'), '{\n  "server": {\n')

@@ -68,6 +68,7 @@ test('the schema for editors accepts what the node accepts', async (t) => {
       quiet: {},
     },
     { extends: 'a.json', plugins: { a: true, b: { from: 'x' } }, ai: { limit: 5 } },
+    { server: { port: null }, log: null, plugins: { a: null }, ai: { apiKey: null }, quiet: null },
   ]) {
     t.ok(check(example), JSON.stringify(check.errors))
   }

@@ -48,6 +48,31 @@ test('a preset that is reached twice counts once, at its first position', async 
   t.equal(kernel.server.port, 1)
 })
 
+test('a preset of the node is extended by its name', async (t) => {
+  const ids = async (folder: string, extending: string) => {
+    const { plugins } = await load(folder, { files: { 'node.json': `{ "extends": "${extending}" }` } })
+    return plugins.map(({ id }) => id)
+  }
+  t.strictSame(await ids(t.testdir(), 'nodekeep:minimal'), ['login-siwe', 'files', 'storage-local'])
+  t.match(await ids(t.testdir(), 'nodekeep:default'), /wasm-native/)
+})
+
+test('null removes what an earlier layer sets', async (t) => {
+  const configuration = await load(t.testdir(), {
+    files: {
+      'node.json':
+        '{ "extends": "a.json", "plugins": { "ai": null }, "server": { "port": null }, "ai": null }',
+      'a.json': '{ "plugins": { "ai": true, "wasm": true }, "server": { "port": 1 }, "ai": { "limit": 1 } }',
+    },
+  })
+  t.strictSame(
+    configuration.plugins.map(({ id }) => id),
+    ['wasm'],
+  )
+  t.equal(configuration.kernel.server.port, 4200, 'the default applies')
+  configuration.refuseUnknownSections([])
+})
+
 test('a relative data folder is relative to the file that sets it', async (t) => {
   const folder = t.testdir()
   const files = { 'node.json': '{ "extends": "sub/a.json" }', 'sub/a.json': '{ "data": "./mine" }' }
@@ -87,7 +112,11 @@ test('an unusable file is refused with one line that names the file', async (t) 
     ],
     'extends of a wrong type': [
       { 'node.json': '{ "extends": [1] }' },
-      /^extends \(node\.json:1\) must be the path/,
+      /^extends \(node\.json:1\) must be the name of a preset, the path/,
+    ],
+    'an unknown preset': [
+      { 'node.json': '{ "extends": "nodekeep:../default" }' },
+      /^extends \(node\.json:1\) names the preset "nodekeep:\.\.\/default", .* It has nodekeep:default, nodekeep:minimal\.$/,
     ],
     'a circle': [
       {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Configuration, loadConfiguration } from '../../configuration/configuration.ts'
+import { presetFile } from '../../configuration/presets.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 
 /** Reads the configuration that the options and the environment select. */
@@ -25,14 +25,7 @@ export function readConfiguration(options: ConfigurationOptions): Promise<Config
   })
 }
 
-/** The presets are in the installed package, or beside it in a checkout. */
-const presets = ['../../../config/default.json', '../../../../config/default.json']
-
 function defaultFile(workingDirectory: string): string | null {
   const own = resolve(workingDirectory, 'nodekeep.json')
-  if (existsSync(own)) return own
-  return (
-    presets.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path)) ??
-    null
-  )
+  return existsSync(own) ? own : presetFile('nodekeep:default')
 }
