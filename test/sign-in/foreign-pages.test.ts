@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { createTestNode, type TestNode } from '@nodekeep/kernel/testing'
-import { definePlugin } from '@nodekeep/plugin-sdk'
+import { definePlugin, PublicOrigins } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { proofOf, trustingLogin, wallet } from './fixtures/trusting-login.ts'
 
@@ -180,4 +180,35 @@ test('a sign-in with the Host of another site is refused', async (t) => {
   for (const host of ['evil.example', 'localhost.evil.example', 'evil.example@localhost', '127.1'])
     t.equal(await status(host), 400, host)
   for (const host of ['localhost', 'nas.local:4200']) t.equal(await status(host), 200, host)
+})
+
+test('a plugin adds a public origin, and takes it back', async (t) => {
+  let takeBack = () => {}
+  const tunnel = definePlugin({
+    id: 'tunnel',
+    contributes: { origins: PublicOrigins },
+    setup: ({ origins }) => {
+      takeBack = origins.add('tunnel', 'https://me.example.org')
+    },
+  })
+  const node = await createTestNode({
+    plugins: [trustingLogin, tunnel],
+    config: { auth: { owner: wallet(1) } },
+  })
+  t.teardown(() => node.stop())
+  const { headers, body } = proofOf(wallet(1))
+  const signIn = () =>
+    send(
+      node,
+      'POST',
+      '/auth/test',
+      { ...headers, host: 'me.example.org', origin: 'https://me.example.org' },
+      body,
+    )
+
+  const signedIn = await signIn()
+  t.equal(signedIn.statusCode, 200)
+  t.match(signedIn.headers['set-cookie'], [/; Secure/])
+  takeBack()
+  t.equal((await signIn()).statusCode, 400, 'its name is unknown again')
 })

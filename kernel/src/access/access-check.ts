@@ -23,12 +23,12 @@ const signInPaths = '/auth/'
  * would otherwise keep the user from signing in again.
  *
  * @param watch hears of every request that was let in with a session
- * @param origins foreign origins that may use a user's cookie
+ * @param isTrusted tells whether the pages of another origin may use a user's cookie
  */
 export function createAccessCheck(
   authenticator: Authenticator,
   watch: Pick<SessionWatch, 'began'>,
-  origins: ReadonlySet<string>,
+  isTrusted: (origin: string) => boolean,
 ): AccessCheck {
   const failures = new FailedAttempts()
 
@@ -45,7 +45,7 @@ export function createAccessCheck(
       const wait = failures.count(request.ip)
       if (wait > 0) throw tooManyRequests('Too many wrong session tokens came from your address.', wait)
     }
-    if (user !== null && byCookie && mayChange(request.raw) && !isSameOrigin(request, origins)) {
+    if (user !== null && byCookie && mayChange(request.raw) && !isSameOrigin(request, isTrusted)) {
       throw new NodekeepError('FORBIDDEN', 'A page of another site must not act with your session cookie.')
     }
     // On a public route, a token without the scope is treated as anonymous.
@@ -77,7 +77,7 @@ export function createAccessCheck(
     }
     const carried = tokenOf(request)
     const { url } = request.routeOptions
-    if (carried?.by !== 'header' && url?.startsWith(signInPaths) && !isSameOrigin(request, origins)) {
+    if (carried?.by !== 'header' && url?.startsWith(signInPaths) && !isSameOrigin(request, isTrusted)) {
       done(new NodekeepError('FORBIDDEN', 'A page of another site must not sign anybody in or out here.'))
       return
     }

@@ -39,14 +39,14 @@ export function mayChange({ method = '', headers }: IncomingMessage): boolean {
  * requests of foreign pages; it says so in `Sec-Fetch-Site` or at least in `Origin`.
  *
  * @param request its `host` is the one that the client sent to a trusted proxy, not the one that the proxy sent on
- * @param allowed further origins that the configuration trusts, such as `https://app.example`
+ * @param isTrusted tells whether the pages of an origin such as `https://app.example` may act as the node's own
  */
 export function isSameOrigin(
   { headers, protocol, host }: Pick<FastifyRequest, 'headers' | 'protocol' | 'host'>,
-  allowed: ReadonlySet<string>,
+  isTrusted: (origin: string) => boolean,
 ): boolean {
   const { origin } = headers
-  if (origin !== undefined && allowed.has(origin)) return true
+  if (origin !== undefined && isTrusted(origin)) return true
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || site === 'none'
   if (origin === undefined) return true

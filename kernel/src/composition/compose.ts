@@ -6,6 +6,7 @@ import {
   Leases,
   type LoginProvider,
   LoginProviders,
+  PublicOrigins,
   tokenKey,
   Users,
 } from '@nodekeep/plugin-sdk'
@@ -29,7 +30,7 @@ import { kernelServices, ServiceDirectory } from '../services/service-directory.
 import { createSessionTable } from '../sessions/session-table.ts'
 import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
-import { createNodeAddress } from '../sign-in/node-address.ts'
+import { NodeOrigins } from '../sign-in/node-origins.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
 import { createLeases } from '../state/leases.ts'
@@ -78,7 +79,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     userSessions: single(createUserSessions),
     administration: single(createAdministration),
     signIn: single(createSignIn),
-    nodeAddress: single(({ configuration }) => createNodeAddress(configuration.kernel.server)),
+    nodeOrigins: single(createNodeOrigins),
     checkAccess: single(createAccess),
 
     createApp: single(createAppFactory),
@@ -127,11 +128,11 @@ function createRegistries({ database }: KernelCradle): Registries {
   return registries
 }
 
-function createServices({ accounts, leases, nodeAddress }: KernelCradle): ServiceDirectory {
+function createServices({ accounts, leases, nodeOrigins }: KernelCradle): ServiceDirectory {
   const services = new ServiceDirectory()
   services.provide(tokenKey(Users), accounts)
   services.provide(tokenKey(Leases), leases)
-  services.provide(tokenKey(Address), nodeAddress)
+  services.provide(tokenKey(Address), nodeOrigins)
   return services
 }
 
@@ -147,11 +148,26 @@ function createAdministration(cradle: KernelCradle): UserAdministration {
   return new UserAdministration({ database, userSessions, authenticator, deletionGraceDays })
 }
 
-function createAccess({ authenticator, sessionWatch, configuration }: KernelCradle): AccessCheck {
-  const { cors, publicUrl } = configuration.kernel.server
-  // A proxy may forward another Host header than the browser sent, so the public URL counts as the node's own origin.
-  const own = publicUrl === undefined ? [] : [publicUrl]
-  return createAccessCheck(authenticator, sessionWatch, new Set(originsOf([...cors.origins, ...own])))
+function createNodeOrigins({ configuration, registries }: KernelCradle): NodeOrigins {
+  const added = registries.entries(tokenKey(PublicOrigins))
+  return new NodeOrigins(configuration.kernel.server, () =>
+    added.names().map((name) => String(added.get(name))),
+  )
+}
+
+function createAccess({
+  authenticator,
+  sessionWatch,
+  nodeOrigins,
+  configuration,
+}: KernelCradle): AccessCheck {
+  const foreign = new Set(originsOf(configuration.kernel.server.cors.origins))
+  // A proxy may forward another Host header than the browser sent, so the public origins count as the node's own.
+  return createAccessCheck(
+    authenticator,
+    sessionWatch,
+    (origin) => foreign.has(origin) || nodeOrigins.publicOrigins().includes(origin),
+  )
 }
 
 /** Writes origins as browsers do: configuration may have a trailing slash, upper case, or the port 443. */

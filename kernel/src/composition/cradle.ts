@@ -1,4 +1,4 @@
-import type { Log, NodeAddress, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Log, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { Configuration } from '../configuration/configuration.ts'
@@ -16,6 +16,7 @@ import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
+import type { NodeOrigins } from '../sign-in/node-origins.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
 import type { StateDatabase } from '../state/database.ts'
@@ -55,7 +56,7 @@ export interface KernelCradle extends KernelValues {
   readonly userSessions: UserSessions
   readonly administration: UserAdministration
   readonly signIn: SignIn
-  readonly nodeAddress: NodeAddress
+  readonly nodeOrigins: NodeOrigins
   readonly checkAccess: AccessCheck
 
   /** Creates a Fastify instance that uses the given logger. */

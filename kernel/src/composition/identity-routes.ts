@@ -7,15 +7,14 @@ import type { KernelCradle } from './cradle.ts'
 
 /** All routes about users and their sessions. */
 export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
-  const { accounts, sessions, userSessions, administration, routeTable, signIn, nodeAddress } = cradle
-  const { server, session, auth } = cradle.configuration.kernel
+  const { accounts, sessions, userSessions, administration, routeTable, signIn, nodeOrigins } = cradle
+  const { session, auth } = cradle.configuration.kernel
   signInRoutes(app, {
     signIn,
     userSessions,
-    address: nodeAddress,
+    origins: nodeOrigins,
     signInsPerMinute: auth.signInsPerMinute,
     expiryDays: session.expiryDays,
-    publicUrl: server.publicUrl,
   })
   accountRoutes(app, { userSessions, administration })
   apiTokenRoutes(app, {

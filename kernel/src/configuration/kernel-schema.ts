@@ -31,15 +31,18 @@ const server = Type.Object(
       description: 'TCP port to listen on. 0 lets the system choose a free one.',
     }),
     publicUrl: Type.Optional(
-      Type.String({
-        format: 'http-origin',
-        description: 'URL under which clients reach the node, when it differs from the address to listen on.',
-      }),
+      Type.Union(
+        [Type.String({ format: 'http-origin' }), Type.Array(Type.String({ format: 'http-origin' }))],
+        {
+          description:
+            'URL under which clients reach the node from outside, such as through a proxy, or an array of them. Links use the first.',
+        },
+      ),
     ),
     hostnames: Type.Array(Type.String({ format: 'hostname' }), {
       default: [],
       description:
-        'More host names under which clients may reach the node, such as "nas.local". Loopback addresses and "host" are always accepted. If "publicUrl" is set, only that name is used.',
+        'More host names under which clients may reach the node, such as "nas.local". Loopback addresses and "host" are accepted from this machine and the local network, but not through a trusted proxy.',
     }),
     trustedProxies: Type.Array(Type.String({ format: 'network' }), {
       default: [],

@@ -1,9 +1,10 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
-import { clientSignal, type NodeAddress, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { clientSignal, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sessionCookie, tokenOf } from '../access/request-token.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import { anonymousUser, signedInUser, viewOf } from '../users/user-view.ts'
+import type { NodeOrigins } from './node-origins.ts'
 import type { SignIn } from './sign-in.ts'
 
 const tags = ['authentication']
@@ -24,17 +25,15 @@ const credentials = Type.Object({
 
 export interface SignInRouteParts {
   readonly signIn: SignIn
-  readonly address: NodeAddress
+  readonly origins: NodeOrigins
   readonly userSessions: UserSessions
   readonly signInsPerMinute: number
   readonly expiryDays: number
-  /** The value of `server.publicUrl`. */
-  readonly publicUrl: string | undefined
 }
 
 /** The routes `POST /auth/:provider`, `POST /auth/logout` and `GET /whoami` (interface, "Authentication endpoints"). */
 export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
-  const { signIn, address, userSessions, signInsPerMinute, expiryDays, publicUrl } = parts
+  const { signIn, origins, userSessions, signInsPerMinute, expiryDays } = parts
   app.post(
     '/auth/:provider',
     {
@@ -60,12 +59,12 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
         provider: request.params.provider,
         credentials: { uuid, address: wallet, token },
         claim,
-        origin: address.originOf(request),
+        origin: origins.originOf(request),
         signal: clientSignal(reply),
         label: labelOf(request),
       })
       const maxAge = expiryDays * daySeconds
-      reply.setCookie(sessionCookie, sessionToken, { ...cookieAttributes(reply, publicUrl), maxAge })
+      reply.setCookie(sessionCookie, sessionToken, { ...cookieAttributes(reply, origins), maxAge })
       reply.header('cache-control', 'no-store')
       return { success: true as const, user: viewOf(user), sessionToken }
     },
@@ -81,7 +80,7 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
     },
     async ({ user }, reply) => {
       if (user !== null) await userSessions.endIfPresent(user.uuid, user.sessionId)
-      reply.clearCookie(sessionCookie, cookieAttributes(reply, publicUrl))
+      reply.clearCookie(sessionCookie, cookieAttributes(reply, origins))
       return { success: true as const }
     },
   )
@@ -99,7 +98,7 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
       if (request.user !== null) return { user: viewOf(request.user) }
       // The session of the cookie has ended: the browser should drop the cookie.
       if (tokenOf(request)?.by === 'cookie') {
-        reply.clearCookie(sessionCookie, cookieAttributes(reply, publicUrl))
+        reply.clearCookie(sessionCookie, cookieAttributes(reply, origins))
       }
       return { user: { authenticated: false as const } }
     },
@@ -108,14 +107,14 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
 
 /**
  * Returns the attributes of the session cookie. Scripts cannot read it, and browsers do not send it with forms of foreign
- * pages. It is Secure when `publicUrl` is https, or without that key when a trusted proxy says that it has TLS.
+ * pages. It is Secure when the client came by TLS.
  */
-function cookieAttributes({ request }: FastifyReply, publicUrl: string | undefined): CookieSerializeOptions {
+function cookieAttributes({ request }: FastifyReply, origins: NodeOrigins): CookieSerializeOptions {
   return {
     path: '/',
     httpOnly: true,
     sameSite: 'lax',
-    secure: publicUrl?.startsWith('https:') ?? request.protocol === 'https',
+    secure: origins.isEncrypted(request),
   }
 }
 

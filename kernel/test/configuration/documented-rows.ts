@@ -18,6 +18,7 @@ function keyOf(path: readonly string[]): string {
 
 function typeCell(schema: JsonSchema): string {
   if (schema.enum) return schema.enum.map((value) => code(JSON.stringify(value))).join(', ')
+  if (schema.anyOf) return schema.anyOf.map(typeCell).join(' or ')
   if (schema.type === 'array') return `array of ${(schema.items as JsonSchema).type}s`
   const { type, minimum, maximum } = schema
   if (minimum === undefined) return String(type)

@@ -106,11 +106,13 @@ test('the node limits clients that guess codes by their address', async (t) => {
 })
 
 test('the node limits each client behind a trusted proxy separately', async (t) => {
-  const config = { auth: { signInsPerMinute: 1 }, server: { trustedProxies: ['127.0.0.1'] } }
+  const server = { trustedProxies: ['127.0.0.1'], publicUrl: 'https://node.example.org' }
+  const config = { auth: { signInsPerMinute: 1 }, server }
   const { send } = await startLoginNode(t, { config })
   const from = async (address: string) => {
     const proof = { uuid: 'x', address: ada, token: ada }
-    return (await send('POST', '/auth/test', proof, { 'x-forwarded-for': address })).status
+    const headers = { 'x-forwarded-for': address, 'x-forwarded-host': 'node.example.org' }
+    return (await send('POST', '/auth/test', proof, headers)).status
   }
   t.equal(await from('203.0.113.9'), 200)
   t.equal(await from('203.0.113.9'), 429)

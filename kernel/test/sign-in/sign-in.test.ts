@@ -67,11 +67,13 @@ test('the cookie is Secure only for a client with TLS', async (t) => {
     t.notMatch(cookie, /Domain/i)
     return /; Secure/.test(cookie)
   }
-  const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'localhost' }
-  t.equal(await secure({ publicUrl: 'https://node.example.org' }), true)
-  t.equal(await secure({ publicUrl: 'http://node.example.org' }, forwarded), false)
-  t.equal(await secure({ trustedProxies: ['127.0.0.1'] }, forwarded), true)
-  t.equal(await secure({ trustedProxies: ['127.0.0.1'] }), false)
+  const name = 'node.example.org'
+  const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': name }
+  const trustedProxies = ['127.0.0.1']
+  t.equal(await secure({ publicUrl: `https://${name}`, trustedProxies }, { 'x-forwarded-host': name }), true)
+  t.equal(await secure({ publicUrl: `https://${name}`, trustedProxies }), false, 'at home')
+  t.equal(await secure({ publicUrl: `http://${name}`, trustedProxies }, { 'x-forwarded-host': name }), false)
+  t.equal(await secure({ hostnames: [name], trustedProxies }, forwarded), true)
   t.equal(
     await secure({ trustedProxies: ['10.0.0.1'] }, forwarded),
     false,

@@ -1,17 +1,24 @@
 import type { FastifyRequest } from 'fastify'
-import { defineService } from '../service.ts'
+import { defineRegistry, defineService } from '../service.ts'
 
 /** Knows the names under which clients may reach the node. */
 export interface NodeAddress {
   /**
-   * Returns the origin under which the client of a request reaches the node: `server.publicUrl` if it is set, otherwise
-   * the request's scheme and Host, if the Host is a loopback address or one of `server.hostnames`. Build links and
-   * messages to be signed from this origin, and never from the bare Host, which a client can forge.
+   * Returns the origin by which a request came. A node has several: those of `server.publicUrl` and of `PublicOrigins`, the
+   * names in `server.hostnames`, and at home the loopback addresses and `server.host`. A request through a proxy cannot
+   * come by the names for home. Build links and messages to be signed from this origin, and never from the bare Host,
+   * which a client can forge.
    *
    * @throws NodekeepError VALIDATION_ERROR if the Host is not a name of the node
    */
-  originOf(request: Pick<FastifyRequest, 'protocol' | 'host'>): URL
+  originOf(request: Pick<FastifyRequest, 'protocol' | 'host' | 'headers' | 'ips'>): URL
 }
 
 /** The kernel's service for the node's own address. */
 export const Address = defineService<NodeAddress>('node-address', 1)
+
+/**
+ * Origins such as `https://me.example.org` under which clients reach the node while the entry exists, besides those of the
+ * configuration. A plugin that leads clients to the node adds its address here.
+ */
+export const PublicOrigins = defineRegistry<string>('public-origins', 1)

@@ -37,7 +37,7 @@ export function nonceRoute(
     },
     async (request, reply) => {
       const { host, origin } = address.originOf(request)
-      const { value, expires } = await nonces.issue()
+      const { value, expires } = await nonces.issue(origin)
       loadAhead()
       reply.header('cache-control', 'no-store')
       const { chainId, statement } = config

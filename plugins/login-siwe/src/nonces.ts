@@ -11,6 +11,8 @@ export interface Nonce {
 interface Stored {
   /** Milliseconds since the epoch. */
   readonly expires: number
+  /** The origin of the node that the client asked. */
+  readonly origin: string
 }
 
 /**
@@ -21,8 +23,8 @@ export class Nonces {
   readonly #state: StateStore
   readonly #ttlMs: number
   readonly #max: number
-  /** The expiry of each nonce, the oldest first. It bounds the number of rows in the state. */
-  readonly #outstanding = new Map<string, number>()
+  /** The oldest nonce is first. The map bounds the number of rows in the state. */
+  readonly #outstanding = new Map<string, Stored>()
   /** Nonces are issued one after the other. Otherwise the bound would not hold. */
   readonly #issuing = new Mutex()
 
@@ -38,44 +40,46 @@ export class Nonces {
 
   /** Loads the nonces that an earlier run issued. */
   async load(): Promise<void> {
-    const found: [string, number][] = []
-    for await (const [value, { expires }] of this.#state.entries<Stored>()) found.push([value, expires])
-    found.sort(([, one], [, other]) => one - other)
-    for (const [value, expires] of found) this.#outstanding.set(value, expires)
+    const found: (readonly [string, Stored])[] = []
+    for await (const entry of this.#state.entries<Stored>()) found.push(entry)
+    found.sort(([, one], [, other]) => one.expires - other.expires)
+    for (const [value, stored] of found) this.#outstanding.set(value, stored)
     await this.#evict(this.#max)
   }
 
-  issue(): Promise<Nonce> {
+  /** @param origin the origin by which the client came. The nonce can be used by the same one only. */
+  issue(origin: string): Promise<Nonce> {
     return this.#issuing.run(async () => {
       await this.#evict(this.#max - 1)
       const value = randomBytes(16).toString('hex')
       const expires = Date.now() + this.#ttlMs
-      this.#outstanding.set(value, expires)
-      await this.#state.set(value, { expires } satisfies Stored, this.#ttlMs)
+      const stored: Stored = { expires, origin }
+      this.#outstanding.set(value, stored)
+      await this.#state.set(value, stored, this.#ttlMs)
       return { value, expires: new Date(expires) }
     })
   }
 
-  /** Tells whether a nonce could be used now. */
-  async isOutstanding(value: string): Promise<boolean> {
+  /** Tells whether a nonce could be used now, by a client that came by the given origin. */
+  async isOutstanding(value: string, origin: string): Promise<boolean> {
     // Another process may have issued it.
-    const expires = this.#outstanding.get(value) ?? (await this.#state.get<Stored>(value))?.expires
-    return expires !== undefined && expires > Date.now()
+    const stored = this.#outstanding.get(value) ?? (await this.#state.get<Stored>(value))
+    return stored !== undefined && stored.expires > Date.now() && stored.origin === origin
   }
 
   /** Uses a nonce. Of several calls with the same nonce, exactly one returns `true`. */
-  async consume(value: string): Promise<boolean> {
-    // The state's `delete` would also return `true` for an expired row.
-    const isOutstanding = await this.isOutstanding(value)
+  async consume(value: string, origin: string): Promise<boolean> {
+    // The state's `delete` would also return `true` for an expired row, and for one of another origin.
+    if (!(await this.isOutstanding(value, origin))) return false
     this.#outstanding.delete(value)
-    return isOutstanding && (await this.#state.delete(value))
+    return this.#state.delete(value)
   }
 
   /** Drops expired nonces, whose rows the state removes itself, and ends the oldest ones beyond a number. */
   async #evict(max: number): Promise<void> {
     const ended: Promise<boolean>[] = []
     const now = Date.now()
-    for (const [value, expires] of this.#outstanding) {
+    for (const [value, { expires }] of this.#outstanding) {
       const isExpired = expires <= now
       if (!isExpired && this.#outstanding.size <= max) break
       this.#outstanding.delete(value)

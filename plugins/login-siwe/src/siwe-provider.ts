@@ -36,12 +36,12 @@ export class SiweProvider implements LoginProvider {
     signal.throwIfAborted()
     const { message: text, signature } = readToken(credentials.token)
     checkDomain(text, origin)
-    if (!(await this.#nonces.isOutstanding(nonceOf(text)))) throw unknownNonce()
+    if (!(await this.#nonces.isOutstanding(nonceOf(text), origin.origin))) throw unknownNonce()
     const ethereum = await loadEthereum()
     const message = readMessage(text, ethereum)
     this.#checkMessage(message, origin)
     checkSameWallet(credentials, message)
-    if (!(await this.#nonces.consume(message.nonce))) throw unknownNonce()
+    if (!(await this.#nonces.consume(message.nonce, origin.origin))) throw unknownNonce()
     if (!isSignedByKey(text, signature, message.address, ethereum)) {
       await this.#checkContract(message, signature, ethereum, signal)
     }
@@ -100,7 +100,9 @@ function checkSameWallet({ uuid, address }: LoginCredentials, message: SignInMes
 }
 
 function unknownNonce(): NodekeepError {
-  return refused('The nonce of the message is unknown, used or too old. Ask for a new one and sign again.')
+  return refused(
+    'The nonce of the message is unknown, used, too old or of another address of the node. Ask for a new one and sign again.',
+  )
 }
 
 function invalid(why: string): NodekeepError {

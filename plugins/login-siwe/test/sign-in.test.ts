@@ -78,15 +78,43 @@ test('A client that requests too many nonces must wait', async (t) => {
   t.ok(Number(answer.headers.get('retry-after')) > 0)
 })
 
-test('A message is for the address of the node, not for a forged Host', async (t) => {
-  const login = await createLoginNode(
-    t,
-    {},
-    { config: { server: { publicUrl: 'https://node.example.org' } } },
+test('A node has several origins, and a sign-in belongs to the one that it came by', async (t) => {
+  const server = {
+    publicUrl: ['https://node.example.org', 'https://me.example.net'],
+    trustedProxies: ['127.0.0.1'],
+  }
+  const login = await createLoginNode(t, {}, { config: { server } })
+  const through = (host: string) => ({
+    'x-forwarded-for': '203.0.113.7',
+    'x-forwarded-host': host,
+    'x-forwarded-proto': 'https',
+  })
+  const [outside, elsewhere] = [through('node.example.org'), through('me.example.net')]
+
+  const atHome = await login.nonce()
+  t.match(atHome, { domain: login.origin.host, uri: login.origin.origin })
+  const fromOutside = await login.nonce(outside)
+  t.match(fromOutside, { domain: 'node.example.org', uri: 'https://node.example.org' })
+
+  const foreign = await credentials(await login.nonce(elsewhere), wallet)
+  t.equal((await login.signIn(foreign, outside)).status, 401, 'a message for another origin of the node')
+  const borrowed = { ...fromOutside, nonce: (await login.nonce(elsewhere)).nonce }
+  t.equal(
+    (await login.signIn(await credentials(borrowed, wallet), outside)).status,
+    401,
+    'a nonce of another origin',
   )
-  const offered = await login.nonce()
-  t.match(offered, { domain: 'node.example.org', uri: 'https://node.example.org' })
-  t.equal((await login.signIn(await credentials(offered, wallet))).status, 200)
+
+  const there = await login.signIn(await credentials(fromOutside, wallet), outside)
+  t.match(there, { status: 200, cookie: /; Secure/ })
+  const here = await login.signIn(await credentials(atHome, wallet))
+  t.equal(here.status, 200)
+  t.notMatch(here.cookie, /Secure/, 'a browser would not keep it without TLS')
+  t.equal(here.uuid, there.uuid)
+
+  for (const host of ['127.0.0.1', 'localhost:4200', 'evil.example']) {
+    t.match(await login.nonce(through(host)), { code: 'VALIDATION_ERROR' }, `${host} through the proxy`)
+  }
 })
 
 test('No secret of a sign-in is logged at any level', async (t) => {

@@ -1,0 +1,97 @@
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import { type NodeAddress, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { FastifyRequest } from 'fastify'
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+export interface AddressConfiguration {
+  readonly host: string
+  readonly hostnames: readonly string[]
+  readonly publicUrl?: string | readonly string[]
+}
+
+type AddressedRequest = Pick<FastifyRequest, 'protocol' | 'host' | 'headers' | 'ips'>
+
+/** The origins under which clients reach the node: at home, on the local network, and from outside. */
+export class NodeOrigins implements NodeAddress {
+  readonly #names: ReadonlySet<string>
+  readonly #local: string
+  readonly #configured: readonly string[]
+  readonly #added: () => readonly string[]
+
+  /** @param added returns the origins that plugins have added and not taken back */
+  constructor({ host, hostnames, publicUrl = [] }: AddressConfiguration, added: () => readonly string[]) {
+    this.#names = new Set(hostnames.map(asInUrl))
+    this.#local = asInUrl(host)
+    this.#configured = [publicUrl].flat()
+    this.#added = added
+  }
+
+  /** The origins that depend on no request: those of `server.publicUrl`, then those that plugins have added. */
+  publicOrigins(): string[] {
+    return [...this.#configured, ...this.#added()].flatMap((url) => URL.parse(url)?.origin ?? [])
+  }
+
+  originOf(request: AddressedRequest): URL {
+    const origin = this.#find(request)
+    if (origin === null) throw unknownName(request)
+    return origin
+  }
+
+  /** Whether the client of a request uses TLS. If the Host is not a name of the node, the request's scheme decides. */
+  isEncrypted(request: AddressedRequest): boolean {
+    return (this.#find(request)?.protocol ?? `${request.protocol}:`) === 'https:'
+  }
+
+  #find(request: AddressedRequest): URL | null {
+    const { protocol, host } = request
+    // A proxy that is not trusted may have TLS although the request says http. The host decides which origin it is.
+    const known = this.publicOrigins().map((origin) => new URL(origin))
+    const meant = known.filter((origin) => parseHost(origin.protocol, host)?.origin === origin.origin)
+    if (meant.length > 0)
+      return meant.find((origin) => origin.protocol === `${protocol}:`) ?? meant[0] ?? null
+    const url = parseHost(`${protocol}:`, host)
+    if (url === null) return null
+    if (this.#names.has(url.hostname)) return url
+    const isLocal = isLoopback(url.hostname) || url.hostname === this.#local
+    return isLocal && !cameThroughProxy(request) ? url : null
+  }
+}
+
+/** Returns the origin that a Host names, `null` for one that is malformed or not in its one spelling. */
+function parseHost(protocol: string, host: string): URL | null {
+  const url = URL.parse(`${protocol}//${host}`)
+  return url !== null && url.host === host.toLowerCase() ? url : null
+}
+
+/**
+ * Whether a trusted proxy forwarded the request. Its client may be anywhere, so it cannot mean this machine by a loopback
+ * name.
+ */
+function cameThroughProxy({ ips = [], host, headers }: AddressedRequest): boolean {
+  return ips.length > 1 || host !== headers.host
+}
+
+/** Returns the one spelling of a host that a URL uses. */
+function asInUrl(name: string): string {
+  return URL.parse(`http://${isIPv6(name) ? `[${name}]` : name}`)?.hostname ?? name.toLowerCase()
+}
+
+function isLoopback(hostname: string): boolean {
+  if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
+  const address = hostname.replace(/^\[|\]$/g, '')
+  const version = isIP(address)
+  return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+function unknownName(request: AddressedRequest): NodekeepError {
+  const { host, protocol } = request
+  const name = (URL.parse(`${protocol}://${host}`)?.hostname ?? host).slice(0, 100)
+  const problem = cameThroughProxy(request)
+    ? `The proxy named the node "${name}", which is no name of it from outside. A proxy must pass the Host of its client on.`
+    : `The node does not go by the name "${name}".`
+  const remedy = 'The owner can add a name to "server.hostnames", or its origin to "server.publicUrl".'
+  return new NodekeepError('VALIDATION_ERROR', `${problem} ${remedy}`)
+}
