@@ -102,5 +102,10 @@ declare module 'fastify' {
      * `stream`: the route reads the body itself. Only a stall of `server.bodyTimeoutSeconds` ends the body.
      */
     body?: 'buffered' | 'stream'
+    /**
+     * Whether an answer may begin later than `server.stallTimeoutSeconds` after the request, as that of a backup. The node
+     * closes no connection that waits for such an answer. From the first byte on, the limit applies again.
+     */
+    answersLate?: boolean
   }
 }

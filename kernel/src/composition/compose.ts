@@ -203,6 +203,7 @@ function createAppFactory({
       checkAccess,
       bodyLimit: server.bodyLimit,
       bodyTimeoutMs: server.bodyTimeoutSeconds * 1000,
+      stallTimeoutMs: server.stallTimeoutSeconds * 1000,
       corsOrigins: originsOf(server.cors.origins),
       logsAnswers: ['debug', 'trace'].includes(log.level),
       trustedProxies: server.trustedProxies,

@@ -8,10 +8,11 @@ interface RouteConfig {
   readonly scope?: unknown
   readonly rateLimit?: unknown
   readonly body?: unknown
+  readonly answersLate?: unknown
 }
 
 /** The keys of a route's `config` that the node reads. A plugin may add others for its own hooks. */
-const known = ['access', 'publicReason', 'scope', 'rateLimit', 'body']
+const known = ['access', 'publicReason', 'scope', 'rateLimit', 'body', 'answersLate']
 
 /** Who may call a route. */
 export interface RouteRights {
@@ -27,7 +28,7 @@ export interface RouteRights {
  */
 export function rightsOf(route: RouteOptions): RouteRights {
   const config = (route.config ?? {}) as RouteConfig
-  const { access = 'user', publicReason, scope, rateLimit, body } = config
+  const { access = 'user', publicReason, scope, rateLimit, body, answersLate } = config
   const where = `The route ${[route.method].flat().join(', ')} ${route.url}`
   for (const key of Object.keys(config)) {
     const meant = misspelt(key)
@@ -49,6 +50,9 @@ export function rightsOf(route: RouteOptions): RouteRights {
   }
   if (body !== undefined && body !== 'buffered' && body !== 'stream') {
     throw new TypeError(`${where} has the body "${String(body)}". Use "buffered" or "stream".`)
+  }
+  if (answersLate !== undefined && typeof answersLate !== 'boolean') {
+    throw new TypeError(`${where} has an "answersLate" that is neither true nor false.`)
   }
   return { access, publicReason: access === 'public' ? String(publicReason) : null, scope: scope ?? null }
 }

@@ -26,6 +26,7 @@ export interface SharedHooksOptions {
   readonly log: FastifyBaseLogger
   readonly checkAccess: AccessCheck
   readonly bodyTimeoutMs: number
+  readonly stallTimeoutMs: number
   /** Origins of other sites whose pages may call the node; none when empty. */
   readonly corsOrigins: readonly string[]
   /** Whether each answer is logged, at the level `debug`. */
@@ -58,7 +59,7 @@ const noHeaders = {
  * ids and limits.
  */
 export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
-  async (app, { log, checkAccess, bodyTimeoutMs, corsOrigins, logsAnswers, onAdmitted }) => {
+  async (app, { log, checkAccess, bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers, onAdmitted }) => {
     const begin = (request: FastifyRequest, reply: FastifyReply) => {
       logAs(log, request, reply)
       reply.header('x-request-id', request.id)
@@ -116,6 +117,7 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
     })
     if (logsAnswers) app.addHook('onResponse', logAnswer)
     app.addHook('onRoute', expectClientsToLeave)
+    app.addHook('onRoute', (route) => waitForLateAnswer(route, stallTimeoutMs))
     app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
   },
   { name: 'nodekeep-shared-hooks' },
@@ -145,6 +147,19 @@ function expectClientsToLeave(route: RouteOptions & { websocket?: boolean }): vo
       request.log.debug('The client left before the answer was complete.')
     })
   }
+}
+
+/** Lets a connection be silent while a route with `answersLate` prepares its answer. */
+function waitForLateAnswer(route: RouteOptions, stallTimeoutMs: number): void {
+  if (route.config?.answersLate !== true) return
+  const wait = async ({ raw }: FastifyRequest) => {
+    raw.socket.setTimeout(0)
+  }
+  const watch = async ({ raw }: FastifyRequest) => {
+    raw.socket.setTimeout(stallTimeoutMs)
+  }
+  route.preHandler = [route.preHandler ?? [], wait].flat()
+  route.onSend = [route.onSend ?? [], watch].flat()
 }
 
 /** One object for all requests without cookies. */

@@ -139,6 +139,7 @@ test('the node refuses to start with a route whose config protects it less than 
     [{ ratelimit: { max: 1, timeWindow: 1000 } }, /Did you mean "rateLimit"\?/],
     [{ rateLimit: { max: 1 } as never }, /"rateLimit" that limits nothing\. Write \{ max, timeWindow \}/],
     [{ rateLimit: { max: 1, timeWindow: '1 minute' } as never }, /"rateLimit" that limits nothing/],
+    [{ answersLate: 'yes' as never }, /"answersLate" that is neither true nor false/],
     [{ scope: ['notes:read'] as never }, /"scope" that is no text/],
     [{ body: 'streamed' as 'stream' }, /the body "streamed"\. Use "buffered" or "stream"/],
   ] as const) {

@@ -64,6 +64,35 @@ test('the node closes an idle connection after its timeout, and no connection in
   t.equal(await connection.ended(), '')
 })
 
+test('a route that answers late keeps its connection, and the limit applies to the requests after it', async (t) => {
+  const { promise: otherStalled, resolve } = Promise.withResolvers<void>()
+  const late = definePlugin({
+    id: 'late',
+    setup({ routes }) {
+      routes((app) => {
+        const open = { access: 'public', publicReason: 'It is there for a test.' } as const
+        app.get('/late', { config: { ...open, answersLate: true } }, async () => {
+          await otherStalled
+          return { late: true }
+        })
+        app.get('/silent', { config: open }, () => new Promise<object>(() => {}))
+      })
+    },
+  })
+  const server = { stallTimeoutSeconds: 0.3, drainSeconds: 0.1 }
+  const node = await createTestNode({ plugins: [late], config: { server } })
+  t.teardown(() => node.stop())
+  const patient = rawConnection(node.url)
+  patient.send(rawRequest('GET', '/late'))
+  const stalled = rawConnection(node.url)
+  stalled.send(rawRequest('GET', '/silent'))
+  t.equal(await stalled.ended(), '', 'it began later and is closed first')
+  resolve()
+  t.equal((await patient.answer()).status, 200)
+  patient.send(rawRequest('GET', '/silent'))
+  t.equal(await patient.ended(), '')
+})
+
 test('the node closes a connection without traffic, but not a slow one', async (t) => {
   const silent = definePlugin({
     id: 'silent',
