@@ -1,16 +1,17 @@
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, ListenOptions } from 'node:net'
 import { type Plugin, type SessionStore, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import type { Logger } from 'pino'
 import { composeKernel } from './composition/compose.ts'
 import { databaseSchema } from './composition/database-schema.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
 import type { Configuration } from './configuration/configuration.ts'
+import { messageOf } from './errors/thrown.ts'
 import { watchFaults } from './faults/fault-context.ts'
 import { guardRegistry } from './faults/guarded-registry.ts'
 import { HttpServer } from './http/http-server.ts'
 import type { Secrets } from './log/secrets.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
-import { startPlugins } from './plugins/start-plugins.ts'
+import { letPluginsServe, startPlugins } from './plugins/start-plugins.ts'
 import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
 import { Ownership } from './sign-in/ownership.ts'
 import { openStateDatabase } from './state/database.ts'
@@ -30,6 +31,19 @@ export interface NodeOptions {
   readonly signal?: AbortSignal
 }
 
+/** A node on trial: everything is started, but only its parent can reach it, and nothing that leaves a trace has begun. */
+export interface TrialNode {
+  plugins(): PluginDescription[]
+  /**
+   * Lets traffic in: listens as configured, then tells the plugins. Call it once.
+   *
+   * @throws BootFailure, or an Error with one line that says what to do; the node has stopped then
+   */
+  admit(): Promise<RunningNode>
+  /** Stops every plugin and unlocks the data folder. A second call waits for the first. */
+  stop(): Promise<void>
+}
+
 /** A node that is listening. */
 export interface RunningNode {
   /** The address of the node on this machine. */
@@ -42,9 +56,21 @@ export interface RunningNode {
   /** Creates a session for a user without a sign-in. */
   issueSession(session: NewSession): Promise<IssuedToken>
   plugins(): PluginDescription[]
+  /** Resolves with the reason when a plugin asks to start the node again. Stop it then, and end with `exitCodes.restart`. */
+  readonly restartRequested: Promise<string>
   /** Lets requests finish, stops every plugin, and unlocks the data folder. A second call waits for the first. */
   stop(): Promise<void>
 }
+
+/** The exit codes of the process of a node. They are a contract with service managers. */
+export const exitCodes = {
+  /** The node was asked to stop. */
+  stopped: 0,
+  /** The node cannot start. Starting it again would not help. */
+  cannotStart: 1,
+  /** Start the node again (`EX_TEMPFAIL` of sysexits.h). */
+  restart: 75,
+} as const
 
 /**
  * Starts a node: from the lock on its data folder to the listening port.
@@ -53,16 +79,40 @@ export interface RunningNode {
  * @throws ConfigurationError, BootFailure, or an Error with one line that says what to do
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  const trial = await startOnTrial(options, null)
+  return trial.admit()
+}
+
+/**
+ * Starts a node on trial. Its whole API answers on a socket that only the user of this process can open.
+ * When it rejects, everything that was started has been stopped.
+ *
+ * @param socket the path of a Unix domain socket to make, or the name of a pipe on Windows; `null` for none
+ * @throws ConfigurationError, BootFailure, or an Error with one line that says what to do
+ */
+export async function startOnTrial(options: NodeOptions, socket: string | null): Promise<TrialNode> {
   const started = new AsyncDisposableStack()
+  return undoOnFailure(options, started, () => boot(options, started, socket))
+}
+
+async function undoOnFailure<T>(
+  { log, signal }: NodeOptions,
+  started: AsyncDisposableStack,
+  step: () => Promise<T>,
+): Promise<T> {
   try {
-    return await boot(options, started)
+    return await step()
   } catch (error) {
-    await undo(started, options.log)
-    throw options.signal?.aborted === true ? options.signal.reason : error
+    await undo(started, log)
+    throw signal?.aborted === true ? signal.reason : error
   }
 }
 
-async function boot(options: NodeOptions, started: AsyncDisposableStack): Promise<RunningNode> {
+async function boot(
+  options: NodeOptions,
+  started: AsyncDisposableStack,
+  socket: string | null,
+): Promise<TrialNode> {
   const { configuration, log, secrets, plugins = {} } = options
   const { data, server } = configuration.kernel
   const lock = lockDataFolder(data)
@@ -90,48 +140,62 @@ async function boot(options: NodeOptions, started: AsyncDisposableStack): Promis
   started.defer(() => kernelApp.close())
 
   started.defer(() => cradle.pluginHost.stopAll())
-  await withSignal(options.signal, () => cradle.pluginHost.announceStop(), startPlugins(cradle))
+  const announceStop = () => cradle.pluginHost.announceStop()
+  await withSignal(options.signal, announceStop, startPlugins(cradle))
 
-  const httpServer = new HttpServer({
-    table: cradle.routeTable,
-    unmatched: kernelApp.handle,
-    nextRequestId: cradle.nextRequestId,
-    headersTimeoutMs: server.headersTimeoutSeconds * 1000,
-    keepAliveTimeoutMs: server.keepAliveTimeoutSeconds * 1000,
-    stallTimeoutMs: server.stallTimeoutSeconds * 1000,
-    maxConnections: server.maxConnections,
-  })
-  started.defer(() => {
-    cradle.pluginHost.announceStop()
-    return httpServer.close(server.drainSeconds * 1000)
-  })
+  const open = async (where: ListenOptions) => {
+    const httpServer = new HttpServer({
+      table: cradle.routeTable,
+      unmatched: kernelApp.handle,
+      nextRequestId: cradle.nextRequestId,
+      headersTimeoutMs: server.headersTimeoutSeconds * 1000,
+      keepAliveTimeoutMs: server.keepAliveTimeoutSeconds * 1000,
+      stallTimeoutMs: server.stallTimeoutSeconds * 1000,
+      maxConnections: server.maxConnections,
+    })
+    started.defer(() => {
+      announceStop()
+      return httpServer.close(server.drainSeconds * 1000)
+    })
+    return httpServer.listen(where)
+  }
   started.defer(cradle.sessionWatch.start())
-  const address = await listen(httpServer, server.host, server.port)
-  started.defer(
-    startHousekeeping({
-      database,
-      log,
-      sessions: cradle.sessions,
-      holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
-      absentPlugins: () =>
-        cradle.records.all.filter(({ entry, isUp }) => entry.enabled && !isUp).map(({ id }) => id),
-    }),
-  )
+  if (socket !== null) await listenOnSocket(open, socket)
 
   let stopping: Promise<void> | null = null
-  return {
-    url: urlOf(address),
-    dataFolder: data,
-    accounts,
-    claimCode: () => ownership.claimCode,
-    sessions: cradle.sessions,
-    issueSession: (session) => database.transaction((sql) => issueSession(sql, session)),
-    plugins: () => cradle.records.all.map((record) => describePlugin(record, cradle.routeTable)),
-    stop() {
-      stopping ??= undo(started, log)
-      return stopping
-    },
+  const describePlugins = () => cradle.records.all.map((record) => describePlugin(record, cradle.routeTable))
+  const stop = () => {
+    stopping ??= undo(started, log)
+    return stopping
   }
+
+  async function admit(): Promise<RunningNode> {
+    cradle.health.admitTraffic()
+    const address = await listen(open, server.host, server.port)
+    started.defer(
+      startHousekeeping({
+        database,
+        log,
+        sessions: cradle.sessions,
+        holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
+        absentPlugins: () =>
+          cradle.records.all.filter(({ entry, isUp }) => entry.enabled && !isUp).map(({ id }) => id),
+      }),
+    )
+    await withSignal(options.signal, announceStop, letPluginsServe(cradle))
+    return {
+      url: urlOf(address),
+      dataFolder: data,
+      accounts,
+      claimCode: () => ownership.claimCode,
+      sessions: cradle.sessions,
+      issueSession: (session) => database.transaction((sql) => issueSession(sql, session)),
+      plugins: describePlugins,
+      restartRequested: cradle.nodeControl.restartRequested,
+      stop,
+    }
+  }
+  return { plugins: describePlugins, admit: () => undoOnFailure(options, started, admit), stop }
 }
 
 /** Waits for work. If the signal is aborted meanwhile, `abort` ends the work early. */
@@ -149,12 +213,24 @@ async function withSignal(
   signal?.throwIfAborted()
 }
 
-async function listen(server: HttpServer, host: string, port: number): Promise<AddressInfo> {
+type Open = (where: ListenOptions) => Promise<AddressInfo | string>
+
+async function listen(open: Open, host: string, port: number): Promise<AddressInfo> {
   try {
-    return await server.listen(host, port)
+    return (await open({ host, port })) as AddressInfo
   } catch (error) {
     throw new Error(listenProblem(error as NodeJS.ErrnoException, host, port), { cause: error })
   }
+}
+
+async function listenOnSocket(open: Open, path: string): Promise<void> {
+  // Between the creation of the socket and a change of its mode, another user could connect.
+  const before = process.umask(0o077)
+  const opened = open({ path })
+  process.umask(before)
+  await opened.catch((error: unknown) => {
+    throw new Error(`The node cannot make the socket ${path}: ${messageOf(error)}`, { cause: error })
+  })
 }
 
 function listenProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {

@@ -30,6 +30,13 @@ export interface BaseContext<Config> {
   /** Runs after every plugin is set up and before the node listens. A failure counts as the plugin's. */
   onStart(hook: () => void | Promise<void>): void
   /**
+   * Runs when clients can reach the node, or at once when the plugin starts later. Everything that reaches out belongs
+   * here: schedules, outbound connections, scans, and the removal of old data. A node on trial, as during an update, is set
+   * up and started without this step, so it leaves no trace. Begin long work here without waiting for its end. A failure
+   * counts as the plugin's.
+   */
+  onServing(hook: () => void | Promise<void>): void
+  /**
    * Runs when the plugin stops. The last registered hook runs first, and each has `loader.stopTimeoutMs`. When the plugin
    * has stopped already, as after a setup that took too long, the hook runs at once.
    */

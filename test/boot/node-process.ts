@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,10 +43,10 @@ export function fromFixtures(folders: readonly string[], required: boolean): Rec
   return Object.fromEntries(folders.map((folder) => [folder, { from: join(fixtures, folder), required }]))
 }
 
-/** Starts a node with a configuration of a preset, plugins and the owner. */
+/** Starts a node with a configuration of a preset, plugins and the owner. With `ipc`, it has a channel to this process. */
 export async function startNodeProcess(
   configuration: Readonly<Record<string, unknown>>,
-  args: readonly string[] = [],
+  { args = [], ipc = false }: { readonly args?: readonly string[]; readonly ipc?: boolean } = {},
 ): Promise<NodeProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'nodekeep-boot-'))
   const file = join(folder, 'nodekeep.json')
@@ -56,8 +56,12 @@ export async function startNodeProcess(
   const child = spawn(
     process.execPath,
     ['--conditions=nodekeep-source', cli, 'start', '--config', 'nodekeep.json', '--port', '0', ...args],
-    { cwd: folder, env: { PATH, XDG_CACHE_HOME }, stdio: ['ignore', 'pipe', 'pipe'] },
-  )
+    {
+      cwd: folder,
+      env: { PATH, XDG_CACHE_HOME },
+      stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+    },
+  ) as ChildProcessWithoutNullStreams
   const output = { stdout: '', stderr: '' }
   const watchers = new Set<() => void>()
   for (const name of ['stdout', 'stderr'] as const) {

@@ -25,7 +25,7 @@ async function run(
   more: Record<string, unknown>,
   args: readonly string[] = [],
 ) {
-  const node = await startNodeProcess({ ...more, plugins }, args)
+  const node = await startNodeProcess({ ...more, plugins }, { args })
   try {
     return await node.end
   } finally {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import {
   Address,
+  Control,
   type HealthCheck,
   HealthChecks,
   Leases,
@@ -35,6 +36,7 @@ import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
 import { createLeases } from '../state/leases.ts'
 import { StateStores } from '../state/state-stores.ts'
+import { KernelNodeControl } from '../system/node-control.ts'
 import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
 
@@ -63,6 +65,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     services: single(createServices),
     routeTable: single(() => new RouteTable()),
     nextRequestId: single(() => createRequestIds()),
+    nodeControl: single(({ configuration }) => new KernelNodeControl(configuration.kernel.supervised)),
 
     // Users, sessions and access
     sessions: single(({ database }) => createSessionTable(database)),
@@ -128,11 +131,12 @@ function createRegistries({ database }: KernelCradle): Registries {
   return registries
 }
 
-function createServices({ accounts, leases, nodeOrigins }: KernelCradle): ServiceDirectory {
+function createServices({ accounts, leases, nodeOrigins, nodeControl }: KernelCradle): ServiceDirectory {
   const services = new ServiceDirectory()
   services.provide(tokenKey(Users), accounts)
   services.provide(tokenKey(Leases), leases)
   services.provide(tokenKey(Address), nodeOrigins)
+  services.provide(tokenKey(Control), nodeControl)
   return services
 }
 

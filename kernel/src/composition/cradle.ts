@@ -22,6 +22,7 @@ import type { SignIn } from '../sign-in/sign-in.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { KernelLeases } from '../state/leases.ts'
 import type { StateStores } from '../state/state-stores.ts'
+import type { KernelNodeControl } from '../system/node-control.ts'
 import type { UserAccounts } from '../users/user-accounts.ts'
 import type { UserAdministration } from '../users/user-administration.ts'
 
@@ -47,6 +48,7 @@ export interface KernelCradle extends KernelValues {
   readonly services: ServiceDirectory
   readonly routeTable: RouteTable
   readonly nextRequestId: () => string
+  readonly nodeControl: KernelNodeControl
 
   // Users, sessions and access
   readonly sessions: SessionStore

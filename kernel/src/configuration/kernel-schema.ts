@@ -167,7 +167,7 @@ const loader = Type.Object(
     setupTimeoutMs: milliseconds(30000, "Maximum time for a plugin's setup, in milliseconds."),
     startTimeoutMs: milliseconds(
       30000,
-      "Maximum time for each of a plugin's onStart hooks, in milliseconds.",
+      "Maximum time for each of a plugin's onStart and onServing hooks, in milliseconds.",
     ),
     stopTimeoutMs: milliseconds(10000, "Maximum time for each of a plugin's onStop hooks, in milliseconds."),
   },
@@ -200,6 +200,12 @@ const services = Type.Record(Type.String(), Type.String({ minLength: 1 }), {
   description: 'The provider of each service that several plugins provide: service id to plugin id.',
 })
 
+const supervised = Type.Boolean({
+  default: false,
+  description:
+    'Whether a service manager, such as systemd, starts the node again after exit code 75. Only then can the node restart itself, as for an update.',
+})
+
 /** The kernel's own sections, and the map of plugins. */
 export const kernelSchema = Type.Object({
   server,
@@ -210,6 +216,7 @@ export const kernelSchema = Type.Object({
   health,
   loader,
   services,
+  supervised,
   plugins,
 })
 

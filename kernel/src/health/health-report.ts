@@ -29,25 +29,32 @@ export interface HealthOptions {
   readonly pluginsImpaired: () => boolean
 }
 
-/** The report is public, so its result is cached: clients cannot make the node run checks all the time. */
-const cacheMs = 1000
+/** The report is public, so its result is held: clients cannot make the node run checks all the time. */
+const holdMs = 1000
 
 /** Runs all checks and summarizes their results. */
 export class Health {
   readonly #options: HealthOptions
   readonly #startedAt = performance.now()
   #latest: Promise<HealthStatus> | null = null
+  #holdMs = 0
 
   constructor(options: HealthOptions) {
     this.#options = options
   }
 
+  /** From now on anybody may ask. Until then only the parent of a node on trial can, and gets fresh results. */
+  admitTraffic(): void {
+    this.#holdMs = holdMs
+  }
+
   /** Returns a result that is at most one second old. Concurrent calls share one run of the checks. */
   status(): Promise<HealthStatus> {
+    if (this.#holdMs === 0) return this.#runChecks()
     this.#latest ??= this.#runChecks().finally(() => {
       setTimeout(() => {
         this.#latest = null
-      }, cacheMs).unref()
+      }, this.#holdMs).unref()
     })
     return this.#latest
   }

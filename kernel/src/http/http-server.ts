@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, ListenOptions, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type PublicError, publicError } from '../errors/public-error.ts'
 import { announcesBody } from './body-deadline.ts'
@@ -20,7 +20,7 @@ export interface HttpServerOptions {
   readonly maxConnections: number
 }
 
-/** The node's only listening server. It hands each request to the plugin that the route table names. */
+/** A listening server of the node. It hands each request to the plugin that the route table names. */
 export class HttpServer {
   readonly #options: HttpServerOptions
   readonly #server: Server
@@ -61,14 +61,15 @@ export class HttpServer {
   /**
    * Begins to listen.
    *
-   * @returns the address and port in use, with the port that the system chose for 0
+   * @param where a host and port, or the path of a socket
+   * @returns the address and port in use, with the port that the system chose for 0; the path of a socket
    */
-  async listen(host: string, port: number): Promise<AddressInfo> {
+  async listen(where: ListenOptions): Promise<AddressInfo | string> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#server.once('error', reject).listen({ host, port }, resolve)
+    this.#server.once('error', reject).listen(where, resolve)
     await promise
     this.#server.off('error', reject)
-    return this.#server.address() as AddressInfo
+    return this.#server.address() ?? ''
   }
 
   /** Accepts no more connections, lets requests finish for `drainMs` milliseconds, then closes all connections. */

@@ -30,6 +30,7 @@ export class Activation {
   readonly #contributions: Contributions
   readonly #abort = new AbortController()
   readonly #startHooks: Hook[] = []
+  readonly #servingHooks: Hook[] = []
   readonly #stopHooks: Hook[] = []
   readonly #disposers: Disposer[] = []
   #provided: ReadonlyMap<string, unknown> = new Map()
@@ -64,6 +65,7 @@ export class Activation {
     const context = createSetupContext(this.#parts, this.#record, this.#plugin, {
       signal: this.#abort.signal,
       onStart: (hook) => this.#startHooks.push(hook),
+      onServing: (hook) => this.#servingHooks.push(hook),
       onStop: (hook) => this.#onStop(hook),
       onDispose: (dispose) => this.#onDispose(dispose),
       contributions: this.#contributions,
@@ -103,15 +105,22 @@ export class Activation {
   }
 
   /** @throws PluginFailure in the phase `start` */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    return this.#runHooks('start', this.#startHooks, 'onStart')
+  }
+
+  /** @throws PluginFailure in the phase `serving` */
+  serve(): Promise<void> {
+    return this.#runHooks('serving', this.#servingHooks, 'onServing')
+  }
+
+  async #runHooks(phase: 'start' | 'serving', hooks: readonly Hook[], name: string): Promise<void> {
     const { startTimeoutMs } = this.#parts.configuration.kernel.loader
-    const late = `Its onStart took longer than ${duration(startTimeoutMs)} (loader.startTimeoutMs).`
+    const late = `Its ${name} took longer than ${duration(startTimeoutMs)} (loader.startTimeoutMs).`
     try {
-      for (const hook of this.#startHooks) {
-        await withTimeLimit(hook(), startTimeoutMs, late, this.#abort.signal)
-      }
+      for (const hook of hooks) await withTimeLimit(hook(), startTimeoutMs, late, this.#abort.signal)
     } catch (error) {
-      throw PluginFailure.from('start', error)
+      throw PluginFailure.from(phase, error)
     }
   }
 

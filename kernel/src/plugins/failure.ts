@@ -14,6 +14,7 @@ export type PluginPhase =
   | 'routes'
   | 'publish'
   | 'start'
+  | 'serving'
   | 'run'
   | 'stop'
 

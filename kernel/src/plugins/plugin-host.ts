@@ -20,6 +20,7 @@ export class PluginHost {
   readonly #parts: PluginHostParts
   /** From the beginning of a setup to the beginning of the stop, in the order of setup. */
   readonly #activations = new Map<PluginRecord, Activation>()
+  #serving = false
   #stopping = false
 
   constructor(parts: PluginHostParts) {
@@ -48,11 +49,26 @@ export class PluginHost {
       await this.#setUp(record)
     }
     for (const record of begun) if (record.isUp) await this.#start(record)
+    if (this.#serving) for (const record of begun) if (record.isUp) await this.#serve(record)
     // Node reports an unhandled rejection one turn of the event loop later.
     await setImmediate()
     const failed = begun.filter(({ state }) => state === 'failed')
     // A failed start also stopped the plugins that use it. Those for which it is optional start again without it.
     return begun.some(({ state }) => state === 'stopped') ? [...failed, ...(await this.bringUp())] : failed
+  }
+
+  /**
+   * Tells every plugin that is up, and each that comes up later, that clients can reach the node.
+   *
+   * @returns the plugins that failed
+   */
+  async serve(): Promise<PluginRecord[]> {
+    this.#serving = true
+    const told = this.#up
+    for (const record of told) if (record.isUp && !this.#stopping) await this.#serve(record)
+    const failed = told.filter(({ state }) => state === 'failed')
+    // A failure also stopped the plugins that use the failed one. Those for which it is optional start again without it.
+    return failed.length > 0 ? [...failed, ...(await this.bringUp())] : failed
   }
 
   /**
@@ -115,11 +131,20 @@ export class PluginHost {
     }
   }
 
-  async #start(record: PluginRecord): Promise<void> {
+  #start(record: PluginRecord): Promise<void> {
+    return this.#proceed(record, (activation) => activation.start())
+  }
+
+  #serve(record: PluginRecord): Promise<void> {
+    return this.#proceed(record, (activation) => activation.serve())
+  }
+
+  /** Takes a plugin to its next phase. One that fails stops, and with it the plugins that use its services. */
+  async #proceed(record: PluginRecord, phase: (activation: Activation) => Promise<void>): Promise<void> {
     const activation = this.#activations.get(record)
     if (activation === undefined) return
     try {
-      await runInContextOf(record, () => activation.start())
+      await runInContextOf(record, () => phase(activation))
     } catch (error) {
       await this.takeDown(record)
       await this.#fail(record, error)

@@ -36,6 +36,7 @@ export interface ContextParts {
 export interface ActivationAccess {
   readonly signal: AbortSignal
   onStart(hook: () => void | Promise<void>): void
+  onServing(hook: () => void | Promise<void>): void
   onStop(hook: () => void | Promise<void>): void
   onDispose(dispose: Disposer): void
   readonly contributions: Contributions
@@ -105,6 +106,7 @@ function baseContext(
       signal,
     }),
     onStart: (hook) => activation.onStart(hook),
+    onServing: (hook) => activation.onServing(hook),
     onStop: (hook) => activation.onStop(hook),
   }
 }

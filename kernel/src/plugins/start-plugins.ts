@@ -46,15 +46,35 @@ export async function startPlugins(parts: StartParts): Promise<void> {
   checkSections(parts)
 
   await pluginHost.bringUp()
-
-  const { impaired } = records
-  const missing = impaired.filter(({ entry }) => entry.required)
   logImpaired(
     log,
-    impaired.filter(({ entry }) => !entry.required),
+    records.impaired.filter(({ entry }) => !entry.required),
   )
-  if (missing.length > 0) throw new BootFailure(missing)
+  refuseMissing(records)
   logUnknownChecks(parts)
+}
+
+/**
+ * Tells all plugins that clients can reach the node. Optional plugins that fail are logged and stopped.
+ *
+ * @throws BootFailure with every required plugin that is no longer up
+ */
+export async function letPluginsServe({
+  pluginHost,
+  records,
+  log,
+}: Pick<StartParts, 'pluginHost' | 'records' | 'log'>): Promise<void> {
+  const failed = await pluginHost.serve()
+  logImpaired(
+    log,
+    failed.filter(({ entry }) => !entry.required),
+  )
+  refuseMissing(records)
+}
+
+function refuseMissing({ impaired }: PluginRecords): void {
+  const missing = impaired.filter(({ entry }) => entry.required)
+  if (missing.length > 0) throw new BootFailure(missing)
 }
 
 /** A plugin that is switched off at run time starts all the same if a required plugin needs it now. */

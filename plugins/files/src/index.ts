@@ -61,6 +61,7 @@ export default definePlugin({
         log.warn({ err: error }, 'Copies of unfinished moves may stay until the next start.'),
       )
     })
+    context.onServing(() => journal.prune())
     context.onStop(() => reconciliation.stop())
 
     health.add('storage', {

@@ -1,43 +1,84 @@
 import { createLogger } from '../../log/logger.ts'
 import { createSecrets } from '../../log/secrets.ts'
-import { type RunningNode, startNode } from '../../node.ts'
+import { exitCodes, type NodeOptions, type RunningNode, startNode, startOnTrial } from '../../node.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { fail } from '../common/fail.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 import { growYoungGeneration } from '../common/young-generation.ts'
 import { banner } from './banner.ts'
 
-/** Starts the node and runs it until a signal stops it. */
-export async function start(options: ConfigurationOptions): Promise<void> {
+export interface StartOptions extends ConfigurationOptions {
+  /** The path of the socket on which only the parent reaches the node until it admits traffic. */
+  readonly trial?: string
+}
+
+/** Starts the node and runs it until a signal stops it, or until a plugin asks for a restart. */
+export async function start(options: StartOptions): Promise<void> {
   const interrupted = firstSignal()
   const aborted = new AbortController()
   interrupted.then(() => aborted.abort())
   try {
     const { node, log } = await boot(options, aborted.signal)
     growYoungGeneration()
-    await interrupted
-    log.info('The node is stopping.')
+    const reason = await Promise.race([interrupted, node.restartRequested])
+    log.info(
+      { reason },
+      reason === undefined ? 'The node is stopping.' : 'The node is stopping to start again.',
+    )
     await node.stop()
+    // Timers and sockets that a plugin left open must not keep the process alive.
+    process.exit(reason === undefined ? exitCodes.stopped : exitCodes.restart)
   } catch (error) {
-    if (!aborted.signal.aborted) {
-      fail(error, options.verbose === true)
-      process.exit(1)
-    }
+    if (aborted.signal.aborted) process.exit(exitCodes.stopped)
+    fail(error, options.verbose === true)
+    process.exit(exitCodes.cannotStart)
   }
-  // Timers and sockets that a plugin left open must not keep the process alive.
-  process.exit(0)
 }
 
-async function boot(options: ConfigurationOptions, signal: AbortSignal) {
+async function boot(options: StartOptions, signal: AbortSignal) {
   const configuration = await readConfiguration(options)
   const { level, format } = configuration.kernel.log
   const secrets = createSecrets()
   const log = createLogger({ level, format, secrets })
-  const node = await startNode({ configuration, log, secrets, signal })
+  const parts = { configuration, log, secrets, signal }
+  const node = await (options.trial === undefined ? startNode(parts) : startForParent(parts, options.trial))
+  process.send?.({ nodekeep: 'serving', url: node.url.href })
   log.info({ url: node.url.href, data: node.dataFolder, plugins: states(node) }, 'The node is ready.')
   // The claim code is shown only in the banner, so an unclaimed node always prints it.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
   return { node, log }
+}
+
+/**
+ * Starts the node on trial for the program that spawned this process with an IPC channel. It tells the parent
+ * `{ nodekeep: 'on trial' }`, waits for `{ nodekeep: 'admit' }`, and answers `{ nodekeep: 'serving', url }`.
+ */
+async function startForParent(
+  parts: NodeOptions & { signal: AbortSignal },
+  socket: string,
+): Promise<RunningNode> {
+  if (process.send === undefined) {
+    throw new Error(
+      '"--trial" is for a program that starts the node with an IPC channel and admits traffic later.',
+    )
+  }
+  const admitted = Promise.withResolvers<void>()
+  process.on('message', (message) => {
+    if ((message as { nodekeep?: unknown } | null)?.nodekeep === 'admit') admitted.resolve()
+  })
+  process.once('disconnect', () =>
+    admitted.reject(new Error('The program that started this trial has ended.')),
+  )
+  parts.signal.addEventListener('abort', () => admitted.reject(parts.signal.reason))
+  const trial = await startOnTrial(parts, socket)
+  process.send({ nodekeep: 'on trial' })
+  try {
+    await admitted.promise
+  } catch (error) {
+    await trial.stop()
+    throw error
+  }
+  return trial.admit()
 }
 
 /**

@@ -1,19 +1,20 @@
-import { Command } from 'commander'
-import {
-  type ConfigurationOptions,
-  withConfigurationOptions,
-  withListenOptions,
-} from '../common/configuration-options.ts'
+import { Command, Option } from 'commander'
+import type { StartOptions } from '../actions/start.ts'
+import { withConfigurationOptions, withListenOptions } from '../common/configuration-options.ts'
 import { limitYoungGeneration } from '../common/young-generation.ts'
 
 /** `nodekeep start` */
 export function startCommand(): Command {
   const command = new Command('start').description('start the node (this is the default)')
-  return withListenOptions(withConfigurationOptions(command)).action(
-    async (options: ConfigurationOptions) => {
+  const trial = new Option(
+    '--trial <socket>',
+    'let no traffic in until the parent process admits it',
+  ).hideHelp()
+  return withListenOptions(withConfigurationOptions(command))
+    .addOption(trial)
+    .action(async (options: StartOptions) => {
       limitYoungGeneration()
       const { start } = await import('../actions/start.ts')
       await start(options)
-    },
-  )
+    })
 }

@@ -62,6 +62,11 @@ export class JournalWriter {
     })
   }
 
+  /** Lets the thread delete old changes, now and every hour. */
+  prune(): void {
+    this.#thread.postMessage('prune')
+  }
+
   /** Refuses new requests and waits for the running ones. A second call waits too. */
   async close(): Promise<void> {
     this.#closedBy ??= unavailable('is closed')

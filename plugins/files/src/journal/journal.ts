@@ -41,6 +41,8 @@ export interface Journal extends ChangeLog {
   stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
   /** Deletes everything about a user, down to the free pages of the file. */
   erase(userUuid: string): Promise<void>
+  /** Deletes old changes, in the background, now and every hour. */
+  prune(): void
   /** Rejects when the journal cannot be written. */
   probe(): Promise<void>
   /** Waits for running calls, then closes the file. */
@@ -136,6 +138,10 @@ class OpenJournal implements Journal {
 
   async erase(userUuid: string): Promise<void> {
     await this.#writer.call({ kind: 'erase', userUuid })
+  }
+
+  prune(): void {
+    this.#writer.prune()
   }
 
   async probe(): Promise<void> {

@@ -27,8 +27,8 @@ export interface WriteFailure {
   readonly reason: string
 }
 
-/** Messages to the thread: requests in their order, then `close`. */
-export type ToWriter = readonly NumberedRequest[] | 'close'
+/** Messages to the thread: requests in their order, `prune` to delete old changes from now on, and at last `close`. */
+export type ToWriter = readonly NumberedRequest[] | 'prune' | 'close'
 
 /** Messages from the thread: first whether the file is open, then answers. */
 export type FromWriter =

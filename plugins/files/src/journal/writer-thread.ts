@@ -29,15 +29,15 @@ function serve(settings: WriterSettings): void {
   let closing = false
   let scheduled = false
   let retry: NodeJS.Timeout | undefined
-  let pruneAfter = 0
+  let pruneAfter = Number.POSITIVE_INFINITY
 
   port.on('message', (message: ToWriter) => {
     if (message === 'close') closing = true
+    else if (message === 'prune') pruneAfter = 0
     else waiting.push(...message)
     schedule()
   })
   send({ opened: true })
-  prune()
 
   function schedule(): void {
     if (!scheduled) setImmediate(flush)

@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, statSync } from 'node:fs'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+import { fromFixtures, signInOwner, startNodeProcess } from './node-process.ts'
+
+const plugins = fromFixtures(['trusting-login', 'restarts'], true)
+
+/** Starts a node on trial, as a supervisor does. */
+async function startTrial(t: Test, port: number) {
+  const node = await startNodeProcess(
+    { plugins },
+    { args: ['--port', String(port), '--trial', 'trial.sock'], ipc: true },
+  )
+  t.teardown(() => node.remove())
+  const socket = join(dirname(node.file), 'trial.sock')
+  const [message] = await once(node.child, 'message')
+  t.strictSame(message, { nodekeep: 'on trial' })
+  return { node, socket }
+}
+
+async function get(socketPath: string, path: string): Promise<number> {
+  const sent = request({ socketPath, path, agent: false, headers: { host: 'localhost' } }).end()
+  const [response] = await once(sent, 'response')
+  response.resume()
+  return response.statusCode
+}
+
+/** Returns a port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const node = await startNodeProcess({ plugins })
+  const url = await node.ready
+  await node.remove()
+  return Number(url.port)
+}
+
+async function refusesConnections(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  const connected = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  return !connected
+}
+
+test('a node on trial serves its parent only, and everybody once it is admitted', async (t) => {
+  const port = await freePort()
+  const { node, socket } = await startTrial(t, port)
+  t.equal(statSync(socket).mode & 0o077, 0, 'no other user can open the socket')
+  t.equal(await get(socket, '/health'), 200)
+  t.ok(await refusesConnections(port))
+  t.notOk(node.log().some(({ msg }) => msg === 'serving'))
+
+  node.child.send({ nodekeep: 'admit' })
+  const [message] = await once(node.child, 'message')
+  t.strictSame(message, { nodekeep: 'serving', url: `http://127.0.0.1:${port}/` })
+  await node.logged(({ msg }) => msg === 'serving')
+  t.equal((await fetch(`http://127.0.0.1:${port}/health`)).status, 200)
+  node.child.kill('SIGTERM')
+  t.match(await node.end, { code: 0 })
+  t.notOk(existsSync(socket))
+})
+
+test('a trial ends when its parent asks', async (t) => {
+  const { node } = await startTrial(t, await freePort())
+  node.child.kill('SIGTERM')
+  t.match(await node.end, { code: 0 })
+})
+
+test('a trial ends when its parent is gone', async (t) => {
+  const folder = t.testdir({ 'nodekeep.json': JSON.stringify({ data: './data', plugins: {} }) })
+  const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
+  const args = ['--conditions=nodekeep-source', cli, 'start', '--trial', 'trial.sock']
+  const spawnTrial = `require('node:child_process')
+    .spawn(process.execPath, ${JSON.stringify(args)}, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    .on('message', ({ nodekeep }) => console.log(nodekeep))`
+  const { PATH, XDG_CACHE_HOME } = process.env
+  const parent = spawn(process.execPath, ['--eval', spawnTrial], {
+    cwd: folder,
+    env: { PATH, XDG_CACHE_HOME },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  t.teardown(() => parent.kill('SIGKILL'))
+  const [output] = await once(parent.stdout.setEncoding('utf8'), 'data')
+  t.match(output, 'on trial')
+  // The node has the other end of the pipe, so the pipe closes when the node has ended.
+  parent.kill('SIGKILL')
+  await once(parent.stdout, 'close')
+})
+
+test('a trial without a parent that could admit it is refused', async (t) => {
+  const node = await startNodeProcess({ plugins }, { args: ['--trial', 'trial.sock'] })
+  t.teardown(() => node.remove())
+  t.match(await node.end, { code: 1, stderr: /IPC channel/ })
+})
+
+test('a plugin restarts a supervised node: it stops gracefully and ends with code 75', async (t) => {
+  const node = await startNodeProcess({ plugins, supervised: true })
+  t.teardown(() => node.remove())
+  const owner = await signInOwner(await node.ready)
+  t.equal((await owner.ask('/restart', { method: 'POST' })).status, 200, 'the request is still answered')
+  t.match(await node.end, { code: 75 })
+  t.ok(node.log().some(({ reason }) => reason === 'A test asks for it.'))
+})
+
+test('a restart is refused where nothing would start the node again', async (t) => {
+  const node = await startNodeProcess({ plugins })
+  t.teardown(() => node.remove())
+  const owner = await signInOwner(await node.ready)
+  const answer = await owner.ask('/restart', { method: 'POST' })
+  t.equal(answer.status, 409)
+  t.match(await answer.json(), { code: 'CONFLICT', message: /"supervised": true/ })
+  t.equal((await owner.ask('/health')).status, 200)
+})
+
+test('a checkout passes the code of a restart on', async (t) => {
+  const runtime = fileURLToPath(new URL('../../runtime.js', import.meta.url))
+  const child = spawn(process.execPath, [runtime, '--eval', 'process.exit(75)'], { stdio: 'ignore' })
+  t.strictSame(await once(child, 'exit'), [75, null])
+})
