@@ -26,7 +26,10 @@ export interface FileChange {
 
 /** The journal of all changes of files. Its entries and the changes that they describe are durable. */
 export interface ChangeLog {
-  /** Identifies the journal. It changes with a restore, for example. Numbers of another epoch are invalid. */
+  /**
+   * Identifies the journal. It changes when the journal begins anew, as after a restore or with other mounts. Numbers of
+   * another epoch are invalid: list the files again, and go on from `head`.
+   */
   readonly epoch: string
   /** The number of a user's newest change; 0 when there is none. */
   head(userUuid: string): Promise<number>
@@ -34,9 +37,23 @@ export interface ChangeLog {
    * Lists the changes of a user after a number, oldest first.
    *
    * @param limit maximum number of changes; default: 1,000
-   * @throws NodekeepError CONFLICT if changes after the number are already deleted
+   * @throws NodekeepError CONFLICT if changes after the number are already deleted, or if the number is above the head. Then
+   *   list the files again, and go on from `head`
    */
   read(userUuid: string, after: number, limit?: number): Promise<FileChange[]>
+  /**
+   * Keeps a user's changes after a number, however old they become, because a reader still needs them. A later call of the
+   * same reader replaces the number. A reader that does not call for a year is forgotten.
+   *
+   * @param reader names the reader, such as `file-sync`
+   * @param after `null` when the reader needs nothing more
+   */
+  keep(userUuid: string, reader: string, after: number | null): Promise<void>
+  /**
+   * Tells why changes of a user are held back. The outcome of a change is unknown while its mount does not answer, and no
+   * later change is shown before it. `null` when nothing is held back.
+   */
+  stalled(userUuid: string): { readonly mount: string; readonly since: Date } | null
 }
 
 /** The journal of the `files` feature. */

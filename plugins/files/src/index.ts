@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import {
+  type ChangeLog,
   Changes,
   definePlugin,
   FileChanged,
@@ -85,6 +86,15 @@ export default definePlugin({
 
     userData.add('files', { erase: eraseFiles })
     routes(fileRoutes({ files, spool, maxFileSize }))
-    return { files, changes: journal }
+    const changes: ChangeLog = {
+      get epoch() {
+        return journal.epoch
+      },
+      head: (userUuid) => journal.head(userUuid),
+      read: (userUuid, after, limit) => journal.read(userUuid, after, limit),
+      keep: (userUuid, reader, after) => journal.keep(userUuid, reader, after),
+      stalled: (userUuid) => reconciliation.stalled(userUuid),
+    }
+    return { files, changes }
   },
 })

@@ -9,6 +9,11 @@ const retryMs = 30_000
 /** Milliseconds for which the start of the node waits for storages. */
 export const startMs = 10_000
 
+/** A change without an outcome, and since when it is known to have none. */
+interface OpenChange extends PendingIntent {
+  readonly since: Date
+}
+
 export interface ReconciliationParts {
   readonly journal: Journal
   /** Rejects, rather than waiting forever, when the storage does not answer. */
@@ -25,7 +30,7 @@ export interface ReconciliationParts {
  */
 export class Reconciliation {
   readonly #parts: ReconciliationParts
-  readonly #open = new Map<number, PendingIntent>()
+  readonly #open = new Map<number, OpenChange>()
   #timer: NodeJS.Timeout | null = null
   #isRunning = false
   #stopped = false
@@ -40,7 +45,8 @@ export class Reconciliation {
    * @param left the pending changes before the first one of this run
    */
   async start(left: readonly PendingIntent[]): Promise<void> {
-    for (const change of left) this.#open.set(change.seq, change)
+    const since = new Date()
+    for (const change of left) this.#open.set(change.seq, { ...change, since })
     if (this.#open.size > 0)
       this.#parts.log.info({ changes: this.#open.size }, 'Resolving changes that the last run left open.')
     await withTimeLimit(this.#resolveAll(), startMs, 'Storages do not answer.').catch(() => {})
@@ -57,7 +63,7 @@ export class Reconciliation {
       { err: cause, user: change.userUuid },
       'A change of files stays open in the journal.',
     )
-    this.#open.set(change.seq, change)
+    this.#open.set(change.seq, { ...change, since: new Date() })
     this.#scheduleRetry()
   }
 
@@ -71,6 +77,13 @@ export class Reconciliation {
     for (const change of this.#open.values()) {
       if (change.userUuid === intent.userUuid && overlap(change, intent)) await this.#resolve(change)
     }
+  }
+
+  /** The mount of the first open change of a user, which hides all later ones, and when it stopped answering. */
+  stalled(userUuid: string): { readonly mount: string; readonly since: Date } | null {
+    const own = [...this.#open.values()].filter((change) => change.userUuid === userUuid)
+    const first = own.sort((a, b) => a.seq - b.seq)[0]
+    return first === undefined ? null : { mount: this.#parts.mountOf(first), since: first.since }
   }
 
   stop(): void {

@@ -11,6 +11,10 @@ export class ChangeStatements {
   readonly #insertStaged: StatementSync
   readonly #deleteStaged: StatementSync
   readonly #erasing: readonly StatementSync[]
+  readonly #keep: StatementSync
+  readonly #release: StatementSync
+  readonly #renewing: readonly StatementSync[]
+  readonly #setEpoch: StatementSync
 
   constructor(connection: DatabaseSync) {
     this.#created = new CreatedDates(connection)
@@ -25,9 +29,17 @@ export class ChangeStatements {
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
     this.#insertStaged = connection.prepare('INSERT OR IGNORE INTO staged_moves (user, path) VALUES (?, ?)')
     this.#deleteStaged = connection.prepare('DELETE FROM staged_moves WHERE user = ? AND path = ?')
-    this.#erasing = ['changes', 'created', 'pruned', 'staged_moves'].map((table) =>
+    this.#erasing = ['changes', 'created', 'pruned', 'staged_moves', 'kept'].map((table) =>
       connection.prepare(`DELETE FROM ${table} WHERE user = ?`),
     )
+    this.#keep = connection.prepare(
+      'INSERT OR REPLACE INTO kept (user, reader, after, at) VALUES (?, ?, ?, ?)',
+    )
+    this.#release = connection.prepare('DELETE FROM kept WHERE user = ? AND reader = ?')
+    this.#renewing = ['DELETE FROM changes WHERE pending = 0', 'DELETE FROM pruned', 'DELETE FROM kept'].map(
+      (statement) => connection.prepare(statement),
+    )
+    this.#setEpoch = connection.prepare('UPDATE journal SET epoch = ?')
   }
 
   /** @returns the number of the change */
@@ -61,6 +73,18 @@ export class ChangeStatements {
 
   erase(userUuid: string): void {
     for (const statement of this.#erasing) statement.run(userUuid)
+  }
+
+  /** Begins a new epoch without rows. Intents stay, since their outcome is still open. */
+  renew(epoch: string): void {
+    this.#setEpoch.run(epoch)
+    for (const statement of this.#renewing) statement.run()
+  }
+
+  /** Keeps the changes after a number for a reader; `null` releases them. */
+  keep(userUuid: string, reader: string, after: number | null): void {
+    if (after === null) this.#release.run(userUuid, reader)
+    else this.#keep.run(userUuid, reader, after, Date.now())
   }
 
   /** A staged copy is finished when it gets its final name, and abandoned when it is deleted. */

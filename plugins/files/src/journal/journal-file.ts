@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
-const schemaVersion = 4
+const schemaVersion = 5
 
 /**
  * `changes`: times are milliseconds since 1970. A pending row is an intent; the index of pending rows stays tiny.
@@ -41,6 +41,13 @@ const tables = `
 const stagedMoves = `
   CREATE TABLE IF NOT EXISTS staged_moves (
     user TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (user, path)
+  ) STRICT, WITHOUT ROWID;
+`
+
+/** `kept`: the changes after a number that a reader still needs, and when it said so. */
+const kept = `
+  CREATE TABLE IF NOT EXISTS kept (
+    user TEXT NOT NULL, reader TEXT NOT NULL, after INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (user, reader)
   ) STRICT, WITHOUT ROWID;
 `
 
@@ -99,7 +106,7 @@ function applySchema(connection: DatabaseSync, file: string): void {
   if (found === 3) connection.exec('ALTER TABLE stopovers RENAME TO staged_moves')
   // Versions 2 and 3 kept a bound on the length of each user's paths, and a file to release on a full disk.
   connection.exec(
-    `${stagedMoves} DROP TABLE IF EXISTS longest; PRAGMA user_version = ${schemaVersion}; COMMIT`,
+    `${stagedMoves} ${kept} DROP TABLE IF EXISTS longest; PRAGMA user_version = ${schemaVersion}; COMMIT`,
   )
   rmSync(file.replace(/\.sqlite$/, '.ballast'), { force: true })
 }

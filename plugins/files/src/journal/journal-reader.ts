@@ -51,6 +51,12 @@ export class JournalReader {
     // The rows come first: if rows are pruned between the two queries, `through` shows it.
     const rows = this.#read.all({ user, after, limit }) as unknown as ChangeRow[]
     const through = Number(this.#pruned.get(user)?.through ?? 0)
+    if (rows.length === 0 && after > Math.max(through, this.head(user))) {
+      throw new NodekeepError(
+        'CONFLICT',
+        `There is no change with the number ${after} yet. List the files again and continue from the newest number.`,
+      )
+    }
     if (after < through) {
       throw new NodekeepError(
         'CONFLICT',

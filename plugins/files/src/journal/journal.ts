@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent, PendingIntent } from './change.ts'
@@ -26,7 +27,7 @@ export interface PendingChange {
  * Calls reject with NodekeepError INSUFFICIENT_STORAGE when the disk is full, and SERVICE_UNAVAILABLE when the
  * journal is closed or cannot be written.
  */
-export interface Journal extends ChangeLog {
+export interface Journal extends Omit<ChangeLog, 'stalled'> {
   /** Gives the change its number. The intent is on the disk when this resolves. */
   begin(intent: ChangeIntent): Promise<PendingChange>
   /** The intents of all users without an outcome, oldest first. Intents of running changes are included. */
@@ -41,6 +42,8 @@ export interface Journal extends ChangeLog {
   stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
   /** Deletes everything about a user, down to the free pages of the file. */
   erase(userUuid: string): Promise<void>
+  /** Begins a new epoch, in which no change has happened yet. */
+  renew(): Promise<void>
   /** Deletes old changes, in the background, now and every hour. */
   prune(): void
   /** Rejects when the journal cannot be written. */
@@ -79,16 +82,20 @@ async function openReader(file: string, writer: JournalWriter): Promise<JournalR
 }
 
 class OpenJournal implements Journal {
-  readonly epoch: string
+  #epoch: string
   readonly #reader: JournalReader
   readonly #writer: JournalWriter
   /** The last outcome of each user that is on its way to the disk. The writer answers in order. */
   readonly #lastOutcomes = new Map<string, Promise<void>>()
 
   constructor(reader: JournalReader, writer: JournalWriter) {
-    this.epoch = reader.epoch()
+    this.#epoch = reader.epoch()
     this.#reader = reader
     this.#writer = writer
+  }
+
+  get epoch(): string {
+    return this.#epoch
   }
 
   async head(userUuid: string): Promise<number> {
@@ -138,6 +145,16 @@ class OpenJournal implements Journal {
 
   async erase(userUuid: string): Promise<void> {
     await this.#writer.call({ kind: 'erase', userUuid })
+  }
+
+  async keep(userUuid: string, reader: string, after: number | null): Promise<void> {
+    await this.#writer.call({ kind: 'keep', userUuid, reader, after })
+  }
+
+  async renew(): Promise<void> {
+    const epoch = randomUUID()
+    await this.#writer.call({ kind: 'renew', epoch })
+    this.#epoch = epoch
   }
 
   prune(): void {

@@ -6,6 +6,13 @@ export type WriteRequest =
   | { readonly kind: 'begin'; readonly intent: ChangeIntent }
   | { readonly kind: 'resolve'; readonly seq: number; readonly outcome: 'commit' | 'discard' }
   | { readonly kind: 'erase'; readonly userUuid: string }
+  | { readonly kind: 'renew'; readonly epoch: string }
+  | {
+      readonly kind: 'keep'
+      readonly userUuid: string
+      readonly reader: string
+      readonly after: number | null
+    }
   | { readonly kind: 'probe' }
 
 /** A request with the number that its answer will carry. */

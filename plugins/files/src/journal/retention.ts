@@ -1,6 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 const dayMs = 24 * 60 * 60 * 1000
+/** Milliseconds after which a reader is forgotten that has not said again what it needs. */
+const forgetReaderMs = 365 * dayMs
 /** Rows that one step removes at most. Writers then wait for milliseconds only. */
 const stepRows = 5000
 
@@ -16,13 +18,15 @@ export class Retention {
     this.#keepMs = options.keepDays * dayMs
     this.#users = connection.prepare('SELECT DISTINCT user FROM changes')
     const keepNewest = Math.floor(options.keepNewest)
-    // The last change to delete. It and all before it are old, not among the newest, and before any pending one.
+    // The last change to delete. It and all before it are old, not among the newest, before any
+    // pending one, and needed by no reader.
     this.#bound = connection.prepare(`
       SELECT max(seq) AS through FROM (
         SELECT seq FROM changes WHERE user = :user
           AND seq <= (SELECT seq FROM changes WHERE user = :user ORDER BY seq DESC LIMIT 1 OFFSET ${keepNewest})
           AND seq < ifnull((SELECT seq FROM changes WHERE user = :user AND at > :oldest ORDER BY seq LIMIT 1), seq + 1)
           AND seq < ifnull((SELECT min(seq) FROM changes WHERE user = :user AND pending = 1), seq + 1)
+          AND seq <= ifnull((SELECT min(after) FROM kept WHERE user = :user AND at > :heard), seq)
         ORDER BY seq LIMIT ${stepRows}
       )`)
   }
@@ -38,7 +42,12 @@ export class Retention {
    * @returns whether more old changes may be left
    */
   step(user: string): boolean {
-    const through = this.#bound.get({ user, oldest: Date.now() - this.#keepMs })?.through
+    const now = Date.now()
+    const through = this.#bound.get({
+      user,
+      oldest: now - this.#keepMs,
+      heard: now - forgetReaderMs,
+    })?.through
     if (typeof through !== 'number') return false
     this.#connection.exec('BEGIN IMMEDIATE')
     try {

@@ -64,6 +64,8 @@ t.test('a change stays open while its mount is unreachable, and hides later chan
     { dataFolder, plugins: [services.plugin] },
   )
   t.strictSame(await services.changes.read(userUuid, 0), [])
+  t.match(services.changes.stalled(userUuid), { mount: '/gone', since: Date })
+  t.equal(services.changes.stalled('somebody else'), null)
   await node.stop()
 
   const again = captureServices()
@@ -73,6 +75,7 @@ t.test('a change stays open while its mount is unreachable, and hides later chan
   )
   t.teardown(() => later.stop())
   t.match(await again.changes.read(userUuid, 0), [{ path: '/gone/a' }, { path: '/b' }])
+  t.equal(again.changes.stalled(userUuid), null)
 })
 
 t.test('a mount that hangs delays neither the start of the node nor changes on other mounts', async (t) => {

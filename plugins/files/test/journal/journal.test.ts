@@ -117,3 +117,40 @@ test('the epoch belongs to the file', async (t) => {
   t.not(other.epoch, first.epoch)
   t.ok(first.epoch.length > 10)
 })
+
+test('a number above the head is refused, since it belongs to another journal', async (t) => {
+  const journal = await temporaryJournal(t)
+  const { seq, commit } = await journal.begin({ userUuid: ada, op: 'mkdir', path: '/a' })
+  await commit()
+  t.strictSame(await journal.read(ada, seq), [])
+  await t.rejects(journal.read(ada, seq + 1), { code: 'CONFLICT', message: /List the files again/ })
+  await t.rejects(journal.read(bob, 1), { code: 'CONFLICT' })
+})
+
+test('a renewed journal has another epoch, no changes, and larger numbers', async (t) => {
+  const file = await journalFile(t)
+  const journal = await openJournal(file)
+  const { epoch } = journal
+  const old = await journal.begin({
+    userUuid: ada,
+    op: 'write',
+    path: '/a',
+    revision: 'r',
+    created: new Date(5),
+  })
+  await old.commit()
+  const open = await journal.begin({ userUuid: ada, op: 'mkdir', path: '/open' })
+  await journal.renew()
+  t.not(journal.epoch, epoch)
+  t.strictSame(await journal.read(ada, 0), [])
+  t.strictSame(await journal.createdOf(ada, '/a', 'r'), new Date(5), 'dates of files stay')
+  await open.commit()
+  t.match(await journal.read(ada, 0), [{ path: '/open' }], 'the outcome of a running change is news')
+  const next = await journal.begin({ userUuid: ada, op: 'mkdir', path: '/next' })
+  t.ok(next.seq > old.seq)
+  await next.commit()
+  await journal.close()
+  const again = await temporaryJournal(t, { file })
+  t.equal(again.epoch, journal.epoch)
+  t.equal((await again.read(ada, 0)).length, 2)
+})

@@ -90,6 +90,26 @@ test('recent changes are kept, and so are pending ones and all later ones', asyn
   t.equal((await journal.read('ada', before.at(-1) ?? 0)).length, 6)
 })
 
+test('changes that a reader still needs are kept until it releases them', async (t) => {
+  const file = await journalFile(t)
+  const first = await openJournal(file)
+  const seqs = await write(first, 'ada', 10)
+  await first.keep('ada', 'sync', seqs[3] ?? 0)
+  await first.keep('ada', 'index', seqs[5] ?? 0)
+  await first.close()
+
+  const journal = await temporaryJournal(t, { file, keepDays: 0, keepNewest: 1 })
+  const last = await forgotten(journal, 'ada', (seqs[3] ?? 0) - 1)
+  t.match(last, { code: 'CONFLICT' })
+  t.equal((await journal.read('ada', seqs[3] ?? 0)).length, 6)
+  await journal.keep('ada', 'sync', null)
+  await forgotten(journal, 'ada', (seqs[5] ?? 0) - 1)
+  t.equal((await journal.read('ada', seqs[5] ?? 0)).length, 4)
+  await journal.keep('ada', 'index', seqs[7] ?? 0)
+  await forgotten(journal, 'ada', (seqs[7] ?? 0) - 1)
+  t.equal((await journal.read('ada', seqs[7] ?? 0)).length, 2)
+})
+
 test('an erased user is in no page of the files, not even in a free one', async (t) => {
   const file = await journalFile(t)
   const journal = await temporaryJournal(t, { file })
