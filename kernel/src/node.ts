@@ -16,6 +16,7 @@ import { type IssuedToken, issueSession, type NewSession } from './sessions/issu
 import { Ownership } from './sign-in/ownership.ts'
 import { openStateDatabase } from './state/database.ts'
 import { lockDataFolder } from './state/lock.ts'
+import { applyPlannedRestore } from './state/restores.ts'
 import { startHousekeeping } from './users/housekeeping.ts'
 import { UserAccounts } from './users/user-accounts.ts'
 
@@ -117,6 +118,8 @@ async function boot(
   const { data, server } = configuration.kernel
   const lock = lockDataFolder(data)
   started.defer(() => lock.release())
+  const backup = applyPlannedRestore(data)
+  if (backup !== null) log.warn({ backup }, 'The node was restored from a backup.')
   const database = await openStateDatabase(data, databaseSchema)
   started.defer(() => database.close())
   const accounts = new UserAccounts(database)

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { Restored } from './contracts/restores.ts'
 import type { EventBus } from './event.ts'
 import type { Routes } from './routes.ts'
 import type { Contributed, RegistryMap, Required, RequirementMap } from './service.ts'
@@ -22,6 +23,11 @@ export interface BaseContext<Config> {
    */
   readonly nodeDataDir: string
   readonly state: StateStore
+  /**
+   * The restore from which the node has just started, until the plugin acknowledges it; `null` in all other cases. A plugin
+   * that keeps something outside the backup, such as a journal or a peer's cursor, compares it with the restored state.
+   */
+  readonly restored: Restored | null
   readonly events: EventBus
   /** Aborted when the plugin must stop, also during its setup. */
   readonly signal: AbortSignal

@@ -8,6 +8,7 @@ import {
   type LoginProvider,
   LoginProviders,
   PublicOrigins,
+  Restores,
   tokenKey,
   Users,
 } from '@nodekeep/plugin-sdk'
@@ -35,6 +36,7 @@ import { NodeOrigins } from '../sign-in/node-origins.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
 import { createLeases } from '../state/leases.ts'
+import { KernelRestores } from '../state/restores.ts'
 import { StateStores } from '../state/state-stores.ts'
 import { KernelNodeControl } from '../system/node-control.ts'
 import { UserAdministration } from '../users/user-administration.ts'
@@ -60,6 +62,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     // State, services and routes
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
+    restores: single(({ configuration }) => new KernelRestores(configuration.kernel.data)),
     eventBus: single(() => new KernelEventBus()),
     registries: single(createRegistries),
     services: single(createServices),
@@ -131,10 +134,17 @@ function createRegistries({ database }: KernelCradle): Registries {
   return registries
 }
 
-function createServices({ accounts, leases, nodeOrigins, nodeControl }: KernelCradle): ServiceDirectory {
+function createServices({
+  accounts,
+  leases,
+  restores,
+  nodeOrigins,
+  nodeControl,
+}: KernelCradle): ServiceDirectory {
   const services = new ServiceDirectory()
   services.provide(tokenKey(Users), accounts)
   services.provide(tokenKey(Leases), leases)
+  services.provide(tokenKey(Restores), restores)
   services.provide(tokenKey(Address), nodeOrigins)
   services.provide(tokenKey(Control), nodeControl)
   return services

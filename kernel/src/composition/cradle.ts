@@ -21,6 +21,7 @@ import type { Ownership } from '../sign-in/ownership.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { KernelLeases } from '../state/leases.ts'
+import type { KernelRestores } from '../state/restores.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import type { KernelNodeControl } from '../system/node-control.ts'
 import type { UserAccounts } from '../users/user-accounts.ts'
@@ -43,6 +44,7 @@ export interface KernelCradle extends KernelValues {
   // State, services and routes
   readonly stateStores: StateStores
   readonly leases: KernelLeases
+  readonly restores: KernelRestores
   readonly eventBus: KernelEventBus
   readonly registries: Registries
   readonly services: ServiceDirectory

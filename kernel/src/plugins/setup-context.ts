@@ -15,6 +15,7 @@ import { createRegistryReader, type Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { StateDatabase } from '../state/database.ts'
 import { createMigrate } from '../state/migrate.ts'
+import type { KernelRestores } from '../state/restores.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import { PluginFailure } from './failure.ts'
 import type { PluginRecord } from './plugin-record.ts'
@@ -25,6 +26,7 @@ export interface ContextParts {
   readonly secrets: Secrets
   readonly database: StateDatabase
   readonly stateStores: StateStores
+  readonly restores: KernelRestores
   readonly eventBus: KernelEventBus
   readonly registries: Registries
   readonly services: ServiceDirectory
@@ -98,6 +100,7 @@ function baseContext(
     dataDir: pluginDataDir,
     nodeDataDir: configuration.kernel.data,
     state: stateStores.for(id),
+    restored: parts.restores.restored(id),
     events,
     signal,
     routes: activation.routes,

@@ -1,7 +1,9 @@
-import { Address, Control, Leases, tokenKey, Users } from '@nodekeep/plugin-sdk'
+import { Address, Control, Leases, Restores, tokenKey, Users } from '@nodekeep/plugin-sdk'
 
 /** The keys of the services that the kernel itself provides to plugins. */
-export const kernelServices: ReadonlySet<string> = new Set([Users, Leases, Address, Control].map(tokenKey))
+export const kernelServices: ReadonlySet<string> = new Set(
+  [Users, Leases, Address, Control, Restores].map(tokenKey),
+)
 
 /** The implementations of the services that are available now, by token key. */
 export class ServiceDirectory {

@@ -9,6 +9,7 @@ import { createSessionTable } from '../../sessions/session-table.ts'
 import { UserSessions } from '../../sessions/user-sessions.ts'
 import { Ownership } from '../../sign-in/ownership.ts'
 import { openStateDatabase } from '../../state/database.ts'
+import { isRestorePlanned } from '../../state/restores.ts'
 import { holdsState } from '../../state/stored-state.ts'
 import { type UserAccount, UserAccounts } from '../../users/user-accounts.ts'
 import { UserAdministration } from '../../users/user-administration.ts'
@@ -50,6 +51,12 @@ export async function withIdentity<T>(
     throw new NodekeepError(
       'NOT_FOUND',
       `${kernel.data} contains no data of a node. Start the node once, or name its folder with --data.`,
+    )
+  }
+  if (isRestorePlanned(kernel.data)) {
+    throw new NodekeepError(
+      'CONFLICT',
+      'A restore waits for the next start of the node. Start the node first: the restore replaces its users.',
     )
   }
   const database = await openStateDatabase(kernel.data, databaseSchema)

@@ -1,0 +1,183 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import {
+  NodekeepError,
+  type NodeRestores,
+  type Restored,
+  type RestoreMove,
+  type RestorePlan,
+} from '@nodekeep/plugin-sdk'
+import { messageOf } from '../errors/thrown.ts'
+
+/** A plan as its file holds it. */
+interface StoredPlan {
+  readonly format: 1
+  readonly backup: string
+  readonly moment: string
+  readonly moves: readonly RestoreMove[]
+}
+
+/** The last restore that was applied, and the plugins that have acted on it. */
+interface AppliedRestore {
+  readonly backup: string
+  readonly moment: string
+  readonly acknowledgedBy: readonly string[]
+}
+
+/** Returns whether a restore waits for the next start of the node. */
+export function isRestorePlanned(dataFolder: string): boolean {
+  return existsSync(planFile(dataFolder))
+}
+
+/** Plans restores, and tells plugins of the last one that was applied. */
+export class KernelRestores implements NodeRestores {
+  readonly #dataFolder: string
+
+  constructor(dataFolder: string) {
+    this.#dataFolder = dataFolder
+  }
+
+  async plan({ backup, moment, moves }: RestorePlan): Promise<void> {
+    for (const move of moves) checkMove(move)
+    const plan: StoredPlan = { format: 1, backup, moment: moment.toISOString(), moves }
+    writeDurably(planFile(this.#dataFolder), plan)
+  }
+
+  /** Returns the last restore for a plugin that has not acted on it. */
+  restored(plugin: string): Restored | null {
+    const applied = readIfPresent<AppliedRestore>(appliedFile(this.#dataFolder))
+    if (applied === null || applied.acknowledgedBy.includes(plugin)) return null
+    return {
+      backup: applied.backup,
+      moment: new Date(applied.moment),
+      acknowledge: async () => this.#acknowledge(plugin),
+    }
+  }
+
+  #acknowledge(plugin: string): void {
+    const file = appliedFile(this.#dataFolder)
+    const applied = readIfPresent<AppliedRestore>(file)
+    if (applied === null || applied.acknowledgedBy.includes(plugin)) return
+    writeDurably(file, { ...applied, acknowledgedBy: [...applied.acknowledgedBy, plugin] })
+  }
+}
+
+/**
+ * Applies a planned restore. The caller holds the lock of the data folder and has opened nothing in it. When it is
+ * interrupted, the next call goes on where it stopped: first everything that is in the way goes, then the restored content
+ * takes its place, and each step is on the disk before the next one begins.
+ *
+ * @returns the name of the backup, `null` when no restore was planned
+ * @throws Error with one line for a person
+ */
+export function applyPlannedRestore(dataFolder: string): string | null {
+  const file = planFile(dataFolder)
+  try {
+    const plan = readIfPresent<StoredPlan>(file)
+    if (plan === null) return null
+    if (plan.format !== 1) throw new Error('a newer version of Nodekeep planned it')
+    const { backup, moment, moves } = plan
+    for (const move of moves) takeAway(move)
+    syncFolders(moves)
+    for (const move of moves) putInPlace(move)
+    syncFolders(moves)
+    writeDurably(appliedFile(dataFolder), { backup, moment, acknowledgedBy: [] } satisfies AppliedRestore)
+    rmSync(file)
+    syncFolder(dirname(file))
+    return backup
+  } catch (error) {
+    throw new Error(
+      `The restore planned in ${file} cannot be applied: ${messageOf(error)}. Mend the cause and start again; nothing is lost meanwhile.`,
+      { cause: error },
+    )
+  }
+}
+
+function takeAway({ from, to, previous }: RestoreMove): void {
+  const isDone = from !== null && !isThere(from)
+  if (isDone || !isThere(to)) return
+  if (isThere(previous)) throw new Error(`there is something at ${to} and at ${previous} already`)
+  mkdirSync(dirname(previous), { recursive: true, mode: 0o700 })
+  renameSync(to, previous)
+}
+
+function putInPlace({ from, to }: RestoreMove): void {
+  if (from === null || !isThere(from)) {
+    if (from !== null && !isThere(to)) throw new Error(`${from} is missing`)
+    return
+  }
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+  renameSync(from, to)
+}
+
+function checkMove({ from, to, previous }: RestoreMove): void {
+  if (from !== null && !isThere(from)) throw invalid(`${from} does not exist.`)
+  if (isThere(previous)) throw invalid(`${previous} exists already.`)
+  const devices = [from, isThere(to) ? to : existingParent(to), existingParent(previous)].flatMap((path) =>
+    path === null ? [] : lstatSync(path).dev,
+  )
+  if (new Set(devices).size > 1) throw invalid(`${to} is on another file system than what is to replace it.`)
+}
+
+function existingParent(path: string): string {
+  const parent = dirname(path)
+  return isThere(parent) || parent === path ? parent : existingParent(parent)
+}
+
+/** Unlike `existsSync`, it sees a symbolic link that leads nowhere. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+function syncFolders(moves: readonly RestoreMove[]): void {
+  const folders = moves.flatMap(({ from, to, previous }) =>
+    [from ?? to, to, previous].map((path) => dirname(path)),
+  )
+  for (const folder of new Set(folders)) if (isThere(folder)) syncFolder(folder)
+}
+
+function syncFolder(folder: string): void {
+  // Windows opens no folders, and its renames need no sync of them.
+  if (process.platform === 'win32') return
+  const descriptor = openSync(folder, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function writeDurably(file: string, content: object): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = `${file}.new`
+  writeFileSync(draft, JSON.stringify(content, null, 2), { mode: 0o600, flush: true })
+  renameSync(draft, file)
+  syncFolder(dirname(file))
+}
+
+function readIfPresent<T>(file: string): T | null {
+  return isThere(file) ? (JSON.parse(readFileSync(file, 'utf8')) as T) : null
+}
+
+function planFile(dataFolder: string): string {
+  return join(dataFolder, 'restore', 'plan.json')
+}
+
+function appliedFile(dataFolder: string): string {
+  return join(dataFolder, 'restore', 'applied.json')
+}
+
+function invalid(message: string): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', message)
+}

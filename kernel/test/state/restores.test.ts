@@ -1,0 +1,172 @@
+// In a process of its own: it replaces functions of node:fs.
+import fs, { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+import { definePlugin, type Restored, Restores } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { applyPlannedRestore, isRestorePlanned, KernelRestores } from '../../src/state/restores.ts'
+import { createTestNode } from '../../src/testing/create-test-node.ts'
+
+const moment = new Date('2026-11-01T03:00:00Z')
+
+/** Writes a data folder with old content, unpacked new content beside it, and a plan. */
+async function planned(data: string): Promise<void> {
+  write(data, {
+    'state.sqlite': 'old',
+    'state.sqlite-wal': 'old',
+    'files/ada/a.txt': 'old',
+    'plugins/notes/n': 'old',
+  })
+  write(data, {
+    'unpacked/state.sqlite': 'new',
+    'unpacked/files/ada/a.txt': 'new',
+    'unpacked/extra/deep/x': 'new',
+  })
+  const move = (name: string, from: string | null = name) => ({
+    from: from === null ? null : join(data, 'unpacked', from),
+    to: join(data, name),
+    previous: join(data, 'previous', name),
+  })
+  const moves = [
+    move('state.sqlite'),
+    move('state.sqlite-wal', null),
+    move('files/ada'),
+    move('extra/deep'),
+    move('plugins/notes', null),
+  ]
+  await new KernelRestores(data).plan({ backup: 'backup-20261101-030000.tar.gz', moment, moves })
+}
+
+function write(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(folder, path, '..'), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+}
+
+/** All files below a folder with their contents, without the kernel's own records of restores. */
+function contentOf(folder: string): Record<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  )
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name))
+  const content = paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')] as const)
+  return Object.fromEntries(content.filter(([path]) => !path.startsWith('restore/')).sort())
+}
+
+const restored = {
+  'extra/deep/x': 'new',
+  'files/ada/a.txt': 'new',
+  'previous/files/ada/a.txt': 'old',
+  'previous/plugins/notes/n': 'old',
+  'previous/state.sqlite': 'old',
+  'previous/state.sqlite-wal': 'old',
+  'state.sqlite': 'new',
+}
+
+test('a planned restore is applied once, and what was there before is kept', async (t) => {
+  const data = t.testdir()
+  t.equal(applyPlannedRestore(data), null)
+  await planned(data)
+  t.ok(isRestorePlanned(data))
+  t.equal(applyPlannedRestore(data), 'backup-20261101-030000.tar.gz')
+  t.strictSame(contentOf(data), restored)
+  t.notOk(isRestorePlanned(data))
+  t.equal(applyPlannedRestore(data), null)
+})
+
+/** Runs work that stops before one of its changes of the disk. Returns whether it came to its end. */
+function stoppedBefore(step: number, work: () => void): boolean {
+  const { renameSync, rmSync, fsyncSync, writeFileSync, mkdirSync } = fs
+  const originals = { renameSync, rmSync, fsyncSync, writeFileSync, mkdirSync }
+  let steps = 0
+  for (const [name, original] of Object.entries(originals)) {
+    const counted = (...args: never[]) => {
+      if (steps++ >= step) throw new Error('The power is gone.')
+      return (original as (...args: never[]) => unknown)(...args)
+    }
+    Object.assign(fs, { [name]: counted })
+  }
+  syncBuiltinESMExports()
+  try {
+    work()
+    return true
+  } catch {
+    return false
+  } finally {
+    Object.assign(fs, originals)
+    syncBuiltinESMExports()
+  }
+}
+
+test('a restore that stops before any of its steps ends in the same state', async (t) => {
+  const folder = t.testdir()
+  let steps = 0
+  for (let finished = false; !finished; steps++) {
+    const data = join(folder, String(steps))
+    await planned(data)
+    finished = stoppedBefore(steps, () => void applyPlannedRestore(data))
+    t.equal(isRestorePlanned(data), !finished)
+    applyPlannedRestore(data)
+    t.strictSame(contentOf(data), restored, `stopped before step ${steps}`)
+  }
+  t.ok(steps > 20)
+})
+
+test('a restore that cannot go on loses nothing and says why', async (t) => {
+  const data = t.testdir()
+  await planned(data)
+  write(data, { 'previous/state.sqlite': 'in the way' })
+  t.throws(() => applyPlannedRestore(data), /cannot be applied: there is something at .*state\.sqlite/)
+  t.ok(isRestorePlanned(data))
+  t.equal(readFileSync(join(data, 'state.sqlite'), 'utf8'), 'old')
+})
+
+test('a plan that could not be applied is refused', async (t) => {
+  const data = t.testdir({ new: 'new', old: 'old', taken: 'x' })
+  const plan = (from: string, previous: string) =>
+    new KernelRestores(data).plan({
+      backup: 'b',
+      moment,
+      moves: [{ from: join(data, from), to: join(data, 'old'), previous: join(data, previous) }],
+    })
+  await t.rejects(plan('missing', 'previous'), {
+    code: 'VALIDATION_ERROR',
+    message: /missing does not exist/,
+  })
+  await t.rejects(plan('new', 'taken'), { code: 'VALIDATION_ERROR', message: /taken exists already/ })
+  if (existsSync('/proc/version')) {
+    const moves = [{ from: join(data, 'new'), to: '/proc/version', previous: '/proc/previous' }]
+    await t.rejects(new KernelRestores(data).plan({ backup: 'b', moment, moves }), {
+      message: /another file system/,
+    })
+  }
+  t.notOk(isRestorePlanned(data))
+})
+
+test('the node applies a restore before it opens its database, and tells each plugin until it acknowledges', async (t) => {
+  const dataFolder = t.testdir()
+  const seen: (Restored | null)[] = []
+  const watcher = definePlugin({
+    id: 'watcher',
+    requires: { restores: Restores },
+    async setup({ restores, restored, nodeDataDir }) {
+      seen.push(restored)
+      if (seen.length === 1) {
+        const from = join(nodeDataDir, 'unpacked.txt')
+        writeFileSync(from, 'from the backup')
+        const moves = [
+          { from, to: join(nodeDataDir, 'file.txt'), previous: join(nodeDataDir, 'previous.txt') },
+        ]
+        await restores.plan({ backup: 'b', moment, moves })
+      }
+      if (seen.length === 3) await restored?.acknowledge()
+    },
+  })
+  for (let start = 0; start < 4; start++) {
+    const node = await createTestNode({ plugins: [watcher], dataFolder })
+    await node.stop()
+  }
+  t.equal(readFileSync(join(dataFolder, 'file.txt'), 'utf8'), 'from the backup')
+  t.match(seen, [null, { backup: 'b', moment }, { backup: 'b', moment }, null])
+})
