@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { LoginCredentials, LoginProvider, VerifiedLogin } from '../contracts/login.ts'
 import { type ErrorCode, isNodekeepError } from '../errors.ts'
-import type { ConformanceTest } from './conformance-test.ts'
+import { type ConformanceTest, checksOf } from './conformance-test.ts'
 import { soon } from './soon.ts'
 
 export type { ConformanceTest }
@@ -31,6 +31,8 @@ export interface LoginHarness {
   setUp(): Promise<LoginSubject>
 }
 
+const reusable = 'A proof of this provider can be used more than once.'
+
 /** A wallet whose key nobody has. */
 const foreignAddress = `0x${'5a'.repeat(20)}`
 
@@ -43,15 +45,11 @@ const foreignAddress = `0x${'5a'.repeat(20)}`
  * loginConformance(test, { singleUse: true, setUp: async () => ({ provider, origin, credentials, close }) })
  */
 export function loginConformance(test: ConformanceTest, harness: LoginHarness): void {
-  const check = (name: string, run: (subject: LoginSubject) => Promise<void>) =>
-    test(name, async () => {
-      const subject = await harness.setUp()
-      try {
-        await run(subject)
-      } finally {
-        await subject.close()
-      }
-    })
+  const check = checksOf(
+    test,
+    () => harness.setUp(),
+    (subject) => subject.close(),
+  )
 
   check('right credentials are vouched for', async (subject) => {
     const credentials = await subject.credentials()
@@ -108,8 +106,8 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
     await assertAborts(subject, credentials, AbortSignal.abort())
   })
 
-  check('a stalled check ends when the sign-in is aborted', async (subject) => {
-    if (subject.stalled === undefined) return
+  check('a stalled check ends when the sign-in is aborted', async (subject, skip) => {
+    if (subject.stalled === undefined) return skip('The harness has no "stalled".')
     const { credentials, asked } = await subject.stalled()
     const controller = new AbortController()
     const aborted = assertAborts(subject, credentials, controller.signal)
@@ -118,8 +116,8 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
     await soon(aborted, 'the check went on after the sign-in was aborted')
   })
 
-  check('a server that is down is told from a wrong proof', async (subject) => {
-    if (subject.unreachable === undefined) return
+  check('a server that is down is told from a wrong proof', async (subject, skip) => {
+    if (subject.unreachable === undefined) return skip('The harness has no "unreachable".')
     const credentials = await subject.unreachable()
     await assertRefused(subject, credentials, ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'SERVICE_UNAVAILABLE'])
   })
@@ -133,15 +131,15 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
     ])
   })
 
-  if (!harness.singleUse) return
-
-  check('a proof is used once', async (subject) => {
+  check('a proof is used once', async (subject, skip) => {
+    if (!harness.singleUse) return skip(reusable)
     const credentials = await subject.credentials()
     assertVouched(await verify(subject, credentials), credentials)
     await assertRefused(subject, credentials, ['UNAUTHORIZED'])
   })
 
-  check('of two clients with one proof exactly one is vouched for', async (subject) => {
+  check('of two clients with one proof exactly one is vouched for', async (subject, skip) => {
+    if (!harness.singleUse) return skip(reusable)
     const credentials = await subject.credentials()
     const attempts = Array.from({ length: 8 }, () => verify(subject, credentials))
     const outcomes = await Promise.allSettled(attempts)

@@ -7,6 +7,7 @@ import {
 } from '@nodekeep/plugin-sdk/conformance/login'
 import { test } from 'tap'
 import { patience } from '../../src/conformance/soon.ts'
+import { runSuite } from './fixtures/suite-run.ts'
 
 const address = '0x52908400098527886e0f7030069857d2e4169ee7'
 const uuid = 'person-7'
@@ -92,18 +93,28 @@ function harnessOf(create: () => PaperProvider): LoginHarness {
   return { singleUse: true, setUp: async () => subject() }
 }
 
-/** Runs the suite and returns the names of the tests that failed. */
-async function failures(create: () => PaperProvider): Promise<string[]> {
-  const tests: { name: string; run: () => Promise<void> }[] = []
-  loginConformance((name, run) => tests.push({ name, run }), harnessOf(create))
-  const outcomes = await Promise.allSettled(tests.map(({ run }) => run()))
-  return tests.map(({ name }) => name).filter((_name, index) => outcomes[index]?.status === 'rejected')
-}
-
 loginConformance(
   test,
   harnessOf(() => new PaperProvider()),
 )
+
+test('Tests for abilities that a provider does not have are skipped by name', async (t) => {
+  const { setUp } = harnessOf(() => new PaperProvider())
+  const without = async (): Promise<LoginSubject> => {
+    const { stalled: _stalled, unreachable: _unreachable, ...subject } = await setUp()
+    return subject
+  }
+  const outcomes = await runSuite((test) => loginConformance(test, { singleUse: false, setUp: without }))
+  t.strictSame(
+    outcomes.filter(({ outcome }) => outcome !== 'passed').map(({ outcome, name }) => `${outcome}: ${name}`),
+    [
+      'skipped: a stalled check ends when the sign-in is aborted',
+      'skipped: a server that is down is told from a wrong proof',
+      'skipped: a proof is used once',
+      'skipped: of two clients with one proof exactly one is vouched for',
+    ],
+  )
+})
 
 /** The faults, each with the name of a test that must find it and the replaced members of the provider. */
 const faults: [found: RegExp, fault: (provider: PaperProvider) => Partial<PaperProvider>][] = [
@@ -163,10 +174,12 @@ test('The suite finds each fault of a provider', async (t) => {
     patience.ms = 5000
   })
   for (const [found, fault] of faults) {
-    const failed = await failures(() => {
+    const harness = harnessOf(() => {
       const provider = new PaperProvider()
       return Object.assign(provider, fault(provider))
     })
+    const outcomes = await runSuite((test) => loginConformance(test, harness))
+    const failed = outcomes.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name)
     t.ok(
       failed.some((name) => found.test(name)),
       `A test that matches ${found} must fail. These fail: ${failed.join('; ')}`,

@@ -4,10 +4,12 @@ import {
   type StorageHarness,
   storageConformance,
 } from '@nodekeep/plugin-sdk/conformance/storage'
+
 import { test } from 'tap'
 import { patience } from '../../src/conformance/soon.ts'
 import { oddNames } from '../../src/conformance/storage/odd-names.ts'
 import { PaperBackend } from './fixtures/paper-backend.ts'
+import { runSuite } from './fixtures/suite-run.ts'
 
 function harnessOf(create: () => PaperBackend): StorageHarness {
   return {
@@ -19,10 +21,8 @@ function harnessOf(create: () => PaperBackend): StorageHarness {
 
 /** Runs the tests of the suite whose names match. Returns the number of these tests and of failures. */
 async function run(name: RegExp, create: () => PaperBackend): Promise<{ all: number; failed: number }> {
-  const runs: (() => Promise<void>)[] = []
-  storageConformance((found, run) => name.test(found) && runs.push(run), harnessOf(create))
-  const outcomes = await Promise.allSettled(runs.map((run) => run()))
-  return { all: runs.length, failed: outcomes.filter(({ status }) => status === 'rejected').length }
+  const outcomes = await runSuite((test) => storageConformance(test, harnessOf(create)), name)
+  return { all: outcomes.length, failed: outcomes.filter(({ outcome }) => outcome === 'failed').length }
 }
 
 storageConformance(

@@ -6,6 +6,7 @@ import * as functionSamples from '../../src/conformance/wasm/function-samples.ts
 import * as programSamples from '../../src/conformance/wasm/program-samples.ts'
 import type { Sample } from '../../src/conformance/wasm/sample-module.ts'
 import { PaperWasmRuntime } from './fixtures/paper-wasm-runtime.ts'
+import { runSuite } from './fixtures/suite-run.ts'
 import { faults } from './fixtures/wasm-faults.ts'
 
 wasmConformance(test, { create: async () => new PaperWasmRuntime() })
@@ -39,13 +40,15 @@ async function run(
   name: RegExp,
   fault: (runtime: PaperWasmRuntime) => object,
 ): Promise<{ all: number; failed: number }> {
-  const runs: (() => Promise<void>)[] = []
-  wasmConformance((found, run) => name.test(found) && runs.push(run), {
-    async create() {
-      const runtime = new PaperWasmRuntime()
-      return Object.assign(runtime, fault(runtime))
-    },
-  })
-  const outcomes = await Promise.allSettled(runs.map((run) => run()))
-  return { all: runs.length, failed: outcomes.filter(({ status }) => status === 'rejected').length }
+  const outcomes = await runSuite(
+    (test) =>
+      wasmConformance(test, {
+        async create() {
+          const runtime = new PaperWasmRuntime()
+          return Object.assign(runtime, fault(runtime))
+        },
+      }),
+    name,
+  )
+  return { all: outcomes.length, failed: outcomes.filter(({ outcome }) => outcome === 'failed').length }
 }
