@@ -18,6 +18,8 @@ export interface LoginSubject {
    * and does not answer. `asked` resolves when the server has the request.
    */
   stalled?(): Promise<{ readonly credentials: LoginCredentials; readonly asked: Promise<void> }>
+  /** Makes credentials that would be correct if their proof were not too old. */
+  expired?(): Promise<LoginCredentials>
   /** Makes correct credentials, and makes the server that would have to check them unreachable. */
   unreachable?(): Promise<LoginCredentials>
   close(): Promise<void>
@@ -27,6 +29,8 @@ export interface LoginSubject {
 export interface LoginHarness {
   /** Whether a proof can be used for one sign-in only. */
   readonly singleUse: boolean
+  /** Whether a proof can be used at one origin only. */
+  readonly boundToOrigin: boolean
   /** Prepares a provider with a state of its own. Called once for each test. */
   setUp(): Promise<LoginSubject>
 }
@@ -42,7 +46,11 @@ const foreignAddress = `0x${'5a'.repeat(20)}`
  *
  * @example
  * import { test } from 'node:test'
- * loginConformance(test, { singleUse: true, setUp: async () => ({ provider, origin, credentials, close }) })
+ * loginConformance(test, {
+ *   singleUse: true,
+ *   boundToOrigin: true,
+ *   setUp: async () => ({ provider, origin, credentials, close }),
+ * })
  */
 export function loginConformance(test: ConformanceTest, harness: LoginHarness): void {
   const check = checksOf(
@@ -77,6 +85,29 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
     for (const other of ['', 'x', `${uuid}0`, uuid.slice(0, -1), changedAt(uuid, uuid.length - 1)]) {
       await assertRefused(subject, { ...(await subject.credentials()), uuid: other })
     }
+  })
+
+  check('another wallet is refused, also if address and uuid fit together', async (subject) => {
+    const credentials = await subject.credentials()
+    const digits = new RegExp(credentials.address.slice(2), 'i')
+    const named = credentials.uuid.replace(digits, foreignAddress.slice(2))
+    const uuid = named === credentials.uuid ? changedAt(named, named.length - 1) : named
+    await assertRefused(subject, { ...credentials, address: foreignAddress, uuid })
+  })
+
+  check('a proof for another origin is refused', async (subject, skip) => {
+    if (!harness.boundToOrigin) return skip('A proof of this provider can be used at any origin.')
+    for (const other of [
+      'https://node.example',
+      `${subject.origin.protocol}//${subject.origin.hostname}:1`,
+    ]) {
+      await assertRefused({ ...subject, origin: new URL(other) }, await subject.credentials())
+    }
+  })
+
+  check('a proof that is too old is refused', async (subject, skip) => {
+    if (subject.expired === undefined) return skip('The harness has no "expired".')
+    await assertRefused(subject, await subject.expired(), ['UNAUTHORIZED'])
   })
 
   check('a token with one character changed is refused', async (subject) => {

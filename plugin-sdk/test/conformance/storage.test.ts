@@ -50,6 +50,25 @@ test('The suite for a view of files has only the tests that views and backends s
   t.ok(ofViews.length > 40 && ofViews.length < ofBackends.length)
 })
 
+test('Tests for abilities that a backend does not have are skipped by name', async (t) => {
+  const supports = { atomicMove: false, durable: false, snapshot: false }
+  const create = async () => Object.assign(new PaperBackend(), { supports, snapshot: undefined })
+  const outcomes = await runSuite((test) => storageConformance(test, { create }))
+  t.strictSame(
+    outcomes.filter(({ outcome }) => outcome !== 'passed').map(({ outcome, name }) => `${outcome}: ${name}`),
+    [
+      'skipped: an atomic move keeps the revisions of the moved files',
+      'skipped: during an atomic move, the file is seen at exactly one of the two paths',
+      'skipped: a file that an atomic move replaces exists at every moment',
+      'skipped: a snapshot stays as it was when the files change',
+      'skipped: a snapshot that is made while files are written shows one moment',
+      'skipped: a snapshot that is made while a folder is moved shows it once, and whole',
+      'skipped: written files exist after a close and a new start',
+      'skipped: a write that does not fit is refused and leaves nothing, and a removal frees its bytes',
+    ],
+  )
+})
+
 /** Yields all chunks in the same memory. */
 function sharedMemory(): Partial<PaperBackend> {
   const shared = Buffer.alloc(100_000)
