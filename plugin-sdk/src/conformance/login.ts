@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { LoginCredentials, LoginProvider, VerifiedLogin } from '../contracts/login.ts'
 import { type ErrorCode, isNodekeepError } from '../errors.ts'
-import type { ConformanceTest } from './conformance-test.ts'
+import { type ConformanceTest, checksOf } from './conformance-test.ts'
 import { soon } from './soon.ts'
 
 export type { ConformanceTest }
@@ -18,6 +18,8 @@ export interface LoginSubject {
    * and does not answer. `asked` resolves when the server has the request.
    */
   stalled?(): Promise<{ readonly credentials: LoginCredentials; readonly asked: Promise<void> }>
+  /** Makes credentials that would be correct if their proof were not too old. */
+  expired?(): Promise<LoginCredentials>
   /** Makes correct credentials, and makes the server that would have to check them unreachable. */
   unreachable?(): Promise<LoginCredentials>
   close(): Promise<void>
@@ -27,9 +29,13 @@ export interface LoginSubject {
 export interface LoginHarness {
   /** Whether a proof can be used for one sign-in only. */
   readonly singleUse: boolean
+  /** Whether a proof can be used at one origin only. */
+  readonly boundToOrigin: boolean
   /** Prepares a provider with a state of its own. Called once for each test. */
   setUp(): Promise<LoginSubject>
 }
+
+const reusable = 'A proof of this provider can be used more than once.'
 
 /** A wallet whose key nobody has. */
 const foreignAddress = `0x${'5a'.repeat(20)}`
@@ -40,18 +46,18 @@ const foreignAddress = `0x${'5a'.repeat(20)}`
  *
  * @example
  * import { test } from 'node:test'
- * loginConformance(test, { singleUse: true, setUp: async () => ({ provider, origin, credentials, close }) })
+ * loginConformance(test, {
+ *   singleUse: true,
+ *   boundToOrigin: true,
+ *   setUp: async () => ({ provider, origin, credentials, close }),
+ * })
  */
 export function loginConformance(test: ConformanceTest, harness: LoginHarness): void {
-  const check = (name: string, run: (subject: LoginSubject) => Promise<void>) =>
-    test(name, async () => {
-      const subject = await harness.setUp()
-      try {
-        await run(subject)
-      } finally {
-        await subject.close()
-      }
-    })
+  const check = checksOf(
+    test,
+    () => harness.setUp(),
+    (subject) => subject.close(),
+  )
 
   check('right credentials are vouched for', async (subject) => {
     const credentials = await subject.credentials()
@@ -81,6 +87,29 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
     }
   })
 
+  check('another wallet is refused, also if address and uuid fit together', async (subject) => {
+    const credentials = await subject.credentials()
+    const digits = new RegExp(credentials.address.slice(2), 'i')
+    const named = credentials.uuid.replace(digits, foreignAddress.slice(2))
+    const uuid = named === credentials.uuid ? changedAt(named, named.length - 1) : named
+    await assertRefused(subject, { ...credentials, address: foreignAddress, uuid })
+  })
+
+  check('a proof for another origin is refused', async (subject, skip) => {
+    if (!harness.boundToOrigin) return skip('A proof of this provider can be used at any origin.')
+    for (const other of [
+      'https://node.example',
+      `${subject.origin.protocol}//${subject.origin.hostname}:1`,
+    ]) {
+      await assertRefused({ ...subject, origin: new URL(other) }, await subject.credentials())
+    }
+  })
+
+  check('a proof that is too old is refused', async (subject, skip) => {
+    if (subject.expired === undefined) return skip('The harness has no "expired".')
+    await assertRefused(subject, await subject.expired(), ['UNAUTHORIZED'])
+  })
+
   check('a token with one character changed is refused', async (subject) => {
     for (let step = 0; step < 24; step += 1) {
       const { token, ...rest } = await subject.credentials()
@@ -108,8 +137,8 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
     await assertAborts(subject, credentials, AbortSignal.abort())
   })
 
-  check('a stalled check ends when the sign-in is aborted', async (subject) => {
-    if (subject.stalled === undefined) return
+  check('a stalled check ends when the sign-in is aborted', async (subject, skip) => {
+    if (subject.stalled === undefined) return skip('The harness has no "stalled".')
     const { credentials, asked } = await subject.stalled()
     const controller = new AbortController()
     const aborted = assertAborts(subject, credentials, controller.signal)
@@ -118,8 +147,8 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
     await soon(aborted, 'the check went on after the sign-in was aborted')
   })
 
-  check('a server that is down is told from a wrong proof', async (subject) => {
-    if (subject.unreachable === undefined) return
+  check('a server that is down is told from a wrong proof', async (subject, skip) => {
+    if (subject.unreachable === undefined) return skip('The harness has no "unreachable".')
     const credentials = await subject.unreachable()
     await assertRefused(subject, credentials, ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'SERVICE_UNAVAILABLE'])
   })
@@ -133,15 +162,15 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
     ])
   })
 
-  if (!harness.singleUse) return
-
-  check('a proof is used once', async (subject) => {
+  check('a proof is used once', async (subject, skip) => {
+    if (!harness.singleUse) return skip(reusable)
     const credentials = await subject.credentials()
     assertVouched(await verify(subject, credentials), credentials)
     await assertRefused(subject, credentials, ['UNAUTHORIZED'])
   })
 
-  check('of two clients with one proof exactly one is vouched for', async (subject) => {
+  check('of two clients with one proof exactly one is vouched for', async (subject, skip) => {
+    if (!harness.singleUse) return skip(reusable)
     const credentials = await subject.credentials()
     const attempts = Array.from({ length: 8 }, () => verify(subject, credentials))
     const outcomes = await Promise.allSettled(attempts)

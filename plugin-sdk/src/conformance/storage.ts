@@ -1,6 +1,6 @@
 import type { UserFiles } from '../contracts/files.ts'
 import type { StorageBackend } from '../contracts/storage.ts'
-import type { ConformanceTest } from './conformance-test.ts'
+import { type ConformanceTest, checksOf } from './conformance-test.ts'
 import { atomicMoveChecks } from './storage/atomic-moves.ts'
 import { committingChecks } from './storage/committing.ts'
 import { concurrencyChecks } from './storage/concurrency.ts'
@@ -13,7 +13,7 @@ import { movingChecks } from './storage/moving.ts'
 import { readingChecks } from './storage/reading.ts'
 import { emptyRemovalChecks, removalChecks } from './storage/removal.ts'
 import { snapshotChecks } from './storage/snapshots.ts'
-import type { StorageCheck, StorageView } from './storage/subject.ts'
+import type { StorageCheck } from './storage/subject.ts'
 import { writingChecks } from './storage/writing.ts'
 
 export type { ConformanceTest }
@@ -48,7 +48,7 @@ export interface FilesHarness {
  */
 export function storageConformance(test: ConformanceTest, harness: StorageHarness): void {
   const register = (create: () => Promise<StorageBackend>) =>
-    registering(test, create, async (backend) => {
+    checksOf(test, create, async (backend) => {
       await backend.close()
       await harness.destroy?.(backend)
     })
@@ -60,8 +60,10 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   atomicMoveChecks(check)
   lifecycleChecks(check)
   snapshotChecks(check)
-  if (harness.reopen) reopeningChecks(check, harness.reopen)
-  if (harness.createSmall) freeSpaceChecks(register(harness.createSmall))
+  reopeningChecks(check, harness.reopen)
+  const skipFreeSpace: typeof check = (name) =>
+    check(name, async (_backend, skip) => skip('The harness has no "createSmall".'))
+  freeSpaceChecks(harness.createSmall ? register(harness.createSmall) : skipFreeSpace)
 }
 
 /**
@@ -69,7 +71,7 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
  * promises of a backend have to hold for users of `Files` too.
  */
 export function filesConformance(test: ConformanceTest, harness: FilesHarness): void {
-  sharedChecks(registering(test, harness.create, async (files) => harness.destroy?.(files)))
+  sharedChecks(checksOf(test, harness.create, async (files) => harness.destroy?.(files)))
 }
 
 function sharedChecks(check: StorageCheck): void {
@@ -80,21 +82,4 @@ function sharedChecks(check: StorageCheck): void {
   removalChecks(check)
   movingChecks(check)
   concurrencyChecks(check)
-}
-
-function registering<Subject extends StorageView>(
-  test: ConformanceTest,
-  create: () => Promise<Subject>,
-  destroy: (subject: Subject) => Promise<void>,
-): StorageCheck<Subject> {
-  return (name, run) => {
-    test(name, async () => {
-      const subject = await create()
-      try {
-        await run(subject)
-      } finally {
-        await destroy(subject)
-      }
-    })
-  }
 }

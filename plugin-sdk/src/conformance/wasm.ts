@@ -1,5 +1,5 @@
 import type { FunctionRuntime, ProgramRuntime, WasmRuntime } from '../contracts/wasm.ts'
-import type { ConformanceTest } from './conformance-test.ts'
+import { type ConformanceTest, checksOf } from './conformance-test.ts'
 import { freshnessChecks } from './wasm/freshness.ts'
 import { functionEndingChecks } from './wasm/function-endings.ts'
 import { functionLimitChecks } from './wasm/function-limits.ts'
@@ -10,6 +10,7 @@ import { programFolderChecks } from './wasm/program-folders.ts'
 import { programLimitChecks } from './wasm/program-limits.ts'
 import { programWorldChecks } from './wasm/program-worlds.ts'
 import { refusalChecks } from './wasm/refusals.ts'
+import { functionsWithinSlots, programsWithinSlots } from './wasm/slots.ts'
 import type { WasmCheck } from './wasm/subject.ts'
 import { supportChecks } from './wasm/support.ts'
 import { trapChecks } from './wasm/traps.ts'
@@ -33,23 +34,20 @@ export interface WasmHarness {
  * wasmConformance(test, { create: async () => new AcmeRuntime(), destroy: (runtime) => runtime.stop() })
  */
 export function wasmConformance(test: ConformanceTest, harness: WasmHarness): void {
-  const check: WasmCheck = (name, run) => {
-    test(name, async () => {
-      const runtime = await harness.create()
-      try {
-        await run(runtime)
-      } finally {
-        await harness.destroy?.(runtime)
-      }
-    })
-  }
+  const check = checksOf(
+    test,
+    () => harness.create(),
+    (runtime) => harness.destroy?.(runtime),
+  )
   const checkFunctions: WasmCheck<FunctionRuntime> = (name, run) =>
-    check(name, async (runtime) => {
-      if (runtime.supports.functions) await run(runtime as FunctionRuntime)
+    check(name, async (runtime, skip) => {
+      if (!runtime.supports.functions) return skip('The runtime does not support functions.')
+      await run(functionsWithinSlots(runtime as FunctionRuntime), skip)
     })
   const checkPrograms: WasmCheck<ProgramRuntime> = (name, run) =>
-    check(name, async (runtime) => {
-      if (runtime.supports.programs) await run(runtime as ProgramRuntime)
+    check(name, async (runtime, skip) => {
+      if (!runtime.supports.programs) return skip('The runtime does not support programs.')
+      await run(programsWithinSlots(runtime as ProgramRuntime), skip)
     })
   supportChecks(check)
   functionListChecks(checkFunctions)

@@ -22,7 +22,10 @@ export interface LoginCircumstances {
 export interface VerifiedLogin {
   /** The identifier at the provider, as verified. */
   readonly uuid: string
-  /** The wallet address, as verified. It must be proven, not copied from the request. */
+  /**
+   * The wallet address, as verified: `0x` and 40 hexadecimal digits in any case. It must be proven, not copied from the
+   * request.
+   */
   readonly address: string
 }
 

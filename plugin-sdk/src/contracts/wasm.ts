@@ -41,7 +41,10 @@ export interface WasmPreopen {
   readonly files: UserFiles
   /** Absolute path of the folder within the user's files. */
   readonly path: string
-  /** Whether the program's changes are stored after it has ended. Otherwise the program cannot change the folder. */
+  /**
+   * Whether the program can change the folder. Its changes are stored after it has ended, with any exit code. The changes
+   * of a program that traps or is stopped are not stored.
+   */
   readonly writable: boolean
 }
 
@@ -67,9 +70,10 @@ export interface WasmProgramResult {
  * at most `functionsAtOnce` calls and `programsAtOnce` programs of a runtime at a time. When the signal aborts, the
  * runtime stops the run and rejects with the signal's reason.
  *
- * Methods throw NodekeepError: VALIDATION_ERROR for an invalid module (with the validator's reason) or for unknown
- * imports, NOT_FOUND for an unknown function, UNPROCESSABLE for a trap and for each limit (the message names it),
- * SERVICE_UNAVAILABLE if the sandbox died for another reason.
+ * Methods throw NodekeepError: VALIDATION_ERROR for an invalid module (with the validator's reason), for unknown imports,
+ * or for a call of a function with other types than numbers; NOT_FOUND for an unknown function; UNPROCESSABLE for a trap
+ * and for each limit (the message names it); SERVICE_UNAVAILABLE if the sandbox died for another reason. If
+ * `WasmModule.bytes` rejects, they reject with its error.
  */
 export interface WasmRuntime {
   readonly supports: { readonly functions: boolean; readonly programs: boolean }

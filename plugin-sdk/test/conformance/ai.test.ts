@@ -6,6 +6,7 @@ import { replyFaults } from './fixtures/ai-reply-faults.ts'
 import { requestFaults } from './fixtures/ai-request-faults.ts'
 import { PaperAiProvider } from './fixtures/paper-ai-provider.ts'
 import { PaperModelServer } from './fixtures/paper-model-server.ts'
+import { runSuite } from './fixtures/suite-run.ts'
 
 function harnessOf(create: (server: PaperModelServer) => PaperAiProvider): AiHarness {
   return {
@@ -30,10 +31,8 @@ async function run(
   name: RegExp,
   create: (server: PaperModelServer) => PaperAiProvider,
 ): Promise<{ all: number; failed: number }> {
-  const runs: (() => Promise<void>)[] = []
-  aiConformance((found, run) => name.test(found) && runs.push(run), harnessOf(create))
-  const outcomes = await Promise.allSettled(runs.map((run) => run()))
-  return { all: runs.length, failed: outcomes.filter(({ status }) => status === 'rejected').length }
+  const outcomes = await runSuite((test) => aiConformance(test, harnessOf(create)), name)
+  return { all: outcomes.length, failed: outcomes.filter(({ outcome }) => outcome === 'failed').length }
 }
 
 aiConformance(

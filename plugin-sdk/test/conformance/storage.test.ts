@@ -4,10 +4,12 @@ import {
   type StorageHarness,
   storageConformance,
 } from '@nodekeep/plugin-sdk/conformance/storage'
+
 import { test } from 'tap'
 import { patience } from '../../src/conformance/soon.ts'
 import { oddNames } from '../../src/conformance/storage/odd-names.ts'
 import { PaperBackend } from './fixtures/paper-backend.ts'
+import { runSuite } from './fixtures/suite-run.ts'
 
 function harnessOf(create: () => PaperBackend): StorageHarness {
   return {
@@ -19,10 +21,8 @@ function harnessOf(create: () => PaperBackend): StorageHarness {
 
 /** Runs the tests of the suite whose names match. Returns the number of these tests and of failures. */
 async function run(name: RegExp, create: () => PaperBackend): Promise<{ all: number; failed: number }> {
-  const runs: (() => Promise<void>)[] = []
-  storageConformance((found, run) => name.test(found) && runs.push(run), harnessOf(create))
-  const outcomes = await Promise.allSettled(runs.map((run) => run()))
-  return { all: runs.length, failed: outcomes.filter(({ status }) => status === 'rejected').length }
+  const outcomes = await runSuite((test) => storageConformance(test, harnessOf(create)), name)
+  return { all: outcomes.length, failed: outcomes.filter(({ outcome }) => outcome === 'failed').length }
 }
 
 storageConformance(
@@ -48,6 +48,25 @@ test('The suite for a view of files has only the tests that views and backends s
   const ofViews = namesOf((add) => filesConformance(add, { create: () => Promise.reject() }))
   t.ok(ofViews.every((name) => ofBackends.includes(name)))
   t.ok(ofViews.length > 40 && ofViews.length < ofBackends.length)
+})
+
+test('Tests for abilities that a backend does not have are skipped by name', async (t) => {
+  const supports = { atomicMove: false, durable: false, snapshot: false }
+  const create = async () => Object.assign(new PaperBackend(), { supports, snapshot: undefined })
+  const outcomes = await runSuite((test) => storageConformance(test, { create }))
+  t.strictSame(
+    outcomes.filter(({ outcome }) => outcome !== 'passed').map(({ outcome, name }) => `${outcome}: ${name}`),
+    [
+      'skipped: an atomic move keeps the revisions of the moved files',
+      'skipped: during an atomic move, the file is seen at exactly one of the two paths',
+      'skipped: a file that an atomic move replaces exists at every moment',
+      'skipped: a snapshot stays as it was when the files change',
+      'skipped: a snapshot that is made while files are written shows one moment',
+      'skipped: a snapshot that is made while a folder is moved shows it once, and whole',
+      'skipped: written files exist after a close and a new start',
+      'skipped: a write that does not fit is refused and leaves nothing, and a removal frees its bytes',
+    ],
+  )
 })
 
 /** Yields all chunks in the same memory. */

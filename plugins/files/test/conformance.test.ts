@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { filesConformance } from '@nodekeep/plugin-sdk/conformance/storage'
+import { type ConformanceTest, filesConformance } from '@nodekeep/plugin-sdk/conformance/storage'
 import t from 'tap'
 import { captureServices } from './fixtures/captured-services.ts'
 import { createFilesNode } from './fixtures/files-node.ts'
@@ -11,7 +11,7 @@ for (const backend of ['local', 'memory']) {
     const services = captureServices()
     const node = await createFilesNode({ mounts: { '/': backend } }, { plugins: [services.plugin] })
     t.teardown(() => node.stop())
-    const test = (name: string, run: () => Promise<void>) => void t.test(name, run)
+    const test: ConformanceTest = (name, run) => void t.test(name, run)
     filesConformance(test, { create: async () => services.files.for({ uuid: randomUUID() }) })
     t.end()
   })

@@ -6,6 +6,7 @@ import { user } from './fixtures/particle-server.ts'
 loginConformance(test, {
   // A token of Particle Network lasts as long as the user is signed in there.
   singleUse: false,
+  boundToOrigin: false,
   async setUp() {
     const { server, provider, node, close } = await startLoginNode()
     return {

@@ -90,6 +90,7 @@ test('The address of an endpoint, which may contain a key, is never shown', asyn
 
 loginConformance(test, {
   singleUse: true,
+  boundToOrigin: true,
   async setUp() {
     const chain = await startChain()
     const { node, provider, origin, nonce } = await startLoginNode({ rpcUrls: { 1: chain.url } })

@@ -5,6 +5,7 @@ import { credentials, Wallet } from './fixtures/wallet.ts'
 
 loginConformance(test, {
   singleUse: true,
+  boundToOrigin: true,
   async setUp() {
     const { node, provider, origin, nonce } = await startLoginNode()
     const wallet = Wallet.createRandom()
@@ -12,6 +13,8 @@ loginConformance(test, {
       provider,
       origin,
       credentials: async () => credentials(await nonce(), wallet),
+      expired: async () =>
+        credentials(await nonce(), wallet, { fields: { issuedAt: new Date(Date.now() - 86_400_000) } }),
       close: () => node.stop(),
     }
   },

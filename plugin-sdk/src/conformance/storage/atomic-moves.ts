@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { isAbsent, names, put } from './assertions.ts'
 import type { BackendCheck } from './subject.ts'
 
+export const noAtomicMoves = 'The backend does not support atomic moves.'
+
 /** Tests for backends with `supports.atomicMove`. */
 export function atomicMoveChecks(check: BackendCheck): void {
-  check('an atomic move keeps the revisions of the moved files', async (backend) => {
-    if (!backend.supports.atomicMove) return
+  check('an atomic move keeps the revisions of the moved files', async (backend, skip) => {
+    if (!backend.supports.atomicMove) return skip(noAtomicMoves)
     const { revision } = await put(backend, '/folder/file', 'x')
     await backend.move('/folder/file', '/folder/moved')
     assert.equal((await backend.stat('/folder/moved')).revision, revision)
@@ -13,8 +15,8 @@ export function atomicMoveChecks(check: BackendCheck): void {
     assert.equal((await backend.stat('/other/moved')).revision, revision)
   })
 
-  check('during an atomic move, the file is seen at exactly one of the two paths', async (backend) => {
-    if (!backend.supports.atomicMove) return
+  check('during an atomic move, the file is seen at exactly one of the two paths', async (backend, skip) => {
+    if (!backend.supports.atomicMove) return skip(noAtomicMoves)
     for (let index = 0; index < 20; index += 1) await put(backend, `/step-0/${index}`, 'x')
     for (let step = 0; step < 30; step += 1) {
       const [source, destination] = [`/step-${step}`, `/step-${step + 1}`]
@@ -33,8 +35,8 @@ export function atomicMoveChecks(check: BackendCheck): void {
     }
   })
 
-  check('a file that an atomic move replaces exists at every moment', async (backend) => {
-    if (!backend.supports.atomicMove) return
+  check('a file that an atomic move replaces exists at every moment', async (backend, skip) => {
+    if (!backend.supports.atomicMove) return skip(noAtomicMoves)
     await put(backend, '/file', 'first')
     for (let round = 0; round < 30; round += 1) {
       await put(backend, '/next', `${round}`)

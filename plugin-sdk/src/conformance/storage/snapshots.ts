@@ -2,19 +2,21 @@ import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import type { StorageBackend, StorageSnapshot } from '../../contracts/storage.ts'
 import { assertContent, assertFails, names, put, text } from './assertions.ts'
+import { noAtomicMoves } from './atomic-moves.ts'
 import { pattern, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
 const fileCount = 20
 const snapshotCount = 5
+const noSnapshots = 'The backend does not support snapshots.'
 
 export function snapshotChecks(check: BackendCheck): void {
   check('a backend has the method `snapshot` exactly if `supports.snapshot` says so', async (backend) => {
     assert.equal(backend.supports.snapshot, backend.snapshot !== undefined)
   })
 
-  check('a snapshot stays as it was when the files change', async (backend) => {
-    if (backend.snapshot === undefined) return
+  check('a snapshot stays as it was when the files change', async (backend, skip) => {
+    if (backend.snapshot === undefined) return skip(noSnapshots)
     const bytes = pattern(1_500_000)
     await backend.write('/folder/file', stream(bytes))
     await put(backend, '/overwritten', 'old')
@@ -33,7 +35,8 @@ export function snapshotChecks(check: BackendCheck): void {
     assert.deepEqual(await names(backend, '/'), ['added', 'moved', 'overwritten'])
   })
 
-  check('a snapshot that is made while files are written shows one moment', async (backend) => {
+  check('a snapshot that is made while files are written shows one moment', async (backend, skip) => {
+    if (backend.snapshot === undefined) return skip(noSnapshots)
     // One writer writes the files in order, round after round. At any moment, the first files are of one round and the
     // others of the round before.
     const order = Array.from({ length: fileCount }, (_, index) => `/folder-${(index * 7) % fileCount}/file`)
@@ -53,8 +56,9 @@ export function snapshotChecks(check: BackendCheck): void {
     })
   })
 
-  check('a snapshot that is made while a folder is moved shows it once, and whole', async (backend) => {
-    if (!backend.supports.atomicMove) return
+  check('a snapshot that is made while a folder is moved shows it once, and whole', async (backend, skip) => {
+    if (backend.snapshot === undefined) return skip(noSnapshots)
+    if (!backend.supports.atomicMove) return skip(noAtomicMoves)
     const inside = Array.from({ length: fileCount }, (_, index) => `${index}`.padStart(2, '0'))
     for (const name of inside) await put(backend, `/folder-at-0/${name}`, name)
     const moveRound = async (round: number) => {
@@ -75,7 +79,6 @@ async function duringSnapshots(
   change: (round: number) => Promise<void>,
   inspect: (snapshot: StorageSnapshot) => Promise<void>,
 ): Promise<void> {
-  if (backend.snapshot === undefined) return
   await change(0)
   let running = true
   const changing = (async () => {
@@ -83,7 +86,8 @@ async function duringSnapshots(
   })()
   try {
     for (let count = 0; count < snapshotCount; count += 1) {
-      const snapshot = await backend.snapshot(new AbortController().signal)
+      const snapshot = await backend.snapshot?.(new AbortController().signal)
+      assert.ok(snapshot !== undefined)
       try {
         await inspect(snapshot)
       } finally {

@@ -5,6 +5,7 @@ import type {
   StorageReading,
   StorageReadOptions,
 } from '../../contracts/storage.ts'
+import type { ConformanceCheck } from '../conformance-test.ts'
 
 /** The methods that a backend and the view of a user's files have in common. */
 export interface StorageView {
@@ -22,10 +23,7 @@ export interface StorageView {
 }
 
 /** Registers one test, which gets an empty storage of its own. */
-export type StorageCheck<Subject extends StorageView = StorageView> = (
-  name: string,
-  run: (storage: Subject) => Promise<void>,
-) => void
+export type StorageCheck<Subject extends StorageView = StorageView> = ConformanceCheck<Subject>
 
 /** Registers one test for backends only. */
 export type BackendCheck = StorageCheck<StorageBackend>

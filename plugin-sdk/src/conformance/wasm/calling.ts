@@ -36,7 +36,8 @@ export function callModule(
   args: readonly WasmNumber[] = [],
   options: RunOptions = {},
 ): Promise<readonly WasmNumber[]> {
-  return runtime.call(module, name, args, limitsOf(options), options.signal ?? new AbortController().signal)
+  const { signal = new AbortController().signal } = options
+  return observed(runtime.call(module, name, args, limitsOf(options), signal))
 }
 
 export function list(
@@ -44,5 +45,12 @@ export function list(
   module: WasmModule,
   options: RunOptions = {},
 ): Promise<readonly WasmFunctionExport[]> {
-  return runtime.exports(module, limitsOf(options), options.signal ?? new AbortController().signal)
+  const { signal = new AbortController().signal } = options
+  return observed(runtime.exports(module, limitsOf(options), signal))
+}
+
+/** A check that fails before it awaits a run must not end the process by an unhandled rejection. */
+export function observed<Result>(running: Promise<Result>): Promise<Result> {
+  running.catch(() => {})
+  return running
 }

@@ -1,10 +1,10 @@
 import type { Sample } from './sample-module.ts'
 
 /**
- * Does what its arguments say, three of them at a time: what, with which file, by its absolute path, and a text. `r`
- * writes the file to stdout, `w` makes it with the text in it, `x` does that and traps, `d` removes it, `s` makes it a
- * symbolic link to the text and writes to stdout what is there. Behind each, stdout has a NUL and the errno of WASI as
- * a byte.
+ * Runs the commands in its arguments. A command is three arguments: a letter, the absolute path of a file, and a text. `r`
+ * writes the file to stdout, `w` writes the text to the file, `d` removes the file, `s` makes it a symbolic link to the text
+ * and writes the file behind the link to stdout. `x` writes the text and traps, `l` writes it and loops, `e` writes it and
+ * exits with its length as the code. After each command, stdout has a NUL and the errno of WASI as a byte.
  */
 export const fileCommands: Sample = {
   wat: `(module
@@ -19,6 +19,7 @@ export const fileCommands: Sample = {
     (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "fd_close" (func $close (param i32) (result i32)))
+    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
     (memory (export "memory") 2)
     (global $folder (mut i32) (i32.const -1))
     (global $path (mut i32) (i32.const 0))
@@ -107,10 +108,14 @@ export const fileCommands: Sample = {
       (call $close (i32.load (i32.const 96))))
     (func $act (param $what i32) (param $text i32) (result i32)
       (local $errno i32)
-      ;; r, w, x, d, s
+      ;; r, w, x, l, e, d, s
       (if (i32.eq (local.get $what) (i32.const 114)) (then (return (call $show))))
       (if (i32.eq (local.get $what) (i32.const 119)) (then (return (call $store (local.get $text)))))
       (if (i32.eq (local.get $what) (i32.const 120)) (then (drop (call $store (local.get $text))) (unreachable)))
+      (if (i32.eq (local.get $what) (i32.const 108))
+        (then (drop (call $store (local.get $text))) (loop (br 0))))
+      (if (i32.eq (local.get $what) (i32.const 101))
+        (then (drop (call $store (local.get $text))) (call $exit (call $length (local.get $text)))))
       (if (i32.eq (local.get $what) (i32.const 100))
         (then
           (return
@@ -140,5 +145,5 @@ export const fileCommands: Sample = {
         (local.set $left (i32.sub (local.get $left) (i32.const 1)))
         (br $next))))`,
   base64:
-    'AGFzbQEAAAABPglgAn9/AX9gA39/fwF/YAl/f39/f35+f38Bf2AFf39/f38Bf2AEf39/fwF/YAF/AX9gAn9+AX9gAAF/YAAAAvgCChZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxDmFyZ3Nfc2l6ZXNfZ2V0AAAWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQhhcmdzX2dldAAAFndhc2lfc25hcHNob3RfcHJldmlldzEOZmRfcHJlc3RhdF9nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxE2ZkX3ByZXN0YXRfZGlyX25hbWUAARZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCXBhdGhfb3BlbgACFndhc2lfc25hcHNob3RfcHJldmlldzEQcGF0aF91bmxpbmtfZmlsZQABFndhc2lfc25hcHNob3RfcHJldmlldzEMcGF0aF9zeW1saW5rAAMWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQdmZF9yZWFkAAQWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQhmZF93cml0ZQAEFndhc2lfc25hcHNob3RfcHJldmlldzEIZmRfY2xvc2UABQMKCQUBBQYBBwUACAUDAQACBgsCfwFBfwt/AUEACwcTAgZtZW1vcnkCAAZfc3RhcnQAEgraBQkhAQF/IAAhAQNAIAEtAAAEQCABQQFqIQEMAQsLIAEgAGsLPQADQCACRQRAIAAtAABBL0YPCyAALQAAIAEtAABHBEBBAA8LIABBAWohACABQQFqIQEgAkEBayECDAALAAuSAQEEf0F/JABBAyEBQX8hAwJAA0AgAUHAABACDQFBxAAoAgAhAiABQYAEIAIQAw0BA0AgAgRAQf8DIAJqLQAAIQQgBEUgBEEvRnIEQCACQQFrIQIMAgsLCyACIANKIABBgAQgAhALcQRAIAIhAyABJAAgACACakEBaiQBCyABQQFqIQEMAAsLQcwAQQAjAEEASBsLGQAjAEEBIwEjARAKIAAgAUIAQQBB4AAQBAtJAQF/A0AgAkUEQEEADwtBACABNgIAQQQgAjYCACAAQQBBAUEIEAghAyADBEAgAw8LIAFBCCgCAGohASACQQgoAgBrIQIMAAsAC20BAX9BAEICEA0hACAABEAgAA8LA0BBAEGAgAE2AgBBBEGAgAE2AgBB4AAoAgBBAEEBQQwQByEAIAAEQCAADwtBDCgCAEUEQEHgACgCABAJDwtBAUGAgAFBDCgCABAOIQAgAARAIAAPCwwACwALNQEBf0EJQsAAEA0hASABBEAgAQ8LQeAAKAIAIAAgABAKEA4hASABBEAgAQ8LQeAAKAIAEAkLXQEBfyAAQfIARgRAEA8PCyAAQfcARgRAIAEQEA8LIABB+ABGBEAgARAQGgALIABB5ABGBEAjACMBIwEQChAFDwsgASABEAojACMBIwEQChAGIQIgAgRAIAIPCxAPC34BA39BEEEUEAAaQRAoAgBBA24hAEGACEGAgAQQARpBhAghAQNAIABFBEAPCyABQQRqKAIAEAwhAiACRQRAIAEoAgAtAAAgAUEIaigCABARIQILQeQAQQA6AABB5QAgAjoAAEEBQeQAQQIQDhogAUEMaiEBIABBAWshAAwACws=',
+    'AGFzbQEAAAABQgpgAn9/AX9gA39/fwF/YAl/f39/f35+f38Bf2AFf39/f38Bf2AEf39/fwF/YAF/AX9gAX8AYAJ/fgF/YAABf2AAAAKbAwsWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQ5hcmdzX3NpemVzX2dldAAAFndhc2lfc25hcHNob3RfcHJldmlldzEIYXJnc19nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxDmZkX3ByZXN0YXRfZ2V0AAAWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MRNmZF9wcmVzdGF0X2Rpcl9uYW1lAAEWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQlwYXRoX29wZW4AAhZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxEHBhdGhfdW5saW5rX2ZpbGUAARZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxDHBhdGhfc3ltbGluawADFndhc2lfc25hcHNob3RfcHJldmlldzEHZmRfcmVhZAAEFndhc2lfc25hcHNob3RfcHJldmlldzEIZmRfd3JpdGUABBZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCGZkX2Nsb3NlAAUWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQlwcm9jX2V4aXQABgMKCQUBBQcBCAUACQUDAQACBgsCfwFBfwt/AUEACwcTAgZtZW1vcnkCAAZfc3RhcnQAEwqCBgkhAQF/IAAhAQNAIAEtAAAEQCABQQFqIQEMAQsLIAEgAGsLPQADQCACRQRAIAAtAABBL0YPCyAALQAAIAEtAABHBEBBAA8LIABBAWohACABQQFqIQEgAkEBayECDAALAAuSAQEEf0F/JABBAyEBQX8hAwJAA0AgAUHAABACDQFBxAAoAgAhAiABQYAEIAIQAw0BA0AgAgRAQf8DIAJqLQAAIQQgBEUgBEEvRnIEQCACQQFrIQIMAgsLCyACIANKIABBgAQgAhAMcQRAIAIhAyABJAAgACACakEBaiQBCyABQQFqIQEMAAsLQcwAQQAjAEEASBsLGQAjAEEBIwEjARALIAAgAUIAQQBB4AAQBAtJAQF/A0AgAkUEQEEADwtBACABNgIAQQQgAjYCACAAQQBBAUEIEAghAyADBEAgAw8LIAFBCCgCAGohASACQQgoAgBrIQIMAAsAC20BAX9BAEICEA4hACAABEAgAA8LA0BBAEGAgAE2AgBBBEGAgAE2AgBB4AAoAgBBAEEBQQwQByEAIAAEQCAADwtBDCgCAEUEQEHgACgCABAJDwtBAUGAgAFBDCgCABAPIQAgAARAIAAPCwwACwALNQEBf0EJQsAAEA4hASABBEAgAQ8LQeAAKAIAIAAgABALEA8hASABBEAgAQ8LQeAAKAIAEAkLhAEBAX8gAEHyAEYEQBAQDwsgAEH3AEYEQCABEBEPCyAAQfgARgRAIAEQERoACyAAQewARgRAIAEQERoDQAwACwsgAEHlAEYEQCABEBEaIAEQCxAKCyAAQeQARgRAIwAjASMBEAsQBQ8LIAEgARALIwAjASMBEAsQBiECIAIEQCACDwsQEAt+AQN/QRBBFBAAGkEQKAIAQQNuIQBBgAhBgIAEEAEaQYQIIQEDQCAARQRADwsgAUEEaigCABANIQIgAkUEQCABKAIALQAAIAFBCGooAgAQEiECC0HkAEEAOgAAQeUAIAI6AABBAUHkAEECEA8aIAFBDGohASAAQQFrIQAMAAsL',
 }

@@ -27,6 +27,13 @@ export function freshnessChecks(check: WasmCheck<FunctionRuntime>): void {
     )
   })
 
+  check('a module is not taken for another of the same size', async (runtime) => {
+    for (let round = 0; round < 2; round += 1) {
+      assert.deepEqual(await call(runtime, samples.twins.one, 'which'), [1])
+      assert.deepEqual(await call(runtime, samples.twins.two, 'which'), [2])
+    }
+  })
+
   check('of many calls at once each has its own answer', async (runtime) => {
     const indices = Array.from({ length: 200 }, (_, index) => index)
     const results = await Promise.all(

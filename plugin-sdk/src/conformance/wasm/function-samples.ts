@@ -53,6 +53,18 @@ export const state: Sample = {
     'AGFzbQEAAAABCQJgAAF/YAABfgMDAgABBQMBAAEGBgF/AUEACwcUAgVjb3VudAAACGxlZnRvdmVyAAEKWAIhACMAQQFqJABB6AdB6AcoAgBBAWo2AgAjAEHoBygCAGwLNAIBfwF+QQNAABoDQCABIAApAwCEIQEgAEJ/NwMAIABBCGohACAAPwBBgIAEbEkNAAsgAQs=',
 }
 
+/** Two modules of the same size, whose function returns 1 or 2. */
+export const twins: Readonly<Record<'one' | 'two', Sample>> = {
+  one: {
+    wat: '(module (func (export "which") (result i32) (i32.const 1)))',
+    base64: 'AGFzbQEAAAABBQFgAAF/AwIBAAcJAQV3aGljaAAACgYBBABBAQs=',
+  },
+  two: {
+    wat: '(module (func (export "which") (result i32) (i32.const 2)))',
+    base64: 'AGFzbQEAAAABBQFgAAF/AwIBAAcJAQV3aGljaAAACgYBBABBAgs=',
+  },
+}
+
 /** Ends badly, or not at all. */
 export const hostile: Sample = {
   wat: `(module
@@ -93,6 +105,12 @@ export const hugeMemory: Sample = {
 export const hugeTable: Sample = {
   wat: '(module (table 9000000 funcref) (func (export "run")))',
   base64: 'AGFzbQEAAAABBAFgAAADAgEABAcBcADAqKUEBwcBA3J1bgAACgQBAgAL',
+}
+
+/** Begins with 8 MiB of memory and a table, neither of which can grow. */
+export const memoryAndTable: Sample = {
+  wat: '(module (memory 128 128) (table 500000 500000 funcref) (func (export "run")))',
+  base64: 'AGFzbQEAAAABBAFgAAADAgEABAkBcAGgwh6gwh4FBgEBgAGAAQcHAQNydW4AAAoEAQIACw==',
 }
 
 /** Fills each of four memories with as much as it can get. */

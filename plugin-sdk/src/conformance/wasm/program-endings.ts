@@ -13,7 +13,16 @@ export function programEndingChecks(check: WasmCheck<ProgramRuntime>): void {
     for (const bytes of [new Uint8Array(), Buffer.from('(module)')]) {
       await assertFails(runModule(runtime, moduleOfBytes(bytes)), 'VALIDATION_ERROR', 'no module')
     }
-    await assertFails(run(runtime, samples.strangeProgram), 'VALIDATION_ERROR', 'an import', /secrets/)
+    await assertFails(run(runtime, samples.strangeProgram), 'VALIDATION_ERROR', 'an import')
+  })
+
+  check('the exit code is that of the program', async (runtime) => {
+    const { exitCode } = await run(runtime, samples.greatestExit)
+    assert.equal(exitCode, 2 ** 32 - 1)
+    for (const code of [1, 255, 256]) {
+      const { exitCode } = await run(runtime, samples.echo, { args: Array.from({ length: code }, () => 'x') })
+      assert.equal(exitCode, code)
+    }
   })
 
   check('a program whose bytes cannot be had fails as they do', async (runtime) => {

@@ -11,14 +11,11 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
     'a program reads the folders that it was given, under the names that they have there',
     async (runtime) => {
       const long = 'abc'.repeat(50_000)
-      const files = new PaperFiles({
-        '/notes/a.txt': 'of notes',
-        '/notes/deep/b.txt': long,
-        '/photos/größe': '',
-      })
+      const files = new PaperFiles({ '/notes/a.txt': 'of notes', '/notes/deep/b.txt': long })
+      const others = new PaperFiles({ '/photos/größe': 'of photos' })
       const preopens = [
         { guestPath: '/data', files, path: '/notes', writable: false },
-        { guestPath: '/pictures/all', files, path: '/photos', writable: true },
+        { guestPath: '/pictures/all', files: others, path: '/photos', writable: true },
       ]
       const [missing, ...found] = await act(runtime, preopens, [
         ['r', '/data/c.txt'],
@@ -30,7 +27,7 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
       assert.deepEqual(found, [
         { text: 'of notes', errno: 0 },
         { text: long, errno: 0 },
-        { text: '', errno: 0 },
+        { text: 'of photos', errno: 0 },
       ])
     },
   )
@@ -55,6 +52,7 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
     const files = new PaperFiles({
       '/notes/a.txt': 'a long old text',
       '/notes/b.txt': 'b',
+      '/notes/deep/c.txt': 'c',
       '/other/a.txt': 'other',
     })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
@@ -63,6 +61,7 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
     const commands: Command[] = [
       ['w', '/data/a.txt', 'new'],
       ['w', '/data/größe', ''],
+      ['w', '/data/deep/d.txt', 'd'],
     ]
     for (const command of commands) assert.deepEqual(await act(runtime, preopens, [command]), [done])
     const next = await act(runtime, preopens, [
@@ -70,18 +69,36 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
       ['d', '/data/b.txt'],
     ])
     assert.deepEqual(next, [{ text: 'new', errno: 0 }, done])
-    assert.deepEqual([...files.contents.keys()].sort(), ['/notes/a.txt', '/notes/größe', '/other/a.txt'])
+    assert.deepEqual([...files.contents.keys()].sort(), [
+      '/notes/a.txt',
+      '/notes/deep/c.txt',
+      '/notes/deep/d.txt',
+      '/notes/größe',
+      '/other/a.txt',
+    ])
     assert.equal(files.text('/notes/a.txt'), 'new')
     assert.equal(files.text('/notes/größe'), '')
+    assert.equal(files.text('/notes/deep/d.txt'), 'd')
     assert.equal(files.text('/other/a.txt'), 'other')
   })
 
   check('what a program changed that did not end by itself is not kept', async (runtime) => {
     const files = new PaperFiles({ '/notes/a.txt': 'old' })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
-    const attempt = run(runtime, fileCommands, { args: ['x', '/data/a.txt', 'new'], preopens })
-    await assertFails(attempt, 'UNPROCESSABLE', 'a trap')
-    assert.equal(files.text('/notes/a.txt'), 'old')
+    const start = (what: string) => ({ args: [what, '/data/a.txt', 'new'], preopens })
+    await assertFails(run(runtime, fileCommands, start('x')), 'UNPROCESSABLE', 'a trap')
+    assert.equal(files.text('/notes/a.txt'), 'old', 'after a trap')
+    const stopped = run(runtime, fileCommands, start('l'), { timeoutMs: 700 })
+    await assertFails(stopped, 'UNPROCESSABLE', 'a loop')
+    assert.equal(files.text('/notes/a.txt'), 'old', 'after the time limit')
+  })
+
+  check('what a program changed that exits with another code than 0 is kept', async (runtime) => {
+    const files = new PaperFiles({ '/notes/a.txt': 'old' })
+    const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
+    const { exitCode } = await run(runtime, fileCommands, { args: ['e', '/data/a.txt', 'new'], preopens })
+    assert.equal(exitCode, 3)
+    assert.equal(files.text('/notes/a.txt'), 'new')
   })
 
   check('a program reaches nothing outside its folders', async (runtime) => {

@@ -85,3 +85,13 @@ export const strangeProgram: Sample = {
   wat: '(module (import "host" "secrets" (func)) (memory (export "memory") 1) (func (export "_start")))',
   base64: 'AGFzbQEAAAABBAFgAAACEAEEaG9zdAdzZWNyZXRzAAADAgEABQMBAAEHEwIGbWVtb3J5AgAGX3N0YXJ0AAEKBAECAAs=',
 }
+
+/** Exits with the greatest code. */
+export const greatestExit: Sample = {
+  wat: `(module
+    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+    (memory (export "memory") 1)
+    (func (export "_start") (call $exit (i32.const -1))))`,
+  base64:
+    'AGFzbQEAAAABCAJgAX8AYAAAAiQBFndhc2lfc25hcHNob3RfcHJldmlldzEJcHJvY19leGl0AAADAgEBBQMBAAEHEwIGbWVtb3J5AgAGX3N0YXJ0AAEKCAEGAEF/EAAL',
+}

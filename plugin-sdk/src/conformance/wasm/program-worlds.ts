@@ -15,6 +15,11 @@ export function programWorldChecks(check: WasmCheck<ProgramRuntime>): void {
     await expectEcho(runtime, {})
   })
 
+  check('a program sees nothing of the one before', async (runtime) => {
+    await expectEcho(runtime, { args: ['one'], env: { WORD: 'x' }, stdin: Buffer.from('read') })
+    await expectEcho(runtime, {})
+  })
+
   check('bytes of all kinds go in and out, and many of them', async (runtime) => {
     const stdin = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7 + (index >> 8)) & 255))
     await expectEcho(runtime, { stdin })

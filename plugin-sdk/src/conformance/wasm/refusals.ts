@@ -20,14 +20,9 @@ export function refusalChecks(check: WasmCheck<FunctionRuntime>): void {
     }
   })
 
-  check('a module that wants something of its host is refused by name', async (runtime) => {
+  check('a module that wants something of its host is refused', async (runtime) => {
     for (const [name, sample] of Object.entries(samples.imports)) {
-      await assertFails(
-        call(runtime, sample, 'run'),
-        'VALIDATION_ERROR',
-        `the import ${name}`,
-        new RegExp(name),
-      )
+      await assertFails(call(runtime, sample, 'run'), 'VALIDATION_ERROR', `the import ${name}`)
     }
   })
 
@@ -35,6 +30,10 @@ export function refusalChecks(check: WasmCheck<FunctionRuntime>): void {
     for (const name of ['I32', 'toString', '', 'memory']) {
       await assertFails(call(runtime, samples.numbers, name), 'NOT_FOUND', JSON.stringify(name))
     }
+  })
+
+  check('a function with other types than numbers cannot be called', async (runtime) => {
+    await assertFails(call(runtime, samples.names, 'reference', [0]), 'VALIDATION_ERROR', 'a reference')
   })
 
   check('a module whose bytes cannot be had fails as they do', async (runtime) => {

@@ -1,5 +1,5 @@
 import type { ProgramRuntime, WasmModule, WasmProgramResult, WasmProgramRun } from '../../contracts/wasm.ts'
-import { limitsOf, type RunOptions } from './calling.ts'
+import { limitsOf, observed, type RunOptions } from './calling.ts'
 import { moduleOf, type Sample } from './sample-module.ts'
 
 /** The input of a program; empty where it is left out. */
@@ -21,7 +21,7 @@ export function runModule(
   options: RunOptions = {},
 ): Promise<WasmProgramResult> {
   const signal = options.signal ?? new AbortController().signal
-  return runtime.run(module, { args, env, stdin, preopens }, limitsOf(options), signal)
+  return observed(runtime.run(module, { args, env, stdin, preopens }, limitsOf(options), signal))
 }
 
 /** The output of a program, as text. */

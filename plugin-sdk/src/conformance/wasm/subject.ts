@@ -1,7 +1,5 @@
 import type { WasmRuntime } from '../../contracts/wasm.ts'
+import type { ConformanceCheck } from '../conformance-test.ts'
 
-/** Registers one test that gets a runtime of its own, or does nothing where the runtime does not support that. */
-export type WasmCheck<Runtime extends WasmRuntime = WasmRuntime> = (
-  name: string,
-  run: (runtime: Runtime) => Promise<void>,
-) => void
+/** Registers one test, which gets a runtime of its own. */
+export type WasmCheck<Runtime extends WasmRuntime = WasmRuntime> = ConformanceCheck<Runtime>

@@ -19,12 +19,7 @@ const traps: readonly [name: string, args: readonly WasmNumber[]][] = [
 export function trapChecks(check: WasmCheck<FunctionRuntime>): void {
   check('a trap is told, and the next call works', async (runtime) => {
     for (const [name, args] of traps) {
-      await assertFails(
-        call(runtime, samples.hostile, name, args),
-        'UNPROCESSABLE',
-        `${name}(${args})`,
-        /trap/,
-      )
+      await assertFails(call(runtime, samples.hostile, name, args), 'UNPROCESSABLE', `${name}(${args})`)
       assert.deepEqual(await call(runtime, samples.hostile, 'ok'), [1], `after ${name}`)
     }
   })
