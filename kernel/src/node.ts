@@ -15,6 +15,7 @@ import { letPluginsServe, startPlugins } from './plugins/start-plugins.ts'
 import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
 import { Ownership } from './sign-in/ownership.ts'
 import { openStateDatabase } from './state/database.ts'
+import { keepReserve, releaseReserve } from './state/disk-reserve.ts'
 import { lockDataFolder } from './state/lock.ts'
 import { startHousekeeping } from './users/housekeeping.ts'
 import { UserAccounts } from './users/user-accounts.ts'
@@ -115,6 +116,7 @@ async function boot(
 ): Promise<TrialNode> {
   const { configuration, log, secrets, plugins = {} } = options
   const { data, server } = configuration.kernel
+  await releaseReserve(data)
   const lock = lockDataFolder(data)
   started.defer(() => lock.release())
   const database = await openStateDatabase(data, databaseSchema)
@@ -170,6 +172,7 @@ async function boot(
   }
 
   async function admit(): Promise<RunningNode> {
+    await keepReserve(data)
     cradle.health.admitTraffic()
     const address = await listen(open, server.host, server.port)
     started.defer(
