@@ -15,6 +15,7 @@ import { letPluginsServe, startPlugins } from './plugins/start-plugins.ts'
 import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
 import { Ownership } from './sign-in/ownership.ts'
 import { openStateDatabase } from './state/database.ts'
+import { keepReserve, releaseReserve } from './state/disk-reserve.ts'
 import { lockDataFolder } from './state/lock.ts'
 import { applyPlannedRestore } from './state/restores.ts'
 import { startHousekeeping } from './users/housekeeping.ts'
@@ -116,6 +117,7 @@ async function boot(
 ): Promise<TrialNode> {
   const { configuration, log, secrets, plugins = {} } = options
   const { data, server } = configuration.kernel
+  await releaseReserve(data)
   const lock = lockDataFolder(data)
   started.defer(() => lock.release())
   const backup = applyPlannedRestore(data)
@@ -173,6 +175,7 @@ async function boot(
   }
 
   async function admit(): Promise<RunningNode> {
+    await keepReserve(data)
     cradle.health.admitTraffic()
     const address = await listen(open, server.host, server.port)
     started.defer(

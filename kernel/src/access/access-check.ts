@@ -18,7 +18,8 @@ const signInPaths = '/auth/'
  * Makes the check that runs before every route. A route without `access` is for signed-in users.
  *
  * A client with too many wrong tokens is told to wait. A token has 256 random bits, so it cannot be guessed. Tokens of such
- * a client are still looked up, because another user behind the same address may have a valid one. A browser also sends a
+ * a client are still looked up, because another user behind the same address may have a valid one. A look-up is one read of
+ * an index, which costs less than the request, and a connection has one request at a time. A browser also sends a
  * cookie whose session has ended. On a public route this counts as not signed in, and not as a wrong token: the limit
  * would otherwise keep the user from signing in again.
  *

@@ -71,8 +71,10 @@ function sendLastResort(thrown: unknown, reply: FastifyReply): FastifyReply {
   return reply
 }
 
-function logFault(err: unknown, { internal, message }: PublicError, request: FastifyRequest): void {
+function logFault(err: unknown, { code, internal, message }: PublicError, request: FastifyRequest): void {
   if (request.raw.socket.destroyed) request.log.debug({ err, path: pathOf(request) }, 'The client left.')
+  // A full disk is no fault of the code, and each upload to it fails. A stack for each would fill the log.
+  else if (code === 'INSUFFICIENT_STORAGE') request.log.warn({ path: pathOf(request) }, message)
   else if (internal) request.log.error({ err, path: pathOf(request) }, message)
 }
 

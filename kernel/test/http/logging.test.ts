@@ -1,5 +1,5 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { definePlugin, Secret, Type } from '@nodekeep/plugin-sdk'
+import { definePlugin, NodekeepError, Secret, Type } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 
@@ -99,4 +99,27 @@ test('a client cannot choose the id of its request', async (t) => {
   }
   t.equal(ids.size, 5)
   t.notOk(ids.has('mine') || ids.has(null))
+})
+
+test('a full disk takes one line of the log for each request, without a stack', async (t) => {
+  const lines: string[] = []
+  const full = definePlugin({
+    id: 'full',
+    setup: ({ routes }) =>
+      routes((app) => {
+        app.post('/full', { config }, async () => {
+          throw new NodekeepError('INSUFFICIENT_STORAGE', 'The disk is full. Remove what is not needed.', {
+            cause: new Error('ENOSPC'),
+          })
+        })
+      }),
+  })
+  const node = await createTestNode({ plugins: [full], logLevel: 'warn', onLog: (line) => lines.push(line) })
+  t.teardown(() => node.stop())
+  const answer = await fetch(new URL('/full', node.url), { method: 'POST' })
+  t.match(await answer.json(), { error: true, code: 'INSUFFICIENT_STORAGE' })
+  const found = lines.filter((line) => line.includes('The disk is full.'))
+  t.equal(found.length, 1)
+  t.match(JSON.parse(found[0] ?? '{}'), { level: 'warn', path: '/full', msg: /^The disk is full/ })
+  t.notMatch(found[0], /stack|ENOSPC/)
 })

@@ -106,7 +106,6 @@ test('a restore that stops before any of its steps ends in the same state', asyn
     const data = join(folder, String(steps))
     await planned(data)
     finished = stoppedBefore(steps, () => void applyPlannedRestore(data))
-    t.equal(isRestorePlanned(data), !finished)
     applyPlannedRestore(data)
     t.strictSame(contentOf(data), restored, `stopped before step ${steps}`)
   }

@@ -1,17 +1,23 @@
-import type {
-  Log,
-  WasmLimits,
-  WasmModule,
-  WasmProgramResult,
-  WasmProgramRun,
-  WasmRuntime,
+import {
+  type Log,
+  NodekeepError,
+  untilAborted,
+  type WasmLimits,
+  type WasmModule,
+  type WasmProgramResult,
+  type WasmProgramRun,
+  type WasmRuntime,
 } from '@nodekeep/plugin-sdk'
+import { timeLimitReached } from '@nodekeep/plugin-sdk/sandbox-process'
 import type { Configuration } from './configuration.ts'
 import { checkMountable, copyIn } from './folders/copy-in.ts'
 import { type ChangedFolder, writeBack } from './folders/write-back.ts'
 import { Pool } from './pool/pool.ts'
 import { BodyReader } from './protocol/frame.ts'
-import type { RunRequest } from './protocol/messages.ts'
+import type { FolderChanges, RunRequest } from './protocol/messages.ts'
+
+/** Characters of the longest path. A program that moves folders into one another could make paths of megabytes. */
+const longestPath = 4096
 
 /** The plugin's configuration, and its log. */
 export interface WasmerSettings extends Configuration {
@@ -46,7 +52,11 @@ export class WasmerRuntime implements WasmRuntime {
       folderEntries: this.#settings.folderEntries,
     }
     const bytes = await module.bytes()
-    const { folders, contents, revisions } = await copyIn(preopens, bounds, signal)
+    signal.throwIfAborted()
+    const { folders, contents, paths, revisions } = await withDeadline(limits, (late) => {
+      const ended = AbortSignal.any([signal, late])
+      return untilAborted(copyIn(preopens, bounds, ended), ended)
+    })
     const request: RunRequest = {
       args,
       env,
@@ -60,17 +70,14 @@ export class WasmerRuntime implements WasmRuntime {
     const stdout = parts.take(ending.stdoutBytes)
     const stderr = parts.take(ending.stderrBytes)
     const changed: ChangedFolder[] = []
-    for (const [index, { removed, stored }] of ending.changes.entries()) {
+    for (const [index, changes] of ending.changes.entries()) {
       const preopen = preopens[index]
       const known = revisions[index]
-      if (preopen === undefined || known === undefined || !preopen.writable) continue
-      const entries = stored.map(({ path, size }) => ({
-        path,
-        content: size === null ? null : parts.take(size),
-      }))
-      changed.push({ preopen, revisions: known, removed, stored: entries })
+      const before = paths[index]
+      if (preopen === undefined || known === undefined || before === undefined || !preopen.writable) continue
+      changed.push({ preopen, revisions: known, ...changesByPath(changes, before, parts) })
     }
-    await writeBack(changed, ending.exitCode)
+    await withDeadline(limits, (late) => writeBack(changed, ending.exitCode, late))
     return { exitCode: ending.exitCode, stdout, stderr }
   }
 
@@ -78,4 +85,52 @@ export class WasmerRuntime implements WasmRuntime {
   async stop(): Promise<void> {
     await this.#pool.stop()
   }
+}
+
+/** Gives a step of a run a signal that aborts at the time limit. */
+async function withDeadline<T>(limits: WasmLimits, step: (late: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(timeLimitReached(limits)), limits.timeoutMs)
+  try {
+    return await step(controller.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Reads the changes in a folder.
+ *
+ * @param before the paths of the entries that were copied in, by number
+ * @param contents the contents of the stored files
+ * @throws NodekeepError UNPROCESSABLE for a path that files cannot have, RangeError when the changes make no sense
+ */
+function changesByPath(
+  { removed, stored }: FolderChanges,
+  before: readonly string[],
+  contents: BodyReader,
+): Pick<ChangedFolder, 'removed' | 'stored'> {
+  const paths = [...before]
+  const pathOf = (number: number): string => {
+    const path = paths[number]
+    if (path === undefined) throw new RangeError('The changes name an entry that does not exist.')
+    return path
+  }
+  return {
+    removed: removed.map(pathOf),
+    stored: stored.map(({ parent, name, size }) => {
+      // Each path is one piece of memory: a path that refers to the one above it would be copied name by name.
+      const path = parent === null ? name : [pathOf(parent), name].join('/')
+      if (path.length > longestPath) throw tooLongPath()
+      paths.push(path)
+      return { path, content: size === null ? null : contents.take(size) }
+    }),
+  }
+}
+
+function tooLongPath(): NodekeepError {
+  return new NodekeepError(
+    'UNPROCESSABLE',
+    `None of the program's changes was stored: it made a path that is longer than ${longestPath} characters.`,
+  )
 }

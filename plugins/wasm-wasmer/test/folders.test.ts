@@ -1,6 +1,6 @@
 import t from 'tap'
 import { creator } from './fixtures/creator.ts'
-import { editor, filler } from './fixtures/editor.ts'
+import { editor, filler, longPathMaker } from './fixtures/editor.ts'
 import { linker } from './fixtures/linker.ts'
 import { createProgramNode } from './fixtures/program-node.ts'
 
@@ -84,6 +84,15 @@ t.test('folders have limits, both when they are copied in and when a program fil
   t.match(await refused('/many'), { status: 422, message: /limit of 5 files and folders/ })
   t.match(await refused('/small'), { status: 422, message: /limit of 3 MiB .* was reached/ })
   t.equal(await ada.read('/small/filled'), null)
+})
+
+t.test('a path that files cannot have is refused, and nothing is stored', async (t) => {
+  const ada = await signIn()
+  await ada.store(notes)
+  const { status, body } = await ada.run(longPathMaker(), { folders: writable })
+  t.match({ status, ...body }, { status: 422, message: /None of .* changes was stored: .* longer than 4096/ })
+  t.equal(await ada.read('/notes/old.txt'), 'old')
+  t.match(await ada.run(editor(), { folders: writable }), { status: 200 }, 'the node goes on')
 })
 
 t.test('a folder can have almost any path in a program', async (t) => {

@@ -1,8 +1,9 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { definePlugin, Files, type FilesService, type UserFiles } from '@nodekeep/plugin-sdk'
+import { definePlugin, Files, type FilesService, NodekeepError, type UserFiles } from '@nodekeep/plugin-sdk'
 import t from 'tap'
 import { copyIn } from '../src/folders/copy-in.ts'
 import { writeBack } from '../src/folders/write-back.ts'
+import { DeepFiles } from './fixtures/deep-files.ts'
 
 let service: FilesService | undefined
 const peek = definePlugin({
@@ -16,6 +17,7 @@ const plugins = { files: true, 'storage-local': true }
 const node = await createTestNode({ folder: import.meta.dirname, config: { plugins }, plugins: [peek] })
 t.teardown(() => node.stop())
 
+const neverAborted = new AbortController().signal
 const bounds = { memoryBytes: 0, outputBytes: 0, folderBytes: 2 ** 20, folderEntries: 100 }
 
 /** The changes of a program in `/w`: contents by path, null for a folder. */
@@ -149,6 +151,38 @@ t.test('an invalid path is found before anything changes', async (t) => {
   t.strictSame(await entriesOf(files), before)
 })
 
+t.test('storing the changes in a deep folder takes a time that grows with their number only', async (t) => {
+  const { files } = new DeepFiles(0, 0)
+  const preopen = { files, path: '/', guestPath: '/data', writable: true }
+  const deep = Array.from({ length: 2000 }, (_, level) => `f${'/d'.repeat(level)}`)
+  const stored = [
+    ...deep.map((path) => ({ path, content: null })),
+    ...Array.from({ length: 3000 }, (_, file) => ({
+      path: `${deep.at(-1)}/${file}`,
+      content: Buffer.alloc(0),
+    })),
+  ]
+  const began = performance.now()
+  await writeBack([{ preopen, revisions: new Map([['f', 'r']]), removed: ['f'], stored }], 0, neverAborted)
+  const ms = performance.now() - began
+  t.ok(ms < 3000, `it took ${Math.round(ms)} ms`)
+  t.equal((await files.stat(`/${deep.at(-1)}/2999`)).type, 'file')
+})
+
+t.test(
+  'the time limit ends the search for changes of other parties, and nothing is stored then',
+  async (t) => {
+    const { files, end } = await begin()
+    const before = await entriesOf(files)
+    const late = AbortSignal.abort(new NodekeepError('UNPROCESSABLE', 'The time limit was reached.'))
+    await t.rejects(end({ stored: { a: 'program', b: 'new' } }, files, late), {
+      code: 'UNPROCESSABLE',
+      message: /exit code 7, but none of its changes was stored: The time limit was reached/,
+    })
+    t.strictSame(await entriesOf(files), before)
+  },
+)
+
 /** Gives a program the folder `/w` of a new user, with a file `a`, and `x` in the folder `d`. */
 async function begin() {
   const { user } = await node.signIn()
@@ -157,15 +191,15 @@ async function begin() {
   await put(files, 'a', 'old')
   await put(files, 'd/x', 'inner')
   const preopen = { files, path: '/w', guestPath: '/data', writable: true }
-  const { revisions } = await copyIn([preopen], bounds, new AbortController().signal)
-  const end = ({ removed = [], stored = {} }: Changes, through = files) => {
+  const { revisions } = await copyIn([preopen], bounds, neverAborted)
+  const end = ({ removed = [], stored = {} }: Changes, through = files, late = neverAborted) => {
     const entries = Object.entries(stored).map(([path, content]) => ({
       path,
       content: content === null ? null : Buffer.from(content),
     }))
     const [known = new Map()] = revisions
     const folder = { preopen: { ...preopen, files: through }, revisions: known, removed, stored: entries }
-    return writeBack([folder], 7)
+    return writeBack([folder], 7, late)
   }
   return { files, end }
 }

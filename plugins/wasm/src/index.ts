@@ -12,7 +12,6 @@ import { functionRoutes } from './http/function-routes.ts'
 import { createModuleUploads } from './http/module-uploads.ts'
 import { programRoute } from './http/program-route.ts'
 import { StoredModules } from './modules/stored-modules.ts'
-import { RuntimeQueue } from './queue/runtime-queue.ts'
 import { Runtimes } from './runtimes.ts'
 
 /** The plugin `wasm`: functions and programs in WebAssembly, on the runtimes that are loaded. */
@@ -25,15 +24,11 @@ export default definePlugin({
   setup({ config, files, registry, health, signal, routes }) {
     const moduleBytes = moduleBytesOf(config)
     const limits = limitsOf(config)
-    const runtimes = new Runtimes(registry)
-    const calls = new FunctionCalls(runtimes, limits, config)
-    const queue = new RuntimeQueue('programsAtOnce', config)
+    const runtimes = new Runtimes(registry, config)
+    const calls = new FunctionCalls(runtimes, limits)
     const stored = new StoredModules(files, moduleBytes)
     const uploads = createModuleUploads(moduleBytes)
-    const close = () => {
-      for (const each of [calls, queue]) each.close(stopping())
-    }
-    signal.addEventListener('abort', close, { once: true })
+    signal.addEventListener('abort', () => runtimes.close(stopping()), { once: true })
     health.add('wasm', {
       check: () =>
         runtimes.isEmpty ? { ok: false, state: 'unavailable' } : { ok: true, state: 'available' },
@@ -42,7 +37,7 @@ export default definePlugin({
       (app) => {
         limitJsonComplexity(app)
         functionRoutes(app, { calls, stored, uploads, moduleBytes })
-        programRoute(app, { files, runtimes, queue, stored, limits, uploads, moduleBytes })
+        programRoute(app, { files, runtimes, stored, limits, uploads, moduleBytes })
       },
       { prefix: '/api/wasm' },
     )

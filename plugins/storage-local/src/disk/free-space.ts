@@ -4,7 +4,7 @@ import { diskFull } from './disk-errors.ts'
 
 /**
  * Bytes of the disk that writes never use; on a small disk, an eighth of it. On a disk that is full to the last byte, the
- * node could not record deletions, and it could not start.
+ * node could not record deletions.
  */
 const maxReserve = 32n * 1024n * 1024n
 const smallDiskShare = 8n

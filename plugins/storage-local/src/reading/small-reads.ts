@@ -16,6 +16,12 @@ export const maxSmallBytes = 64 * 1024
  */
 const minAgeNs = 2_100_000_000n
 
+/**
+ * Paths up to this length are looked up without a thread, in characters. The system looks up one name after the other, which
+ * takes half a millisecond for thousands of names.
+ */
+const maxShortPath = 512
+
 /** Holds the bytes of one small file, and one byte more, until they are copied. */
 const buffer = Buffer.allocUnsafeSlow(maxSmallBytes + 1)
 
@@ -41,7 +47,7 @@ export class SmallReads {
 
   /** Returns undefined if the file has to be read in the usual way, which then also tells what is wrong with it. */
   read(path: string, options: StorageReadOptions): StorageReading | undefined {
-    if (!hasDescriptorPaths || !this.#recent.get(path)) return undefined
+    if (!hasDescriptorPaths || path.length > maxShortPath || !this.#recent.get(path)) return undefined
     const reading = this.#readAgain(path, options)
     // Until it is read once more: it may have grown.
     if (reading === undefined) this.#recent.delete(path)

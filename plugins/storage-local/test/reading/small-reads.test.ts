@@ -64,6 +64,13 @@ t.test('a small file that was just read is read without a thread', { buffered: t
   t.equal(reads(), 1)
 })
 
+t.test('a file with a long path is always looked up by a thread', { buffered: true }, async (t) => {
+  const path = `${'/d'.repeat(1000)}/file`
+  const { text, reads, quick } = await aged(t, { [path]: 'deep' })
+  for (let round = 0; round < 3; round += 1) t.equal(await text(path), 'deep')
+  t.strictSame([reads(), quick()], [3, 0])
+})
+
 t.test(
   'a reader that changes its bytes does not change the bytes of other readers',
   { buffered: true },

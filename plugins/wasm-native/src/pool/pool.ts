@@ -6,8 +6,7 @@ import {
   sandboxEnded,
 } from '@nodekeep/plugin-sdk/sandbox-process'
 import { LimitsMonitor } from './limits-monitor.ts'
-import { ModuleCall, type Wanted } from './module-call.ts'
-import { type ModuleBounds, Sandbox, type SandboxListener } from './sandbox.ts'
+import { type ModuleBounds, ModuleCall, Sandbox, type SandboxListener, type Wanted } from './sandbox.ts'
 
 /** Settings of a pool. */
 export interface PoolSettings extends ModuleBounds {

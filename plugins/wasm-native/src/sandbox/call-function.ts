@@ -1,9 +1,8 @@
 import type { WasmNumber, WasmValueType } from '@nodekeep/plugin-sdk'
+import type { ModuleShape, NumericType } from '@nodekeep/plugin-sdk/wasm-binary'
 import { Aborted, abortImport } from './abort-import.ts'
-import type { NumericType } from './binary-types.ts'
 import type { LoadedModule } from './loaded-module.ts'
 import { applyMemoryBounds } from './memory-bounds.ts'
-import type { ModuleShape } from './module-shape.ts'
 import { Refusal } from './refusal.ts'
 import { Exception, type Exports, Instance, RuntimeError } from './web-assembly.ts'
 

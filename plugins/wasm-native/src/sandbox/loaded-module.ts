@@ -1,6 +1,6 @@
+import { type ModuleShape, readModuleShape } from '@nodekeep/plugin-sdk/wasm-binary'
 import type { FunctionList } from '../protocol/messages.ts'
 import { applyMemoryBounds, type MemoryBounds, memoryBounds } from './memory-bounds.ts'
-import { type ModuleShape, readModuleShape } from './module-shape.ts'
 import { Refusal } from './refusal.ts'
 import { type CompiledModule, CompileError, Module } from './web-assembly.ts'
 

@@ -1,6 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
-import type { Extent } from './binary-types.ts'
-import type { ModuleShape } from './module-shape.ts'
+import type { Extent, ModuleShape } from '@nodekeep/plugin-sdk/wasm-binary'
 import { Refusal } from './refusal.ts'
 
 /** Memory of a table's element: V8 keeps a reference, and for functions the address of their code. */

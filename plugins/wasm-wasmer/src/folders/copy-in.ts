@@ -1,5 +1,6 @@
-import { type FileEntry, NodekeepError, type UserFiles, type WasmPreopen } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type UserFiles, type WasmPreopen } from '@nodekeep/plugin-sdk'
 import type { Folder, FolderEntry, SandboxLimits } from '../protocol/messages.ts'
+import { Turn } from './turn.ts'
 
 /** Folders that Wasmer itself has in a program's file system. */
 const wasmersFolders = ['/', '/bin', '/dev', '/usr', '/etc', '/.app', '/.private']
@@ -12,14 +13,16 @@ export interface Copies {
   readonly folders: Folder[]
   /** The files' contents, of one folder after the other. */
   readonly contents: Buffer[]
+  /** For each folder the paths of its entries relative to the folder, in the order of the entries. */
+  readonly paths: string[][]
   /** One for each folder. */
   readonly revisions: Revisions[]
 }
 
 /**
- * Copies the folders that a program is to see.
+ * Copies the folders that a program is to see. The work grows with the number of entries, however deep they are.
  *
- * @throws NodekeepError UNPROCESSABLE when they hold more than the limits allow
+ * @throws NodekeepError UNPROCESSABLE when they hold more than the limits allow, and the signal's reason
  */
 export async function copyIn(
   preopens: readonly WasmPreopen[],
@@ -28,48 +31,48 @@ export async function copyIn(
 ): Promise<Copies> {
   const folders: Folder[] = []
   const contents: Buffer[] = []
+  const paths: string[][] = []
   const revisions: Revisions[] = []
   const remaining = new Remaining(limits)
+  const turn = new Turn()
   for (const { guestPath, writable, files, path } of preopens) {
     const entries: FolderEntry[] = []
+    const relative: string[] = []
     const known = new Map<string, string>()
-    for await (const [name, entry] of walk(files, path)) {
-      signal.throwIfAborted()
-      remaining.takeEntry()
-      if (entry.type === 'directory') {
-        entries.push({ path: name, size: null })
-        continue
+    const waiting: { readonly parent: number | null; readonly path: string }[] = [{ parent: null, path }]
+    // Without recursion: with it, every level would pass on all entries of the levels below.
+    for (const { parent, path: folder } of waiting) {
+      for await (const { name, path: whole, type, size } of files.list(folder)) {
+        await turn.mayEnd(signal)
+        remaining.takeEntry()
+        const below = whole.slice(path === '/' ? 1 : path.length + 1)
+        const place = relative.push(below) - 1
+        if (type === 'directory') {
+          entries.push({ parent, name, size: null })
+          waiting.push({ parent: place, path: whole })
+          continue
+        }
+        remaining.check(size)
+        const [content, revision] = await read(files, whole, remaining, signal)
+        contents.push(content)
+        entries.push({ parent, name, size: content.length })
+        known.set(below, revision)
       }
-      remaining.check(entry.size)
-      const [content, revision] = await read(files, entry.path, remaining)
-      contents.push(content)
-      entries.push({ path: name, size: content.length })
-      known.set(name, revision)
     }
     folders.push({ guestPath, writable, entries })
+    paths.push(relative)
     revisions.push(known)
   }
-  return { folders, contents, revisions }
-}
-
-async function* walk(
-  files: UserFiles,
-  folder: string,
-  prefix = '',
-): AsyncGenerator<[path: string, entry: FileEntry]> {
-  for await (const entry of files.list(folder)) {
-    const path = prefix + entry.name
-    yield [path, entry]
-    if (entry.type === 'directory') yield* walk(files, entry.path, `${path}/`)
-  }
+  return { folders, contents, paths, revisions }
 }
 
 async function read(
   files: UserFiles,
   path: string,
   remaining: Remaining,
+  signal: AbortSignal,
 ): Promise<[content: Buffer, revision: string]> {
-  const { entry, content } = await files.read(path)
+  const { entry, content } = await files.read(path, { signal })
   const chunks: Uint8Array[] = []
   for await (const chunk of content) {
     remaining.takeBytes(chunk.length)

@@ -7,6 +7,7 @@ import {
   type WasmPreopen,
 } from '@nodekeep/plugin-sdk'
 import type { Revisions } from './copy-in.ts'
+import { Turn } from './turn.ts'
 
 /** A file or folder that a program stored. */
 export interface StoredEntry {
@@ -38,13 +39,19 @@ const causedByProgram: readonly ErrorCode[] = ['VALIDATION_ERROR', 'NOT_FOUND', 
  * meanwhile, none of the program's changes is stored. If a step fails, the steps before it stay done.
  *
  * @param exitCode of the program, for messages
+ * @param late aborts at the time limit. It ends the search for changes of other parties, and no storing: that would leave
+ * a part of the changes.
  * @throws NodekeepError PRECONDITION_FAILED for a change by another party, UNPROCESSABLE for a change that cannot be
  * stored, and other failures of the files
  */
-export async function writeBack(folders: readonly ChangedFolder[], exitCode: number): Promise<void> {
+export async function writeBack(
+  folders: readonly ChangedFolder[],
+  exitCode: number,
+  late: AbortSignal,
+): Promise<void> {
   const ended = `The program ended with exit code ${exitCode}, but`
   await saying(`${ended} none of its changes was stored:`, async () => {
-    for (const folder of folders) await checkUnchanged(folder)
+    for (const folder of folders) await checkUnchanged(folder, late)
   })
   await saying(`${ended} not all of its changes could be stored:`, async () => {
     for (const step of stepsOf(folders)) await step()
@@ -120,14 +127,16 @@ async function* once(content: Buffer): AsyncGenerator<Uint8Array> {
  * Checks that everything that a program changed is still as the program found it, parent folders included.
  *
  * @throws NodekeepError PRECONDITION_FAILED when another party changed any of it, VALIDATION_ERROR for a path that
- * files cannot have
+ * files cannot have, and the signal's reason
  */
-async function checkUnchanged(folder: ChangedFolder): Promise<void> {
+async function checkUnchanged(folder: ChangedFolder, late: AbortSignal): Promise<void> {
   const { preopen, revisions, removed, stored } = folder
   const { files } = preopen
+  const turn = new Turn()
   const gone = new Set(removed)
   if (removed.length + stored.length > 0) await expectFolder(files, preopen.path)
   for (const path of removed) {
+    await turn.mayEnd(late)
     const entry = await entryAt(files, pathIn(folder, path))
     const revision = revisions.get(path)
     if (entry === null) continue
@@ -135,25 +144,33 @@ async function checkUnchanged(folder: ChangedFolder): Promise<void> {
     else {
       expect(entry.type === 'directory', entry.path)
       for await (const { name, path: inside } of files.list(entry.path)) {
+        await turn.mayEnd(late)
         expect(gone.has(`${path}/${name}`), inside)
       }
     }
   }
   for (const { path, content } of stored) {
     if (gone.has(path)) continue
+    await turn.mayEnd(late)
     const entry = await entryAt(files, pathIn(folder, path))
     const isExpected = content === null ? entry?.type !== 'file' : entry?.revision === revisions.get(path)
     expect(isExpected, pathIn(folder, path))
   }
-  for (const path of parentsOf(stored)) await expectFolder(files, pathIn(folder, path))
+  for (const path of parentsOf(stored)) {
+    await turn.mayEnd(late)
+    await expectFolder(files, pathIn(folder, path))
+  }
 }
 
 /** Existing folders that the program put something into. Storing would create those again that are gone. */
 function parentsOf(stored: ChangedFolder['stored']): Set<string> {
   const parents = new Set<string>()
   for (const { path } of stored) {
-    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
-      parents.add(path.slice(0, end))
+    let parent = parentOf(path)
+    // The folders above a known one are known as well.
+    while (parent !== null && !parents.has(parent)) {
+      parents.add(parent)
+      parent = parentOf(parent)
     }
   }
   return parents.difference(new Set(stored.map(({ path }) => path)))
@@ -185,10 +202,21 @@ function pathIn({ preopen: { path: folder } }: ChangedFolder, path: string): str
 /** Whether a folder became a file at the path or above it, or a file a folder. Then the removal must come first. */
 function isReplaced({ removed, stored }: ChangedFolder): (path: string) => boolean {
   const gone = new Set(removed)
-  const replaced = new Set(stored.map(({ path }) => path).filter((path) => gone.has(path)))
+  /** Whether it is so, by path. Each path of a deep tree is looked at once. */
+  const known = new Map(stored.filter(({ path }) => gone.has(path)).map(({ path }) => [path, true]))
+  if (known.size === 0) return () => false
   return (path) => {
-    if (replaced.size === 0) return false
-    const names = path.split('/')
-    return names.some((_, index) => replaced.has(names.slice(0, index + 1).join('/')))
+    const above: string[] = []
+    let found: string | null = path
+    for (; found !== null && !known.has(found); found = parentOf(found)) above.push(found)
+    const replaced = found !== null && known.get(found) === true
+    for (const each of above) known.set(each, replaced)
+    return replaced
   }
+}
+
+/** The path of the folder that a path is in; null for one directly below the opened folder. */
+function parentOf(path: string): string | null {
+  const end = path.lastIndexOf('/')
+  return end < 0 ? null : path.slice(0, end)
 }

@@ -25,8 +25,10 @@ const startTimeoutMs = 60_000
 const ownBytes = 128 * 2 ** 20
 /** Copies of the request that are in memory for a moment: as it came, in the SDK, and compiled. */
 const copies = 4
-/** Most bytes of a path in an answer, with its surroundings. */
-const pathBytes = 8192
+/** Most bytes of an entry in an answer: a name of 255 bytes, of which JSON makes six times as many, and its surroundings. */
+const entryBytes = 2048
+/** Most bytes of an answer beside output, files and entries. */
+const otherBytes = 8192
 
 /** One run in a sandbox, from the request to the end of the process. */
 export class Run {
@@ -123,8 +125,8 @@ function allowedGrowth(
 /** Most bytes of the answer to a request. */
 function largestAnswer({ folders, limits }: RunRequest): number {
   const stored = folders.some(({ writable }) => writable)
-    ? limits.folderBytes + limits.folderEntries * pathBytes
+    ? limits.folderBytes + limits.folderEntries * entryBytes
     : 0
-  // All files that were there may be gone, and their paths be named as well.
-  return pathBytes + limits.outputBytes + stored * 2
+  // All entries that were there may be gone, and their numbers be named as well.
+  return otherBytes + limits.outputBytes + stored * 2
 }

@@ -1,14 +1,18 @@
 import type { ErrorCode } from '@nodekeep/plugin-sdk'
 
-/** A file or folder below a folder that a program sees. */
+/**
+ * A file or folder below a folder that a program sees. Entries have numbers, from 0 on, and name their folder by its
+ * number: with paths, the entries of a deep tree would take much more room than its names.
+ */
 export interface FolderEntry {
-  /** Relative to the folder, without `/` at its beginning and end. */
-  readonly path: string
+  /** The number of the folder that it is in, which is lower than its own; null directly below the folder itself. */
+  readonly parent: number | null
+  readonly name: string
   /** Bytes of a file, which are in the body; null for a folder. */
   readonly size: number | null
 }
 
-/** A folder that a program sees. Folders come before their contents. */
+/** A folder that a program sees. */
 export interface Folder {
   readonly guestPath: string
   readonly writable: boolean
@@ -37,11 +41,11 @@ export interface RunRequest {
   readonly limits: SandboxLimits
 }
 
-/** The changes of a program in a folder. Folders come before their contents. */
+/** The changes of a program in a folder. */
 export interface FolderChanges {
-  /** Entries that are gone, or that changed from a file to a folder or the other way round. */
-  readonly removed: readonly string[]
-  /** Entries that are new or changed. */
+  /** Numbers of entries that are gone, or that changed from a file to a folder or the other way round. */
+  readonly removed: readonly number[]
+  /** Entries that are new or changed. Their numbers follow those of the request's entries. */
   readonly stored: readonly FolderEntry[]
 }
 

@@ -1,12 +1,15 @@
-import type { FunctionRuntime, NodekeepError, WasmLimits, WasmModule } from '@nodekeep/plugin-sdk'
+import {
+  type FunctionRuntime,
+  NodekeepError,
+  type WasmFunctionExport,
+  type WasmLimits,
+  type WasmModule,
+  type WasmValueType,
+} from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
-import { readArguments } from '../numbers/arguments.ts'
-import { resultText } from '../numbers/result-text.ts'
-import type { QueueBounds } from '../queue/fair-queue.ts'
-import { RuntimeQueue } from '../queue/runtime-queue.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { SharedWork } from '../shared-work.ts'
-import { FunctionList } from './function-list.ts'
+import { readArguments, resultText } from './json-numbers.ts'
 
 /** A function and its arguments, as they came in JSON. */
 export interface FunctionCall {
@@ -27,7 +30,6 @@ const rememberedBytes = 32 * 1024 * 1024
 export class FunctionCalls {
   readonly #runtimes: Runtimes
   readonly #limits: WasmLimits
-  readonly #queue: RuntimeQueue
   /** By the hash of the module. */
   readonly #lists = new LRUCache<string, FunctionList>({
     maxSize: rememberedBytes,
@@ -35,10 +37,9 @@ export class FunctionCalls {
   })
   readonly #listing = new SharedWork<FunctionList>()
 
-  constructor(runtimes: Runtimes, limits: WasmLimits, bounds: QueueBounds) {
+  constructor(runtimes: Runtimes, limits: WasmLimits) {
     this.#runtimes = runtimes
     this.#limits = limits
-    this.#queue = new RuntimeQueue('functionsAtOnce', bounds)
   }
 
   /**
@@ -52,8 +53,7 @@ export class FunctionCalls {
     find: () => WasmModule | Promise<WasmModule>,
     { name, args }: FunctionCall,
   ): Promise<string> {
-    const runtime = this.#runtimes.forFunctions()
-    return this.#queue.run(runtime, uuid, signal, async () => {
+    return this.#runtimes.forFunctions(uuid, signal, async (runtime) => {
       const module = await find()
       const list = await this.#listOf(module, runtime, signal)
       const found = list.named(name)
@@ -63,15 +63,12 @@ export class FunctionCalls {
     })
   }
 
-  /** Lists the functions of a module when it is its user's turn. */
-  list({ uuid, signal }: Caller, find: () => Promise<WasmModule>): Promise<FunctionList> {
-    const runtime = this.#runtimes.forFunctions()
-    return this.#queue.run(runtime, uuid, signal, async () => this.#listOf(await find(), runtime, signal))
-  }
-
-  /** Refuses all calls that wait and all that still come. */
-  close(reason: NodekeepError): void {
-    this.#queue.close(reason)
+  /** Lists the functions of a module that can be called, in the module's order, when it is its user's turn. */
+  list({ uuid, signal }: Caller, find: () => Promise<WasmModule>): Promise<readonly WasmFunctionExport[]> {
+    return this.#runtimes.forFunctions(uuid, signal, async (runtime) => {
+      const { all } = await this.#listOf(await find(), runtime, signal)
+      return all
+    })
   }
 
   #listOf(
@@ -86,6 +83,49 @@ export class FunctionCalls {
       this.#lists.set(module.hash, list)
       return list
     })
+  }
+}
+
+const numeric: readonly string[] = ['i32', 'i64', 'f32', 'f64'] satisfies WasmValueType[]
+
+/** Characters of function names in a message. */
+const roomForNames = 1000
+
+/** The exported functions that can be called: those whose parameters and results are all numbers. */
+class FunctionList {
+  /** In the module's order. */
+  readonly all: readonly WasmFunctionExport[]
+  readonly #byName: ReadonlyMap<string, WasmFunctionExport>
+
+  constructor(all: readonly WasmFunctionExport[]) {
+    this.all = all.filter(({ parameters, results }) =>
+      [...parameters, ...results].every((type) => numeric.includes(type)),
+    )
+    this.#byName = new Map(this.all.map((found) => [found.name, found]))
+  }
+
+  /** @throws NodekeepError NOT_FOUND that lists the existing names */
+  named(name: string): WasmFunctionExport {
+    const found = this.#byName.get(name)
+    if (found !== undefined) return found
+    throw new NodekeepError(
+      'NOT_FOUND',
+      `The module has no function "${name.slice(0, 100)}" that can be called. ${this.#described()}`,
+    )
+  }
+
+  #described(): string {
+    if (this.all.length === 0) return 'It exports no function that could be called.'
+    const names: string[] = []
+    let room = roomForNames
+    for (const { name } of this.all) {
+      room -= name.length + 2
+      if (room < 0) break
+      names.push(name)
+    }
+    const left = this.all.length - names.length
+    if (names.length === 0) return `It exports ${left}, with names too long to tell.`
+    return `It exports: ${names.join(', ')}${left === 0 ? '' : `, and ${left} more`}.`
   }
 }
 

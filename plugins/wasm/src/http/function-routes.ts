@@ -1,9 +1,8 @@
 import { clientSignal, type RoutesApp, userOf } from '@nodekeep/plugin-sdk'
 import type { FastifyReply } from 'fastify'
-import { moduleFromBase64 } from '../base64.ts'
 import type { FunctionCalls } from '../functions/function-calls.ts'
 import type { StoredModules } from '../modules/stored-modules.ts'
-import type { ModuleUploads } from './module-uploads.ts'
+import { type ModuleUploads, uploadedModule } from './module-uploads.ts'
 import { callAnswer, executeBody, executeFileBody, exportsAnswer, exportsQuery } from './schemas.ts'
 
 /** The parts of the plugin that the routes use. */
@@ -36,7 +35,7 @@ export function functionRoutes(app: RoutesApp, parts: FunctionRouteParts): void 
   app.post('/execute', { ...uploads, schema: execute, config }, async (request, reply) => {
     const { wasmBytes, function: name, args = [] } = request.body
     const caller = { uuid: userOf(request).uuid, signal: clientSignal(reply) }
-    const find = () => moduleFromBase64(wasmBytes, moduleBytes)
+    const find = () => uploadedModule(wasmBytes, moduleBytes)
     return answer(reply, await calls.call(caller, find, { name, args }))
   })
 
@@ -52,7 +51,7 @@ export function functionRoutes(app: RoutesApp, parts: FunctionRouteParts): void 
     const find = () => stored.find(user, request.query.path, arrived, caller.signal)
     const list = await calls.list(caller, find)
     return {
-      exports: list.all.map(({ name, parameters, results }) => ({
+      exports: list.map(({ name, parameters, results }) => ({
         name,
         parameters: [...parameters],
         results: [...results],

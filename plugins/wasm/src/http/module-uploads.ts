@@ -1,5 +1,7 @@
-import { clientSignal, NodekeepError, userOf } from '@nodekeep/plugin-sdk'
+import { hash } from 'node:crypto'
+import { clientSignal, NodekeepError, userOf, type WasmModule } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { moduleTooLarge } from '../modules/stored-modules.ts'
 
 /** Bytes of a body beside its module. */
 const otherBytes = 1024 * 1024
@@ -36,6 +38,25 @@ export function createModuleUploads(moduleBytes: number): ModuleUploads {
       else over.addEventListener('abort', giveBack, { once: true })
     },
   }
+}
+
+/**
+ * Reads a module that a request brings along, from padded base64 without line breaks.
+ *
+ * @param mostBytes bytes that the module may have
+ * @throws NodekeepError VALIDATION_ERROR, PAYLOAD_TOO_LARGE
+ */
+export function uploadedModule(text: string, mostBytes: number): WasmModule {
+  const bytes = Buffer.from(text, 'base64')
+  // Node skips characters that are not base64. Written back, a text that had any is another one.
+  if (bytes.toString('base64') !== text) {
+    throw new NodekeepError(
+      'VALIDATION_ERROR',
+      '"wasmBytes" is not valid base64. It must be padded, and have no line breaks.',
+    )
+  }
+  if (bytes.length > mostBytes) throw moduleTooLarge(mostBytes, bytes.length)
+  return { hash: hash('sha256', bytes), size: bytes.length, bytes: async () => bytes }
 }
 
 /**

@@ -7,20 +7,17 @@ import {
   userOf,
   type WasmLimits,
 } from '@nodekeep/plugin-sdk'
-import { moduleFromBase64 } from '../base64.ts'
 import type { StoredModules } from '../modules/stored-modules.ts'
 import { preopensOf } from '../programs/preopens.ts'
 import { programInput } from '../programs/program-input.ts'
-import type { RuntimeQueue } from '../queue/runtime-queue.ts'
 import type { Runtimes } from '../runtimes.ts'
-import type { ModuleUploads } from './module-uploads.ts'
+import { type ModuleUploads, uploadedModule } from './module-uploads.ts'
 import { runAnswer, runBody } from './schemas.ts'
 
 /** The parts of the plugin that the route uses. */
 export interface ProgramRouteParts {
   readonly files: FilesService
   readonly runtimes: Runtimes
-  readonly queue: RuntimeQueue
   readonly stored: StoredModules
   readonly limits: WasmLimits
   readonly uploads: ModuleUploads
@@ -30,7 +27,7 @@ export interface ProgramRouteParts {
 
 /** Registers `POST /run`. */
 export function programRoute(app: RoutesApp, parts: ProgramRouteParts): void {
-  const { files, runtimes, queue, stored, limits, uploads, moduleBytes } = parts
+  const { files, runtimes, stored, limits, uploads, moduleBytes } = parts
   const schema = { summary: 'Run a WASI program', body: runBody, response: { 200: runAnswer } }
   app.post('/run', { ...uploads, schema, config: { scope: 'wasm' } }, async (request, reply) => {
     const { body } = request
@@ -38,15 +35,14 @@ export function programRoute(app: RoutesApp, parts: ProgramRouteParts): void {
     const user = userOf(request)
     const signal = clientSignal(reply)
     const arrived = performance.now()
-    const runtime = runtimes.forPrograms()
     const input = programInput({ ...body, encoding })
     checkSource(body)
-    const { exitCode, stdout, stderr } = await queue.run(runtime, user.uuid, signal, async () => {
+    const { exitCode, stdout, stderr } = await runtimes.forPrograms(user.uuid, signal, async (runtime) => {
       const preopens = await preopensOf(folders, user, files.for(user))
       const module =
         body.wasmBytes === undefined
           ? await stored.find(user, body.filepath ?? '', arrived, signal)
-          : moduleFromBase64(body.wasmBytes, moduleBytes)
+          : uploadedModule(body.wasmBytes, moduleBytes)
       signal.throwIfAborted()
       return runtime.run(module, { ...input, preopens }, limits, signal)
     })

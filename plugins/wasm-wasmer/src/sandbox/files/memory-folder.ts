@@ -68,7 +68,7 @@ export class MemoryFolder {
     const node = this.find(from)
     const [oldParent, oldName] = this.split(from)
     const [newParent, newName] = this.split(to)
-    if (node.kind === 'directory' && isWithin(newParent, node)) throw new FileError('EACCES')
+    if (isBelow(namesOf(to), namesOf(from))) throw new FileError('EACCES')
     const replaced = newParent.entries.get(newName)
     if (replaced === node) return
     if (replaced !== undefined) {
@@ -79,14 +79,6 @@ export class MemoryFolder {
     }
     oldParent.entries.delete(oldName)
     newParent.entries.set(newName, node)
-  }
-
-  /** All entries below the folder. Folders come before their contents. */
-  *walk(prefix = ''): Iterable<[path: string, node: MemoryNode]> {
-    for (const [name, node] of this.entries) {
-      yield [prefix + name, node]
-      if (node.kind === 'directory') yield* node.walk(`${prefix}${name}/`)
-    }
   }
 
   #vacancy(path: string): [parent: MemoryFolder, name: string] {
@@ -114,7 +106,6 @@ function namesOf(path: string): string[] {
   return names
 }
 
-function isWithin(folder: MemoryFolder, other: MemoryFolder): boolean {
-  if (folder === other) return true
-  return [...other.entries.values()].some((node) => node.kind === 'directory' && isWithin(folder, node))
+function isBelow(names: readonly string[], folder: readonly string[]): boolean {
+  return names.length > folder.length && folder.every((name, depth) => names[depth] === name)
 }

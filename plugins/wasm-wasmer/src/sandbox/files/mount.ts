@@ -1,50 +1,76 @@
-import type { Folder, FolderChanges } from '../../protocol/messages.ts'
+import type { Folder, FolderChanges, FolderEntry } from '../../protocol/messages.ts'
 import type { Budget } from './budget.ts'
 import { MemoryFolder, type MemoryNode } from './memory-folder.ts'
+
+/** An entry as it was before the program began. */
+interface EntryBefore extends FolderEntry {
+  /** Null for a folder. */
+  readonly content: Buffer | null
+}
 
 /** A folder as a program sees it. */
 export class Mount {
   readonly guestPath: string
   readonly writable: boolean
   readonly root: MemoryFolder
-  /** Initial contents of files, and null for folders, by path. */
-  readonly #before = new Map<string, Buffer | null>()
+  readonly #before: EntryBefore[] = []
 
   /** @param contentOf the bytes of the next file */
   constructor({ guestPath, writable, entries }: Folder, budget: Budget, contentOf: (size: number) => Buffer) {
     this.guestPath = guestPath
     this.writable = writable
     this.root = new MemoryFolder(budget)
-    for (const { path, size } of entries) {
-      const content = size === null ? null : contentOf(size)
-      this.#before.set(path, content)
-      if (content === null) this.root.addFolder(path)
-      else this.root.addFile(path, content)
+    const nodes: MemoryNode[] = []
+    for (const entry of entries) {
+      const folder = entry.parent === null ? this.root : nodes[entry.parent]
+      if (folder?.kind !== 'directory') throw new RangeError('An entry comes before its folder.')
+      const content = entry.size === null ? null : contentOf(entry.size)
+      nodes.push(content === null ? folder.addFolder(entry.name) : folder.addFile(entry.name, content))
+      this.#before.push({ ...entry, content })
     }
   }
 
   /** The program's changes, and the contents of the stored files in their order. */
   changes(): [changes: FolderChanges, contents: Buffer[]] {
-    const after = new Map(this.root.walk())
-    const removed: string[] = []
-    for (const [path, content] of this.#before) {
-      const node = after.get(path)
-      const stays = node !== undefined && (node.kind === 'directory') === (content === null)
-      if (!stays) removed.push(path)
+    const { removed, numbers, unchanged } = this.#compare()
+    const stored: FolderEntry[] = []
+    const contents: Buffer[] = []
+    const folders = [this.root]
+    for (const folder of folders) {
+      const parent = numbers.get(folder) ?? null
+      for (const [name, node] of folder.entries) {
+        if (node.kind === 'directory') {
+          folders.push(node)
+          if (numbers.has(node)) continue
+          numbers.set(node, this.#before.length + stored.length)
+          stored.push({ parent, name, size: null })
+        } else if (!unchanged.has(node)) {
+          stored.push({ parent, name, size: node.size })
+          contents.push(node.content())
+        }
+      }
     }
-    const stored = [...after].filter(([path, node]) => !this.#isAsBefore(path, node))
-    return [
-      {
-        removed,
-        stored: stored.map(([path, { kind, size }]) => ({ path, size: kind === 'file' ? size : null })),
-      },
-      stored.flatMap(([, node]) => (node.kind === 'file' ? [node.content()] : [])),
-    ]
+    return [{ removed, stored }, contents]
   }
 
-  #isAsBefore(path: string, node: MemoryNode): boolean {
-    const content = this.#before.get(path)
-    if (content === undefined) return false
-    return node.kind === 'directory' ? content === null : content !== null && node.content().equals(content)
+  /** Finds the entries that are still at their paths: the numbers of folders, and the files with their old content. */
+  #compare(): {
+    readonly removed: number[]
+    readonly numbers: Map<MemoryNode, number>
+    readonly unchanged: Set<MemoryNode>
+  } {
+    const removed: number[] = []
+    const numbers = new Map<MemoryNode, number>()
+    const unchanged = new Set<MemoryNode>()
+    /** The folders that stay, by number. */
+    const folders: (MemoryFolder | undefined)[] = []
+    for (const [number, { parent, name, content }] of this.#before.entries()) {
+      const node = (parent === null ? this.root : folders[parent])?.entries.get(name)
+      folders[number] = content === null && node?.kind === 'directory' ? node : undefined
+      if (node === undefined || (node.kind === 'directory') !== (content === null)) removed.push(number)
+      else if (node.kind === 'directory') numbers.set(node, number)
+      else if (content?.equals(node.content())) unchanged.add(node)
+    }
+    return { removed, numbers, unchanged }
   }
 }

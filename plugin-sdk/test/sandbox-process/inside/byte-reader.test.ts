@@ -26,6 +26,12 @@ test('The reader reads sections, names and lists, and skips bytes', async (t) =>
   t.equal(reader.byte(), 1)
 })
 
+test('An integer that is too long is an error', async (t) => {
+  const long = (bytes: number) => new ByteReader(Buffer.from([...Array(bytes - 1).fill(0x80), 0, 0]))
+  t.equal(long(10).unsigned(), 0)
+  t.throws(() => long(11).unsigned(), RangeError)
+})
+
 test('A binary that ends too soon is an error', async (t) => {
   const bytes = Buffer.from([0x80])
   t.throws(() => new ByteReader(bytes).unsigned(), RangeError)

@@ -1,13 +1,12 @@
 /** Types in WebAssembly's binary format: https://webassembly.github.io/spec/core/binary/types.html */
-import type { WasmValueType } from '@nodekeep/plugin-sdk'
-import type { ByteReader } from '@nodekeep/plugin-sdk/wasm-binary'
+import type { WasmValueType } from '../../contracts/wasm.ts'
+import type { ByteReader } from './byte-reader.ts'
 
 const numeric: Readonly<Record<number, WasmValueType>> = { 127: 'i32', 126: 'i64', 125: 'f32', 124: 'f64' }
 const typedReferences = [0x63, 0x64]
 
 const hasMaximum = 1
 const hasPageSize = 8
-const usualPageBytes = 65_536
 /** The first byte of a table with an initial value. Other tables begin with the type of their elements. */
 const withInitialValue = 0x40
 
@@ -23,6 +22,9 @@ const gc = 0xfb
 const arrayNewFixed = 8
 const firstWithoutType = 0x1a
 const vector = 0xfd
+
+/** The largest page of a memory, as a power of two: 64 KiB. The proposal for custom page sizes allows smaller ones. */
+const largestPageExponent = 16
 
 /** Parameters and results of a function whose values are all numbers. */
 export interface NumericType {
@@ -51,7 +53,9 @@ export function readFunctionType(reader: ByteReader): NumericType | null {
 /** Reads the limits of a memory, in bytes. */
 export function readMemory(reader: ByteReader): Extent {
   const { flags, initial, maximum } = readLimits(reader)
-  const pageBytes = (flags & hasPageSize) === 0 ? usualPageBytes : 2 ** reader.unsigned()
+  const exponent = (flags & hasPageSize) === 0 ? largestPageExponent : reader.unsigned()
+  if (exponent > largestPageExponent) throw new RangeError('A memory has pages that are too large.')
+  const pageBytes = 2 ** exponent
   return { initial: initial * pageBytes, maximum: maximum === null ? null : maximum * pageBytes }
 }
 

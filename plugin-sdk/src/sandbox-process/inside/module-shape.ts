@@ -1,5 +1,4 @@
 /** Sections of WebAssembly's binary format: https://webassembly.github.io/spec/core/binary/modules.html */
-import { ByteReader } from '@nodekeep/plugin-sdk/wasm-binary'
 import {
   type Extent,
   type NumericType,
@@ -8,6 +7,7 @@ import {
   readTable,
   skipValueType,
 } from './binary-types.ts'
+import { ByteReader } from './byte-reader.ts'
 
 const headerBytes = 8
 const magic = Buffer.from('\0asm')
@@ -45,11 +45,18 @@ export interface ModuleShape {
 }
 
 /**
- * Reads the shape of a module. V8 decides whether a module is valid. A hostile module must do no harm here.
+ * Reads the shape of a module from its binary: its imports, the sizes of its memories and tables, and the types of the
+ * functions that it exports. The time and memory grow with the size of the module, also for hostile ones. It does not
+ * check whether the module is valid: an engine has to do that.
  *
- * @throws RangeError when the bytes cannot be understood
+ * @throws RangeError when the bytes cannot be understood: they are no module, end too soon, or use a form of the format
+ * that is unknown here
+ * @example
+ * const { functions } = readModuleShape(await module.bytes())
+ * functions.get('add') // { parameters: ['i32', 'i32'], results: ['i32'] }
  */
-export function readModuleShape(bytes: Buffer): ModuleShape {
+export function readModuleShape(module: Uint8Array): ModuleShape {
+  const bytes = Buffer.from(module.buffer, module.byteOffset, module.byteLength)
   if (!bytes.subarray(0, magic.length).equals(magic)) throw new RangeError('It is no module.')
   let imports: ModuleImport[] = []
   let memories: Extent[] = []
