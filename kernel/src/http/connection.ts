@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Duplex, Readable } from 'node:stream'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { PublicError } from '../errors/public-error.ts'
-import { failBody } from './body-deadline.ts'
-import { closeLingering, ignoreInput } from './closing.ts'
+import { announcesBody, failBody } from './body-deadline.ts'
+import { closeLingering, hasLargeRemainder, ignoreInput } from './closing.ts'
 
 /** The maximum number of requests that wait on one connection. In terms of HTTP/1.1, they are pipelined. */
 const maxWaiting = 64
@@ -49,15 +49,17 @@ export class Connection {
     const destroySoon = socket.destroySoon?.bind(socket) ?? (() => socket.end())
     // Node calls this after an answer with "connection: close".
     socket.destroySoon = () => {
-      if (this.#latest?.req.complete === false) closeLingering(socket)
+      const request = this.#latest?.req
+      if (request?.complete === false || (request && ignoresUpgrade(request))) closeLingering(socket)
       else destroySoon()
     }
   }
 
   /** Begins a request, or queues it behind the one that runs. */
   receive(response: ServerResponse): void {
-    // One read can hold many requests. Node goes on parsing them after the connection was destroyed.
-    if (this.#socket.destroyed) return
+    // One read can hold many requests. Node goes on parsing them after the connection was destroyed. It also parses bytes
+    // that arrive between the last answer and the end of the connection.
+    if (!this.#socket.writable) return
     this.#latest = response
     if (this.#current === null) this.#begin(response)
     else if (this.#waiting.push(response) > maxWaiting) this.#socket.destroy()
@@ -107,6 +109,7 @@ export class Connection {
   #begin(response: ServerResponse): void {
     this.#current = response
     response.once('close', this.#next)
+    announceClose(response)
     this.#handle(response)
   }
 
@@ -138,4 +141,28 @@ export class Connection {
   readonly #leave = (): void => {
     this.#socket.end()
   }
+}
+
+/**
+ * Makes the head of an answer say "connection: close" when no other request can follow it on its connection (RFC 9112,
+ * section 9.6). That is known when the head is written.
+ *
+ * After a request to upgrade that the node ignores, Node drops the rest of the bytes that it read together with it. The
+ * next bytes could be the middle of another request, so they are not read as HTTP. After an answer to a body that may
+ * have a large rest, the rest is not read.
+ */
+function announceClose(response: ServerResponse): void {
+  const { req } = response
+  if (ignoresUpgrade(req)) response.shouldKeepAlive = false
+  if (!announcesBody(req)) return
+  const writeHead = response.writeHead as (...given: unknown[]) => ServerResponse
+  response.writeHead = (...given: unknown[]) => {
+    if (hasLargeRemainder(req)) response.shouldKeepAlive = false
+    return writeHead.apply(response, given)
+  }
+}
+
+/** Returns whether an ordinary request offered another protocol. The node answers it as HTTP/1.1 (RFC 9110, section 7.8). */
+function ignoresUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined
 }

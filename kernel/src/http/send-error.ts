@@ -37,9 +37,10 @@ export function sendPublicError(
     if (!isSendable(name, value)) reply.removeHeader(name)
   }
   // Fastify closes the connection after every bad body. That is needed only if a large part of it is still to arrive.
+  // Without the header, Node would no longer announce that it closes the connection for another reason.
   const { raw } = reply.request
-  if (hasLargeRemainder(raw) || isUpgrade(raw)) reply.header('connection', 'close')
-  else if (reply.hasHeader('connection')) reply.removeHeader('connection')
+  const closes = !reply.raw.shouldKeepAlive || hasLargeRemainder(raw) || isUpgrade(raw)
+  if (closes || reply.hasHeader('connection')) reply.header('connection', closes ? 'close' : 'keep-alive')
   for (const [name, value] of Object.entries(error.headers)) {
     if (isSendable(name, value)) reply.header(name, value)
   }

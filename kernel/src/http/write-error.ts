@@ -26,7 +26,8 @@ export function sendErrorRaw(reply: FastifyReply, error: PublicError): void {
     return
   }
   reply.hijack()
-  for (const name of raw.getHeaderNames()) raw.removeHeader(name)
+  // Node would no longer announce that it closes the connection if that header was removed.
+  for (const name of raw.getHeaderNames()) if (name !== 'connection') raw.removeHeader(name)
   writeError(raw, error, reply.request.id)
 }
 

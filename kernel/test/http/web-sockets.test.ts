@@ -86,16 +86,22 @@ test('an upgrade waits for the answers to the requests before it', async (t) => 
 test('a WebSocket route refuses ordinary requests, and other upgrades are ignored', async (t) => {
   const node = await createTestNode({ plugins: [sockets] })
   t.teardown(() => node.stop())
-  const connection = rawConnection(node.url)
-  t.teardown(() => connection.close())
-  connection.send(rawRequest('GET', '/echo'))
-  checkError(t, await connection.answer(), 'VALIDATION_ERROR', 'GET without an upgrade')
-  connection.send(rawRequest('POST', '/echo', handshake))
-  checkError(t, await connection.answer(), 'METHOD_NOT_ALLOWED', 'POST with an upgrade')
+  const ask = async (request: string) => {
+    const connection = rawConnection(node.url)
+    t.teardown(() => connection.close())
+    connection.send(request)
+    return connection.answer()
+  }
+  checkError(t, await ask(rawRequest('GET', '/echo')), 'VALIDATION_ERROR', 'GET without an upgrade')
+  checkError(
+    t,
+    await ask(rawRequest('POST', '/echo', handshake)),
+    'METHOD_NOT_ALLOWED',
+    'POST with an upgrade',
+  )
   const h2c = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQCAAAA' }
-  connection.send(rawRequest('GET', '/plain', h2c))
   t.match(
-    await connection.answer(),
+    await ask(rawRequest('GET', '/plain', h2c)),
     { status: 200, body: '{"plain":true}' },
     'curl --http2 sends this upgrade',
   )
