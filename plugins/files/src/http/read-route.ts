@@ -2,6 +2,7 @@ import {
   type FileEntry,
   type FileReading,
   type FilesService,
+  isNodekeepError,
   NodekeepError,
   type RoutesApp,
   type UserFiles,
@@ -44,13 +45,19 @@ async function get(files: UserFiles, request: ReadRequest, reply: FastifyReply):
     const file = await fileAt(files, path)
     if (isNotModified(request, file)) return notModified(reply, file)
     const range = rangeOf(request, file)
-    const reading = await files.read(path, { reuseBuffers: true, ...range })
-    if (reading.entry.revision === file.revision) return send(reply, reading, range)
-    for await (const _chunk of reading.content) break
+    const reading = await files.read(path, { reuseBuffers: true, ...range }).catch(nullIfShrunk)
+    if (reading?.entry.revision === file.revision) return send(reply, reading, range)
+    for await (const _chunk of reading?.content ?? []) break
   }
   throw new NodekeepError('SERVICE_UNAVAILABLE', 'The file keeps changing. Try again.', {
     headers: { 'retry-after': '1' },
   })
+}
+
+/** The range was within the file when it was made, so the file has another version now. */
+function nullIfShrunk(error: unknown): null {
+  if (isNodekeepError(error) && error.code === 'RANGE_NOT_SATISFIABLE') return null
+  throw error
 }
 
 async function send(

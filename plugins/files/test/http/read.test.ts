@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
+import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 t.test('GET and HEAD of /read return a file', async (t) => {
   const node = await createFilesNode({ mounts: { '/memory': 'memory' } })
@@ -176,4 +177,45 @@ t.test('GET and HEAD of /read return a file', async (t) => {
       t.match(headers.get('content-disposition'), /^(inline|attachment); filename/)
     }
   })
+})
+
+t.test('a range is served although the file becomes smaller while it is opened', async (t) => {
+  const shaky = shakyBackend()
+  const node = await createFilesNode({ mounts: { '/shaky': 'shaky' } }, { plugins: [shaky.plugin] })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const large = 'l'.repeat(100_000)
+  const small = 's'.repeat(100)
+  for (const [range, part] of [
+    ['bytes=0-', 'bytes 0-99/100'],
+    ['bytes=-50', 'bytes 50-99/100'],
+    ['bytes=50-99999', 'bytes 50-99/100'],
+  ]) {
+    await put(ada, '/shaky/file', large)
+    shaky.beforeRead = async () => {
+      shaky.beforeRead = async () => {}
+      await put(ada, '/shaky/file', small)
+    }
+    const answer = await get(ada, 'read', '/shaky/file', { headers: { range: range ?? '' } })
+    t.equal(answer.status, 206, `${range}`)
+    t.equal(answer.headers.get('content-range'), part)
+    t.match(await answer.text(), /^s+$/)
+  }
+
+  await put(ada, '/shaky/file', large)
+  shaky.beforeRead = async () => {
+    shaky.beforeRead = async () => {}
+    await put(ada, '/shaky/file', small)
+  }
+  const beyond = await get(ada, 'read', '/shaky/file', { headers: { range: 'bytes=1000-' } })
+  t.equal(beyond.status, 416, 'the smaller version does not have the range')
+  t.equal(beyond.headers.get('content-range'), 'bytes */100')
+
+  let size = 100_000
+  shaky.beforeRead = async () => {
+    size -= 1000
+    await put(ada, '/shaky/file', 'x'.repeat(size))
+  }
+  const changing = await get(ada, 'read', '/shaky/file', { headers: { range: 'bytes=0-' } })
+  t.match([changing.status, await changing.json()], [503, { code: 'SERVICE_UNAVAILABLE' }])
 })
