@@ -1,10 +1,10 @@
 import { type AuthenticatedUser, NodekeepError, userOf } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
+import { AddressCounter } from '../http/address-counter.ts'
 import type { AccessCheck } from '../http/shared-hooks.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { Authenticator } from './authenticator.ts'
-import { FailedAttempts } from './failed-attempts.ts'
 import { isSameOrigin, mayChange, type RequestToken, tokenOf } from './request-token.ts'
 
 /**
@@ -13,6 +13,9 @@ import { isSameOrigin, mayChange, type RequestToken, tokenOf } from './request-t
  * would send a preflight first.
  */
 const signInPaths = '/auth/'
+
+/** Wrong tokens of one address that are answered normally. */
+const wrongTokensPerMinute = 60
 
 /**
  * Makes the check that runs before every route. A route without `access` is for signed-in users.
@@ -31,7 +34,7 @@ export function createAccessCheck(
   watch: Pick<SessionWatch, 'began'>,
   isTrusted: (origin: string) => boolean,
 ): AccessCheck {
-  const failures = new FailedAttempts()
+  const wrongTokens = new AddressCounter()
 
   /** @throws NodekeepError if the request must not reach its route */
   function admit(
@@ -43,8 +46,10 @@ export function createAccessCheck(
     const { access = 'user', scope } = request.routeOptions.config
     const byCookie = carried?.by === 'cookie'
     if (carried !== null && user === null && !(byCookie && access === 'public')) {
-      const wait = failures.count(request.ip)
-      if (wait > 0) throw tooManyRequests('Too many wrong session tokens came from your address.', wait)
+      const { count, seconds } = wrongTokens.count(request.ip)
+      if (count > wrongTokensPerMinute) {
+        throw tooManyRequests('Too many wrong session tokens came from your address.', seconds)
+      }
     }
     if (user !== null && byCookie && mayChange(request.raw) && !isSameOrigin(request, isTrusted)) {
       throw new NodekeepError('FORBIDDEN', 'A page of another site must not act with your session cookie.')
@@ -73,6 +78,10 @@ export function createAccessCheck(
         admit(request, reply, carried, user)
       } catch (error) {
         refused = error as Error
+        // The request does not get the user, but its log lines name them.
+        if (user !== null) {
+          request.log = request.log.child({ user: user.username, userUuid: user.uuid })
+        }
       }
       done(refused)
     }

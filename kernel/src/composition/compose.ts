@@ -19,6 +19,7 @@ import { Authenticator } from '../access/authenticator.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
 import { createApp, createRequestIds } from '../http/create-app.ts'
+import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
 import type { AccessCheck } from '../http/shared-hooks.ts'
 import { Activation } from '../plugins/activation.ts'
@@ -209,12 +210,14 @@ function createAppFactory({
   nextRequestId,
 }: KernelCradle): KernelCradle['createApp'] {
   const { server, loader } = configuration.kernel
+  const refusals = new RefusalLog()
   return (log, onAdmitted) =>
     createApp({
       log,
       ...(onAdmitted !== undefined && { onAdmitted }),
       nextRequestId,
       checkAccess,
+      refusals,
       bodyLimit: server.bodyLimit,
       bodyTimeoutMs: server.bodyTimeoutSeconds * 1000,
       stallTimeoutMs: server.stallTimeoutSeconds * 1000,

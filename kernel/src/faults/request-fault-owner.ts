@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toPublicError } from '../errors/public-error.ts'
-import { pathOf } from '../http/send-error.ts'
+import { pathOf } from '../http/request-path.ts'
 import { cutWebSocket } from '../http/web-sockets.ts'
 import { sendErrorRaw } from '../http/write-error.ts'
 import type { FaultKind, FaultOwner } from './fault-context.ts'

@@ -43,7 +43,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     },
     frameworkErrors: (error, request, reply) => {
       logAs(options.log, request, reply)
-      sendError(error, request, reply.header('x-request-id', request.id))
+      sendError(error, request, reply.header('x-request-id', request.id), options.refusals)
     },
   }) as unknown as FastifyInstance
   instance.log = options.log

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { isStrayPreflight } from './cors.ts'
+import { pathOf } from './request-path.ts'
 import type { RouteTable } from './route-table.ts'
-import { pathOf, sendPublicError } from './send-error.ts'
+import { sendPublicError } from './send-error.ts'
 
 /** Makes an instance answer requests without a route: 405 if the path has other methods, otherwise 404. */
 export function answerNotFound(instance: FastifyInstance, table: RouteTable): void {

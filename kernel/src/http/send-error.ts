@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, type PublicError, toPublicError } from '../errors/public-error.ts'
 import { hasLargeRemainder } from './closing.ts'
 import { validateHeaderName, validateHeaderValue } from './node-http.ts'
+import type { RefusalLog } from './refusal-log.ts'
+import { pathOf } from './request-path.ts'
 import { isUpgrade } from './web-sockets.ts'
 import { sendErrorRaw } from './write-error.ts'
 
@@ -19,10 +21,19 @@ const contentHeaders = [
   'last-modified',
 ]
 
-/** Answers anything that was thrown, in the node's form or in the route's own, and logs the node's own faults. */
-export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/**
+ * Answers anything that was thrown, in the node's form or in the route's own. Logs the node's own faults, and the
+ * refusals that concern security.
+ */
+export function sendError(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refusals: RefusalLog,
+): FastifyReply {
   const error = toPublicError(thrown, request.id)
   logFault(thrown, error, request)
+  refusals.note(request, error)
   return sendPublicError(error, reply, request.routeOptions.config?.serializeError)
 }
 
@@ -77,12 +88,6 @@ function logFault(err: unknown, { code, internal, message }: PublicError, reques
   // A full disk is no fault of the code, and each upload to it fails. A stack for each would fill the log.
   else if (code === 'INSUFFICIENT_STORAGE') request.log.warn({ path: pathOf(request) }, message)
   else if (internal) request.log.error({ err, path: pathOf(request) }, message)
-}
-
-/** Returns the path of a request without its query, which may hold data that does not belong in a log. */
-export function pathOf({ url }: FastifyRequest): string {
-  const [path = ''] = url.split(/[?#]/, 1)
-  return path.replace(/^[a-z][a-z\d+.-]*:\/\/[^/]*/i, '') || '/'
 }
 
 function write(error: PublicError, reply: FastifyReply, serializeError: ErrorSerializer) {

@@ -5,11 +5,14 @@ import { type ErrorSerializer, isNodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
+import { senderOf } from '../log/security-events.ts'
 import { addressGroup } from './address-group.ts'
 import { announcesBody, limitBodyTime } from './body-deadline.ts'
 import { discardBody } from './closing.ts'
 import { allowOrigins, isStrayPreflight } from './cors.ts'
-import { pathOf, sendError } from './send-error.ts'
+import type { RefusalLog } from './refusal-log.ts'
+import { pathOf } from './request-path.ts'
+import { sendError } from './send-error.ts'
 
 /** Decides whether a request may go on, and sets `request.user`. Calls back with a NodekeepError when it may not. */
 export type AccessCheck = (
@@ -32,6 +35,7 @@ export interface SharedHooksOptions {
   /** Whether each answer is logged, at the level `debug`. */
   readonly logsAnswers: boolean
   readonly onAdmitted?: OnAdmitted
+  readonly refusals: RefusalLog
 }
 
 /** The property of a Fastify request that says whether it announces a body. */
@@ -59,7 +63,9 @@ const noHeaders = {
  * ids and limits.
  */
 export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
-  async (app, { log, checkAccess, bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers, onAdmitted }) => {
+  async (app, options) => {
+    const { log, checkAccess, bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers, onAdmitted, refusals } =
+      options
     const begin = (request: FastifyRequest, reply: FastifyReply) => {
       logAs(log, request, reply)
       reply.header('x-request-id', request.id)
@@ -118,7 +124,7 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
     if (logsAnswers) app.addHook('onResponse', logAnswer)
     app.addHook('onRoute', expectClientsToLeave)
     app.addHook('onRoute', (route) => waitForLateAnswer(route, stallTimeoutMs))
-    app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
+    app.setErrorHandler((error, request, reply) => sendError(error, request, reply, refusals))
   },
   { name: 'nodekeep-shared-hooks' },
 )
@@ -168,7 +174,8 @@ const noCookies = Object.freeze({})
 async function logAnswer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { method } = request
   const { statusCode: status, elapsedTime } = reply
-  request.log.debug({ method, path: pathOf(request), status, ms: Math.round(elapsedTime) }, 'answered')
+  const ms = Math.round(elapsedTime)
+  request.log.debug({ ...senderOf(request), method, path: pathOf(request), status, ms }, 'answered')
 }
 
 function expectsContinue({ headers, raw }: FastifyRequest): boolean {

@@ -6,6 +6,7 @@ import {
   Type,
   userOf,
 } from '@nodekeep/plugin-sdk'
+import { logSecurityEvent } from '../log/security-events.ts'
 import { issueApiToken, isTokenName, tokenNameRule } from './issue-session.ts'
 import { apiTokenView, viewApiToken } from './session-view.ts'
 import type { UserSessions } from './user-sessions.ts'
@@ -79,6 +80,9 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
         await userSessions.endIfPresent(uuid, record.id)
         throw objection
       }
+      const { id, scopes: granted, expiresAt } = record
+      const details = { tokenId: id, name, scopes: granted, expires: expiresAt }
+      logSecurityEvent(request, 'token-created', 'A user made an API token.', details)
       reply.header('cache-control', 'no-store')
       return { token, details: viewApiToken(record) }
     },
@@ -94,7 +98,9 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
       },
     },
     async (request) => {
-      await userSessions.end(userOf(request).uuid, request.params.id, 'api-token')
+      const { id } = request.params
+      await userSessions.end(userOf(request).uuid, id, 'api-token')
+      logSecurityEvent(request, 'token-revoked', 'A user revoked an API token.', { tokenId: id })
       return { success: true as const }
     },
   )

@@ -1,7 +1,8 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
-import { clientSignal, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { clientSignal, parseWallet, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sessionCookie, tokenOf } from '../access/request-token.ts'
+import { logSecurityEvent } from '../log/security-events.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import { anonymousUser, signedInUser, viewOf } from '../users/user-view.ts'
 import type { NodeOrigins } from './node-origins.ts'
@@ -55,14 +56,24 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
     },
     async (request, reply) => {
       const { uuid, address: wallet, token, claim = null } = request.body
-      const { user, token: sessionToken } = await signIn.signIn({
-        provider: request.params.provider,
+      const { provider } = request.params
+      // The line about a refusal names the provider and the wallet too.
+      request.log = request.log.child({ provider, wallet: parseWallet(wallet) })
+      const {
+        user,
+        token: sessionToken,
+        claimed,
+      } = await signIn.signIn({
+        provider,
         credentials: { uuid, address: wallet, token },
         claim,
         origin: origins.originOf(request),
         signal: clientSignal(reply),
         label: labelOf(request),
       })
+      const who = { user: user.username, userUuid: user.uuid }
+      if (claimed) logSecurityEvent(request, 'owner-claimed', 'The node has its first owner.', who)
+      logSecurityEvent(request, 'signed-in', 'A user signed in.', who)
       const maxAge = expiryDays * daySeconds
       reply.setCookie(sessionCookie, sessionToken, { ...cookieAttributes(reply, origins), maxAge })
       reply.header('cache-control', 'no-store')
@@ -78,8 +89,10 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
         response: { 200: Type.Object({ success: Type.Literal(true) }) },
       },
     },
-    async ({ user }, reply) => {
+    async (request, reply) => {
+      const { user } = request
       if (user !== null) await userSessions.endIfPresent(user.uuid, user.sessionId)
+      logSecurityEvent(request, 'signed-out', 'A user signed out.')
       reply.clearCookie(sessionCookie, cookieAttributes(reply, origins))
       return { success: true as const }
     },

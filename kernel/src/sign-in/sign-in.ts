@@ -30,6 +30,8 @@ export interface SignInRequest {
 export interface SignedIn {
   readonly user: UserAccount
   readonly token: string
+  /** Whether this sign-in gave the node its first owner. */
+  readonly claimed: boolean
 }
 
 export interface SignInParts {
@@ -110,14 +112,16 @@ export class SignIn {
     const { provider, label, claim } = request
     // A refusal need not wait for other writers.
     await database.use((sql) => this.#check(sql, wallet, claim))
-    const { user, token, ended } = await database.transaction((sql) => {
+    const { user, token, ended, claimed } = await database.transaction((sql) => {
+      const claims = !ownership.isClaimed(sql)
       const admitted = this.#admit(sql, wallet, claim)
       const login = { provider, providerUuid }
-      return { user: admitted, ...issueSession(sql, { userUuid: admitted.uuid, label, expiryDays, login }) }
+      const issued = issueSession(sql, { userUuid: admitted.uuid, label, expiryDays, login })
+      return { ...issued, user: admitted, claimed: claims }
     })
     if (user.owner) ownership.claimed()
     if (ended > 0) userSessions.announceEnd(user.uuid)
-    return { user, token }
+    return { user, token, claimed }
   }
 
   #admit(sql: Sql, wallet: string, claim: string | null): UserAccount {

@@ -1,5 +1,6 @@
 import { type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { RouteTable } from '../http/route-table.ts'
+import { logSecurityEvent } from '../log/security-events.ts'
 import { describePlugin, pluginDescription } from '../plugins/describe-plugin.ts'
 import type { PluginRecords } from '../plugins/plugin-record.ts'
 import type { PluginSwitch } from '../plugins/plugin-switch.ts'
@@ -42,7 +43,12 @@ export function pluginAdministrationRoutes(
           response: { 200: Type.Object({ plugin: pluginDescription }) },
         },
       },
-      async ({ params: { id } }) => ({ plugin: describePlugin(await pluginSwitch[action](id), routeTable) }),
+      async (request) => {
+        const { id } = request.params
+        const record = await pluginSwitch[action](id)
+        logSecurityEvent(request, 'plugin-switched', `The owner ${action}d a plugin.`, { target: id })
+        return { plugin: describePlugin(record, routeTable) }
+      },
     )
   }
 }

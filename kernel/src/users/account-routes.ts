@@ -1,4 +1,5 @@
 import { type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
+import { logSecurityEvent } from '../log/security-events.ts'
 import { sessionView, viewSession } from '../sessions/session-view.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import { type UserAdministration, usernamePattern } from './user-administration.ts'
@@ -27,9 +28,12 @@ export function accountRoutes(app: RoutesApp, { userSessions, administration }: 
         response: { 200: Type.Object({ user: signedInUser }) },
       },
     },
-    async (request) => ({
-      user: viewOf(await administration.rename(userOf(request).uuid, request.body.username)),
-    }),
+    async (request) => {
+      const changed = await administration.rename(userOf(request).uuid, request.body.username)
+      const details = { username: changed.username }
+      logSecurityEvent(request, 'user-changed', 'A user changed their own name.', details)
+      return { user: viewOf(changed) }
+    },
   )
   app.get(
     '/api/account/sessions',
@@ -57,7 +61,9 @@ export function accountRoutes(app: RoutesApp, { userSessions, administration }: 
       },
     },
     async (request) => {
-      await userSessions.end(userOf(request).uuid, request.params.id, 'session')
+      const { id } = request.params
+      await userSessions.end(userOf(request).uuid, id, 'session')
+      logSecurityEvent(request, 'session-ended', 'A user ended one of their sessions.', { session: id })
       return { success: true as const }
     },
   )
@@ -76,6 +82,8 @@ export function accountRoutes(app: RoutesApp, { userSessions, administration }: 
         ({ kind, id }) => kind === 'session' && id !== sessionId,
       )
       for (const { id } of others) await userSessions.endIfPresent(uuid, id)
+      const details = { ended: others.length }
+      logSecurityEvent(request, 'session-ended', 'A user ended all their other sessions.', details)
       return { success: true as const, ended: others.length }
     },
   )

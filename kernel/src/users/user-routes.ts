@@ -1,4 +1,5 @@
 import { NodekeepError, type RoutesApp, type Static, Type } from '@nodekeep/plugin-sdk'
+import { logSecurityEvent } from '../log/security-events.ts'
 import { apiTokenView, sessionView, viewApiToken, viewSession } from '../sessions/session-view.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { UserAccount, UserAccounts } from './user-accounts.ts'
@@ -63,12 +64,22 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
   app.patch(
     '/api/users/:uuid',
     { config, schema: { ...one, summary: 'Rename, disable or enable a user', body: change } },
-    async ({ params: { uuid }, body }) => ({ user: viewAccount(await administration.update(uuid, body)) }),
+    async (request) => {
+      const changed = await administration.update(request.params.uuid, request.body)
+      const details = { target: changed.username, targetUuid: changed.uuid, change: request.body }
+      logSecurityEvent(request, 'user-changed', 'The owner changed a user.', details)
+      return { user: viewAccount(changed) }
+    },
   )
   app.delete(
     '/api/users/:uuid',
     { config, schema: { ...one, summary: 'Delete a user. The data is removed after the grace period' } },
-    async ({ params }) => ({ user: viewAccount(await administration.delete(params.uuid)) }),
+    async (request) => {
+      const deleted = await administration.delete(request.params.uuid)
+      const details = { target: deleted.username, targetUuid: deleted.uuid }
+      logSecurityEvent(request, 'user-deleted', 'The owner deleted a user.', details)
+      return { user: viewAccount(deleted) }
+    },
   )
   app.get(
     '/api/users/:uuid/sessions',
@@ -105,8 +116,16 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
         response: { 200: success },
       },
     },
-    async ({ params }) => {
-      await userSessions.endAll((await existing(params.uuid)).uuid)
+    async (request) => {
+      const { uuid, username } = await existing(request.params.uuid)
+      await userSessions.endAll(uuid)
+      const details = { target: username, targetUuid: uuid }
+      logSecurityEvent(
+        request,
+        'session-ended',
+        'The owner ended all sessions and tokens of a user.',
+        details,
+      )
       return { success: true as const }
     },
   )
@@ -121,8 +140,11 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
         response: { 200: success },
       },
     },
-    async ({ params }) => {
-      await userSessions.end(params.uuid, params.id)
+    async (request) => {
+      const { uuid, id } = request.params
+      await userSessions.end(uuid, id)
+      const details = { targetUuid: uuid, session: id }
+      logSecurityEvent(request, 'session-ended', 'The owner ended a session or token of a user.', details)
       return { success: true as const }
     },
   )

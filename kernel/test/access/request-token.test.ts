@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { FailedAttempts } from '../../src/access/failed-attempts.ts'
 import { createToken, isTokenForm } from '../../src/sessions/token.ts'
 import { expectError } from '../fixtures/expect-error.ts'
 import { startLoginNode, wallet } from '../fixtures/login-node.ts'
@@ -165,27 +164,4 @@ test('tokens are unique and have the documented format', async (t) => {
     `nks_${'a'.repeat(43)}\n`,
   ])
     t.notOk(isTokenForm(text))
-})
-
-test('the limit counts failures by client, in a window and in bounded memory', async (t) => {
-  const failures = new FailedAttempts({ limit: 2, windowMs: 60_000, capacity: 3 })
-  t.same([failures.count('a1'), failures.count('a1')], [0, 0])
-  t.ok(failures.count('a1') > 0, 'all clients without an address count as one')
-  const hits = (address: string) => [1, 2, 3].map(() => failures.count(address) > 0)
-  t.same(hits('10.0.0.1'), [false, false, true])
-  t.same(hits('10.0.0.2'), [false, false, true])
-  t.ok(failures.count('10.0.0.1') > 0)
-  hits('10.0.0.3')
-  t.equal(failures.count('unknown'), 0, 'the oldest client was evicted')
-  const back = new FailedAttempts({ limit: 1, windowMs: 50, capacity: 3 })
-  t.same([back.count('10.0.0.1'), back.count('10.0.0.1')], [0, 1])
-  const now = Date.now
-  t.teardown(() => {
-    Date.now = now
-  })
-  Date.now = () => now() - 3_600_000
-  await new Promise((resolve) => setTimeout(resolve, 80))
-  t.equal(back.count('10.0.0.1'), 0, 'a clock that is set back does not extend the wait')
-  const brief = new FailedAttempts({ limit: 0, windowMs: 1, capacity: 3 })
-  t.equal(brief.count('10.0.0.1'), 1, 'the wait is in whole seconds and at least 1')
 })

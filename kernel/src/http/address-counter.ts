@@ -1,0 +1,33 @@
+import { LRUCache } from 'lru-cache'
+import { addressGroup } from './address-group.ts'
+
+export interface AddressCounterOptions {
+  readonly windowMs: number
+  /** Addresses in memory. The least recently used one is evicted first. */
+  readonly capacity: number
+}
+
+/** What happened at one address in its current window. */
+export interface AddressCount {
+  readonly count: number
+  /** Whole seconds until the window ends; at least 1. */
+  readonly seconds: number
+}
+
+/** Counts events by client address, in bounded memory. It does not depend on the system's clock. */
+export class AddressCounter {
+  /** Counts by address, until the end of the window that began with the first event. */
+  readonly #counts: LRUCache<string, number>
+
+  constructor({ windowMs, capacity }: AddressCounterOptions = { windowMs: 60_000, capacity: 10_000 }) {
+    this.#counts = new LRUCache({ max: capacity, ttl: windowMs, ttlResolution: 0, noUpdateTTL: true })
+  }
+
+  /** Counts an event, and returns the count with it. */
+  count(address: string | undefined): AddressCount {
+    const group = addressGroup(address)
+    const count = (this.#counts.get(group) ?? 0) + 1
+    this.#counts.set(group, count)
+    return { count, seconds: Math.max(1, Math.ceil(this.#counts.getRemainingTTL(group) / 1000)) }
+  }
+}

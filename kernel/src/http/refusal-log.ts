@@ -1,0 +1,39 @@
+import type { FastifyRequest } from 'fastify'
+import type { PublicError } from '../errors/public-error.ts'
+import { logSecurityEvent } from '../log/security-events.ts'
+import { AddressCounter } from './address-counter.ts'
+import { pathOf } from './request-path.ts'
+
+/** Lines for one address within a minute. More would let a client fill the disk of the log. */
+const linesPerMinute = 100
+
+const logged = new Set<string>(['UNAUTHORIZED', 'FORBIDDEN', 'TOO_MANY_REQUESTS'])
+
+/**
+ * Logs the requests that were refused because of their sender: a wrong proof or token, a right that the user does not
+ * have, a limit. One of them serves the whole node.
+ */
+export class RefusalLog {
+  readonly #lines = new AddressCounter()
+
+  /** Writes a line about the answer to a request if it is such a refusal. */
+  note(request: FastifyRequest, { code, message: reason }: PublicError): void {
+    if (!logged.has(code) || (code === 'UNAUTHORIZED' && isAnonymous(request))) return
+    const { count, seconds } = this.#lines.count(request.ip)
+    if (count > linesPerMinute + 1) return
+    if (count > linesPerMinute) {
+      const message = `Further refusals of this address are not logged for ${seconds} seconds.`
+      logSecurityEvent(request, 'refusals-omitted', message)
+      return
+    }
+    const { method } = request
+    const details = { method, path: pathOf(request), code, reason }
+    logSecurityEvent(request, 'refused', 'A request was refused.', details)
+  }
+}
+
+/** Returns whether a request merely needs a sign-in. It has tried no token and no proof. */
+function isAnonymous({ headers, routeOptions }: FastifyRequest): boolean {
+  const { access } = routeOptions.config
+  return access !== 'public' && headers.authorization === undefined && headers.cookie === undefined
+}
