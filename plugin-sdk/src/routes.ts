@@ -75,12 +75,22 @@ declare module 'fastify' {
 
   /** The description of a route in `GET /openapi.json`, beside its schemas (OpenAPI 3.1, "Operation Object"). */
   interface FastifySchema {
+    /**
+     * The name of the operation in generated clients, such as `listNotes`. Unique on the node, otherwise the document adds
+     * the plugin's id. By default it is made of method and path: `getNotesById`.
+     */
+    operationId?: string
     /** The purpose of the route, in one line. */
     summary?: string
     /** A longer description, in Markdown. */
     description?: string
-    /** The headings under which the route is shown. */
+    /** The headings under which the route is shown. Default: the plugin's id. */
     tags?: readonly string[]
+    /**
+     * The body of a route that parses or streams its body itself (OpenAPI 3.1, "Request Body Object"), such as a form with
+     * files. Only the document uses it: the node does not validate such a body. By default the document has `body`.
+     */
+    requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> }
     deprecated?: boolean
     /** Leaves the route out of the document. */
     hide?: boolean

@@ -22,7 +22,12 @@ export function healthRoutes(app: RoutesApp, health: Health): void {
         access: 'public',
         publicReason: 'Load balancers and supervisors call it. It contains no data of users.',
       },
-      schema: { summary: 'The health of the node', tags: ['system'], response: { 200: report, 503: report } },
+      schema: {
+        operationId: 'getHealth',
+        summary: 'The health of the node',
+        tags: ['system'],
+        response: { 200: report, 503: report },
+      },
     },
     async (_request, reply) => {
       const { report, serving } = await health.status()
@@ -34,7 +39,12 @@ export function healthRoutes(app: RoutesApp, health: Health): void {
     '/api/system/health',
     {
       config: { access: 'owner' },
-      schema: { summary: 'The result of every health check', tags: ['system'], response: { 200: findings } },
+      schema: {
+        operationId: 'getHealthReport',
+        summary: 'The result of every health check',
+        tags: ['system'],
+        response: { 200: findings },
+      },
     },
     async () => {
       const status = await health.status()

@@ -42,6 +42,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
     '/api/account/tokens',
     {
       schema: {
+        operationId: 'listTokens',
         summary: 'Your API tokens, newest first',
         tags,
         response: {
@@ -58,6 +59,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
     '/api/account/tokens',
     {
       schema: {
+        operationId: 'createToken',
         summary: 'Make an API token. It is shown only once',
         tags,
         body: newToken,
@@ -91,6 +93,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
     '/api/account/tokens/:id',
     {
       schema: {
+        operationId: 'revokeToken',
         summary: 'Revoke an API token',
         tags,
         params: Type.Object({ id: Type.String() }),

@@ -45,6 +45,7 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
         rateLimit: { max: signInsPerMinute, timeWindow: 60_000 },
       },
       schema: {
+        operationId: 'signIn',
         summary: 'Sign in with a wallet',
         tags,
         params: Type.Object({ provider: Type.String() }),
@@ -84,6 +85,7 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
     '/auth/logout',
     {
       schema: {
+        operationId: 'signOut',
         summary: 'End this session',
         tags,
         response: { 200: Type.Object({ success: Type.Literal(true) }) },
@@ -102,6 +104,7 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
     {
       config: { access: 'public', publicReason: 'It tells a client whether it is signed in.' },
       schema: {
+        operationId: 'whoAmI',
         summary: 'Who is signed in',
         tags,
         response: { 200: Type.Object({ user: Type.Union([signedInUser, anonymousUser]) }) },

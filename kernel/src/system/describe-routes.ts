@@ -9,6 +9,8 @@ export interface RouteDescription {
 }
 
 export interface Operation {
+  readonly operationId?: string
+  readonly tags?: readonly string[]
   readonly responses: Readonly<Record<string, unknown>>
 }
 
@@ -42,7 +44,7 @@ export async function describeRoutes(
     for (const { method, path, schema, access } of routes) {
       app.route({
         method: method as HTTPMethods,
-        url: path,
+        url: namedWildcard(path),
         schema: schemaOf(schema, access === 'public'),
         handler: () => undefined,
       })
@@ -67,9 +69,30 @@ function schemaOf(schema: unknown, isPublic: boolean): FastifySchema {
   return {
     ...given,
     ...(given.querystring === undefined ? {} : { querystring: forSender(given.querystring) }),
+    ...(given.requestBody === undefined ? {} : { body: given.requestBody }),
+    ...(given.params === undefined ? {} : { params: withNamedWildcard(given.params) }),
     ...(given.headers === undefined ? {} : { headers: forSender(given.headers) }),
     ...(isPublic ? {} : { security: [{ bearer: [] }, { cookie: [] }] }),
     response: given.response ?? {},
+  }
+}
+
+/** OpenAPI has no wildcards, and generated clients cannot name a parameter `*`. */
+function namedWildcard(path: string): string {
+  return path.replace(/\/?\*$/, '/:wildcard')
+}
+
+function withNamedWildcard(schema: unknown): unknown {
+  const { properties = {}, required = [] } = schema as {
+    readonly properties?: Readonly<Record<string, unknown>>
+    readonly required?: readonly string[]
+  }
+  if (!('*' in properties)) return schema
+  const named = (name: string) => (name === '*' ? 'wildcard' : name)
+  return {
+    ...(schema as object),
+    properties: Object.fromEntries(Object.entries(properties).map(([name, value]) => [named(name), value])),
+    required: required.map(named),
   }
 }
 

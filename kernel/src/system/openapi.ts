@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import { errorStatus, type Log, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { errorStatus, type Log, type NodeAddress, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import type { FastifyRequest } from 'fastify'
 import type { MountedRoute, RouteTable } from '../http/route-table.ts'
-import { describeRoutes, type RouteDescription, securitySchemes, sharedSchemasOf } from './describe-routes.ts'
+import {
+  describeRoutes,
+  type Operation,
+  type RouteDescription,
+  securitySchemes,
+  sharedSchemasOf,
+} from './describe-routes.ts'
 
 /** The methods that OpenAPI 3.1 can describe, without HEAD, which every GET route has. */
 const describable = new Set(['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])
@@ -24,19 +31,26 @@ const errorResponse = {
 
 const nothing: RouteDescription = { paths: {}, components: { schemas: {} } }
 
+export interface OpenApiParts {
+  readonly table: RouteTable
+  readonly address: NodeAddress
+  readonly version: string
+}
+
 /** `GET /openapi.json`: all current routes. The document is created at the first request and after plugins changed. */
-export function openApiRoute(app: RoutesApp, table: RouteTable, version: string): void {
+export function openApiRoute(app: RoutesApp, { table, address, version }: OpenApiParts): void {
   let latest: { readonly tableVersion: number; readonly document: Promise<object> } | null = null
   app.get(
     '/openapi.json',
     {
       schema: {
+        operationId: 'getOpenApi',
         summary: 'This description of the interface',
         tags: ['system'],
         response: { 200: Type.Object({}, { additionalProperties: true }) },
       },
     },
-    async (_request, reply) => {
+    async (request, reply) => {
       if (latest?.tableVersion !== table.version) {
         const document = createDocument(table.routesByOwner, version, app.log)
         const created = { tableVersion: table.version, document }
@@ -48,7 +62,7 @@ export function openApiRoute(app: RoutesApp, table: RouteTable, version: string)
       return reply
         .type('application/json; charset=utf-8')
         .serializer(JSON.stringify)
-        .send(await latest.document)
+        .send({ ...(await latest.document), servers: [{ url: serverOf(request, address) }] })
     },
   )
 }
@@ -67,6 +81,7 @@ async function createDocument(
 ): Promise<object> {
   const paths: Record<string, Record<string, unknown>> = {}
   const schemas: Record<string, unknown> = { [errorName]: errorSchema }
+  const uniqueId = uniqueIds()
   for (const [owner, routes] of routesByOwner) {
     const described = routes.filter(({ method, websocket }) => describable.has(method) && !websocket)
     for (const group of groupsOf(described)) {
@@ -80,9 +95,16 @@ async function createDocument(
       for (const [path, operations] of Object.entries(found)) {
         paths[path] ??= {}
         for (const [method, operation] of Object.entries(operations)) {
+          const { operationId = derivedId(method, path), tags = [owner], responses } = operation
           paths[path][method] = {
             ...operation,
-            responses: { ...operation.responses, default: errorResponse },
+            operationId: uniqueId(operationId, owner),
+            tags,
+            responses: {
+              ...(isDescribed(responses) ? {} : undescribed),
+              ...responses,
+              default: errorResponse,
+            },
           }
         }
       }
@@ -93,6 +115,44 @@ async function createDocument(
     info: { title: 'Nodekeep', version, description: 'The interface of this personal node.' },
     components: { securitySchemes, schemas },
     paths,
+  }
+}
+
+/** Returns the address at which the reader of the document reaches the node. */
+function serverOf(request: FastifyRequest, address: NodeAddress): string {
+  try {
+    return address.originOf(request).origin
+  } catch {
+    // The client used a name that the configuration does not know. A relative URL is right for it, too.
+    return '/'
+  }
+}
+
+/** Returns whether an answer of a route that succeeds is described. */
+function isDescribed(responses: Operation['responses']): boolean {
+  return Object.keys(responses).some((status) => /^[23]/.test(status))
+}
+
+/** Without it, generated clients take the error for the only answer. */
+const undescribed = { 200: { description: 'An answer that the route does not describe.' } }
+
+/** Makes an id of method and path: `getNotesById` for `GET /notes/{id}`. */
+function derivedId(method: string, path: string): string {
+  const words = path
+    .replaceAll(/\{(\w+)\}/g, 'by-$1')
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== '')
+  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+}
+
+/** Returns a function that keeps an id that is new, and otherwise adds the owner, and a number if need be. */
+function uniqueIds(): (id: string, owner: string) => string {
+  const given = new Set<string>()
+  return (id, owner) => {
+    let unique = given.has(id) ? `${owner}.${id}` : id
+    for (let n = 2; given.has(unique); n += 1) unique = `${owner}.${id}-${n}`
+    given.add(unique)
+    return unique
   }
 }
 

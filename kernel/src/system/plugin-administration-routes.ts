@@ -24,6 +24,7 @@ export function pluginAdministrationRoutes(
     {
       config: { access: 'owner' },
       schema: {
+        operationId: 'listPlugins',
         summary: 'Every plugin with its state and its declarations',
         tags,
         response: { 200: Type.Object({ plugins: Type.Array(pluginDescription) }) },
@@ -37,6 +38,7 @@ export function pluginAdministrationRoutes(
       {
         config: { access: 'owner' },
         schema: {
+          operationId: `${action}Plugin`,
           summary: action === 'enable' ? 'Set a plugin up again' : 'Stop a plugin and those that require it',
           tags,
           params,

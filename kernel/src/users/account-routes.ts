@@ -19,6 +19,7 @@ export function accountRoutes(app: RoutesApp, { userSessions, administration }: 
     '/api/account',
     {
       schema: {
+        operationId: 'renameAccount',
         summary: 'Change your own name',
         tags,
         body: Type.Object(
@@ -39,6 +40,7 @@ export function accountRoutes(app: RoutesApp, { userSessions, administration }: 
     '/api/account/sessions',
     {
       schema: {
+        operationId: 'listSessions',
         summary: 'Your sessions, newest first',
         tags,
         response: { 200: Type.Object({ sessions: Type.Array(sessionView) }) },
@@ -54,6 +56,7 @@ export function accountRoutes(app: RoutesApp, { userSessions, administration }: 
     '/api/account/sessions/:id',
     {
       schema: {
+        operationId: 'endSession',
         summary: 'End one of your sessions',
         tags,
         params: Type.Object({ id: Type.String() }),
@@ -71,6 +74,7 @@ export function accountRoutes(app: RoutesApp, { userSessions, administration }: 
     '/api/account/sessions',
     {
       schema: {
+        operationId: 'endOtherSessions',
         summary: 'End all your other sessions',
         tags,
         response: { 200: Type.Object({ success: Type.Literal(true), ended: Type.Integer() }) },

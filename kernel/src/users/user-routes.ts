@@ -50,7 +50,12 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
     '/api/users',
     {
       config,
-      schema: { summary: 'All users', tags, response: { 200: Type.Object({ users: Type.Array(account) }) } },
+      schema: {
+        operationId: 'listUsers',
+        summary: 'All users',
+        tags,
+        response: { 200: Type.Object({ users: Type.Array(account) }) },
+      },
     },
     async () => {
       const users: Static<typeof account>[] = []
@@ -58,12 +63,24 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
       return { users }
     },
   )
-  app.get('/api/users/:uuid', { config, schema: { ...one, summary: 'One user' } }, async ({ params }) => ({
-    user: viewAccount(await existing(params.uuid)),
-  }))
+  app.get(
+    '/api/users/:uuid',
+    { config, schema: { ...one, operationId: 'getUser', summary: 'One user' } },
+    async ({ params }) => ({
+      user: viewAccount(await existing(params.uuid)),
+    }),
+  )
   app.patch(
     '/api/users/:uuid',
-    { config, schema: { ...one, summary: 'Rename, disable or enable a user', body: change } },
+    {
+      config,
+      schema: {
+        ...one,
+        operationId: 'changeUser',
+        summary: 'Rename, disable or enable a user',
+        body: change,
+      },
+    },
     async (request) => {
       const changed = await administration.update(request.params.uuid, request.body)
       const details = { target: changed.username, targetUuid: changed.uuid, change: request.body }
@@ -73,7 +90,14 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
   )
   app.delete(
     '/api/users/:uuid',
-    { config, schema: { ...one, summary: 'Delete a user. The data is removed after the grace period' } },
+    {
+      config,
+      schema: {
+        ...one,
+        operationId: 'deleteUser',
+        summary: 'Delete a user. The data is removed after the grace period',
+      },
+    },
     async (request) => {
       const deleted = await administration.delete(request.params.uuid)
       const details = { target: deleted.username, targetUuid: deleted.uuid }
@@ -86,6 +110,7 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
     {
       config,
       schema: {
+        operationId: 'listUserSessions',
         summary: 'The sessions and API tokens of a user',
         tags,
         params: byUuid,
@@ -110,6 +135,7 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
     {
       config,
       schema: {
+        operationId: 'endUserSessions',
         summary: 'End all sessions and API tokens of a user',
         tags,
         params: byUuid,
@@ -134,6 +160,7 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
     {
       config,
       schema: {
+        operationId: 'endUserSession',
         summary: 'End one session or API token of a user',
         tags,
         params: Type.Object({ uuid: Type.String(), id: Type.String() }),

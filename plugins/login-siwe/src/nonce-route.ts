@@ -30,6 +30,7 @@ export function nonceRoute(
         rateLimit: { max: config.noncesPerMinute, timeWindow: 60_000 },
       },
       schema: {
+        operationId: 'getSiweNonce',
         summary: 'Request a nonce for a sign-in',
         tags: ['authentication'],
         response: { 200: answer },

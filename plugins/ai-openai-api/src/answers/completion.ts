@@ -1,5 +1,51 @@
 import { randomUUID } from 'node:crypto'
-import { type ChatFinishReason, type ChatReply, GatheredText, type ReplyDelta } from '@nodekeep/plugin-sdk'
+import {
+  type ChatFinishReason,
+  type ChatReply,
+  GatheredText,
+  type ReplyDelta,
+  Type,
+} from '@nodekeep/plugin-sdk'
+
+const count = Type.Integer({ minimum: 0 })
+
+const toolCall = Type.Object({
+  id: Type.String(),
+  type: Type.Literal('function'),
+  function: Type.Object({ name: Type.String(), arguments: Type.String() }),
+})
+
+/** "The chat completion object" of OpenAI's API reference. */
+const chatCompletion = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('chat.completion'),
+  created: Type.Integer({ description: 'Seconds since 1970.' }),
+  model: Type.String(),
+  choices: Type.Array(
+    Type.Object({
+      index: Type.Integer(),
+      message: Type.Object({
+        role: Type.Literal('assistant'),
+        content: Type.Union([Type.String(), Type.Null()]),
+        refusal: Type.Null(),
+        tool_calls: Type.Optional(Type.Array(toolCall)),
+      }),
+      logprobs: Type.Null(),
+      finish_reason: Type.String(),
+    }),
+  ),
+  usage: Type.Optional(Type.Object({ prompt_tokens: count, completion_tokens: count, total_tokens: count })),
+})
+
+/** The answers of `POST /chat/completions`, in the OpenAPI document: whole, and with `stream`. */
+export const chatAnswer = {
+  description:
+    'A chat completion. With "stream": true, events with chat.completion.chunk objects, then [DONE].',
+  content: {
+    'application/json': { schema: chatCompletion },
+    'text/event-stream': { schema: Type.String() },
+  },
+}
 
 /** Gathers a reply into one `chat.completion`. */
 export async function completion(reply: ChatReply): Promise<string> {

@@ -11,7 +11,7 @@ import {
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
-import { Chunks, completion } from '../answers/completion.ts'
+import { Chunks, chatAnswer, completion } from '../answers/completion.ts'
 import { errorJson } from '../answers/error.ts'
 import { type ChatRequestBody, chatRequest } from '../wire/chat-body.ts'
 import { readQuery } from '../wire/chat-query.ts'
@@ -37,7 +37,12 @@ export function chatCompletionsRoute(app: RoutesApp, parts: ChatCompletionsParts
     {
       bodyLimit: maxBodyBytes,
       config: { scope: 'ai' },
-      schema: { summary: "Chat with a model, in OpenAI's protocol", body: chatRequest },
+      schema: {
+        operationId: 'createChatCompletion',
+        summary: "Chat with a model, in OpenAI's protocol",
+        body: chatRequest,
+        response: { 200: chatAnswer },
+      },
     },
     async (request, reply) => {
       const { body } = request

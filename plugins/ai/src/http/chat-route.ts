@@ -63,6 +63,15 @@ const chatAnswer = Type.Object({
   }),
 })
 
+/** The answers with and without `stream`. */
+const chatAnswers = {
+  description: 'The reply',
+  content: {
+    'application/json': { schema: chatAnswer },
+    'text/event-stream': { schema: Type.String() },
+  },
+}
+
 export interface ChatRouteParts {
   readonly chats: AiChatService
   readonly maxBodyBytes: number
@@ -77,11 +86,12 @@ export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: 
       bodyLimit: maxBodyBytes,
       config: { scope: 'ai' },
       schema: {
+        operationId: 'chat',
         summary: 'Chat with a model',
         description:
           'With "stream": true the answer is text/event-stream: data lines with {"chunk": …}, then [DONE].',
         body: chatBody,
-        response: { 200: chatAnswer },
+        response: { 200: chatAnswers },
       },
     },
     async (request, reply) => {

@@ -8,7 +8,11 @@ const models = Type.Object({
 
 /** Registers `GET /api/ai/models` (interface, "AI endpoints"). */
 export function modelsRoute(app: RoutesApp, chats: AiChatService): void {
-  const schema = { summary: 'List the models of each provider', response: { 200: models } }
+  const schema = {
+    operationId: 'listAiModels',
+    summary: 'List the models of each provider',
+    response: { 200: models },
+  }
   app.get('/api/ai/models', { config: { scope: 'ai' }, schema }, async () => {
     const providers = await chats.models()
     return { providers: providers as Record<string, string[]> }

@@ -34,6 +34,7 @@ type UsageRequest = FastifyRequest<{ Querystring: { user?: string } }>
 /** Registers `GET /api/ai/usage`. */
 export function usageRoute(app: RoutesApp, ledger: UsageLedger): void {
   const schema = {
+    operationId: 'getAiUsage',
     summary: 'Report the usage by day and model',
     querystring: query,
     response: { 200: report },

@@ -9,6 +9,7 @@ const writing = { scope: 'files:write' }
 /** Registers `GET /stat`, `POST /mkdir`, `POST /delete` and `POST /move`. */
 export function entryRoutes(app: RoutesApp, files: FilesService): void {
   const stat = {
+    operationId: 'getMetadata',
     summary: 'Get the metadata of a file or folder',
     querystring: pathQuery,
     response: { 200: fileMetadata },
@@ -17,14 +18,24 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
     metadataOf(await userFilesOf(files, request).stat(request.query.path)),
   )
 
-  const mkdir = { summary: 'Make a folder', body: pathBody, response: { 200: changedPath } }
+  const mkdir = {
+    operationId: 'makeFolder',
+    summary: 'Make a folder',
+    body: pathBody,
+    response: { 200: changedPath },
+  }
   app.post('/mkdir', { schema: mkdir, config: writing }, async (request) => {
     refuseConditions(request.headers)
     const { path } = await userFilesOf(files, request).makeDirectory(request.body.path, deviceOf(request))
     return { success: true, path }
   })
 
-  const remove = { summary: 'Delete a file or folder', body: pathBody, response: { 200: success } }
+  const remove = {
+    operationId: 'deleteEntry',
+    summary: 'Delete a file or folder',
+    body: pathBody,
+    response: { 200: success },
+  }
   app.post('/delete', { schema: remove, config: writing }, async (request) => {
     const view = userFilesOf(files, request)
     const { path } = request.body
@@ -35,7 +46,12 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
     return { success: true }
   })
 
-  const move = { summary: 'Move or rename a file or folder', body: moveBody, response: { 200: changedPath } }
+  const move = {
+    operationId: 'moveEntry',
+    summary: 'Move or rename a file or folder',
+    body: moveBody,
+    response: { 200: changedPath },
+  }
   app.post('/move', { schema: move, config: writing }, async (request, reply) => {
     refuseConditions(request.headers)
     const { source, destination, overwrite = false } = request.body

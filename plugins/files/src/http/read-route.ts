@@ -5,13 +5,14 @@ import {
   isNodekeepError,
   NodekeepError,
   type RoutesApp,
+  Type,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ByteRange, byteRange } from './byte-range.ts'
 import { allowsRange, readConditions, versionError } from './conditional-requests.ts'
 import { userFilesOf } from './request.ts'
-import { pathQuery } from './schemas.ts'
+import { fileBytes, pathQuery } from './schemas.ts'
 import { fileHeaders, sendFile, versionHeaders } from './send-file.ts'
 
 type ReadRequest = FastifyRequest<{ Querystring: { path: string } }>
@@ -21,12 +22,28 @@ const attempts = 5
 
 /** Registers `GET` and `HEAD /read`. */
 export function readRoutes(app: RoutesApp, files: FilesService): void {
-  const options = {
-    schema: { summary: 'Read a file', querystring: pathQuery },
-    config: { scope: 'files:read' },
+  const config = { scope: 'files:read' }
+  app.head('/read', { config, schema: { querystring: pathQuery } }, (request, reply) =>
+    head(userFilesOf(files, request), request, reply),
+  )
+  const content = { '*/*': { schema: fileBytes } }
+  const schema = {
+    operationId: 'readFile',
+    summary: 'Read a file',
+    querystring: pathQuery,
+    headers: Type.Object({
+      range: Type.Optional(Type.String({ description: 'One range of bytes, such as "bytes=0-99".' })),
+    }),
+    response: {
+      200: { description: 'The file. Its name decides about the media type.', content },
+      206: {
+        description: 'A range of the file.',
+        headers: { 'content-range': Type.String({ description: 'Such as "bytes 0-99/1234".' }) },
+        content,
+      },
+    },
   }
-  app.head('/read', options, (request, reply) => head(userFilesOf(files, request), request, reply))
-  app.get('/read', { ...options, exposeHeadRoute: false }, (request, reply) =>
+  app.get('/read', { config, schema, exposeHeadRoute: false }, (request, reply) =>
     get(userFilesOf(files, request), request, reply),
   )
 }

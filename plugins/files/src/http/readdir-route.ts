@@ -8,7 +8,12 @@ const pageSize = 500
 
 /** Registers `GET /readdir`. */
 export function readdirRoute(app: RoutesApp, files: FilesService): void {
-  const schema = { summary: 'List a folder', querystring: pathQuery, response: { 200: directoryEntries } }
+  const schema = {
+    operationId: 'listFolder',
+    summary: 'List a folder',
+    querystring: pathQuery,
+    response: { 200: directoryEntries },
+  }
   app.get('/readdir', { schema, config: { scope: 'files:read' } }, async (request, reply) => {
     const pages = jsonPages(userFilesOf(files, request).list(request.query.path))
     // The first page shows whether the folder exists.

@@ -5,6 +5,12 @@ const path = Type.String({ description: 'Absolute path, such as "/photos/cat.jpg
 /** `?path=…` */
 export const pathQuery = Type.Object({ path })
 
+/** The bytes of a file, in the OpenAPI document. */
+export const fileBytes = { type: 'string', format: 'binary' }
+
+/** The form of `POST /write`, in the OpenAPI document. */
+export const uploadForm = Type.Object({ path, file: Type.Unsafe<string>(fileBytes) })
+
 /** `{ "path": … }` */
 export const pathBody = Type.Object({ path }, { additionalProperties: false })
 

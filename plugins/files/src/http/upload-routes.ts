@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fileTooLarge } from '../operations/writing.ts'
 import { writeConditions } from './conditional-requests.ts'
 import { deviceOf, userFilesOf } from './request.ts'
-import { changedPath, pathQuery } from './schemas.ts'
+import { changedPath, fileBytes, pathQuery, uploadForm } from './schemas.ts'
 import { entityTag } from './send-file.ts'
 import type { Spool } from './spool.ts'
 import { formOverhead, receiveForm } from './upload-form.ts'
@@ -32,7 +32,12 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: Uplo
   app.post(
     '/write',
     {
-      schema: { summary: 'Store a file, sent as the parts "path" and "file" of a form', response },
+      schema: {
+        operationId: 'uploadFile',
+        summary: 'Store a file, sent as the parts "path" and "file" of a form',
+        requestBody: { content: { 'multipart/form-data': { schema: uploadForm } } },
+        response,
+      },
       config,
       onRequest: [refuseOtherThanForms, refuseEncoded, refuseLarger(maxFileSize + formOverhead, maxFileSize)],
     },
@@ -51,7 +56,13 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: Uplo
     raw.put(
       '/write',
       {
-        schema: { summary: 'Store a file, sent as the body', querystring: pathQuery, response },
+        schema: {
+          operationId: 'writeFile',
+          summary: 'Store a file, sent as the body',
+          querystring: pathQuery,
+          requestBody: { content: { 'application/octet-stream': { schema: fileBytes } } },
+          response,
+        },
         config,
         onRequest: [refuseEncoded, refuseParts, refuseLarger(maxFileSize, maxFileSize), takeAnyType],
       },

@@ -21,7 +21,12 @@ export function functionRoutes(app: RoutesApp, parts: FunctionRouteParts): void 
   const { calls, stored, uploads, moduleBytes } = parts
   const response = { 200: callAnswer }
 
-  const executeFile = { summary: 'Call a function of a stored module', body: executeFileBody, response }
+  const executeFile = {
+    operationId: 'executeFile',
+    summary: 'Call a function of a stored module',
+    body: executeFileBody,
+    response,
+  }
   app.post('/execute-file', { schema: executeFile, config }, async (request, reply) => {
     const { filepath, function: name, args = [] } = request.body
     const user = userOf(request)
@@ -31,7 +36,12 @@ export function functionRoutes(app: RoutesApp, parts: FunctionRouteParts): void 
     return answer(reply, await calls.call(caller, find, { name, args }))
   })
 
-  const execute = { summary: 'Call a function of a module that comes along', body: executeBody, response }
+  const execute = {
+    operationId: 'executeModule',
+    summary: 'Call a function of a module that comes along',
+    body: executeBody,
+    response,
+  }
   app.post('/execute', { ...uploads, schema: execute, config }, async (request, reply) => {
     const { wasmBytes, function: name, args = [] } = request.body
     const caller = { uuid: userOf(request).uuid, signal: clientSignal(reply) }
@@ -40,6 +50,7 @@ export function functionRoutes(app: RoutesApp, parts: FunctionRouteParts): void 
   })
 
   const exports = {
+    operationId: 'listExports',
     summary: 'List the functions of a stored module',
     querystring: exportsQuery,
     response: { 200: exportsAnswer },

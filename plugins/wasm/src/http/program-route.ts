@@ -28,7 +28,12 @@ export interface ProgramRouteParts {
 /** Registers `POST /run`. */
 export function programRoute(app: RoutesApp, parts: ProgramRouteParts): void {
   const { files, runtimes, stored, limits, uploads, moduleBytes } = parts
-  const schema = { summary: 'Run a WASI program', body: runBody, response: { 200: runAnswer } }
+  const schema = {
+    operationId: 'runProgram',
+    summary: 'Run a WASI program',
+    body: runBody,
+    response: { 200: runAnswer },
+  }
   app.post('/run', { ...uploads, schema, config: { scope: 'wasm' } }, async (request, reply) => {
     const { body } = request
     const { encoding = 'utf8', folders = [] } = body
