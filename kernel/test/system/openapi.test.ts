@@ -3,6 +3,7 @@ import { definePlugin, errorStatus, Type } from '@nodekeep/plugin-sdk'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { test } from 'tap'
 import { checkErrorResponse } from '../http/fixtures/error-answer.ts'
+import { rawConnection, rawRequest } from '../http/fixtures/raw-connection.ts'
 
 const open = { access: 'public', publicReason: 'It is there for a test.' } as const
 
@@ -37,6 +38,8 @@ const notes = definePlugin({
 })
 
 interface Operation {
+  readonly operationId: string
+  readonly tags: readonly string[]
   readonly security?: unknown
   readonly responses: Record<string, unknown>
   readonly parameters?: { readonly name: string; readonly required: boolean }[]
@@ -193,6 +196,103 @@ test('the document omits a route that cannot be described and keeps the others',
   t.ok(paths.includes('/whoami'))
   t.ok('odd.Note' in document.components.schemas)
   t.equal((await user.fetch('/odd/tags')).status, 200, 'the omitted route answers')
+})
+
+test('every operation has a unique id, and tags', async (t) => {
+  const twins = (['one', 'two', 'three'] as const).map((id) =>
+    definePlugin({
+      id,
+      setup({ routes }) {
+        routes((app) => {
+          app.get(`/${id}`, { schema: { operationId: 'list', tags: ['lists'] } }, async () => [])
+          app.get(`/${id}/by/:name`, async () => '')
+          app.get(`/${id}/rest/*`, async () => '')
+          app.get(`/${id}/in`, { schema: { operationId: 'list' } }, async () => '')
+        })
+      },
+    }),
+  )
+  const node = await createTestNode({ plugins: twins })
+  t.teardown(() => node.stop())
+  const document = await read(await node.signIn())
+  const { valid, errors } = await new Validator().validate(structuredClone(document))
+  t.ok(valid, JSON.stringify(errors))
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  const ids = operations.map(({ operationId }) => operationId)
+  t.equal(new Set(ids).size, ids.length)
+  t.match(document.paths, {
+    '/one': { get: { operationId: 'list', tags: ['lists'] } },
+    '/one/in': { get: { operationId: 'one.list', tags: ['one'] } },
+    '/two': { get: { operationId: 'two.list' } },
+    '/two/in': { get: { operationId: 'two.list-2' } },
+    '/two/by/{name}': { get: { operationId: 'getTwoByByName', tags: ['two'] } },
+    '/two/rest/{wildcard}': { get: { operationId: 'getTwoRestByWildcard' } },
+  })
+})
+
+test('a route that reads its own body is described, and its body is not validated', async (t) => {
+  const drop = definePlugin({
+    id: 'drop',
+    setup({ routes }) {
+      routes((app) => {
+        app.addContentTypeParser('*', (_request, _payload, done) => done(null, 'parsed'))
+        const content = {
+          'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+          'text/csv': { schema: Type.String() },
+        }
+        const schema = { requestBody: { content }, response: { 200: { description: 'Bytes', content } } }
+        app.put('/drop', { schema }, async ({ body }, reply) =>
+          reply.type('application/octet-stream').send(Buffer.from(String(body))),
+        )
+      })
+    },
+  })
+  const node = await createTestNode({ plugins: [drop] })
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const document = await read(user)
+  const { valid, errors } = await new Validator().validate(structuredClone(document))
+  t.ok(valid, JSON.stringify(errors))
+  const put = document.paths['/drop']?.put
+  const content = {
+    'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+    'text/csv': { schema: { type: 'string' } },
+  }
+  t.match(put, {
+    requestBody: { required: true, content },
+    responses: { 200: { description: 'Bytes', content } },
+  })
+  const answer = await user.fetch('/drop', { method: 'PUT', body: new Uint8Array([0, 255]) })
+  t.same([answer.status, await answer.text()], [200, 'parsed'])
+})
+
+test('a route without a description of its answer has one that no client takes for an error', async (t) => {
+  const node = await createTestNode({ plugins: [notes] })
+  t.teardown(() => node.stop())
+  const { paths } = await read(await node.signIn())
+  t.match(paths['/notes']?.get?.responses[200], { description: /does not describe/ })
+  t.same(Object.keys(paths['/notes/{id}']?.post?.responses ?? {}), ['201', 'default'])
+})
+
+test('the document has the address at which its reader reaches the node', async (t) => {
+  const node = await createTestNode()
+  t.teardown(() => node.stop())
+  t.same((await read(await node.signIn())).servers, [{ url: node.url.origin }])
+  const named = await createTestNode({ config: { server: { publicUrl: 'https://cloud.example' } } })
+  t.teardown(() => named.stop())
+  t.same((await read(await named.signIn())).servers, [{ url: 'https://cloud.example' }])
+  const { token } = await node.signIn()
+  const connection = rawConnection(node.url)
+  t.teardown(() => connection.close())
+  connection.send(
+    rawRequest('GET', '/openapi.json', { host: 'other.test', authorization: `Bearer ${token}` }),
+  )
+  const answer = await connection.answer()
+  t.match(
+    JSON.parse(answer.body).servers,
+    [{ url: '/' }],
+    'a name that is not the node’s own is not repeated',
+  )
 })
 
 test('only signed-in users can read the document', async (t) => {
