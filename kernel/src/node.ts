@@ -50,6 +50,10 @@ export interface TrialNode {
 export interface RunningNode {
   /** The address of the node on this machine. */
   readonly url: URL
+  /** The IP address that the node listens on. `0.0.0.0` and `::` are all addresses of the machine. */
+  readonly listensOn: string
+  /** The origins under which clients reach the node from outside. */
+  publicOrigins(): string[]
   readonly dataFolder: string
   readonly accounts: UserAccounts
   /** The code for the first sign-in, which claims the node; `null` when the node has an owner. */
@@ -191,6 +195,8 @@ async function boot(
     await withSignal(options.signal, announceStop, letPluginsServe(cradle))
     return {
       url: urlOf(address),
+      listensOn: address.address,
+      publicOrigins: () => cradle.nodeOrigins.publicOrigins(),
       dataFolder: data,
       accounts,
       claimCode: () => ownership.claimCode,
@@ -255,8 +261,13 @@ function listenProblem({ code, message }: NodeJS.ErrnoException, host: string, p
 
 /** Returns a URL for a browser on this machine. For a wildcard address it names `localhost`. */
 function urlOf({ address, family, port }: AddressInfo): URL {
-  const host = address === '0.0.0.0' || address === '::' ? 'localhost' : address
+  const host = isWildcard(address) ? 'localhost' : address
   return new URL(`http://${family === 'IPv6' && host !== 'localhost' ? `[${host}]` : host}:${port}`)
+}
+
+/** Whether an address to listen on stands for all addresses of the machine. */
+export function isWildcard(address: string): boolean {
+  return address === '0.0.0.0' || address === '::'
 }
 
 /** Undoes the steps of a start in reverse order. A step that fails is logged, and the others run all the same. */

@@ -16,14 +16,14 @@ export interface KernelApp {
 
 /** Creates the kernel's own Fastify instance and mounts it, before any plugin's. */
 export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> {
-  const { log, createApp, routeTable, health, nodeAddress } = cradle
+  const { log, createApp, routeTable, health, nodeOrigins } = cradle
   const { instance, routes } = await createApp(log)
   answerNotFound(instance, routeTable)
   const app = instance as unknown as RoutesApp
   identityRoutes(app, cradle)
   healthRoutes(app, health)
   pluginAdministrationRoutes(app, cradle)
-  openApiRoute(app, { table: routeTable, address: nodeAddress, version: kernelVersion })
+  openApiRoute(app, { table: routeTable, origins: nodeOrigins, version: kernelVersion })
   await instance.ready()
 
   const handle: RequestHandler = (request, response) => instance.routing(request, response)

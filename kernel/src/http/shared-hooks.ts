@@ -64,8 +64,16 @@ const noHeaders = {
  */
 export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
   async (app, options) => {
-    const { log, checkAccess, bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers, onAdmitted, refusals } =
-      options
+    const {
+      log,
+      checkAccess,
+      bodyTimeoutMs,
+      stallTimeoutMs,
+      corsOrigins,
+      logsAnswers,
+      onAdmitted,
+      refusals,
+    } = options
     const begin = (request: FastifyRequest, reply: FastifyReply) => {
       logAs(log, request, reply)
       reply.header('x-request-id', request.id)

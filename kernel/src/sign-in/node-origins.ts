@@ -79,7 +79,8 @@ function asInUrl(name: string): string {
   return URL.parse(`http://${isIPv6(name) ? `[${name}]` : name}`)?.hostname ?? name.toLowerCase()
 }
 
-function isLoopback(hostname: string): boolean {
+/** Whether a host of a URL names this machine. */
+export function isLoopback(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
   const address = hostname.replace(/^\[|\]$/g, '')
   const version = isIP(address)

@@ -1,13 +1,27 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { StateStore } from '@nodekeep/plugin-sdk'
 import { createSql } from './sql.ts'
 import { createStateStore } from './state-stores.ts'
 
-/** Tells whether a node has stored anything in a folder. */
+/**
+ * Tells whether a node has stored anything in a folder.
+ *
+ * @throws Error when this user may not read the folder or what is in it
+ */
 export function holdsState(dataFolder: string): boolean {
-  return existsSync(join(dataFolder, 'state.sqlite'))
+  try {
+    accessSync(join(dataFolder, 'state.sqlite'), constants.R_OK)
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false
+    throw new Error(
+      `This user may not read the data in ${dataFolder} (${code}). Run the command as the user who runs the node.`,
+      { cause: error },
+    )
+  }
 }
 
 /**

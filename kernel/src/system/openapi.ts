@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { errorStatus, type Log, type NodeAddress, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { errorStatus, type Log, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
 import type { MountedRoute, RouteTable } from '../http/route-table.ts'
+import type { NodeOrigins } from '../sign-in/node-origins.ts'
 import {
   describeRoutes,
   type Operation,
@@ -33,12 +34,12 @@ const nothing: RouteDescription = { paths: {}, components: { schemas: {} } }
 
 export interface OpenApiParts {
   readonly table: RouteTable
-  readonly address: NodeAddress
+  readonly origins: NodeOrigins
   readonly version: string
 }
 
 /** `GET /openapi.json`: all current routes. The document is created at the first request and after plugins changed. */
-export function openApiRoute(app: RoutesApp, { table, address, version }: OpenApiParts): void {
+export function openApiRoute(app: RoutesApp, { table, origins, version }: OpenApiParts): void {
   let latest: { readonly tableVersion: number; readonly document: Promise<object> } | null = null
   app.get(
     '/openapi.json',
@@ -62,7 +63,7 @@ export function openApiRoute(app: RoutesApp, { table, address, version }: OpenAp
       return reply
         .type('application/json; charset=utf-8')
         .serializer(JSON.stringify)
-        .send({ ...(await latest.document), servers: [{ url: serverOf(request, address) }] })
+        .send({ ...(await latest.document), servers: serversFor(request, origins) })
     },
   )
 }
@@ -118,14 +119,15 @@ async function createDocument(
   }
 }
 
-/** Returns the address at which the reader of the document reaches the node. */
-function serverOf(request: FastifyRequest, address: NodeAddress): string {
+/** Returns the address at which the reader of the document reached the node, then the other public ones. */
+function serversFor(request: FastifyRequest, origins: NodeOrigins): { readonly url: string }[] {
+  let own = '/'
   try {
-    return address.originOf(request).origin
+    own = origins.originOf(request).origin
   } catch {
-    // The client used a name that the configuration does not know. A relative URL is right for it, too.
-    return '/'
+    // The client used a name that the node does not go by. A relative URL is right for it, too.
   }
+  return [...new Set([own, ...origins.publicOrigins()])].map((url) => ({ url }))
 }
 
 /** Returns whether an answer of a route that succeeds is described. */

@@ -159,8 +159,7 @@ test('limits are logged, with at most 101 lines a minute for one address', async
 
 test('a trusted proxy says from where a client came', async (t) => {
   const login = await start(t, { config: { server: { trustedProxies: [ip] } } })
-  const proof = { uuid: 'x', address: ada, token: 'wrong' }
-  await login.send('POST', '/auth/test', proof, { 'x-forwarded-for': '198.51.100.7' })
+  await login.as('a-wrong-token', '/notes', { headers: { 'x-forwarded-for': '198.51.100.7' } })
   t.match(login.events(), [{ event: 'refused', ip: '198.51.100.7' }])
 })
 

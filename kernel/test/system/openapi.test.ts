@@ -280,7 +280,10 @@ test('the document has the address at which its reader reaches the node', async 
   t.same((await read(await node.signIn())).servers, [{ url: node.url.origin }])
   const named = await createTestNode({ config: { server: { publicUrl: 'https://cloud.example' } } })
   t.teardown(() => named.stop())
-  t.same((await read(await named.signIn())).servers, [{ url: 'https://cloud.example' }])
+  t.same((await read(await named.signIn())).servers, [
+    { url: named.url.origin },
+    { url: 'https://cloud.example' },
+  ])
   const { token } = await node.signIn()
   const connection = rawConnection(node.url)
   t.teardown(() => connection.close())

@@ -1,6 +1,9 @@
+import { isIPv4 } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { LoginProviders, tokenKey } from '@nodekeep/plugin-sdk'
-import type { RunningNode } from '../../node.ts'
+import { isWildcard, type RunningNode } from '../../node.ts'
 import type { PluginDescription } from '../../plugins/describe-plugin.ts'
+import { isLoopback } from '../../sign-in/node-origins.ts'
 import { kernelVersion } from '../../system/kernel-version.ts'
 
 /** Writes the message about a node that is up: its address, its plugins, and the next steps. */
@@ -8,9 +11,10 @@ export function banner(node: RunningNode): string {
   const lines = [
     `Nodekeep ${kernelVersion} is running.`,
     '',
-    ...item('Address', [node.url.origin]),
+    ...item('Address', addresses(node)),
     ...item('Data', [node.dataFolder]),
     ...item('Plugins', pluginLines(node.plugins())),
+    ...item('Warning', warning(node)),
     '',
     ...item('Next', next(node)),
   ]
@@ -19,6 +23,38 @@ export function banner(node: RunningNode): string {
 
 function item(name: string, lines: readonly string[]): string[] {
   return lines.map((line, index) => `${(index === 0 ? name : '').padEnd(9)}${line}`)
+}
+
+/** The addresses from outside, on this machine, and on its networks if the node listens on them. */
+function addresses(node: RunningNode): string[] {
+  const { url, listensOn } = node
+  const onNetworks = isWildcard(listensOn) ? networkOrigins(listensOn, url.port) : []
+  return [...new Set([...node.publicOrigins(), url.origin, ...onNetworks])]
+}
+
+/** The origins of a machine's addresses on its networks. Link-local ones are left out: browsers cannot open them. */
+function networkOrigins(listensOn: string, port: string): string[] {
+  const known = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
+  const reachable = known.filter(
+    ({ internal, family, address }) =>
+      !internal && (family === 'IPv4' || (!isIPv4(listensOn) && !/^fe[89ab]/i.test(address))),
+  )
+  return reachable.map(({ family, address }) =>
+    family === 'IPv4' ? `http://${address}:${port}` : `http://[${address}]:${port}`,
+  )
+}
+
+/** The risk of a node that other machines reach without TLS. */
+function warning({ listensOn, url, publicOrigins }: RunningNode): string[] {
+  const isReached = isWildcard(listensOn) || !isLoopback(url.hostname)
+  if (!isReached || publicOrigins().some((origin) => origin.startsWith('https:'))) return []
+  return [
+    'The node speaks plain HTTP: everybody on the network can read and change what is sent.',
+    'Put a proxy with TLS in front of it, and name its address in "server.publicUrl".',
+    ...(isWildcard(listensOn)
+      ? ['To sign in by an address of the network, add its host to "server.hostnames".']
+      : []),
+  ]
 }
 
 /** One line for the plugins that are as configured, and one for each that needs a look. */

@@ -43,7 +43,10 @@ async function boot(options: StartOptions, signal: AbortSignal) {
   const parts = { configuration, log, secrets, signal }
   const node = await (options.trial === undefined ? startNode(parts) : startForParent(parts, options.trial))
   process.send?.({ nodekeep: 'serving', url: node.url.href })
-  log.info({ url: node.url.href, data: node.dataFolder, plugins: states(node) }, 'The node is ready.')
+  const ready = { url: node.url.href, data: node.dataFolder, plugins: states(node) }
+  // On a terminal, the banner tells people the same.
+  if (format !== 'json' && process.stdout.isTTY) log.debug(ready, 'The node is ready.')
+  else log.info(ready, 'The node is ready.')
   // The claim code is shown only in the banner, so an unclaimed node always prints it.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
   return { node, log }

@@ -1,0 +1,42 @@
+import { networkInterfaces } from 'node:os'
+import t, { test } from 'tap'
+import { commandFolder } from './fixtures/nodekeep.ts'
+import { startedNode } from './fixtures/started-node.ts'
+
+// The tests run concurrently, because they mostly wait for the start of a node.
+t.jobs = 3
+
+test('a node that listens on all addresses prints those of its networks, and warns of plain HTTP', async (t) => {
+  const folder = await commandFolder(t)
+  const node = await startedNode(t, { cwd: folder.path, args: ['--host', '0.0.0.0', '--port', '0'] })
+  const banner = node.stderr()
+  const { port } = node.url
+  t.ok(banner.includes(`Address  http://localhost:${port}\n`))
+  const known = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
+  for (const { address } of known.filter(({ internal, family }) => !internal && family === 'IPv4'))
+    t.ok(banner.includes(`           http://${address}:${port}\n`), address)
+  t.notMatch(banner, 'http://127.')
+  t.match(banner, /Warning {2}The node speaks plain HTTP[\s\S]*"server.publicUrl"[\s\S]*"server.hostnames"/)
+})
+
+test('a node with a public URL prints it first, and does not warn if it has TLS', async (t) => {
+  const publicUrl = ['https://cloud.example', 'http://nas.local:8080']
+  const folder = await commandFolder(t, { server: { host: '::1', publicUrl } })
+  const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  const [first, ...others] = [...publicUrl, node.url.origin]
+  t.ok(
+    node
+      .stderr()
+      .includes([`Address  ${first}\n`, ...others.map((other) => `           ${other}\n`)].join('')),
+  )
+  t.notMatch(node.stderr(), 'Warning')
+})
+
+test('on a terminal, the banner is the only message about the start', async (t) => {
+  const folder = await commandFolder(t)
+  const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'], terminal: true })
+  t.equal((await fetch(new URL('/health', node.url))).status, 200)
+  t.equal(node.stdout(), '')
+  t.equal((await node.end('SIGINT')).code, 0)
+  t.match(node.stdout(), /INFO: The node is stopping\./, 'the log is for people')
+})
