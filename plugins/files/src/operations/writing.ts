@@ -128,6 +128,6 @@ function contentError(): TypeError {
 export function fileTooLarge(limit: number): NodekeepError {
   return new NodekeepError(
     'PAYLOAD_TOO_LARGE',
-    `file too large: the limit is ${limit} bytes (storage.maxFileSize)`,
+    `The file is too large: the limit is ${limit} bytes (storage.maxFileSize)`,
   )
 }

@@ -113,7 +113,7 @@ t.test('POST and PUT of /write store a file', async (t) => {
         t.equal(answer.status, 413)
         const { error, code, message } = (await answer.json()) as Record<string, unknown>
         t.strictSame([error, code], [true, 'PAYLOAD_TOO_LARGE'])
-        t.match(message, /file too large.*100000/)
+        t.match(message, /^The file is too large.*100000/)
       }
       t.equal((await put(ada, '/exactly', Buffer.alloc(maxFileSize))).status, 200)
       t.equal((await upload(ada, '/exactly', Buffer.alloc(maxFileSize))).status, 200)
