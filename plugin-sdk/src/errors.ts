@@ -49,6 +49,11 @@ export interface NodekeepErrorOptions {
    * it again for each request. Default: `false`.
    */
   readonly logged?: boolean
+  /**
+   * Tells failures with the same code apart, for other plugins and for foreign protocols: a word in lower case, such as
+   * `insufficient_quota`. It is no part of the error body.
+   */
+  readonly reason?: string
 }
 
 const brand: unique symbol = Symbol.for('nodekeep.error@1')
@@ -68,6 +73,8 @@ export class NodekeepError extends Error {
   readonly permanent: boolean
   /** Whether the failure is in the log already. */
   readonly logged: boolean
+  /** A word that tells failures with the same code apart, or `null`. */
+  readonly reason: string | null
 
   constructor(code: ErrorCode, message: string, options: NodekeepErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -76,6 +83,7 @@ export class NodekeepError extends Error {
     this.headers = options.headers ?? {}
     this.permanent = options.permanent ?? false
     this.logged = options.logged ?? false
+    this.reason = options.reason ?? null
     Object.defineProperty(this, brand, { value: true })
   }
 

@@ -1,4 +1,5 @@
-import { AiProviders, cancellableReply, definePlugin, modelServerError, Type } from '@nodekeep/plugin-sdk'
+import { AiProviders, definePlugin, Type } from '@nodekeep/plugin-sdk'
+import { cancellableReply, modelServerError } from '@nodekeep/plugin-sdk/model-servers'
 
 export default definePlugin({
   id: 'ai-acme',

@@ -126,20 +126,36 @@ export interface AiCapabilities {
   readonly json?: boolean
 }
 
+/**
+ * The `reason` of errors that AI providers and the `ai` feature throw, where it is known. The words are OpenAI's.
+ *
+ * - `model_not_found`: NOT_FOUND, the provider or the model is unknown
+ * - `context_length_exceeded`: VALIDATION_ERROR, the conversation is too long for the model
+ * - `insufficient_quota`: UPSTREAM_ERROR, the account at the provider has no credit left
+ */
+export type AiFailureReason = 'model_not_found' | 'context_length_exceeded' | 'insufficient_quota'
+
 /** A source of models. Streams to the client, retries, limits and accounting belong to the `ai` feature. */
 export interface AiProvider {
   readonly supports?: AiCapabilities
   /**
-   * Lists the identifiers of the available models. Identifiers of more than 512 characters are left out.
+   * Lists the identifiers of the available models. Identifiers of more than 512 characters are left out. `modelNames` does
+   * that.
    *
    * @throws NodekeepError as `chat`
    */
   models(signal: AbortSignal): Promise<string[]>
   /**
-   * Yields the reply and, last, exactly one `finish`: a reply without `finish` counts as cut short. Because a reader may be
-   * slow, a provider takes no more from its server than is requested, except what fits into the buffers of the connection.
-   * The provider ends the call at its server when the signal aborts or the loop is left, also before the first piece.
-   * `cancellableReply` does that for a generator.
+   * Yields the reply and, last, exactly one `finish`. A reply that ends without `finish` is an error that the provider
+   * throws. After `finish`, the reader gives the provider a second to end by itself, so that the connection can be used
+   * again. Because a reader may be slow, a provider takes no more from its server than is requested, except what fits into
+   * the buffers of the connection. The provider ends the call at its server when the signal aborts or the loop is left,
+   * also before the first piece. `cancellableReply` does that for a generator.
+   *
+   * A provider bounds everything that its server sends: lines, lists and error bodies; `readEvents`,
+   * `readJsonLines`, `readWithin` and `errorText` do that. For an event of the server that adds nothing to the reply, the provider yields
+   * an empty text. The `ai` feature counts these pieces, gives the rest of the node its turn, and ends a chat with
+   * nothing but such pieces. Bytes that are not UTF-8 become U+FFFD, or end the reply with an error.
    *
    * @throws NodekeepError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, TOO_MANY_REQUESTS (with `retry-after` where the server
    * sends it), NOT_FOUND for an unknown model, VALIDATION_ERROR for a request that the model cannot serve. `permanent`

@@ -1,4 +1,7 @@
-type ByteStream = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+import { setImmediate } from 'node:timers/promises'
+
+/** The body of an answer, such as that of a `fetch`. */
+export type ByteStream = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
 /**
  * Passes a stream of server-sent events on (WHATWG HTML, section 9.2), while no event is longer than allowed. Parsers
@@ -17,18 +20,39 @@ export function limitEvents(body: ByteStream, maxBytes: number): AsyncGenerator<
 
 /**
  * Splits a stream of lines, such as JSON Lines, while no line is longer than allowed. Blanks around a line are removed,
- * and empty lines are left out.
+ * and empty lines are left out; they count as one line, together with the line after them. Bytes that are not UTF-8 become
+ * U+FFFD.
  *
  * @throws Error when a line is longer, and any error of the stream itself
  * @example for await (const line of limitLines(response.body ?? [], 1024 * 1024)) read(JSON.parse(line))
  */
 export async function* limitLines(body: ByteStream, maxBytes: number): AsyncGenerator<string> {
-  const unit = { maxBytes, name: 'A line', lastEnd: lastLineEnd, hasContent: () => true }
+  const unit = { maxBytes, name: 'A line', lastEnd: lastLineEnd, hasContent: hasText }
   for await (const lines of wholeUnits(body, unit)) {
     for (const line of lines.toString().split('\n')) {
       const text = line.trim()
       if (text !== '') yield text
     }
+  }
+}
+
+/**
+ * Reads a stream of JSON values, one in each line (JSON Lines, NDJSON), while no line is longer than allowed. Empty lines
+ * are left out.
+ *
+ * @throws Error when a line is longer or is not valid JSON, and any error of the stream itself. The message does not quote
+ * the line, which may be part of a chat.
+ * @example for await (const piece of readJsonLines<AcmePiece>(response.body ?? [], 1024 * 1024)) read(piece)
+ */
+export async function* readJsonLines<T = unknown>(body: ByteStream, maxBytes: number): AsyncGenerator<T> {
+  for await (const line of limitLines(body, maxBytes)) yield parseLine(line) as T
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    throw new Error('A line of the answer is not valid JSON.')
   }
 }
 
@@ -49,8 +73,7 @@ async function* wholeUnits(body: ByteStream, unit: Unit): AsyncGenerator<Buffer>
   let begun: Buffer[] = []
   /** Bytes since the last unit with content. */
   let size = 0
-  for await (const bytes of body) {
-    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  for await (const chunk of inTurns(body)) {
     const end = begun.length === 0 ? lastEnd(chunk) : endAcross(begun, chunk, lastEnd)
     if (end > 0) {
       const last = chunk.subarray(0, end)
@@ -69,6 +92,28 @@ async function* wholeUnits(body: ByteStream, unit: Unit): AsyncGenerator<Buffer>
     if (size > maxBytes) throw new Error(`${name} of the answer is longer than ${maxBytes} bytes.`)
   }
   if (begun.length > 0) yield Buffer.concat(begun)
+}
+
+/**
+ * Bytes that are read before the rest of the node gets a turn of the event loop. A server that floods would else hold up
+ * everything, because its bytes are there at once, and what a reader skips costs time, too.
+ */
+const bytesPerTurn = 16 * 1024
+
+async function* inTurns(body: ByteStream): AsyncGenerator<Buffer> {
+  let left = bytesPerTurn
+  for await (const bytes of body) {
+    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    for (let start = 0; start < chunk.length; ) {
+      const part = chunk.subarray(start, start + left)
+      yield part
+      start += part.length
+      left -= part.length
+      if (left > 0) continue
+      await setImmediate()
+      left = bytesPerTurn
+    }
+  }
 }
 
 /** The end of an event may lie across two chunks, so the last two bytes before the chunk count, too. */
@@ -92,6 +137,11 @@ function lastEventEnd(bytes: Buffer): number {
 /** Returns the index after the last line feed, or 0 if there is none. */
 function lastLineEnd(bytes: Buffer): number {
   return bytes.lastIndexOf(10) + 1
+}
+
+/** Tells whether lines have more than white space. */
+function hasText(lines: Buffer): boolean {
+  return lines.some((byte) => byte !== 32 && (byte < 9 || byte > 13))
 }
 
 function hasData(events: Buffer): boolean {

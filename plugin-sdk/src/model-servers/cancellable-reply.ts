@@ -6,7 +6,8 @@ import type { ChatDelta } from '../contracts/ai.ts'
  *
  * @param signal the signal of the chat
  * @param read makes the call. Its signal aborts when the chat's signal does, with the same reason, and when the loop is
- * left; the generator must then end the call.
+ * left; the generator must then end the call. After the loop was left, errors of the generator are ignored: they come from
+ * that abort, such as those of a `fetch`.
  *
  * @example
  * chat(request, signal) {
@@ -26,18 +27,28 @@ export function cancellableReply(
       if (signal.aborted) abort()
       else signal.addEventListener('abort', abort)
       const deltas = read(call.signal)
+      let isLeft = false
+      const end = { done: true, value: undefined } as const
       return {
         next() {
-          const step = deltas.next()
-          step.then(({ done }) => done && unlink(), unlink)
-          return step
+          return deltas.next().then(
+            (step) => {
+              if (step.done) unlink()
+              return step
+            },
+            (error) => {
+              unlink()
+              if (isLeft) return end
+              throw error
+            },
+          )
         },
         async return() {
+          isLeft = true
           unlink()
           call.abort(new Error('The reader left the reply.'))
-          // The call fails now because it was aborted, which is no concern of the reader.
           await deltas.return(undefined).catch(() => {})
-          return { done: true, value: undefined }
+          return end
         },
       }
     },

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import { errorText, readWithin } from '@nodekeep/plugin-sdk'
+import { readWithin } from '@nodekeep/plugin-sdk'
+import { errorText } from '@nodekeep/plugin-sdk/model-servers'
 import { type Test, test } from 'tap'
 
 test('A body within the limit is read whole', async (t) => {

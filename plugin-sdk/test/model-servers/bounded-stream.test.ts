@@ -1,4 +1,4 @@
-import { limitEvents, limitLines } from '@nodekeep/plugin-sdk'
+import { limitEvents, limitLines } from '@nodekeep/plugin-sdk/model-servers'
 import { test } from 'tap'
 
 /** Yields a text in chunks of this number of bytes. */

@@ -1,4 +1,5 @@
-import { type ErrorCode, modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type ErrorCode, NodekeepError } from '@nodekeep/plugin-sdk'
+import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
 import { test } from 'tap'
 
 test('Statuses of a model server become errors of the table', async (t) => {

@@ -1,19 +1,18 @@
 import type Anthropic from '@anthropic-ai/sdk'
-import type { Stream } from '@anthropic-ai/sdk/streaming'
 import {
   type AiProvider,
   type ChatDelta,
   type ChatRequest,
-  cancellableReply,
   isNodekeepError,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
+import { cancellableReply, modelNames } from '@nodekeep/plugin-sdk/model-servers'
 import { type FailedCall, providerError } from './failure.ts'
 import { guardedFetch } from './guarded-fetch.ts'
-import { type ReplyEvent, readReply } from './reply.ts'
+import { readReply } from './reply.ts'
 import { messageParams } from './request.ts'
 
-/** More than the API has. A faulty server might promise a further page each time. */
+/** More models than the API has. A faulty server might promise a further page each time. */
 const maxModels = 10_000
 
 /** Options of the provider. */
@@ -46,9 +45,9 @@ export class AnthropicProvider implements AiProvider {
       const found = new Set<string>()
       for await (const { id } of models.list({ limit: 1000 }, { signal })) {
         if (found.size >= maxModels || found.has(id)) break
-        if (typeof id === 'string' && id !== '') found.add(id)
+        found.add(id)
       }
-      return [...found]
+      return modelNames(found)
     } catch (error) {
       throw this.#failure(error, signal, this.#options)
     }
@@ -64,13 +63,8 @@ export class AnthropicProvider implements AiProvider {
       if (this.#options.key === '') throw this.#noKeyError()
       const body = await messageParams(request)
       const client = await this.#connect()
-      // `messages.create` would write to the console about deprecated models.
-      const events = await client.post<Stream<ReplyEvent>>('/v1/messages', {
-        body,
-        stream: true,
-        signal,
-      })
-      yield* readReply(events)
+      // The SDK's own stream skips pings and unknown events, so nobody could count them.
+      yield* readReply(await client.post('/v1/messages', { body, stream: true, signal }).asResponse())
     } catch (error) {
       throw this.#failure(error, signal, { ...this.#options, model: request.model })
     }

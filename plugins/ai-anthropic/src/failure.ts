@@ -1,5 +1,6 @@
 import type { APIError } from '@anthropic-ai/sdk'
-import { modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
 
 /** HTTP statuses of the API's error types: an error within a reply has a type only (Anthropic's page "Errors"). */
 const statuses: Readonly<Record<string, number>> = {
@@ -19,6 +20,7 @@ const statuses: Readonly<Record<string, number>> = {
 export interface FailedCall {
   readonly name: string
   readonly section: string
+  readonly endpoint: string
   readonly key: string
   /** The requested model, unless the request was for the list of models. */
   readonly model?: string
@@ -28,14 +30,16 @@ export interface FailedCall {
  * Turns an error of the SDK into an error of the contract. Texts of the API and unparsable events stay out of the log,
  * because they may quote the chat or the key.
  */
-export function providerError({ name, section, key, model }: FailedCall, thrown: unknown): NodekeepError {
+export function providerError(call: FailedCall, thrown: unknown): NodekeepError {
+  const { name, section, endpoint, key, model } = call
+  const server = { key, address: endpoint, setting: `${section}.baseURL` }
   if (thrown instanceof SyntaxError) {
     return modelServerError(name, { cause: new Error('An event of the answer is not valid JSON.') })
   }
   if (!isApiError(thrown))
-    return modelServerError(name, { ...(isTimeout(thrown) && { status: 504 }), cause: thrown })
+    return modelServerError(name, { ...server, ...(isTimeout(thrown) && { status: 504 }), cause: thrown })
   const status = statusOf(thrown)
-  if (status === undefined) return modelServerError(name, { cause: thrown.cause ?? thrown })
+  if (status === undefined) return modelServerError(name, { ...server, cause: thrown.cause ?? thrown })
   const { type, requestID, errorCode, apiMessage, headers, error } = thrown
   const kind = [errorCode, type].find(isWord) ?? 'no type'
   const cause = new Error(`status ${status}, ${kind}, request ${isWord(requestID) ? requestID : 'unknown'}`)
@@ -45,12 +49,12 @@ export function providerError({ name, section, key, model }: FailedCall, thrown:
     return new NodekeepError('UPSTREAM_ERROR', message, { cause, permanent: true })
   }
   return modelServerError(name, {
+    ...server,
     status,
     // Gateways have other forms of errors. The text is not shown, but it may name a model.
-    message: said === '' && status === 404 ? JSON.stringify(error ?? '') : said.replaceAll(key, '[secret]'),
+    message: said === '' && status === 404 ? JSON.stringify(error ?? '') : said,
     retryAfter: headers?.get('retry-after') ?? null,
     cause,
-    setting: `${section}.baseURL`,
     ...(model !== undefined && { model }),
   })
 }

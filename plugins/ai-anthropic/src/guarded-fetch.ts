@@ -1,16 +1,11 @@
-import { errorText, limitEvents, readWithin } from '@nodekeep/plugin-sdk'
+import { readWithin } from '@nodekeep/plugin-sdk'
+import { errorText } from '@nodekeep/plugin-sdk/model-servers'
 
-const maxEventBytes = 4 * 1024 * 1024
 const maxPageBytes = 4 * 1024 * 1024
-
-/** A ping of the API. The SDK drops events of this name, so `guardedFetch` gives them another one. */
-export interface PingEvent {
-  readonly type: 'ping'
-}
 
 /**
  * The `fetch` that the SDK gets. With the usual one, the SDK would follow redirects and send the key there, describe
- * this machine in its headers, add those of ANTHROPIC_CUSTOM_HEADERS, and hold answers of any length in memory.
+ * this machine in its headers, add those of ANTHROPIC_CUSTOM_HEADERS, and hold lists and errors of any length in memory.
  *
  * @param key sent as bearer token, as the API's version of 2026-10-21 requires
  */
@@ -22,8 +17,7 @@ export function guardedFetch(key: string): typeof fetch {
     if (body === null) return response
     const answer = { status, headers: response.headers }
     if (!ok) return new Response(await errorText(body), answer)
-    if (init.method !== 'POST') return new Response(await readWithin(body, maxPageBytes), answer)
-    return new Response(ReadableStream.from(withPings(body)), answer)
+    return init.method === 'POST' ? response : new Response(await readWithin(body, maxPageBytes), answer)
   }
 }
 
@@ -34,11 +28,4 @@ function sentHeaders(headers: Headers, key: string): Headers {
     if (value !== null) sent.set(name, value)
   }
   return sent
-}
-
-async function* withPings(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const events of limitEvents(body, maxEventBytes)) {
-    const renamed = events.toString('latin1').replaceAll(/^event: ping(?=\r?$)/gm, 'event: sign_of_life')
-    yield Buffer.from(renamed, 'latin1')
-  }
 }

@@ -1,7 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk'
-import type { Stream } from '@anthropic-ai/sdk/streaming'
 import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
-import type { PingEvent } from './guarded-fetch.ts'
+import { readEvents } from '@nodekeep/plugin-sdk/model-servers'
+
+const maxEventBytes = 4 * 1024 * 1024
 
 const finishReasons: Readonly<Record<Anthropic.StopReason, ChatFinishReason>> = {
   end_turn: 'stop',
@@ -13,60 +14,73 @@ const finishReasons: Readonly<Record<Anthropic.StopReason, ChatFinishReason>> = 
   refusal: 'content_filter',
 }
 
-/** An event of a reply, as the SDK passes it on. */
-export type ReplyEvent = Anthropic.RawMessageStreamEvent | PingEvent
+/** An event of a reply. The SDK has no types for a ping and an error. */
+type ReplyEvent = Anthropic.RawMessageStreamEvent | { readonly type: 'ping' } | ErrorEvent
 
-/** How long the connection may stay open after the end of the reply, in milliseconds. */
-const maxEndMs = 1000
+interface ErrorEvent {
+  readonly type: 'error'
+  readonly error?: { readonly type?: Anthropic.ErrorType }
+}
 
 /**
- * Reads the events of a reply (Anthropic's page "Streaming messages") up to the end of the answer, so that the connection
- * can be used again. Unknown events and blocks are ignored.
+ * Reads a reply (Anthropic's page "Streaming messages"). An event that adds nothing, such as an unknown one, becomes an
+ * empty text. Behind the last event, it reads on for the end of the answer, so that the connection can be used again.
  *
- * @throws Error if the events end before `message_stop`: the SDK ends its loop silently then, and also on an abort
+ * @throws Error if the events end before `message_stop`, and the SDK's error for an error event
  */
-export async function* readReply(events: Stream<ReplyEvent>): AsyncGenerator<ChatDelta> {
-  const tokens = new TokenCount()
-  const calls = new ToolCalls()
-  let reason: ChatFinishReason = 'stop'
-  let hasStarted = false
-  let endTimer: NodeJS.Timeout | undefined
-  try {
-    for await (const event of events) {
-      if (endTimer !== undefined) continue
-      switch (event.type) {
-        case 'message_start':
-          hasStarted = true
-          yield* tokens.add(event.message.usage)
-          break
-        case 'ping':
-          // Earlier pings come from a proxy, not from the model.
-          if (hasStarted) yield { type: 'reasoning', text: '' }
-          break
-        case 'content_block_start':
-          yield* readStart(event, calls)
-          break
-        case 'content_block_delta':
-          yield* readDelta(event, calls)
-          break
-        case 'content_block_stop':
-          yield* calls.end(event.index)
-          break
-        case 'message_delta':
-          reason = finishReasons[event.delta.stop_reason ?? 'end_turn'] ?? 'stop'
-          yield* tokens.add(event.usage)
-          break
-        case 'message_stop':
-          endTimer = setTimeout(() => events.controller.abort(), maxEndMs)
-          yield { type: 'finish', reason }
-      }
+export async function* readReply({ body, headers }: Response): AsyncGenerator<ChatDelta> {
+  const reader = new ReplyReader()
+  const events = readEvents(body ?? [], maxEventBytes)
+  for await (const { data } of events) {
+    const event = (data === '' ? {} : JSON.parse(data)) as ReplyEvent
+    if (event.type === 'error') {
+      const { APIError } = await import('@anthropic-ai/sdk')
+      throw new APIError(undefined, event, undefined, headers, event.error?.type)
     }
-    if (endTimer === undefined) throw new Error('The reply ended without "message_stop".')
-  } catch (error) {
-    // The reply is complete, so a later error changes nothing.
-    if (endTimer === undefined) throw error
-  } finally {
-    clearTimeout(endTimer)
+    for (const delta of reader.read(event)) yield delta
+    if (event.type === 'message_stop') {
+      // The reply is complete, so a later error changes nothing.
+      await events.next().catch(() => {})
+      return
+    }
+  }
+  throw new Error('The reply ended without "message_stop".')
+}
+
+/** Reads the events of one reply. Returns at least one piece for each. */
+class ReplyReader {
+  readonly #tokens = new TokenCount()
+  readonly #calls = new ToolCalls()
+  #reason: ChatFinishReason = 'stop'
+  #hasStarted = false
+
+  read(event: ReplyEvent): ChatDelta[] {
+    const deltas = [...this.#meaning(event)]
+    return deltas.length > 0 ? deltas : [{ type: 'text', text: '' }]
+  }
+
+  #meaning(event: ReplyEvent): Iterable<ChatDelta> {
+    switch (event.type) {
+      case 'message_start':
+        this.#hasStarted = true
+        return this.#tokens.add(event.message.usage)
+      case 'ping':
+        // Earlier pings come from a proxy, not from the model.
+        return this.#hasStarted ? [{ type: 'reasoning', text: '' }] : []
+      case 'content_block_start':
+        return readStart(event, this.#calls)
+      case 'content_block_delta':
+        return readDelta(event, this.#calls)
+      case 'content_block_stop':
+        return this.#calls.end(event.index)
+      case 'message_delta':
+        this.#reason = finishReasons[event.delta.stop_reason ?? 'end_turn'] ?? 'stop'
+        return this.#tokens.add(event.usage)
+      case 'message_stop':
+        return [{ type: 'finish', reason: this.#reason }]
+      default:
+        return []
+    }
   }
 }
 

@@ -160,7 +160,7 @@ test('The key is in no message and no line of the log', async (t) => {
 })
 
 test('A connection that times out within a reply is a timeout', async (t) => {
-  const call = { name: 'anthropic', section: 'ai-anthropic', key }
+  const call = { name: 'anthropic', section: 'ai-anthropic', endpoint: 'http://127.0.0.1:1', key }
   for (const [code, becomes] of [
     ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],
     ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],

@@ -1,10 +1,9 @@
-import { errorText, limitLines, modelServerError, readWithin } from '@nodekeep/plugin-sdk'
+import { readWithin } from '@nodekeep/plugin-sdk'
+import { errorText, limitLines, modelServerError } from '@nodekeep/plugin-sdk/model-servers'
 import { type FailedCall, refusalError, saidIn, withoutQuotes } from './failure.ts'
 
 const maxLineBytes = 4 * 1024 * 1024
 const maxListBytes = 8 * 1024 * 1024
-/** How long the connection may stay open after the end of the reply, in milliseconds. */
-const maxEndMs = 1000
 
 /**
  * One call of the server, which gives the SDK its `fetch`. With the usual one, the SDK could not end a call before its
@@ -16,6 +15,7 @@ export class Call {
   readonly #signal: AbortSignal
   readonly #ending = new AbortController()
   #lines: AsyncGenerator<string> | undefined
+  #address: string | undefined
 
   constructor(call: FailedCall, signal: AbortSignal) {
     this.#call = call
@@ -25,6 +25,7 @@ export class Call {
   /** The `fetch` for the SDK. Throws NodekeepError for an error answer. */
   readonly fetch: typeof fetch = async (input, init = {}) => {
     const { method, body } = init
+    this.#address = String(input)
     const response = await fetch(input, {
       ...(method && { method }),
       ...(body && { body }),
@@ -60,16 +61,15 @@ export class Call {
     }
   }
 
+  /** The requested address. */
+  get address(): string | undefined {
+    return this.#address
+  }
+
   /** Reads the end of the answer, where the SDK stops before it, so that the connection can be used again. */
   async finish(): Promise<void> {
-    const timer = setTimeout(() => this.end(), maxEndMs)
-    try {
-      while ((await this.#lines?.next())?.done === false);
-    } catch {
-      // The reply is complete, so a later error changes nothing.
-    } finally {
-      clearTimeout(timer)
-    }
+    // The reply is complete, so a later error changes nothing.
+    await this.#lines?.next().catch(() => {})
   }
 
   /** Ends the call at the server. Does nothing if it has ended. */

@@ -1,4 +1,5 @@
-import { modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
 
 /** The call that failed, for messages. */
 export interface FailedCall {
@@ -41,10 +42,20 @@ export function refusalError(
 }
 
 /** Turns an error of the SDK or of the connection into an error of the contract. */
-export function connectionError({ name }: FailedCall, thrown: unknown): NodekeepError {
+export function connectionError(
+  { name, section }: FailedCall,
+  thrown: unknown,
+  address?: string,
+): NodekeepError {
   const { code } = ((thrown as Error | undefined)?.cause ?? {}) as { code?: unknown }
   const late = /^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$/.test(String(code))
-  return modelServerError(name, { ...(late && { status: 504 }), cause: thrown })
+  const setting = `${section}.host`
+  return modelServerError(name, {
+    ...(late && { status: 504 }),
+    cause: thrown,
+    setting,
+    ...(address !== undefined && { address }),
+  })
 }
 
 /**

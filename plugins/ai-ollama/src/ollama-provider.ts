@@ -1,10 +1,5 @@
-import {
-  type AiProvider,
-  type ChatDelta,
-  type ChatRequest,
-  cancellableReply,
-  isNodekeepError,
-} from '@nodekeep/plugin-sdk'
+import { type AiProvider, type ChatDelta, type ChatRequest, isNodekeepError } from '@nodekeep/plugin-sdk'
+import { cancellableReply, modelNames } from '@nodekeep/plugin-sdk/model-servers'
 import type { Ollama } from 'ollama/browser'
 import { Call } from './call.ts'
 import { connectionError, type FailedCall } from './failure.ts'
@@ -27,14 +22,14 @@ export class OllamaProvider implements AiProvider {
   }
 
   async models(signal: AbortSignal): Promise<string[]> {
+    const call = new Call(this.#options, signal)
     try {
       signal.throwIfAborted()
-      const server = await this.#server(new Call(this.#options, signal))
+      const server = await this.#server(call)
       const { models } = await server.list()
-      const names = models.map(({ name, model }) => name ?? model)
-      return [...new Set(names.filter((name) => typeof name === 'string' && name !== ''))]
+      return modelNames(models.map(({ name, model }) => name ?? model))
     } catch (error) {
-      throw this.#failure(error, signal)
+      throw this.#failure(error, signal, call)
     }
   }
 
@@ -51,7 +46,7 @@ export class OllamaProvider implements AiProvider {
       yield* readReply(await server.chat(parameters))
       await call.finish()
     } catch (error) {
-      throw this.#failure(error, signal)
+      throw this.#failure(error, signal, call)
     } finally {
       call.end()
     }
@@ -66,8 +61,8 @@ export class OllamaProvider implements AiProvider {
     return new Ollama({ host: this.#options.host, fetch })
   }
 
-  #failure(error: unknown, signal: AbortSignal): unknown {
+  #failure(error: unknown, signal: AbortSignal, { address }: Call): unknown {
     if (signal.aborted) return signal.reason
-    return isNodekeepError(error) ? error : connectionError(this.#options, error)
+    return isNodekeepError(error) ? error : connectionError(this.#options, error, address)
   }
 }

@@ -5,21 +5,28 @@ import type { ChatResponse, ToolCall } from 'ollama/browser'
 /** A piece of a reply. Any field may be missing. */
 type Piece = Partial<ChatResponse>
 
-/** Reads the pieces of a reply. The SDK's loop ends after the piece with `done`, or throws. */
+/**
+ * Reads the pieces of a reply up to the piece with `done`. A piece that adds nothing becomes an empty text.
+ *
+ * @throws Error if the pieces end before
+ */
 export async function* readReply(pieces: AsyncIterable<Piece>): AsyncGenerator<ChatDelta> {
   let calls = 0
+  let finished = false
   for await (const piece of pieces) {
     const { content, thinking, tool_calls: called } = piece.message ?? {}
     if (thinking) yield { type: 'reasoning', text: thinking }
-    if (content) yield { type: 'text', text: content }
+    if (content || !(thinking || called || piece.done)) yield { type: 'text', text: content ?? '' }
     for (const call of called ?? []) {
       yield readCall(call, calls)
       calls += 1
     }
     if (piece.done !== true) continue
     yield* readUsage(piece)
+    finished = true
     yield { type: 'finish', reason: finishReason(piece.done_reason, calls > 0) }
   }
+  if (!finished) throw new Error('The reply ended without "done".')
 }
 
 /** A call comes in one piece. Servers before version 0.12.10 give it no id. */

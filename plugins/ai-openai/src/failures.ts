@@ -1,4 +1,5 @@
-import { modelServerError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
 
 /** The fields of an error of the SDK (its class `APIError`). Any of them may be missing. */
 interface Failure {
@@ -17,21 +18,26 @@ interface Failure {
 interface FailedCall {
   readonly name: string
   readonly section: string
+  readonly endpoint: string
   readonly key: string
   /** The requested model, unless the request was for the list of models. */
   readonly model?: string
 }
 
 /** Turns an error of the SDK into an error of the contract. */
-export function providerError({ name, section, key, model }: FailedCall, thrown: unknown): NodekeepError {
+export function providerError(call: FailedCall, thrown: unknown): NodekeepError {
+  const { name, section, endpoint, key, model } = call
   const failure = failureOf(thrown)
   const status = statusOf(failure)
   return modelServerError(name, {
     ...(status === undefined ? {} : { status }),
     // For 404 the text is not shown. The fact that a model is missing may be in the code alone.
-    message: status === 404 ? JSON.stringify(failure.error ?? '') : withoutKey(saidBy(failure), key),
+    message: status === 404 ? JSON.stringify(failure.error ?? '') : saidBy(failure),
+    code: [failure.code, failure.type].find(isWord) ?? '',
     retryAfter: failure.headers?.get('retry-after') ?? null,
-    cause: causeOf(failure, thrown, key),
+    cause: causeOf(failure, thrown),
+    key,
+    address: endpoint,
     setting: `${section}.baseURL`,
     ...(model !== undefined && { model }),
   })
@@ -59,14 +65,13 @@ function failureOf(thrown: unknown): Failure {
   return typeof thrown === 'object' && thrown !== null ? thrown : {}
 }
 
-function statusOf({ status, code, message, cause }: Failure): number | undefined {
-  // Without credit a retry is as useless as with a wrong key.
-  if (code === 'insufficient_quota') return 402
+function statusOf({ status, error, code, message, cause }: Failure): number | undefined {
   if (typeof status === 'number') return status
   // Some servers write the status into an error within the reply.
   if (typeof code === 'number' && code >= 400 && code < 600) return code
   // An idle connection within the reply has its reason in the cause only.
-  return /timed? ?out/i.test(`${String(message)} ${reasonOf(cause)}`) ? 504 : undefined
+  if (/timed? ?out/i.test(`${String(message)} ${reasonOf(cause)}`)) return 504
+  return error === undefined ? undefined : 500
 }
 
 function saidBy({ error, message }: Failure): string {
@@ -80,22 +85,20 @@ function saidBy({ error, message }: Failure): string {
  * Makes the cause for the log. Texts of the server and unparsable events stay out of it, because they may quote the chat
  * or the key.
  */
-function causeOf(failure: Failure, thrown: unknown, key: string): Error {
+function causeOf(failure: Failure, thrown: unknown): Error {
   const { status, error, message, code, type, cause } = failure
   if (thrown instanceof SyntaxError) return new Error('An event of the answer is not valid JSON.')
   if (status !== undefined || error !== undefined) {
     const kind = [code, type].find(isWord) ?? 'no code'
-    return new Error(withoutKey(`status ${status ?? 'none, within the reply'}, ${kind}`, key))
+    return new Error(`status ${status ?? 'none, within the reply'}, ${kind}`)
   }
   const reason = reasonOf(cause)
-  return new Error(withoutKey(String(message ?? thrown), key) + (reason === '' ? '' : ` (${reason})`))
+  return new Error(String(message ?? thrown) + (reason === '' ? '' : ` (${reason})`), { cause })
 }
 
 /** Tells whether a value is a name, such as `server_error` or `503`, rather than a sentence. */
-function isWord(value: unknown): boolean {
-  return /^[\w.-]{1,64}$/.test(
-    typeof value === 'number' ? String(value) : typeof value === 'string' ? value : '',
-  )
+function isWord(value: unknown): value is string {
+  return (typeof value === 'number' || typeof value === 'string') && /^[\w.-]{1,64}$/.test(String(value))
 }
 
 /** Returns the code of the system or the HTTP client behind a failure, such as `ECONNREFUSED`. */
@@ -103,8 +106,4 @@ function reasonOf(cause: unknown): string {
   if (typeof cause !== 'object' || cause === null) return ''
   const { code, cause: deeper } = cause as Failure
   return typeof code === 'string' ? code : reasonOf(deeper)
-}
-
-function withoutKey(text: string, key: string): string {
-  return key === '' ? text : text.replaceAll(key, '[secret]')
 }

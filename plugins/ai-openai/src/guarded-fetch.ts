@@ -1,4 +1,5 @@
-import { errorText, limitEvents, readWithin } from '@nodekeep/plugin-sdk'
+import { readWithin } from '@nodekeep/plugin-sdk'
+import { errorText, limitEvents } from '@nodekeep/plugin-sdk/model-servers'
 
 const maxEventBytes = 2 * 1024 * 1024
 const maxListBytes = 8 * 1024 * 1024

@@ -2,10 +2,10 @@ import {
   type AiProvider,
   type ChatDelta,
   type ChatRequest,
-  cancellableReply,
   isNodekeepError,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
+import { cancellableReply, modelNames } from '@nodekeep/plugin-sdk/model-servers'
 import type { OpenAI } from 'openai'
 import { type Configuration, openaiBaseURL } from './configuration.ts'
 import { modelListError, providerError, refusesStreamOptions } from './failures.ts'
@@ -138,7 +138,7 @@ function readModels(answer: unknown): string[] {
   const names = list.map((model: unknown) =>
     typeof model === 'string' ? model : (property(model, 'id') ?? property(model, 'name')),
   )
-  return [...new Set(names.filter((name): name is string => typeof name === 'string' && name !== ''))]
+  return modelNames(names)
 }
 
 function property(value: unknown, key: string): unknown {

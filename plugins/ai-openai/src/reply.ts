@@ -28,7 +28,11 @@ export class ReplyReader {
   #refuses = false
   #told = ''
 
-  /** @throws Error if the chunk is malformed */
+  /**
+   * Returns at least one piece: an empty text for a chunk that adds nothing.
+   *
+   * @throws Error if the chunk is malformed
+   */
   read(chunk: ChatCompletionChunk): ChatDelta[] {
     const deltas: ChatDelta[] = []
     const choice: Choice | undefined = chunk?.choices?.[0]
@@ -50,7 +54,7 @@ export class ReplyReader {
       this.#told = `${usage.inputTokens} ${usage.outputTokens}`
       deltas.push(usage)
     }
-    return deltas
+    return deltas.length > 0 ? deltas : [nothing]
   }
 
   /** @throws Error if the chunks ended before the reply: the SDK ends its loop silently then */
@@ -64,6 +68,8 @@ export class ReplyReader {
     return { type: 'finish', reason: reason === 'stop' && this.#refuses ? 'content_filter' : reason }
   }
 }
+
+const nothing: ChatDelta = { type: 'text', text: '' }
 
 function textOf(text: unknown): ChatDelta {
   if (typeof text !== 'string') throw new Error('A text of the reply is not a string.')

@@ -165,7 +165,7 @@ test('A server without HTTP is an upstream error', async (t) => {
 })
 
 test('A server that is too slow has another error than a server that fails', async (t) => {
-  const failing = { name: 'openai', section: 'ai-openai', key }
+  const failing = { name: 'openai', section: 'ai-openai', endpoint: 'http://127.0.0.1:1', key }
   for (const [thrown, code] of [
     [new Error('Request timed out.'), 'UPSTREAM_TIMEOUT'],
     [Object.assign(new Error('read ETIMEDOUT'), { code: 'ETIMEDOUT' }), 'UPSTREAM_TIMEOUT'],
@@ -176,7 +176,7 @@ test('A server that is too slow has another error than a server that fails', asy
 })
 
 test('A connection that idles too long within a reply is a timeout', async (t) => {
-  const call = { name: 'openai', section: 'ai-openai', key }
+  const call = { name: 'openai', section: 'ai-openai', endpoint: 'http://127.0.0.1:1', key }
   for (const [code, expected] of [
     ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],
     ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],
