@@ -1,4 +1,12 @@
-import { type AiProvider, type Log, type RegistryReader, withTimeLimit } from '@nodekeep/plugin-sdk'
+import {
+  type AiProvider,
+  isNodekeepError,
+  type Log,
+  type RegistryReader,
+  withTimeLimit,
+} from '@nodekeep/plugin-sdk'
+import { modelNames } from '@nodekeep/plugin-sdk/model-servers'
+import { reasonOf } from './chats/provider-failure.ts'
 
 export interface ModelListOptions {
   /** How long an answer waits for the first list, in milliseconds. */
@@ -8,10 +16,6 @@ export interface ModelListOptions {
   /** How long a list is not renewed, in milliseconds. */
   readonly keepMs: number
 }
-
-/** Limits of a list. Longer names are not names of models, and no provider has more models. */
-const maxNameLength = 512
-const maxModels = 10_000
 
 /** The models of all providers that are loaded now. */
 export class ModelLists {
@@ -124,7 +128,11 @@ class ModelList {
     } catch (error) {
       this.#models = []
       if (!this.#failed && !this.#abort.signal.aborted) {
-        this.#log.warn({ provider: this.#name, err: error }, 'An AI provider does not list its models.')
+        const what = 'An AI provider does not list its models.'
+        if (isNodekeepError(error)) {
+          const { code, message } = error
+          this.#log.warn({ provider: this.#name, code, ...reasonOf(error) }, `${what} ${message}`)
+        } else this.#log.warn({ provider: this.#name, err: error }, what)
       }
       this.#failed = true
     }
@@ -144,10 +152,8 @@ class ModelList {
 
 function namesIn(answer: unknown): readonly string[] {
   if (!Array.isArray(answer)) throw new TypeError('Its list of models is no array.')
-  const names = new Set<string>()
-  for (const name of answer.slice(0, maxModels)) {
-    if (typeof name !== 'string') throw new TypeError('Its list of models has entries that are no names.')
-    if (name !== '' && name.length <= maxNameLength) names.add(name)
+  if (!answer.every((name) => typeof name === 'string')) {
+    throw new TypeError('Its list of models has entries that are no names.')
   }
-  return [...names]
+  return modelNames(answer)
 }

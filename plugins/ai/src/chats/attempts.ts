@@ -2,7 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { AiProvider, ChatRequest, Log, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { ModelChoice } from './fallbacks.ts'
 import { type CallLimits, ProviderCall } from './provider-call.ts'
-import { isProvidersFault, isRetriable, logLasting, retryAfterSeconds } from './provider-failure.ts'
+import {
+  changed,
+  isProvidersFault,
+  isRetriable,
+  logFailure,
+  reasonOf,
+  retryAfterSeconds,
+} from './provider-failure.ts'
 
 /** A model, and the provider to ask for it. */
 export interface Candidate extends ModelChoice {
@@ -57,20 +64,23 @@ async function firstOf(
     } catch (error) {
       parts.signal.throwIfAborted()
       const { provider, model } = candidate
-      if ((error as NodekeepError).logged) continue
-      parts.log.warn({ provider, model, err: error }, 'A fallback model failed.')
+      const failure = error as NodekeepError
+      if (failure.logged) continue
+      parts.log.warn({ provider, model, code: failure.code, ...reasonOf(failure) }, failure.message)
     }
   }
   return null
 }
 
-/** Asks one candidate, with retries. */
+/** Asks one candidate, with retries. A failure after retries is permanent: the caller need not retry, too. */
 async function ask(candidate: Candidate, request: ChatRequest, parts: AttemptParts): Promise<ProviderCall> {
   const { policy, limits, log, signal, onCall } = parts
   const { provider, model, source } = candidate
   const asked = model === request.model ? request : { ...request, model }
   for (let retry = 0; ; retry += 1) {
-    const call = new ProviderCall(provider, source, asked, limits)
+    const call = new ProviderCall(provider, source, asked, limits, (failure) =>
+      logFailure(failure, candidate, log),
+    )
     onCall(call, candidate)
     try {
       await call.begin()
@@ -79,9 +89,12 @@ async function ask(candidate: Candidate, request: ChatRequest, parts: AttemptPar
       signal.throwIfAborted()
       const failure = error as NodekeepError
       const wait = isRetriable(failure) && retry < policy.max ? delayBefore(retry, failure, policy) : null
-      if (wait === null) throw logLasting(failure, candidate, log)
+      if (wait === null) {
+        const logged = logFailure(failure, candidate, log)
+        throw retry === 0 ? logged : changed(logged, { permanent: true })
+      }
       log.info(
-        { provider, model, code: failure.code, err: failure.cause },
+        { provider, model, code: failure.code, ...reasonOf(failure) },
         'An AI provider failed. The node retries.',
       )
       await delay(wait, undefined, { signal }).catch(() => {})

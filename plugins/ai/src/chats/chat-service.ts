@@ -163,7 +163,8 @@ const maxListed = 50
 function noSuchProvider(name: string, providers: readonly string[]): NodekeepError {
   const rest =
     providers.length === 0 ? 'No AI provider is loaded.' : `These are loaded: ${listed(providers)}.`
-  return new NodekeepError('NOT_FOUND', `There is no AI provider "${name}". ${rest}`)
+  const message = `There is no AI provider "${name}". ${rest}`
+  return new NodekeepError('NOT_FOUND', message, { reason: 'model_not_found' })
 }
 
 /** @param models the models that the provider lists */
@@ -180,6 +181,7 @@ function noSuchModel(
     {
       cause,
       permanent: true,
+      reason: 'model_not_found',
     },
   )
 }

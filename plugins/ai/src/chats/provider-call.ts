@@ -31,12 +31,19 @@ type Usage = Extract<ReplyDelta, { type: 'usage' }>
 const piecesPerTurn = 16
 
 /**
+ * Most pieces in a row that add nothing, such as empty texts. Models write fewer tokens in one reply, so a model that
+ * hides its thoughts stays below.
+ */
+const maxEmptyPieces = 200_000
+
+/**
  * One call of one provider. Its pieces are the reply as the contract `AiChats` promises it: well-formed, within the
  * limits, with at most one `usage`, and `finish` last. `fail` ends the call at once, whatever the provider does.
  */
 export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
   readonly #name: string
   readonly #limits: CallLimits
+  readonly #report: (failure: NodekeepError) => NodekeepError
   readonly #stream: ProviderStream<ChatDelta>
   readonly #reply: AsyncGenerator<ReplyDelta, undefined>
   #first: Step | undefined
@@ -46,10 +53,20 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
   #bytes = 0
   #refused = true
 
-  /** @param name the name of the provider, for messages */
-  constructor(name: string, provider: AiProvider, request: ChatRequest, limits: CallLimits) {
+  /**
+   * @param name the name of the provider, for messages
+   * @param report called with a failure after the reply began, before the reader gets its result
+   */
+  constructor(
+    name: string,
+    provider: AiProvider,
+    request: ChatRequest,
+    limits: CallLimits,
+    report: (failure: NodekeepError) => NodekeepError,
+  ) {
     this.#name = name
     this.#limits = limits
+    this.#report = report
     this.#stream = new ProviderStream((signal) => {
       this.#refused = false
       return provider.chat(request, signal)
@@ -107,10 +124,13 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
   async *#read(): AsyncGenerator<ReplyDelta, undefined> {
     const calls = new Set<number>()
     let pieces = 0
+    let empty = 0
     let begun = false
+    let isEmptyText = false
+    let hasWorked = false
     try {
       for (;;) {
-        const { done, value: delta } = await this.#next(begun)
+        const { done, value: delta } = await this.#next(begun, !isEmptyText)
         if (done === true) throw brokeOff(this.#name)
         if (!isWellFormed(delta, calls))
           throw new TypeError('It yielded something that is no piece of a reply.')
@@ -121,7 +141,10 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
           yield delta
           return
         }
-        this.#count(delta)
+        empty = this.#count(delta) ? 0 : empty + 1
+        if (empty > maxEmptyPieces) throw saysNothing(this.#name)
+        isEmptyText = delta.type === 'text' && delta.text === ''
+        hasWorked ||= !isEmptyText
         if (delta.type === 'tool_call' || (delta.type === 'text' && delta.text !== '')) {
           begun = true
           yield delta
@@ -131,27 +154,31 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
     } catch (error) {
       if (this.#outcome === 'left') return
       if (this.#outcome !== undefined) throw error
-      const failure = providerFailure(this.#name, error)
-      this.#refused = pieces === 0 && failure.code !== 'UPSTREAM_TIMEOUT'
+      const reason = providerFailure(this.#name, error)
+      const failure = begun ? this.#report(reason) : reason
+      this.#refused = !hasWorked && failure.code !== 'UPSTREAM_TIMEOUT'
       this.#end('failed', failure)
       throw failure
     }
   }
 
-  #next(begun: boolean): Promise<IteratorResult<ChatDelta>> {
+  /** @param restarts whether the time limit begins anew: an empty text is no sign of progress */
+  #next(begun: boolean, restarts: boolean): Promise<IteratorResult<ChatDelta>> {
     const { firstMs, betweenMs } = this.#limits
-    return begun
-      ? this.#stream.next(betweenMs, () => tooSlow(this.#name, 'stopped in the middle of its reply'))
-      : this.#stream.next(firstMs, () => tooSlow(this.#name, 'did not begin to reply in time'))
+    const what = begun ? 'stopped in the middle of its reply' : 'did not begin to reply in time'
+    return this.#stream.next(begun ? betweenMs : firstMs, () => tooSlow(this.#name, what), restarts)
   }
 
-  #count(delta: Exclude<ChatDelta, { type: 'finish' }>): void {
+  /** Counts a piece. Returns whether the model wrote anything in it. */
+  #count(delta: Exclude<ChatDelta, { type: 'finish' }>): boolean {
     if (delta.type === 'usage') {
       this.#usage = delta
-      return
+      return false
     }
-    this.#bytes += bytesOf(delta)
+    const bytes = bytesOf(delta)
+    this.#bytes += bytes
     if (this.#bytes > this.#limits.replyBytes) throw tooLong(this.#name)
+    return bytes > 0
   }
 
   #end(outcome: CallOutcome, reason?: unknown): void {
@@ -165,6 +192,11 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
 
 function brokeOff(name: string): NodekeepError {
   return new NodekeepError('UPSTREAM_ERROR', `The AI provider "${name}" broke off its reply.`)
+}
+
+function saysNothing(name: string): NodekeepError {
+  const message = `The AI provider "${name}" sent ${maxEmptyPieces} events without content.`
+  return new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
 }
 
 function tooLong(name: string): NodekeepError {

@@ -14,6 +14,7 @@ export class ProviderStream<T> {
   #late: (() => Error) | undefined
   #timer: NodeJS.Timeout | undefined
   #timerMs = 0
+  #isLate = false
 
   /** @param open asks the provider; called with the first `next` */
   constructor(open: (signal: AbortSignal) => AsyncIterable<T>) {
@@ -23,13 +24,15 @@ export class ProviderStream<T> {
   /**
    * Waits for the next piece.
    *
+   * @param restarts whether the time begins anew. Otherwise the time of the last wait goes on
    * @param late makes the error for a provider that took longer than `maxMs`
    * @throws what the provider throws, the reason of `close`, or the error of `late`
    */
-  async next(maxMs: number, late: () => Error): Promise<IteratorResult<T>> {
+  async next(maxMs: number, late: () => Error, restarts = true): Promise<IteratorResult<T>> {
     this.#abort.signal.throwIfAborted()
     this.#late = late
-    this.#startTimer(maxMs)
+    if (restarts) this.#startTimer(maxMs)
+    else if (this.#isLate) throw late()
     try {
       return await new Promise((resolve, reject) => {
         this.#interrupt = reject
@@ -67,13 +70,17 @@ export class ProviderStream<T> {
 
   /** Starts the one timer of all waits: replies have many pieces. */
   #startTimer(maxMs: number): void {
+    this.#isLate = false
     if (this.#timer !== undefined && this.#timerMs === maxMs) {
       this.#timer.refresh()
       return
     }
     clearTimeout(this.#timer)
     this.#timerMs = maxMs
-    this.#timer = setTimeout(() => this.#interrupt?.(this.#late?.()), maxMs)
+    this.#timer = setTimeout(() => {
+      this.#isLate = true
+      this.#interrupt?.(this.#late?.())
+    }, maxMs)
   }
 
   async #pull(): Promise<IteratorResult<T>> {

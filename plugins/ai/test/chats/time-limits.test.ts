@@ -95,19 +95,13 @@ t.test('A slow client does not count as a slow provider', async (t) => {
   t.match(readEvents(unchunked(await connection.rest())), { error: null })
 })
 
-t.test('An endless reply ends at its time limit, even if it has no text', async (t) => {
+t.test('An endless reply and endless retries end at the time limit', async (t) => {
   const providers = {
     talks: scripted(async function* () {
       for (;;) {
         yield text('x')
         await new Promise((resolve) => setImmediate(resolve))
       }
-    }),
-    'says-nothing': scripted(function* () {
-      for (;;) yield text('')
-    }),
-    counts: scripted(function* () {
-      for (;;) yield usage(1, 1)
     }),
     fails: scripted(() => {
       throw new Error('fault')
@@ -127,4 +121,31 @@ t.test('An endless reply ends at its time limit, even if it has no text', async 
     t.ok(calls[0]?.signal.aborted)
   }
   await Promise.all(Object.entries(providers).map(ask))
+})
+
+t.test('Empty texts do not prolong the wait for a reply', async (t) => {
+  const { promise: isAborted, resolve } = Promise.withResolvers<void>()
+  const dripping = scripted(async function* (_request, signal) {
+    signal.addEventListener('abort', () => resolve())
+    for (;;) {
+      yield text('')
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  })
+  const thinking = scripted(async function* () {
+    for (let n = 0; n < 40; n += 1) {
+      yield { type: 'reasoning', text: '' }
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    yield* [text('Lima'), stop]
+  })
+  const providers = { dripping, thinking }
+  const node = await createAiNode({ providers, ai: { timeouts: { firstSeconds: 0.3 } } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.match(await (await chat(ada, { provider: 'dripping' })).json(), {
+    message: 'The AI provider "dripping" did not begin to reply in time.',
+  })
+  await isAborted
+  t.match(await (await chat(ada, { provider: 'thinking' })).json(), { message: { content: 'Lima' } })
 })
