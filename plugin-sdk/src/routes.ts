@@ -34,7 +34,13 @@ export type RoutesApp = FastifyInstance<
 >
 
 /** Writes errors in the form of a foreign protocol, for routes that speak it (an OpenAI-style API, tus, WebDAV …). */
-export type ErrorSerializer = (error: ErrorBody & { readonly status: number }) => {
+export type ErrorSerializer = (
+  error: ErrorBody & {
+    readonly status: number
+    /** The `reason` of the NodekeepError. */
+    readonly reason: string | null
+  },
+) => {
   readonly contentType: string
   readonly body: string
 }

@@ -8,6 +8,8 @@ export interface PublicError extends ErrorBody {
   readonly headers: Readonly<Record<string, string>>
   /** Whether the cause is a fault of the node that is not in the log yet. */
   readonly internal: boolean
+  /** For the forms of foreign protocols. */
+  readonly reason?: string
 }
 
 /** An error of Fastify or of http-errors, whose errors @fastify/sensible throws too. */
@@ -66,7 +68,8 @@ function meantForClients(thrown: unknown): PublicError | undefined {
   // Another copy of the SDK may have codes that this one does not know.
   if (isNodekeepError(thrown) && Object.hasOwn(errorStatus, thrown.code)) {
     const internal = errorStatus[thrown.code] >= 500 && thrown.logged !== true
-    return publicError(thrown.code, thrown.message, thrown.headers, internal)
+    const error = publicError(thrown.code, thrown.message, thrown.headers, internal)
+    return thrown.reason ? { ...error, reason: thrown.reason } : error
   }
   return typeof thrown === 'object' && thrown !== null ? fromLibrary(thrown as LibraryError) : undefined
 }

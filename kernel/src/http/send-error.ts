@@ -91,9 +91,9 @@ function logFault(err: unknown, { code, internal, message }: PublicError, reques
 }
 
 function write(error: PublicError, reply: FastifyReply, serializeError: ErrorSerializer) {
-  const { message, code, status } = error
+  const { message, code, status, reason = null } = error
   try {
-    const { contentType, body } = serializeError({ error: true, message, code, status })
+    const { contentType, body } = serializeError({ error: true, message, code, status, reason })
     if (typeof contentType !== 'string' || !isSendable('content-type', contentType)) {
       throw new TypeError('It must return a "contentType" that is valid in a header.')
     }
@@ -101,7 +101,7 @@ function write(error: PublicError, reply: FastifyReply, serializeError: ErrorSer
     return { contentType, body }
   } catch (fault) {
     reply.log.error({ err: fault }, 'The serializer of these errors failed.')
-    return nodeForm({ error: true, message, code, status })
+    return nodeForm({ error: true, message, code, status, reason })
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type ErrorBody, errorBodyOf, errorStatus, isNodekeepError } from '../errors.ts'
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -14,8 +15,14 @@ const headers = {
  *
  * @example
  * const stream = new EventStream(reply, 15_000)
- * for await (const piece of pieces) {
- *   if (!stream.send(JSON.stringify(piece))) await stream.drained(signal)
+ * try {
+ *   for await (const piece of pieces) {
+ *     if (!stream.send(JSON.stringify(piece))) await stream.drained(signal)
+ *   }
+ * } catch (error) {
+ *   const failure = stream.failed(error, request, signal)
+ *   if (failure === null) return reply
+ *   stream.send(JSON.stringify(failure))
  * }
  * stream.end()
  */
@@ -61,14 +68,41 @@ export class EventStream {
     signal.removeEventListener('abort', go)
   }
 
+  /**
+   * Takes the error of a route's work. Before the first event, the error is thrown again and answered as usual. After
+   * it, the error is logged if the node caused it.
+   *
+   * @param signal the signal of the client
+   * @returns the error for the last event, or `null` if the client has left
+   * @throws the error, if no event was sent
+   */
+  failed(
+    thrown: unknown,
+    request: FastifyRequest,
+    signal: AbortSignal,
+  ): (ErrorBody & { readonly reason: string | null }) | null {
+    if (!this.#began || signal.aborted) this.close()
+    if (!this.#began) throw thrown
+    if (signal.aborted) {
+      request.log.debug('The client left before the reply ended.')
+      return null
+    }
+    const body = errorBodyOf(thrown, request.id)
+    const known = isNodekeepError(thrown) ? thrown : null
+    if (errorStatus[body.code] >= 500 && known?.logged !== true) {
+      request.log.error({ err: thrown, path: request.routeOptions.url }, body.message)
+    }
+    return { ...body, reason: known?.reason ?? null }
+  }
+
   /** Ends the answer. */
   end(): void {
-    clearInterval(this.#heartbeat)
+    this.close()
     this.#begin()
     this.#response.end()
   }
 
-  /** Stops the heartbeat. Call it if the route throws instead, or if the client has closed the connection. */
+  /** Stops the heartbeat. Call it if the route ends in another way than with `end` or `failed`. */
   close(): void {
     clearInterval(this.#heartbeat)
   }

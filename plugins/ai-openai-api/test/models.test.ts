@@ -15,7 +15,7 @@ test('All models of all providers are listed and can be read one by one', async 
     { id: 'acme/team/small', object: 'model', created: 0, owned_by: 'acme' },
   ])
   t.strictSame(await client.models.retrieve('acme/team/small'), models[1])
-  t.match(await refusal(client.models.retrieve('acme/huge')), { status: 404, code: 'NOT_FOUND' })
+  t.match(await refusal(client.models.retrieve('acme/huge')), { status: 404, code: 'model_not_found' })
 })
 
 test('A model is found with its provider, or by its name alone if only one provider has it', async (t) => {

@@ -1,4 +1,5 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
 import OpenAI from 'openai'
 import { test } from 'tap'
 import { clientOf, createApiNode, finish, refusal, replying, text } from './fixtures/openai-api-node.ts'
@@ -61,7 +62,8 @@ test('A wrong body is refused with the name of the wrong field and reaches no pr
 test("Errors have OpenAI's form, so that its client reads them", async (t) => {
   const failing = replying([], {
     // biome-ignore lint/correctness/useYield: it fails before its first piece
-    async *chat() {
+    async *chat({ model }) {
+      if (model === 'huge') throw new NodekeepError('NOT_FOUND', 'No.')
       throw new NodekeepError('TOO_MANY_REQUESTS', 'Too much at once.', { headers: { 'retry-after': '7' } })
     },
   })
@@ -71,18 +73,77 @@ test("Errors have OpenAI's form, so that its client reads them", async (t) => {
   const ask = (model: string) => client.chat.completions.create({ model, messages: hello })
   const limited = await refusal(ask('acme/large'))
   t.ok(limited instanceof OpenAI.RateLimitError)
-  t.match(limited, { status: 429, type: 'rate_limit_error', code: 'TOO_MANY_REQUESTS' })
+  t.match(limited, { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded' })
   t.equal((limited as InstanceType<typeof OpenAI.APIError>).headers?.get('retry-after'), '7')
-  t.ok((await refusal(ask('nobody'))) instanceof OpenAI.NotFoundError)
+  for (const model of ['nobody', 'nobody/large', 'acme/huge']) {
+    const unknown = await refusal(ask(model))
+    t.ok(unknown instanceof OpenAI.NotFoundError, model)
+    t.match(unknown, { type: 'invalid_request_error', code: 'model_not_found' }, model)
+  }
+  t.match(await refusal(client.models.retrieve('acme/huge')), { status: 404, code: 'model_not_found' })
 
-  const stranger = clientOf(node, { token: 'sk-made-up' })
-  const refused = await refusal(stranger.models.list())
-  t.ok(refused instanceof OpenAI.AuthenticationError)
-  t.match(refused, { type: 'authentication_error', code: 'UNAUTHORIZED' })
+  for (const token of ['sk-made-up', ' ']) {
+    const refused = await refusal(clientOf(node, { token }).models.list())
+    t.ok(refused instanceof OpenAI.AuthenticationError)
+    const message = /nodekeep token create --scope ai/
+    t.match(refused, { type: 'invalid_request_error', code: 'invalid_api_key', message })
+  }
 
   const lost = await node.fetch('/v1/embeddings', { method: 'POST' })
   t.equal(lost.status, 404)
   t.match(await lost.json(), { error: { type: 'invalid_request_error', code: 'NOT_FOUND' } })
+})
+
+test('Failures of a provider that OpenAI has codes for have these codes', async (t) => {
+  const failing = replying([], {
+    // biome-ignore lint/correctness/useYield: it fails before its first piece
+    async *chat({ model }) {
+      throw modelServerError('acme', { status: model === 'poor' ? 429 : 400, code: codes[model] ?? '' })
+    },
+  })
+  const codes: Record<string, string> = { poor: 'insufficient_quota', short: 'context_length_exceeded' }
+  const node = await createApiNode({ acme: failing })
+  t.teardown(() => node.stop())
+  const client = clientOf(node, await node.signIn())
+  const ask = (model: string) => client.chat.completions.create({ model, messages: hello })
+  const poor = await refusal(ask('acme/poor'))
+  t.ok(poor instanceof OpenAI.RateLimitError)
+  t.match(poor, { type: 'insufficient_quota', code: 'insufficient_quota', message: /no credit left/ })
+  t.match(await refusal(ask('acme/short')), {
+    status: 400,
+    type: 'invalid_request_error',
+    code: 'context_length_exceeded',
+    param: 'messages',
+  })
+})
+
+test("OpenAI's client does not repeat what the node has repeated", async (t) => {
+  let calls = 0
+  let retryAfter: string | null = null
+  const failing = replying([], {
+    // biome-ignore lint/correctness/useYield: it fails before its first piece
+    async *chat() {
+      calls += 1
+      throw modelServerError('acme', { status: 503, retryAfter })
+    },
+  })
+  const node = await createApiNode({ acme: failing }, { ai: { retries: { max: 1, firstDelayMs: 1 } } })
+  t.teardown(() => node.stop())
+  const client = clientOf(node, await node.signIn()).withOptions({ maxRetries: 1 })
+  for (const stream of [false, true]) {
+    calls = 0
+    const failure = await refusal(
+      client.chat.completions.create({ model: 'acme/large', messages: hello, stream }),
+    )
+    t.equal((failure as InstanceType<typeof OpenAI.APIError>).headers?.get('x-should-retry'), 'false')
+    t.equal(calls, 2)
+  }
+  // The node does not wait for so long, so the client may.
+  retryAfter = '3600'
+  const late = await refusal(
+    client.chat.completions.create({ model: 'acme/large', messages: hello }, { maxRetries: 0 }),
+  )
+  t.equal((late as InstanceType<typeof OpenAI.APIError>).headers?.get('x-should-retry'), null)
 })
 
 test('A failure within a reply ends the stream with an error', async (t) => {

@@ -3,9 +3,8 @@ import {
   type ChatReply,
   clientSignal,
   EventStream,
-  errorBodyOf,
-  errorStatus,
   isNodekeepError,
+  NodekeepError,
   type ReplyDelta,
   type RoutesApp,
   userOf,
@@ -29,7 +28,9 @@ export function chatCompletionsRoute(app: RoutesApp, parts: ChatCompletionsParts
   const { chats, defaultProvider, maxBodyBytes, heartbeatMs } = parts
   const start = async (user: string, body: ChatRequestBody, signal: AbortSignal): Promise<ChatReply> => {
     const model = await resolveModel(body.model, chats, defaultProvider)
-    const reply = await chats.start(user, readQuery(body, model), signal)
+    const reply = await chats.start(user, readQuery(body, model), signal).catch((error) => {
+      throw withoutRetries(error)
+    })
     return body.parallel_tool_calls === false ? withOneCall(reply) : reply
   }
   app.post(
@@ -84,22 +85,28 @@ async function streamed(begin: () => Promise<ChatReply>, to: Streaming): Promise
     stream.send('[DONE]')
     stream.end()
   } catch (error) {
-    if (!stream.began) {
-      stream.close()
-      throw error
-    }
-    if (signal.aborted) {
-      stream.close()
-      request.log.debug('The client left before the reply ended.')
-      return
-    }
-    const body = errorBodyOf(error, request.id)
-    const isKnown = isNodekeepError(error) && error.logged
-    if (errorStatus[body.code] >= 500 && !isKnown) request.log.error({ err: error }, body.message)
+    const failure = stream.failed(error, request, signal)
+    if (failure === null) return
     // For clients of this protocol, an event with an error is the end.
-    stream.send(errorJson(body))
+    stream.send(errorJson(failure))
     stream.end()
   }
+}
+
+/**
+ * Tells OpenAI's clients not to repeat a call that has no hope, or that the node itself has repeated. They would repeat it
+ * twice by default, and wait each time. An account without credit has the status that it has with OpenAI.
+ */
+function withoutRetries(error: unknown): unknown {
+  if (!isNodekeepError(error) || !error.permanent) return error
+  const { message, cause, permanent, logged, reason } = error
+  return new NodekeepError(reason === 'insufficient_quota' ? 'TOO_MANY_REQUESTS' : error.code, message, {
+    cause,
+    permanent,
+    logged,
+    headers: { ...error.headers, 'x-should-retry': 'false' },
+    ...(reason !== null && { reason }),
+  })
 }
 
 /**

@@ -1,4 +1,5 @@
-import { type AiChatService, NodekeepError, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { type AiChatService, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { unknownModel } from '../wire/model-name.ts'
 
 /** "The model object" of OpenAI's API reference. */
 const model = Type.Object({
@@ -40,6 +41,6 @@ export function modelRoutes(app: RoutesApp, chats: AiChatService): void {
     const id = request.params['*']
     const found = (await all()).find((one) => one.id === id)
     if (found !== undefined) return found
-    throw new NodekeepError('NOT_FOUND', `There is no model "${id}". GET /v1/models lists all models.`)
+    throw unknownModel(id)
   })
 }

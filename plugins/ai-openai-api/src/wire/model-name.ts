@@ -37,6 +37,12 @@ export async function resolveModel(
   return listedModel(name, await known.models(), defaultProvider)
 }
 
+/** Makes the error for a model that no provider lists. */
+export function unknownModel(name: string): NodekeepError {
+  const message = `There is no model "${name}". GET /v1/models lists all models.`
+  return new NodekeepError('NOT_FOUND', message, { reason: 'model_not_found' })
+}
+
 function listedModel(name: string, lists: ModelLists, defaultProvider: string | null): ModelName {
   const providers = Object.keys(lists).filter((provider) => lists[provider]?.includes(name))
   const [only, other] = providers
@@ -45,7 +51,7 @@ function listedModel(name: string, lists: ModelLists, defaultProvider: string | 
     return { provider: defaultProvider, model: name }
   }
   if (only === undefined) {
-    throw new NodekeepError('NOT_FOUND', `There is no model "${name}". GET /v1/models lists all models.`)
+    throw unknownModel(name)
   }
   const choices = providers.map((provider) => `"${provider}/${name}"`).join(', ')
   throw new NodekeepError(

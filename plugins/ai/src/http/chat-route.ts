@@ -3,10 +3,7 @@ import {
   type ChatReply,
   clientSignal,
   EventStream,
-  errorBodyOf,
-  errorStatus,
   GatheredText,
-  isNodekeepError,
   type RoutesApp,
   type Static,
   Type,
@@ -121,25 +118,14 @@ async function streamed(begin: () => Promise<ChatReply>, to: Streaming): Promise
       if (!stream.send(`{"chunk":${JSON.stringify(delta.text)}}`)) await stream.drained(signal)
     }
   } catch (error) {
-    if (!stream.began || signal.aborted) stream.close()
-    if (!stream.began) throw error
-    if (signal.aborted) {
-      request.log.debug('The client left before the reply ended.')
-      return reply
-    }
-    stream.send(errorEvent(error, request))
+    const failure = stream.failed(error, request, signal)
+    if (failure === null) return reply
+    const { message, code } = failure
+    stream.send(JSON.stringify({ chunk: '', error: true, message, code }))
   }
   stream.send('[DONE]')
   stream.end()
   return reply
-}
-
-/** Makes the event for an error after the answer has begun. Logs it, unless the client or a known stop caused it. */
-function errorEvent(error: unknown, { id, log }: FastifyRequest): string {
-  const { message, code } = errorBodyOf(error, id)
-  const isKnown = isNodekeepError(error) && error.logged
-  if (errorStatus[code] >= 500 && !isKnown) log.error({ err: error, path: '/api/ai/chat' }, message)
-  return JSON.stringify({ chunk: '', error: true, message, code })
 }
 
 /** Gathers a reply into one answer. */
