@@ -4,9 +4,8 @@ import { createTestNode } from '@nodekeep/kernel/testing'
 import { type AiProvider, AiProviders, definePlugin } from '@nodekeep/plugin-sdk'
 import { aiConformance } from '@nodekeep/plugin-sdk/conformance/ai'
 import aiAcme from '../src/index.ts'
-import { AcmeServer } from './acme-server.ts'
+import { acmeServer as server } from './acme-server.ts'
 
-const server = new AcmeServer()
 await server.start()
 
 /** The provider from the registry, which a feature also reads when the node starts. */

@@ -1,3 +1,4 @@
+import { boundChecks } from './ai/bounds.ts'
 import { endingChecks } from './ai/ending.ts'
 import { failureChecks, redirectChecks } from './ai/failures.ts'
 import { modelChecks } from './ai/models.ts'
@@ -6,9 +7,22 @@ import { jsonChecks, requestChecks } from './ai/requests.ts'
 import type { AiCheck, AiSubject } from './ai/subject.ts'
 import { textChecks } from './ai/text.ts'
 import { toolChecks } from './ai/tools.ts'
-import type { ConformanceTest } from './conformance-test.ts'
+import { type ConformanceTest, checksOf } from './conformance-test.ts'
 
-export type { AiSubject, ModelScene, ReceivedChat, ScriptedModelServer, WireGap } from './ai/subject.ts'
+export {
+  type ModelHttpAnswer,
+  type ModelHttpRequest,
+  ModelHttpServer,
+  type ModelWire,
+} from './ai/model-http-server.ts'
+export type {
+  AiSubject,
+  ModelScene,
+  ReceivedChat,
+  ReplyScene,
+  ScriptedModelServer,
+  WireGap,
+} from './ai/subject.ts'
 export type { ConformanceTest }
 
 /** What the author of a provider passes to the suite. It reads from `supports` what the provider can do. */
@@ -26,16 +40,11 @@ export interface AiHarness {
  * aiConformance(test, { setUp: async () => ({ provider, models, server, stopServer, close }) })
  */
 export function aiConformance(test: ConformanceTest, harness: AiHarness): void {
-  const check: AiCheck = (name, run) => {
-    test(name, async () => {
-      const subject = await harness.setUp()
-      try {
-        await run(subject)
-      } finally {
-        await subject.close()
-      }
-    })
-  }
+  const check: AiCheck = checksOf(
+    test,
+    () => harness.setUp(),
+    (subject) => subject.close(),
+  )
   modelChecks(check)
   textChecks(check)
   requestChecks(check)
@@ -43,6 +52,7 @@ export function aiConformance(test: ConformanceTest, harness: AiHarness): void {
   jsonChecks(check)
   failureChecks(check)
   redirectChecks(check)
+  boundChecks(check)
   readingChecks(check)
   endingChecks(check)
 }

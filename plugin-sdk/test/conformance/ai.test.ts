@@ -1,6 +1,7 @@
 import { type AiHarness, aiConformance } from '@nodekeep/plugin-sdk/conformance/ai'
 import { test } from 'tap'
 import { patience } from '../../src/conformance/soon.ts'
+import { boundFaults } from './fixtures/ai-bound-faults.ts'
 import { failureFaults } from './fixtures/ai-failure-faults.ts'
 import { replyFaults } from './fixtures/ai-reply-faults.ts'
 import { requestFaults } from './fixtures/ai-request-faults.ts'
@@ -40,13 +41,32 @@ aiConformance(
   harnessOf((server) => new PaperAiProvider(server)),
 )
 
-test('The suite does not test what a provider does not support', async (t) => {
-  const { failed } = await run(/if the provider supports/, (server) => {
-    const provider = new PaperAiProvider(server)
-    const unable = () => t.fail('The provider was called.')
-    return Object.assign(provider, { supports: {}, ask: unable })
-  })
-  t.equal(failed, 0)
+test('What a provider or its protocol lacks is skipped by name, and never passed', async (t) => {
+  const gaps = ['usage', 'toolChoice', 'thoughts', 'seed', 'models', 'redirect', 'content_filter'] as const
+  const lacking = { ...harnessOf((server) => new PaperAiProvider(server)) }
+  const outcomes = await runSuite((test) =>
+    aiConformance(test, { setUp: async () => ({ ...(await lacking.setUp()), wireLacks: gaps }) }),
+  )
+  const skipped = outcomes.filter(({ outcome }) => outcome === 'skipped')
+  for (const gap of gaps) {
+    t.ok(
+      skipped.some(({ reason }) => reason.includes(`"${gap}"`)),
+      gap,
+    )
+  }
+  t.notOk(outcomes.some(({ outcome }) => outcome === 'failed'))
+
+  const unable = await runSuite((test) =>
+    aiConformance(
+      test,
+      harnessOf((server) => Object.assign(new PaperAiProvider(server), { supports: {} })),
+    ),
+  )
+  const names = unable.flatMap(({ name, outcome }) => (outcome === 'skipped' ? [name] : []))
+  for (const ability of [/tool/, /images arrive/, /JSON/]) {
+    const all = unable.filter(({ name }) => ability.test(name))
+    t.ok(all.length > 0 && all.every(({ name }) => names.includes(name)), `${ability}`)
+  }
 })
 
 test('The suite finds each fault of a provider', async (t) => {
@@ -56,7 +76,7 @@ test('The suite finds each fault of a provider', async (t) => {
     patience.ms = 5000
   })
   await Promise.all(
-    [...replyFaults, ...requestFaults, ...failureFaults].map(async ([found, fault]) => {
+    [...replyFaults, ...boundFaults, ...requestFaults, ...failureFaults].map(async ([found, fault]) => {
       const { all, failed } = await run(found, (server) => {
         const provider = new PaperAiProvider(server)
         return Object.assign(provider, fault(provider))

@@ -87,7 +87,7 @@ export function readChat(body: MessagesRequest): ReceivedChat {
     model,
     maxTokens: max_tokens,
     messages: [
-      ...system.map(({ text }) => ({ role: 'system', content: text }) as const),
+      ...(system.length > 0 ? [{ role: 'system', content: system } as const] : []),
       ...messages.flatMap(readTurn),
     ],
     ...(stop_sequences && { stop: stop_sequences }),

@@ -21,7 +21,7 @@ aiConformance(test, {
         'jsonName',
         'strictJson',
       ],
-      stopServer: () => server.close(),
+      stopServer: () => server.stop(),
       close,
     }
   },

@@ -7,11 +7,11 @@ import { chat, chatError } from './chatting.ts'
 
 test('The provider does not follow a redirect, so the key goes to no other server', async (t) => {
   const other = await startAnthropicServer()
-  t.teardown(() => other.close())
+  t.teardown(() => other.stop())
   const { provider, server } = await createChatNode(t)
-  server.answer((response) => {
+  server.answer = (response) => {
     response.writeHead(307, { location: `${other.url}/v1/messages` }).end()
-  })
+  }
   t.match(await chatError(provider), {
     code: 'UPSTREAM_ERROR',
     permanent: true,
@@ -37,9 +37,9 @@ test('The error of an address without the API differs from that of an unknown mo
     [JSON.stringify(errorBody(404, 'model: claude-9')), { code: 'NOT_FOUND', permanent: true }],
     ['{"detail":"claude-opus-5-5 is unknown"}', { code: 'NOT_FOUND', permanent: true }],
   ] as const) {
-    server.answer((response) => {
+    server.answer = (response) => {
       response.writeHead(404, { 'content-type': 'application/json' }).end(body)
-    })
+    }
     t.match(await chatError(provider), expected, body)
     await t.rejects(provider.models(new AbortController().signal), noApi, body)
   }
@@ -56,20 +56,20 @@ test('The type of an error within a reply sets its code', async (t) => {
     ['invalid_request_error', 'VALIDATION_ERROR', true],
     ['authentication_error', 'UPSTREAM_ERROR', true],
   ] as const) {
-    server.answer((response) => {
+    server.answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.end([messageStart(3), ...textBlock(['Li']), errorEvent(type, 'So it is')].join(''))
-    })
+    }
     t.match(await chatError(provider), { code, permanent }, type)
   }
 })
 
 test('The log does not get text that does not parse', async (t) => {
   const { provider, server } = await createChatNode(t)
-  server.answer((response) => {
+  server.answer = (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end('event: content_block_delta\ndata: Buy milk.\n\n')
-  })
+  }
   t.match(await chatError(provider), {
     code: 'UPSTREAM_ERROR',
     cause: { message: 'An event of the answer is not valid JSON.' },
@@ -88,13 +88,13 @@ test('An overloaded server is a temporary failure', async (t) => {
 
 test('A limit of spending is not treated as a rate limit', async (t) => {
   const { provider, server } = await createChatNode(t)
-  server.answer((response) => {
+  server.answer = (response) => {
     response.writeHead(429, { 'content-type': 'application/json' })
     const details = { error_code: 'enforced_spend_limit_reached' }
     response.end(
       JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message: 'No', details } }),
     )
-  })
+  }
   t.match(await chatError(provider), {
     code: 'UPSTREAM_ERROR',
     permanent: true,
@@ -112,10 +112,10 @@ test('The message of the API about a request is passed on', async (t) => {
 test('The message and the type of an error may be malformed', async (t) => {
   const { provider, server } = await createChatNode(t)
   const said = { message: [[{ a: 1 }]], type: 'Buy milk.', details: { error_code: 7 } }
-  server.answer((response) => {
+  server.answer = (response) => {
     response.writeHead(400, { 'content-type': 'application/json', 'request-id': 'Buy milk.' })
     response.end(JSON.stringify({ type: 'error', error: said }))
-  })
+  }
   t.match(await chatError(provider), {
     code: 'VALIDATION_ERROR',
     permanent: true,
@@ -134,9 +134,9 @@ test('Answers in another form than the API are upstream errors', async (t) => {
     [502, 'text/html', '<h1>Bad Gateway</h1>'],
     [500, 'application/json', 'null'],
   ] as const) {
-    server.answer((response) => {
+    server.answer = (response) => {
       response.writeHead(status, { 'content-type': type }).end(body)
-    })
+    }
     t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', permanent: false }, body)
   }
 })
@@ -145,15 +145,15 @@ test('The key is in no message and no line of the log', async (t) => {
   const { provider, server, log } = await createChatNode(t)
   const said = [] as unknown[]
   for (const status of [400, 401, 403, 404, 429, 500]) {
-    server.answer((response, { headers }) => {
+    server.answer = (response, { headers }) => {
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(errorBody(status, `wrong: ${headers.authorization}`)))
-    })
+    }
     const error = await chatError(provider)
     said.push(error.message, String(error.cause), JSON.stringify(error.headers))
     await provider.models(new AbortController().signal).catch((thrown) => said.push(thrown.message))
   }
-  server.answer(null)
+  server.answer = null
   await chat(provider)
   t.equal(server.headers().authorization, `Bearer ${key}`)
   t.notOk([...said, ...log].join('\n').includes(key))

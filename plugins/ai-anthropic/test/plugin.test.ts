@@ -31,7 +31,7 @@ test('Spaces around a key are removed, and a key with spaces within is refused',
 
 test('The variables of the node set the key', async (t) => {
   const server = await startAnthropicServer()
-  t.teardown(() => server.close())
+  t.teardown(() => server.stop())
   for (const [section, environment] of [
     [{}, { NODEKEEP_AI_ANTHROPIC__API_KEY: key }],
     [{ apiKey: '$' + '{ANTHROPIC_API_KEY:-}' }, { ANTHROPIC_API_KEY: key }],
@@ -45,7 +45,7 @@ test('The variables of the node set the key', async (t) => {
 
 test('The preset reads the key from ANTHROPIC_API_KEY', async (t) => {
   const server = await startAnthropicServer()
-  t.teardown(() => server.close())
+  t.teardown(() => server.stop())
   const config = {
     extends: [join(import.meta.dirname, '../../../config/default.json')],
     'ai-anthropic': { baseURL: server.url },
@@ -62,7 +62,7 @@ test('The preset reads the key from ANTHROPIC_API_KEY', async (t) => {
 
 test('Each instance has its own name, key and server', async (t) => {
   const server = await startAnthropicServer()
-  t.teardown(() => server.close())
+  t.teardown(() => server.stop())
   const { node, providers } = await startNode({
     plugins: {
       gateway: { from: 'ai-anthropic' },

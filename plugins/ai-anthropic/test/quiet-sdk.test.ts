@@ -27,7 +27,7 @@ test('The SDK is loaded at the first call, prints nothing, and reads no variable
     for (const name of Object.keys(variables)) delete process.env[name]
   })
   const server = await startAnthropicServer()
-  t.teardown(() => server.close())
+  t.teardown(() => server.stop())
   const { node, providers, log } = await startNode({ 'ai-anthropic': { apiKey: key, baseURL: server.url } })
   t.teardown(() => node.stop())
   const provider = providers.get('anthropic')

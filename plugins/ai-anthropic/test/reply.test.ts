@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { ChatDelta } from '@nodekeep/plugin-sdk'
+import type { ModelHttpAnswer } from '@nodekeep/plugin-sdk/conformance/ai'
 import { test } from 'tap'
 import { event, messageStart, replyEvents, textBlock, toolBlock } from './anthropic-events.ts'
-import type { Answer } from './anthropic-server.ts'
 import { createChatNode } from './chat-node.ts'
 import { chat, chatError, textOf } from './chatting.ts'
 
@@ -12,28 +12,26 @@ const stopEvents = (stop_reason: string | null) => [
 ]
 
 const events =
-  (...lines: readonly string[]): Answer =>
+  (...lines: readonly string[]): ModelHttpAnswer =>
   (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(lines.join(''))
   }
 
 test('Thoughts and unknown events are not part of the reply', async (t) => {
   const { provider, server } = await createChatNode(t)
-  server.answer(
-    events(
-      messageStart(3),
-      event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: 'Hm. ' } }),
-      event('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'Peru…' } }),
-      event('content_block_delta', { index: 0, delta: { type: 'signature_delta', signature: 'EqQB' } }),
-      event('content_block_stop', { index: 0 }),
-      event('content_block_start', { index: 1, content_block: { type: 'redacted_thinking', data: 'x' } }),
-      event('content_block_stop', { index: 1 }),
-      event('a_new_kind_of_event', { index: 1 }),
-      ...textBlock(['Lima'], 2),
-      event('content_block_delta', { index: 2, delta: { type: 'a_new_kind_of_delta', text: 'no' } }),
-      event('content_block_stop', { index: 2 }),
-      ...stopEvents('end_turn'),
-    ),
+  server.answer = events(
+    messageStart(3),
+    event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: 'Hm. ' } }),
+    event('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'Peru…' } }),
+    event('content_block_delta', { index: 0, delta: { type: 'signature_delta', signature: 'EqQB' } }),
+    event('content_block_stop', { index: 0 }),
+    event('content_block_start', { index: 1, content_block: { type: 'redacted_thinking', data: 'x' } }),
+    event('content_block_stop', { index: 1 }),
+    event('a_new_kind_of_event', { index: 1 }),
+    ...textBlock(['Lima'], 2),
+    event('content_block_delta', { index: 2, delta: { type: 'a_new_kind_of_delta', text: 'no' } }),
+    event('content_block_stop', { index: 2 }),
+    ...stopEvents('end_turn'),
   )
   const deltas = await chat(provider)
   t.equal(textOf(deltas), 'Lima')
@@ -49,11 +47,11 @@ test('A model without visible thoughts shows that it is working', async (t) => {
   const { provider, server } = await createChatNode(t)
   const deltas: ChatDelta[] = []
   let more = (_text: string): unknown => null
-  server.answer((response) => {
+  server.answer = (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     more = (text) => response.write(text)
     more(event('ping', {}) + messageStart(3))
-  })
+  }
   // Each event is sent when the client has got the one before.
   const workEvents = [
     event('ping', {}),
@@ -82,20 +80,18 @@ test('A model without visible thoughts shows that it is working', async (t) => {
 
 test('Tokens of the cache count as input, and totals that are not repeated stay', async (t) => {
   const { provider, server } = await createChatNode(t)
-  server.answer(
-    events(
-      messageStart(10, { cache_creation_input_tokens: 200, cache_read_input_tokens: 3000 }),
-      ...textBlock(['Lima']),
-      event('message_delta', {
-        delta: { stop_reason: null },
-        usage: { input_tokens: null, output_tokens: 5 },
-      }),
-      event('message_delta', {
-        delta: { stop_reason: 'end_turn' },
-        usage: { input_tokens: 11, cache_creation_input_tokens: null, output_tokens: 8 },
-      }),
-      event('message_stop', {}),
-    ),
+  server.answer = events(
+    messageStart(10, { cache_creation_input_tokens: 200, cache_read_input_tokens: 3000 }),
+    ...textBlock(['Lima']),
+    event('message_delta', {
+      delta: { stop_reason: null },
+      usage: { input_tokens: null, output_tokens: 5 },
+    }),
+    event('message_delta', {
+      delta: { stop_reason: 'end_turn' },
+      usage: { input_tokens: 11, cache_creation_input_tokens: null, output_tokens: 8 },
+    }),
+    event('message_stop', {}),
   )
   const usages = (await chat(provider)).filter(({ type }) => type === 'usage')
   t.same(usages, [
@@ -117,8 +113,10 @@ test('A reply of a gateway without counts has no usage', async (t) => {
     [{ input_tokens: '3', output_tokens: -1 }, { usage: { output_tokens: 1.5 } }, []],
     [none, { usage: { output_tokens: 9 } }, [{ type: 'usage', inputTokens: 0, outputTokens: 9 }]],
   ] as const) {
-    server.answer(
-      events(messageStart(3, began), event('message_delta', { ...end, ...ended }), event('message_stop', {})),
+    server.answer = events(
+      messageStart(3, began),
+      event('message_delta', { ...end, ...ended }),
+      event('message_stop', {}),
     )
     t.same(
       (await chat(provider)).filter(({ type }) => type === 'usage'),
@@ -130,7 +128,7 @@ test('A reply of a gateway without counts has no usage', async (t) => {
 test('Counts of tokens stop at the greatest safe integer', async (t) => {
   const { provider, server } = await createChatNode(t)
   const most = Number.MAX_SAFE_INTEGER
-  server.answer(events(messageStart(most, { cache_read_input_tokens: most }), ...stopEvents('end_turn')))
+  server.answer = events(messageStart(most, { cache_read_input_tokens: most }), ...stopEvents('end_turn'))
   t.match((await chat(provider))[0], { type: 'usage', inputTokens: most })
 })
 
@@ -147,7 +145,7 @@ test('Each reason to stop has a reason of the contract', async (t) => {
     ['a_new_reason', 'stop'],
     [null, 'stop'],
   ] as const) {
-    server.answer(events(messageStart(3), ...stopEvents(stopReason)))
+    server.answer = events(messageStart(3), ...stopEvents(stopReason))
     t.same((await chat(provider)).at(-1), { type: 'finish', reason }, `${stopReason}`)
   }
 })
@@ -155,7 +153,7 @@ test('Each reason to stop has a reason of the contract', async (t) => {
 test('A tool call without arguments gets an empty object', async (t) => {
   const { provider, server } = await createChatNode(t)
   const call = { id: 'toolu_1', name: 'clock', arguments: '' }
-  server.answer(events(messageStart(3), ...toolBlock(call, 0), ...stopEvents('tool_use')))
+  server.answer = events(messageStart(3), ...toolBlock(call, 0), ...stopEvents('tool_use'))
   t.same(
     (await chat(provider)).filter(({ type }) => type === 'tool_call'),
     [
@@ -170,21 +168,19 @@ test('Content in the start of a block is part of the reply', async (t) => {
   const start = (index: number, content_block: object) =>
     event('content_block_start', { index, content_block })
   const stop = (index: number) => event('content_block_stop', { index })
-  server.answer(
-    events(
-      messageStart(3),
-      start(0, { type: 'text', text: 'Let me ' }),
-      event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'look.' } }),
-      stop(0),
-      start(1, { type: 'tool_use', id: 'toolu_1', name: 'read', input: { path: '/a' } }),
-      stop(1),
-      start(2, { type: 'tool_use', id: 'toolu_2', name: 'read', input: { path: '/b' } }),
-      event('content_block_delta', { index: 2, delta: { type: 'input_json_delta', partial_json: '{}' } }),
-      stop(2),
-      start(3, { type: 'tool_use', id: 'toolu_3', name: 'clock', input: null }),
-      stop(3),
-      ...stopEvents('tool_use'),
-    ),
+  server.answer = events(
+    messageStart(3),
+    start(0, { type: 'text', text: 'Let me ' }),
+    event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'look.' } }),
+    stop(0),
+    start(1, { type: 'tool_use', id: 'toolu_1', name: 'read', input: { path: '/a' } }),
+    stop(1),
+    start(2, { type: 'tool_use', id: 'toolu_2', name: 'read', input: { path: '/b' } }),
+    event('content_block_delta', { index: 2, delta: { type: 'input_json_delta', partial_json: '{}' } }),
+    stop(2),
+    start(3, { type: 'tool_use', id: 'toolu_3', name: 'clock', input: null }),
+    stop(3),
+    ...stopEvents('tool_use'),
   )
   const deltas = await chat(provider)
   t.equal(textOf(deltas), 'Let me look.')
@@ -195,7 +191,7 @@ test('Content in the start of a block is part of the reply', async (t) => {
 test('A reply without its last event is cut short', async (t) => {
   const { provider, server } = await createChatNode(t)
   const [lastButOne = ''] = stopEvents('end_turn')
-  server.answer(events(messageStart(3), ...textBlock(['Lima']), lastButOne))
+  server.answer = events(messageStart(3), ...textBlock(['Lima']), lastButOne)
   t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', permanent: false })
 })
 
@@ -203,10 +199,10 @@ test('Connections are reused', async (t) => {
   const { provider, server } = await createChatNode(t)
   const sockets = new Set<unknown>()
   const whole = replyEvents({ kind: 'reply', text: ['Lima'], finish: 'stop' })
-  server.answer((response, request) => {
+  server.answer = (response, request) => {
     sockets.add(request.socket)
     events(...whole)(response, request)
-  })
+  }
   for (let chats = 0; chats < 5; chats += 1) await chat(provider)
   t.ok(sockets.size < 5, `The provider opened ${sockets.size} connections.`)
 })
@@ -214,11 +210,11 @@ test('Connections are reused', async (t) => {
 test('The reader can leave at the end of a reply whose connection stays open', async (t) => {
   const { provider, server } = await createChatNode(t)
   let closed: Promise<unknown> | undefined
-  server.answer((response) => {
+  server.answer = (response) => {
     closed = once(response, 'close')
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write([messageStart(3), ...textBlock(['Lima']), ...stopEvents('end_turn')].join(''))
-  })
+  }
   const request = { model: 'claude-opus-5-5', messages: [{ role: 'user', content: 'Well?' }] } as const
   for await (const delta of provider.chat(request, new AbortController().signal)) {
     if (delta.type === 'finish') break
@@ -229,10 +225,10 @@ test('The reader can leave at the end of a reply whose connection stays open', a
 test('A reader that leaves before the first piece ends the call', async (t) => {
   const { provider, server } = await createChatNode(t)
   const closed = new Promise((resolve) => {
-    server.answer((response) => {
+    server.answer = (response) => {
       response.once('close', resolve)
       void leave()
-    })
+    }
   })
   const request = { model: 'claude-opus-5-5', messages: [{ role: 'user', content: 'Well?' }] } as const
   const deltas = provider.chat(request, new AbortController().signal)[Symbol.asyncIterator]()

@@ -25,7 +25,7 @@ export async function startChatNode(section: object = {}): Promise<ChatNode> {
   const server = await startOllamaServer()
   const config = { 'ai-ollama': { host: server.url, ...section } }
   const started = await startNode(config).catch(async (error) => {
-    await server.close()
+    await server.stop()
     throw error
   })
   const provider = started.providers.get('ollama')
@@ -36,7 +36,7 @@ export async function startChatNode(section: object = {}): Promise<ChatNode> {
     provider,
     async close() {
       await started.node.stop()
-      await server.close()
+      await server.stop()
     },
   }
 }

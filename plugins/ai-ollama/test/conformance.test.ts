@@ -13,12 +13,13 @@ aiConformance(test, {
       wireLacks: [
         'reasoningEffort',
         'content_filter',
+        'toolChoice',
         'parallelToolCalls',
         'strictTools',
         'jsonName',
         'strictJson',
       ],
-      stopServer: () => server.close(),
+      stopServer: () => server.stop(),
       close,
     }
   },

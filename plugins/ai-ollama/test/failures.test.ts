@@ -9,11 +9,11 @@ const now = () => new AbortController().signal
 
 test('The provider does not follow redirects', async (t) => {
   const other = await startOllamaServer()
-  t.teardown(() => other.close())
+  t.teardown(() => other.stop())
   const { provider, server } = await createChatNode(t)
-  server.answer((response, { url }) => {
+  server.answer = (response, { url }) => {
     response.writeHead(307, { location: `${other.url}${url}` }).end()
-  })
+  }
   const moved = {
     code: 'UPSTREAM_ERROR',
     permanent: true,
@@ -48,9 +48,9 @@ test('The error of an address without Ollama differs from that of an unknown mod
     ['{"error":{"reason":"no such model"}}', { code: 'NOT_FOUND', permanent: true }],
     ['{"error":{"message":"not found"}}', noApi],
   ] as const) {
-    server.answer((response) => {
+    server.answer = (response) => {
       response.writeHead(404).end(body)
-    })
+    }
     t.match(await chatError(provider), expected, body)
     await t.rejects(provider.models(now()), noApi, body)
   }
@@ -59,10 +59,10 @@ test('The error of an address without Ollama differs from that of an unknown mod
 test('An error answer that stalls is reported in time, with the received text', async (t) => {
   const { provider, server } = await createChatNode(t)
   const closed = Promise.withResolvers<void>()
-  server.answer((response) => {
+  server.answer = (response) => {
     response.once('close', closed.resolve)
     response.writeHead(400).write('{"error":"Too long."}')
-  })
+  }
   t.match(await chatError(provider), { code: 'VALIDATION_ERROR', message: /It says: Too long\.$/ })
   await closed.promise
 })
@@ -78,9 +78,9 @@ test('The message of the server about a request is passed on', async (t) => {
     ['400 bad request', /It gives no reason\.$/],
     ['', /It gives no reason\.$/],
   ] as const) {
-    server.answer((response) => {
+    server.answer = (response) => {
       response.writeHead(400).end(body)
-    })
+    }
     t.match(await chatError(provider), { code: 'VALIDATION_ERROR', permanent: true, message })
   }
 })
@@ -99,17 +99,17 @@ test('The error of a missing sign-in at the server does not mention a key', asyn
 
 test('An error within a reply is an upstream error, and the log has the reason', async (t) => {
   const { provider, server } = await createChatNode(t)
-  server.answer((response) => {
+  server.answer = (response) => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' })
     response.end([...textLines(['Li']), '{"error":"llama runner process has terminated"}\n'].join(''))
-  })
+  }
   const { code, message, cause } = await chatError(provider)
   t.equal(code, 'UPSTREAM_ERROR')
   t.notMatch(message, 'runner')
   t.match(String(cause), 'llama runner process has terminated')
-  server.answer((response) => {
+  server.answer = (response) => {
     response.writeHead(200).end('{"error":{"message":"the model has crashed","code":500}}\n')
-  })
+  }
   t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', cause: { message: 'the model has crashed' } })
 })
 
@@ -117,10 +117,10 @@ test('The log does not get quotes of the server', async (t) => {
   const { provider, server } = await createChatNode(t)
   const error = `error parsing tool call: raw='{"note":"buy milk"', err=unexpected end of JSON input`
   for (const status of [200, 500]) {
-    server.answer((response) => {
+    server.answer = (response) => {
       response.writeHead(status, { 'content-type': 'application/x-ndjson' })
       response.end(`${JSON.stringify({ error })}\n`)
-    })
+    }
     const { cause } = await chatError(provider)
     t.match(String(cause), /error parsing tool call: raw=$/)
   }
@@ -133,7 +133,7 @@ test('The provider does not buffer an endless answer', async (t) => {
     for (const status of [200, 400]) {
       let sent = 0
       const closed = new Promise<void>((resolve) => {
-        server.answer((response) => {
+        server.answer = (response) => {
           response.writeHead(status, { 'content-type': 'application/json' })
           const piece = 'x'.repeat(65536)
           const go = () => {
@@ -145,7 +145,7 @@ test('The provider does not buffer an endless answer', async (t) => {
           response.on('drain', go)
           response.once('close', resolve)
           go()
-        })
+        }
       })
       await ask()
       await closed
@@ -157,15 +157,15 @@ test('The provider does not buffer an endless answer', async (t) => {
 test('A malformed list of models is an upstream error', async (t) => {
   const { provider, server } = await createChatNode(t)
   for (const body of ['', 'null', '{}', '{"models":7}', '{"models":[null]}', '<h1>It works!</h1>']) {
-    server.answer((response) => {
+    server.answer = (response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(body)
-    })
+    }
     await t.rejects(provider.models(now()), { code: 'UPSTREAM_ERROR' }, body)
   }
-  server.answer((response) => {
+  server.answer = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end('{"models":[{},{"name":7},{"model":"a"},{"name":"b","model":"c"},{"name":"a"}]}')
-  })
+  }
   t.same(await provider.models(now()), ['a', 'b'], 'A model without a name is left out.')
 })
 

@@ -8,7 +8,7 @@ const now = () => new AbortController().signal
 
 test("The plugin reads the host in every form of Ollama's tools", async (t) => {
   const server = await startOllamaServer()
-  t.teardown(() => server.close())
+  t.teardown(() => server.stop())
   const { host, port } = new URL(server.url)
   for (const [section, environment] of [
     [{ host }, {}],
@@ -27,7 +27,7 @@ test("The plugin reads the host in every form of Ollama's tools", async (t) => {
 
 test('The preset reads the server from OLLAMA_HOST', async (t) => {
   const server = await startOllamaServer()
-  t.teardown(() => server.close())
+  t.teardown(() => server.stop())
   const config = { extends: [join(import.meta.dirname, '../../../config/default.json')] }
   const { node, providers } = await startNode(config, { OLLAMA_HOST: new URL(server.url).host })
   t.teardown(() => node.stop())
@@ -49,7 +49,7 @@ test('An invalid host stops the start, and the error does not repeat it', async 
 
 test('Each instance has its own name and server', async (t) => {
   const [first, second] = [await startOllamaServer(), await startOllamaServer()]
-  t.teardown(() => Promise.all([first.close(), second.close()]))
+  t.teardown(() => Promise.all([first.stop(), second.stop()]))
   const { node, providers } = await startNode({
     plugins: { workshop: { from: 'ai-ollama' }, 'ai-attic': { from: 'ai-ollama' } },
     'ai-ollama': { host: first.url },

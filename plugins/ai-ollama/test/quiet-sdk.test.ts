@@ -18,7 +18,7 @@ test('The SDK is loaded at the first call and prints nothing', async (t) => {
     delete process.env.OLLAMA_API_KEY
   })
   const server = await startOllamaServer()
-  t.teardown(() => server.close())
+  t.teardown(() => server.stop())
   const { node, providers, log } = await startNode({ 'ai-ollama': { host: server.url } })
   t.teardown(() => node.stop())
   const provider = providers.get('ollama')
@@ -33,9 +33,9 @@ test('The SDK is loaded at the first call and prints nothing', async (t) => {
     [500, 'text/plain'],
     [500, 'application/json'],
   ] as const) {
-    server.answer((response) => {
+    server.answer = (response) => {
       response.writeHead(status, { 'content-type': type }).end('<html>')
-    })
+    }
     await t.rejects(chat(provider))
   }
   t.same(

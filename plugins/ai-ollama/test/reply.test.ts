@@ -1,12 +1,12 @@
 import { once } from 'node:events'
+import type { ModelHttpAnswer } from '@nodekeep/plugin-sdk/conformance/ai'
 import { test } from 'tap'
 import { createChatNode } from './chat-node.ts'
 import { chat, chatError, textOf } from './chatting.ts'
-import type { Answer } from './ollama-server.ts'
 import { callLine, lastLine, line, replyLines, textLines } from './ollama-wire.ts'
 
 const lines =
-  (...all: readonly string[]): Answer =>
+  (...all: readonly string[]): ModelHttpAnswer =>
   (response) => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(all.join(''))
   }
@@ -14,7 +14,7 @@ const lines =
 test('Thoughts are not part of the reply', async (t) => {
   const { provider, server } = await createChatNode(t)
   const thinking = line({ message: { role: 'assistant', content: '', thinking: 'Peru…' }, done: false })
-  server.answer(lines(thinking, ...textLines(['', 'Lima']), lastLine({})))
+  server.answer = lines(thinking, ...textLines(['', 'Lima']), lastLine({}))
   const deltas = await chat(provider)
   t.same(deltas, [
     { type: 'reasoning', text: 'Peru…' },
@@ -36,7 +36,7 @@ test('Each reason to end has a reason of the contract', async (t) => {
     [call, { done_reason: 'stop' }, 'tool_calls'],
     [call, { done_reason: 'length' }, 'length'],
   ] as const) {
-    server.answer(lines(begin, lastLine(end)))
+    server.answer = lines(begin, lastLine(end))
     t.same((await chat(provider)).at(-1), { type: 'finish', reason })
   }
 })
@@ -45,7 +45,7 @@ test('A tool call without an id gets one', async (t) => {
   const { provider, server } = await createChatNode(t)
   const calls = ['look', 'clock'].map((name) => ({ function: { name, arguments: { at: 'map' } } }))
   const called = line({ message: { role: 'assistant', content: '', tool_calls: calls }, done: false })
-  server.answer(lines(called, called, lastLine({})))
+  server.answer = lines(called, called, lastLine({}))
   const ids = new Set<string>()
   const received = (await chat(provider)).flatMap((delta) => {
     if (delta.type !== 'tool_call') return []
@@ -72,7 +72,7 @@ test('A missing count of tokens is 0; if both are missing or one is invalid, the
     [{ prompt_eval_count: 1.5, eval_count: 7 }, []],
     [{ prompt_eval_count: '11', eval_count: 7 }, []],
   ] as const) {
-    server.answer(lines(lastLine(counts)))
+    server.answer = lines(lastLine(counts))
     t.same(
       (await chat(provider)).filter(({ type }) => type === 'usage'),
       usages,
@@ -83,26 +83,26 @@ test('A missing count of tokens is 0; if both are missing or one is invalid, the
 test('An empty error field is no error', async (t) => {
   const { provider, server } = await createChatNode(t)
   const whole = replyLines({ kind: 'reply', text: ['Li', 'ma'], finish: 'stop' })
-  server.answer(lines(...whole.map((text) => text.replace('{', '{"error":null,'))))
+  server.answer = lines(...whole.map((text) => text.replace('{', '{"error":null,')))
   t.equal(textOf(await chat(provider)), 'Lima')
 })
 
 test('Lines may have any line end, and the last line may have none', async (t) => {
   const { provider, server } = await createChatNode(t)
   const whole = replyLines({ kind: 'reply', text: ['Li', 'ma'], finish: 'stop' })
-  server.answer(lines('\n', ...whole.map((text) => `${text.trim()}\r\n\r\n`)))
+  server.answer = lines('\n', ...whole.map((text) => `${text.trim()}\r\n\r\n`))
   t.equal(textOf(await chat(provider)), 'Lima')
-  server.answer(lines(whole.join('').trim()))
+  server.answer = lines(whole.join('').trim())
   t.equal(textOf(await chat(provider)), 'Lima')
 })
 
 test('Connections are reused', async (t) => {
   const { provider, server } = await createChatNode(t)
   const sockets = new Set<unknown>()
-  server.answer((response, request) => {
+  server.answer = (response, request) => {
     sockets.add(request.socket)
     lines(...replyLines({ kind: 'reply', text: ['Lima'], finish: 'stop' }))(response, request)
-  })
+  }
   for (let chats = 0; chats < 5; chats += 1) await chat(provider)
   t.ok(sockets.size < 5, `The provider opened ${sockets.size} connections.`)
 })
@@ -110,11 +110,11 @@ test('Connections are reused', async (t) => {
 test('The reader can leave at the end of a reply whose connection stays open', async (t) => {
   const { provider, server } = await createChatNode(t)
   let closed: Promise<unknown> | undefined
-  server.answer((response) => {
+  server.answer = (response) => {
     closed = once(response, 'close')
     response.writeHead(200, { 'content-type': 'application/x-ndjson' })
     response.write([...textLines(['Lima']), lastLine({})].join(''))
-  })
+  }
   const request = { model: 'llama3.2:latest', messages: [{ role: 'user', content: 'Well?' }] } as const
   for await (const delta of provider.chat(request, new AbortController().signal)) {
     if (delta.type === 'finish') break
@@ -125,10 +125,10 @@ test('The reader can leave at the end of a reply whose connection stays open', a
 test('A reader that leaves before the first piece ends the call', async (t) => {
   const { provider, server } = await createChatNode(t)
   const closed = new Promise((resolve) => {
-    server.answer((response) => {
+    server.answer = (response) => {
       response.once('close', resolve)
       void leave()
-    })
+    }
   })
   const request = { model: 'llama3.2:latest', messages: [{ role: 'user', content: 'Well?' }] } as const
   const deltas = provider.chat(request, new AbortController().signal)[Symbol.asyncIterator]()
@@ -150,7 +150,7 @@ test('An answer that is not a reply is an upstream error', async (t) => {
     line({ message: { tool_calls: [{}] }, done: false }) + lastLine({}),
     line({ message: { tool_calls: 7 }, done: false }) + lastLine({}),
   ]) {
-    server.answer(lines(body))
+    server.answer = lines(body)
     t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', permanent: false }, body)
   }
 })

@@ -15,7 +15,7 @@ aiConformance(test, {
       key,
       tokenLimitField: 'auto',
     })
-    const { models, stop } = server
-    return { provider, models, server, key, stopServer: stop, close: stop }
+    const stop = () => server.stop()
+    return { provider, models: server.models, server, key, stopServer: stop, close: stop }
   },
 })

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'
+import type { ModelHttpAnswer } from '@nodekeep/plugin-sdk/conformance/ai'
 import { test } from 'tap'
 import { providerError } from '../src/failures.ts'
 import { chat, key, providerOf, subject } from './fixtures/chatting.ts'
-import { type Answer, begin, sendJson } from './openai-server.ts'
+import { begin, sendJson } from './openai-server.ts'
 import { delta, event } from './openai-wire.ts'
 
 test('The message of a server about a request is passed on in every form', async (t) => {
@@ -145,7 +146,7 @@ test('The cause of a failure quotes neither the chat nor the reply', async (t) =
       (response) => begin(response).end('data: Say hello.\n\n'),
       'An event of the answer is not valid JSON.',
     ],
-  ] as readonly [name: string, answer: Answer, cause: string][]) {
+  ] as readonly [name: string, answer: ModelHttpAnswer, cause: string][]) {
     server.answer = answer
     const thrown = await chat(provider).catch((error: unknown) => error)
     t.match(thrown, { code: 'UPSTREAM_ERROR', cause: { message: cause } }, name)

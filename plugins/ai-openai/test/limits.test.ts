@@ -44,7 +44,7 @@ test('The provider does not buffer an endless event', async (t) => {
 test('The provider does not buffer an endless list of models', async (t) => {
   const { server, provider } = await subject(t)
   let written: Promise<number> | undefined
-  server.answerModels = (response) => {
+  server.answer = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":[')
     written = writeUntilClosed(response, '{"id":"x"},'.repeat(5000))
   }

@@ -11,20 +11,20 @@ test('The provider reads lists of models in every form', async (t) => {
     { models: [{ name: 'a' }, { name: 'b' }] },
     { data: [{ id: 'a' }, null, 7, {}, { id: '' }, { id: 'b' }] },
   ]) {
-    server.answerModels = (response) => sendJson(response, 200, answer)
+    server.answer = (response) => sendJson(response, 200, answer)
     t.strictSame(await list(), ['a', 'b'], JSON.stringify(answer))
   }
-  server.answerModels = (response) => response.end('{"data":[{"id":"a"}]}')
+  server.answer = (response) => response.end('{"data":[{"id":"a"}]}')
   t.strictSame(await list(), ['a'], 'The list has no content type of JSON.')
-  server.answerModels = (response) => sendJson(response, 200, { data: null, models: [] })
+  server.answer = (response) => sendJson(response, 200, { data: null, models: [] })
   t.strictSame(await list(), [])
   for (const answer of [{ data: 'none' }, null, 7, {}]) {
-    server.answerModels = (response) => sendJson(response, 200, answer)
+    server.answer = (response) => sendJson(response, 200, answer)
     await t.rejects(list(), { code: 'UPSTREAM_ERROR' }, JSON.stringify(answer))
   }
-  server.answerModels = (response) => response.writeHead(200).end('<html>')
+  server.answer = (response) => response.writeHead(200).end('<html>')
   await t.rejects(list(), { code: 'UPSTREAM_ERROR' })
-  server.answerModels = (response) => response.writeHead(404).end()
+  server.answer = (response) => response.writeHead(404).end()
   await t.rejects(list(), {
     code: 'UPSTREAM_ERROR',
     message: /has no list.*ai-openai\.baseURL.*ai-openai\.models/,

@@ -4,7 +4,7 @@ import { startOpenAIServer } from './openai-server.ts'
 
 test('The limit of the reply has the field name of the server', async (t) => {
   const { server, provider } = await subject(t)
-  const sent = () => server.requests.at(-1)?.body as Record<string, unknown>
+  const sent = () => server.requests.at(-1)?.body as unknown as Record<string, unknown>
   await chat(provider, { maxTokens: 50 })
   t.match(sent(), { max_tokens: 50, max_completion_tokens: undefined })
   await chat(providerOf(server, { tokenLimitField: 'max_completion_tokens' }), { maxTokens: 50 })
@@ -29,7 +29,7 @@ test('A request has only the headers and fields that the chat needs', async (t) 
 
 test("Every option of the contract is sent under OpenAI's own name", async (t) => {
   const { server, provider } = await subject(t)
-  const sent = () => server.requests.at(-1)?.body as Record<string, unknown>
+  const sent = () => server.requests.at(-1)?.body as unknown as Record<string, unknown>
   const schema = { type: 'object', properties: {}, additionalProperties: false }
   const url = 'data:image/png;base64,AAAA'
   await chat(provider, {
@@ -140,7 +140,7 @@ test('The provider does not follow a redirect, so the key goes to no other serve
   for (const status of [301, 302, 303, 307, 308]) {
     const to = (path: string) => ({ location: `${elsewhere.url}${path}` })
     server.answer = (response) => response.writeHead(status, to('/chat/completions')).end()
-    server.answerModels = (response) => response.writeHead(status, to('/models')).end()
+    server.answer = (response) => response.writeHead(status, to('/models')).end()
     const moved = { code: 'UPSTREAM_ERROR', permanent: true, message: /correct ai-openai\.baseURL/ }
     await t.rejects(chat(provider), moved, String(status))
     await t.rejects(provider.models(AbortSignal.timeout(5000)), moved, String(status))

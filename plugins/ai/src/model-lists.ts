@@ -6,7 +6,7 @@ import {
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 import { modelNames } from '@nodekeep/plugin-sdk/model-servers'
-import { reasonOf } from './chats/provider-failure.ts'
+import { reasonOf } from './provider-failure.ts'
 
 export interface ModelListOptions {
   /** How long an answer waits for the first list, in milliseconds. */

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ChatDelta, ChatFinishReason, ChatRequest } from '../../contracts/ai.ts'
 import { soon } from '../soon.ts'
-import type { AiSubject, ModelScene } from './subject.ts'
-
-/** A scene that is a reply from beginning to end. */
-export type ReplyScene = Extract<ModelScene, { kind: 'reply' }>
+import type { AiSubject, ReplyScene } from './subject.ts'
 
 /** The pieces that a provider yielded for one chat. */
 export interface Heard {

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import type { ErrorCode } from '../../errors.ts'
 import { assertBrokenOff, assertCode, assertUpstream } from './assertions.ts'
 import { hear, hearAll, reply, textOf } from './chatting.ts'
-import { failureOfModels } from './models.ts'
-import type { AiCheck, AiSubject } from './subject.ts'
+import { failureOfModels, noModels } from './models.ts'
+import { type AiCheck, type AiSubject, lacking, lacks } from './subject.ts'
 
 /** The error codes of HTTP statuses, and whether a retry is useless. */
 const statuses: readonly [status: number, codes: readonly ErrorCode[], permanent: boolean][] = [
@@ -57,7 +57,7 @@ export function failureChecks(check: AiCheck): void {
   const text = ['The capital', ' of Peru']
   for (const [what, scene] of [
     ['whose connection is cut', { kind: 'cut', text }],
-    ['that stops in mid-sentence', { kind: 'unfinished', text }],
+    ['that ends without "finish"', { kind: 'unfinished', text }],
     ['that the server ends with an error', { kind: 'failure', text }],
     ['that is malformed', { kind: 'garbage' }],
   ] as const) {
@@ -88,13 +88,16 @@ export function failureChecks(check: AiCheck): void {
 type Elsewhere = Awaited<ReturnType<typeof startElsewhere>>
 
 export function redirectChecks(register: AiCheck): void {
-  const check = (name: string, run: (subject: AiSubject, elsewhere: Elsewhere) => Promise<void>) =>
-    register(`${name} is not followed, if the protocol has redirects`, async (subject) => {
-      if (subject.wireLacks?.includes('redirect')) return
+  const check = (
+    name: string,
+    run: (subject: AiSubject, elsewhere: Elsewhere, skip: (reason: string) => void) => Promise<void>,
+  ) =>
+    register(`${name} is not followed`, async (subject, skip) => {
+      if (lacks(subject, 'redirect')) return skip(lacking('redirect'))
       const elsewhere = await startElsewhere()
       try {
         subject.server.play({ kind: 'redirect', location: elsewhere.url })
-        await run(subject, elsewhere)
+        await run(subject, elsewhere, skip)
       } finally {
         await elsewhere.stop()
       }
@@ -109,10 +112,12 @@ export function redirectChecks(register: AiCheck): void {
     assert.equal(subject.server.chats(), 1, 'a provider does not retry')
   })
 
-  check('a redirect of a request for models', async (subject, elsewhere) => {
+  check('a redirect of a request for models', async (subject, elsewhere, skip) => {
+    if (lacks(subject, 'models')) return skip(noModels)
     const failure = await failureOfModels(subject)
     assert.equal(elsewhere.visits(), 0, 'the request and the key go nowhere else')
-    if (failure !== null) assertUpstream(failure.thrown, subject)
+    assert.ok(failure !== null, 'a redirected request is an error')
+    assertUpstream(failure.thrown, subject)
   })
 }
 

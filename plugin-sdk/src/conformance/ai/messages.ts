@@ -23,7 +23,7 @@ function meaning(message: ChatMessage): object {
     typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content
   return {
     role,
-    text: parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'),
     images: parts.flatMap((part) => (part.type === 'image' ? [part.url.replace(/^data:[^,]*,/, '')] : [])),
   }
 }

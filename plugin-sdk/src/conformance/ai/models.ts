@@ -3,6 +3,9 @@ import { soon } from '../soon.ts'
 import { assertEnded, assertUpstream } from './assertions.ts'
 import type { AiCheck, AiSubject } from './subject.ts'
 
+/** The reason of a skipped test. */
+export const noModels = 'The server sends no list of models ("models" in "wireLacks").'
+
 export function modelChecks(check: AiCheck): void {
   check('the models are those of the server', async ({ provider, models }) => {
     const listed = await soon(
@@ -31,14 +34,28 @@ export function modelChecks(check: AiCheck): void {
     }
   })
 
-  check('models of an unreachable server are an upstream error', async (subject) => {
+  check('models of an unreachable server are an upstream error', async (subject, skip) => {
+    if (subject.wireLacks?.includes('models')) return skip(noModels)
     await subject.stopServer()
     const failure = await failureOfModels(subject)
-    if (failure !== null) assertUpstream(failure.thrown, subject)
+    assert.ok(failure !== null, 'a provider without its server does not know the models')
+    assertUpstream(failure.thrown, subject)
+  })
+
+  check('names of more than 512 characters are not listed', async (subject, skip) => {
+    if (subject.wireLacks?.includes('models')) return skip(noModels)
+    const [first = ''] = subject.models
+    const longest = 'x'.repeat(512)
+    subject.server.play({ kind: 'models', names: [`${longest}x`, first, longest] })
+    const listed = await soon(
+      subject.provider.models(new AbortController().signal),
+      'the list of models does not come',
+    )
+    assert.deepEqual(listed.toSorted(), [first, longest].sort())
   })
 }
 
-/** Returns the error of a request for models, or `null` for a list: a provider may have a list of its own. */
+/** Returns the error of a request for models, or `null` for a list. */
 export function failureOfModels({ provider }: AiSubject): Promise<{ readonly thrown: unknown } | null> {
   const asking = provider.models(new AbortController().signal).then(
     () => null,

@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict'
-import type { ChatMessage } from '../../contracts/ai.ts'
+import type { ChatMessage, ChatRequest } from '../../contracts/ai.ts'
 import { hearAll, question } from './chatting.ts'
 import { assertMessages } from './messages.ts'
-import type { AiCheck } from './subject.ts'
+import { type AiCheck, lacking, lacks, type WireGap } from './subject.ts'
 
 /** An image of one pixel. */
 const pixel =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+const options = {
+  maxTokens: 321,
+  temperature: 0.5,
+  topP: 0.25,
+  frequencyPenalty: 0.75,
+  presencePenalty: -0.5,
+  seed: 4711,
+  reasoningEffort: 'high',
+  stop: ['END', '###'],
+} as const
 
 export function requestChecks(check: AiCheck): void {
   check('the model and the conversation arrive as they were sent', async (subject) => {
@@ -24,24 +35,30 @@ export function requestChecks(check: AiCheck): void {
     }
   })
 
-  check('the options of a request arrive', async (subject) => {
-    const options = {
-      maxTokens: 321,
-      temperature: 0.5,
-      topP: 0.25,
-      frequencyPenalty: 0.75,
-      presencePenalty: -0.5,
-      seed: 4711,
-      reasoningEffort: 'high',
-      stop: ['END', '###'],
-    } as const
-    await hearAll(subject, question(subject, options))
-    const received = subject.server.received()
-    for (const [option, value] of Object.entries(options)) {
-      if (subject.wireLacks?.some((gap) => gap === option)) continue
-      assert.deepEqual(received?.[option as keyof typeof options], value, `"${option}" arrives`)
+  check('the text parts of a message stay parts, or are joined with line ends', async (subject) => {
+    const parts: ChatMessage['content'] = [
+      { type: 'text', text: 'One.' },
+      { type: 'text', text: 'Two.' },
+    ]
+    const messages: ChatMessage[] = [
+      { role: 'system', content: parts },
+      { role: 'user', content: parts },
+    ]
+    await hearAll(subject, question(subject, { messages }))
+    for (const { role, content } of subject.server.received()?.messages ?? []) {
+      const texts =
+        typeof content === 'string' ? [content] : content.map((part) => part.type === 'text' && part.text)
+      assert.equal(texts.join('\n'), 'One.\nTwo.', `the text of the message of the ${role}`)
     }
   })
+
+  for (const [option, value] of Object.entries(options)) {
+    check(`the option "${option}" arrives`, async (subject, skip) => {
+      if (lacks(subject, option)) return skip(lacking(option as keyof typeof options))
+      await hearAll(subject, question(subject, options))
+      assert.deepEqual(subject.server.received()?.[option as keyof typeof options], value)
+    })
+  }
 
   check('options that the request does not have do not arrive', async (subject) => {
     await hearAll(subject)
@@ -52,15 +69,19 @@ export function requestChecks(check: AiCheck): void {
     }
   })
 
-  check('the greatest temperature is not refused, and no greater one arrives', async (subject) => {
+  check('the greatest temperature is not refused', async (subject) => {
     await hearAll(subject, question(subject, { temperature: 2 }))
-    if (subject.wireLacks?.includes('temperature')) return
+  })
+
+  check('the greatest temperature arrives within the scale of the protocol', async (subject, skip) => {
+    if (lacks(subject, 'temperature')) return skip(lacking('temperature'))
+    await hearAll(subject, question(subject, { temperature: 2 }))
     const { temperature = Number.NaN } = subject.server.received() ?? {}
     assert.ok(temperature >= 1 && temperature <= 2, `2 arrives as ${temperature}`)
   })
 
-  check('images arrive, if the provider supports them', async (subject) => {
-    if (!subject.provider.supports?.images) return
+  check('images arrive', async (subject, skip) => {
+    if (!subject.provider.supports?.images) return skip('The provider does not support images.')
     const messages: ChatMessage[] = [
       {
         role: 'user',
@@ -76,31 +97,37 @@ export function requestChecks(check: AiCheck): void {
 }
 
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+const closed = { ...schema, additionalProperties: false }
 
-export function jsonChecks(check: AiCheck): void {
-  check('the request for JSON arrives, if the provider supports it', async (subject) => {
-    if (!subject.provider.supports?.json) return
-    for (const json of [{}, { schema }]) {
-      if (!('schema' in json) && subject.wireLacks?.includes('jsonWithoutSchema')) continue
+export function jsonChecks(register: AiCheck): void {
+  const check = (
+    name: string,
+    gap: WireGap | null,
+    json: NonNullable<ChatRequest['json']>,
+    assertReceived: (received: NonNullable<ChatRequest['json']>) => void,
+  ) =>
+    register(name, async (subject, skip) => {
+      if (!subject.provider.supports?.json) return skip('The provider does not support replies in JSON.')
+      if (gap !== null && lacks(subject, gap)) return skip(lacking(gap))
       await hearAll(subject, question(subject, { json }))
       const received = subject.server.received()?.json
       assert.ok(received !== undefined, 'the request for JSON arrives')
-      assert.deepEqual(received.schema, json.schema)
-    }
-  })
+      assertReceived(received)
+    })
 
+  check('the request for JSON of any form arrives', 'jsonWithoutSchema', {}, (received) =>
+    assert.equal(received.schema, undefined),
+  )
+  check('the request for JSON of a schema arrives', null, { schema }, (received) =>
+    assert.deepEqual(received.schema, schema),
+  )
+  check('the name of JSON arrives', 'jsonName', { schema: closed, name: 'city_reply' }, (received) =>
+    assert.equal(received.name, 'city_reply'),
+  )
   check(
-    'the name of JSON, and whether it is strict, arrive, if the provider supports it',
-    async (subject) => {
-      if (!subject.provider.supports?.json) return
-      const closed = { ...schema, additionalProperties: false }
-      await hearAll(
-        subject,
-        question(subject, { json: { schema: closed, name: 'city_reply', strict: true } }),
-      )
-      const { name, strict } = subject.server.received()?.json ?? {}
-      if (!subject.wireLacks?.includes('jsonName')) assert.equal(name, 'city_reply')
-      if (!subject.wireLacks?.includes('strictJson')) assert.equal(strict, true)
-    },
+    'whether JSON is strict arrives',
+    'strictJson',
+    { schema: closed, name: 'city_reply', strict: true },
+    (received) => assert.equal(received.strict, true),
   )
 }

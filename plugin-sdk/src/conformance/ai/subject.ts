@@ -1,4 +1,5 @@
 import type { AiProvider, ChatFinishReason, ChatRequest, ChatToolCall } from '../../contracts/ai.ts'
+import type { ConformanceCheck } from '../conformance-test.ts'
 
 /** A feature of chats that some protocols cannot express. */
 export type WireGap =
@@ -14,6 +15,7 @@ export type WireGap =
   | 'content_filter'
   /** The protocol does not send thoughts, or sends them as text. */
   | 'thoughts'
+  | 'toolChoice'
   | 'parallelToolCalls'
   | 'strictTools'
   | 'jsonWithoutSchema'
@@ -21,6 +23,8 @@ export type WireGap =
   | 'strictJson'
   /** The protocol is not HTTP, so a server cannot redirect a chat. */
   | 'redirect'
+  /** The models of the provider are not those of a list that its server sends. */
+  | 'models'
 
 /** A provider that is ready for one test, and the server behind it. */
 export interface AiSubject {
@@ -38,9 +42,12 @@ export interface AiSubject {
 }
 
 /** Registers one test, which gets a subject of its own. */
-export type AiCheck = (name: string, run: (subject: AiSubject) => Promise<void>) => void
+export type AiCheck = ConformanceCheck<AiSubject>
 
-/** How a scripted server answers chats, in the terms of the contract. The server translates it into its protocol. */
+/**
+ * How a scripted server answers chats, in the terms of the contract. The server translates it into its protocol. "Without
+ * end" means 64 MiB, after which the connection stays open and silent: a provider has to give up before.
+ */
 export type ModelScene =
   | {
       /** A reply from beginning to end. */
@@ -55,12 +62,21 @@ export type ModelScene =
       readonly finish: ChatFinishReason
       /** Sends the answer one byte at a time, so that boundaries fall inside characters and lines. */
       readonly byteByByte?: boolean
+      /** Sends the byte 0xFF, which is not UTF-8, in place of each U+FFFD. */
+      readonly invalidBytes?: boolean
     }
   /**
-   * An HTTP error at once, in the server's own form. As with real servers, the error of 401 repeats the sent key, and the
-   * error of 404 says that the model does not exist.
+   * An HTTP error at once, in the server's own form. As with real servers, the error repeats the sent key, and the error
+   * of 404 says that the model does not exist. If it is `endless`, the body does not end.
    */
-  | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string }
+  | {
+      readonly kind: 'status'
+      readonly status: number
+      readonly retryAfter?: string
+      readonly endless?: boolean
+    }
+  /** These names as the list of models. If it is `endless`, the last name does not end. */
+  | { readonly kind: 'models'; readonly names: readonly string[]; readonly endless?: boolean }
   /**
    * A redirect of chats and of requests for models: HTTP status 307 with this address as `location`.
    */
@@ -77,6 +93,13 @@ export type ModelScene =
   | { readonly kind: 'failure'; readonly text: readonly string[] }
   /** Status 200 and the right content type with a malformed body. */
   | { readonly kind: 'garbage' }
+  /** Some text, and then a piece that does not end. */
+  | { readonly kind: 'endless'; readonly text: readonly string[] }
+  /** Some text, and then without end, as fast as the client takes them, blank lines or events that add nothing. */
+  | { readonly kind: 'flood'; readonly text: readonly string[]; readonly of: 'blank lines' | 'empty events' }
+
+/** A reply from beginning to end. */
+export type ReplyScene = Extract<ModelScene, { kind: 'reply' }>
 
 /**
  * The request of the last chat, as the server understood it. Features that the protocol lacks are left out. The id of a
@@ -97,4 +120,14 @@ export interface ScriptedModelServer {
   chats(): number
   /** The number of chats whose connection is open and whose answer is not complete. */
   openChats(): number
+}
+
+/** Tells whether the protocol of the server lacks a feature. */
+export function lacks({ wireLacks = [] }: AiSubject, feature: string): boolean {
+  return wireLacks.some((gap) => gap === feature)
+}
+
+/** Makes the reason of a test that is skipped because the protocol lacks a feature. */
+export function lacking(feature: WireGap | ChatFinishReason): string {
+  return `The protocol lacks "${feature}" ("wireLacks").`
 }

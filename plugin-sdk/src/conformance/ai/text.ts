@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { until } from '../soon.ts'
-import { type Heard, hearAll, hearMeanwhile, leaveAfter, reply, textOf } from './chatting.ts'
-import type { AiCheck } from './subject.ts'
+import { assertBrokenOff } from './assertions.ts'
+import { type Heard, hear, hearAll, hearMeanwhile, leaveAfter, reply, textOf } from './chatting.ts'
+import { type AiCheck, lacking, lacks } from './subject.ts'
 
 /** Characters of one to four bytes, combined characters, line ends, and text that protocols use themselves. */
 const oddText = [
@@ -36,8 +37,16 @@ export function textChecks(check: AiCheck): void {
     })
   }
 
-  check('thoughts are no text, and come before it, if the protocol has them', async (subject) => {
-    if (subject.wireLacks?.includes('thoughts')) return
+  check('bytes that are not UTF-8 become U+FFFD, or are an upstream error', async (subject) => {
+    const text = ['Li\ufffdma', ', not Ca\ufffdlao']
+    subject.server.play(reply(text, { invalidBytes: true }))
+    const heard = await hear(subject)
+    if (heard.failure !== undefined) assertBrokenOff(heard, text, subject)
+    else assert.equal(textOf(heard.deltas), text.join(''))
+  })
+
+  check('thoughts are no text, and come before it', async (subject, skip) => {
+    if (lacks(subject, 'thoughts')) return skip(lacking('thoughts'))
     const thoughts = ['A capital?', ' Of Peru…']
     for (const text of [[], ['Lima', '.']]) {
       subject.server.play(reply(text, { thoughts }))
@@ -63,16 +72,16 @@ export function textChecks(check: AiCheck): void {
     assert.equal(textOf(await hearAll(subject)), text.join(''))
   })
 
-  check('the reason of the end arrives', async (subject) => {
-    const reasons = ['stop', 'length', 'content_filter'] as const
-    for (const finish of reasons.filter((reason) => !subject.wireLacks?.some((gap) => gap === reason))) {
+  for (const finish of ['stop', 'length', 'content_filter'] as const) {
+    check(`the reason "${finish}" of the end arrives`, async (subject, skip) => {
+      if (lacks(subject, finish)) return skip(lacking(finish))
       subject.server.play(reply(['Well'], { finish }))
       assert.deepEqual((await hearAll(subject)).at(-1), { type: 'finish', reason: finish })
-    }
-  })
+    })
+  }
 
-  check('the tokens are those that the server counted', async (subject) => {
-    if (subject.wireLacks?.includes('usage')) return
+  check('the tokens are those that the server counted', async (subject, skip) => {
+    if (lacks(subject, 'usage')) return skip(lacking('usage'))
     const usage = { inputTokens: 1234, outputTokens: 56 }
     subject.server.play(reply(['Lima', '.'], { usage }))
     const told = (await hearAll(subject)).findLast(({ type }) => type === 'usage')

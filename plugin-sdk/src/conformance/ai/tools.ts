@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ChatDelta, ChatMessage, ChatTool, ChatToolCall } from '../../contracts/ai.ts'
 import { hearAll, question, reply, textOf } from './chatting.ts'
 import { assertMessages } from './messages.ts'
-import type { AiCheck, AiSubject } from './subject.ts'
+import { type AiCheck, lacking, lacks } from './subject.ts'
 
 const tools: ChatTool[] = [
   {
@@ -20,9 +20,10 @@ const calls: ChatToolCall[] = [
 ]
 
 export function toolChecks(register: AiCheck): void {
-  const check = (name: string, run: (subject: AiSubject) => Promise<void>) =>
-    register(`${name}, if the provider supports tools`, async (subject) => {
-      if (subject.provider.supports?.tools) await run(subject)
+  const check: AiCheck = (name, run) =>
+    register(name, async (subject, skip) => {
+      if (!subject.provider.supports?.tools) return skip('The provider does not support tools.')
+      await run(subject, skip)
     })
 
   check('calls of tools come with their names and arguments', async (subject) => {
@@ -41,25 +42,25 @@ export function toolChecks(register: AiCheck): void {
     await hearAll(subject, question(subject, { tools, toolChoice: 'auto' }))
     const received = subject.server.received()
     assert.deepEqual(received?.tools, tools)
-    if (received?.toolChoice !== undefined) assert.equal(received.toolChoice, 'auto')
+    if (received?.toolChoice !== undefined) assert.equal(received.toolChoice, 'auto', 'it is the default')
   })
 
-  check('the tool choice arrives as far as the protocol can express it', async (subject) => {
+  check('the tool choice arrives', async (subject, skip) => {
+    if (lacks(subject, 'toolChoice')) return skip(lacking('toolChoice'))
     for (const toolChoice of ['none', 'required', { name: 'clock' }] as const) {
       await hearAll(subject, question(subject, { tools, toolChoice }))
-      const { toolChoice: received } = subject.server.received() ?? {}
-      if (received !== undefined) assert.deepEqual(received, toolChoice)
+      assert.deepEqual(subject.server.received()?.toolChoice, toolChoice)
     }
   })
 
-  check('the request for a single call arrives', async (subject) => {
-    if (subject.wireLacks?.includes('parallelToolCalls')) return
+  check('the request for a single call arrives', async (subject, skip) => {
+    if (lacks(subject, 'parallelToolCalls')) return skip(lacking('parallelToolCalls'))
     await hearAll(subject, question(subject, { tools, parallelToolCalls: false }))
     assert.equal(subject.server.received()?.parallelToolCalls, false)
   })
 
-  check('which tools are strict arrives', async (subject) => {
-    if (subject.wireLacks?.includes('strictTools')) return
+  check('which tools are strict arrives', async (subject, skip) => {
+    if (lacks(subject, 'strictTools')) return skip(lacking('strictTools'))
     const parameters = { type: 'object', properties: {}, additionalProperties: false }
     const [weather] = tools
     assert.ok(weather !== undefined)

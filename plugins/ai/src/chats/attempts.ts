@@ -1,7 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AiProvider, ChatRequest, Log, NodekeepError } from '@nodekeep/plugin-sdk'
-import type { ModelChoice } from './fallbacks.ts'
-import { type CallLimits, ProviderCall } from './provider-call.ts'
 import {
   changed,
   isProvidersFault,
@@ -9,7 +7,9 @@ import {
   logFailure,
   reasonOf,
   retryAfterSeconds,
-} from './provider-failure.ts'
+} from '../provider-failure.ts'
+import type { ModelChoice } from './fallbacks.ts'
+import { type CallLimits, ProviderCall } from './provider-call.ts'
 
 /** A model, and the provider to ask for it. */
 export interface Candidate extends ModelChoice {

@@ -5,8 +5,8 @@ import {
   NodekeepError,
   type ReplyDelta,
 } from '@nodekeep/plugin-sdk'
+import { providerFailure } from '../provider-failure.ts'
 import { bytesOf, isWellFormed } from './delta.ts'
-import { providerFailure } from './provider-failure.ts'
 import { ProviderStream } from './provider-stream.ts'
 
 export interface CallLimits {

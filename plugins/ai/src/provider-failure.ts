@@ -5,7 +5,6 @@ import {
   NodekeepError,
   type NodekeepErrorOptions,
 } from '@nodekeep/plugin-sdk'
-import type { ModelChoice } from './fallbacks.ts'
 
 /** Codes that a client may see from a provider. Others, such as UNAUTHORIZED, would seem to be about the node. */
 const publicCodes: ReadonlySet<ErrorCode> = new Set([
@@ -77,7 +76,7 @@ export function isProvidersFault({ code }: NodekeepError): boolean {
  */
 export function logFailure(
   failure: NodekeepError,
-  { provider, model }: ModelChoice,
+  { provider, model }: { readonly provider: string; readonly model: string },
   log: Log,
 ): NodekeepError {
   if (failure.logged || !isProvidersFault(failure)) return failure
