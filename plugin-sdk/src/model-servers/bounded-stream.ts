@@ -125,6 +125,8 @@ function endAcross(begun: readonly Buffer[], chunk: Buffer, lastEnd: (bytes: Buf
 const emptyLine = Buffer.from('\n\n')
 const emptyLineWithReturn = Buffer.from('\n\r\n')
 const dataField = Buffer.from('data:')
+/** A stream may begin with a byte order mark. */
+const markedDataField = Buffer.from('\ufeffdata:')
 const dataLine = Buffer.from('\ndata:')
 
 /** Returns the index after the last empty line, or 0 if there is none. */
@@ -145,5 +147,6 @@ function hasText(lines: Buffer): boolean {
 }
 
 function hasData(events: Buffer): boolean {
-  return events.includes(dataLine) || events.subarray(0, dataField.length).equals(dataField)
+  const begins = (field: Buffer) => events.subarray(0, field.length).equals(field)
+  return events.includes(dataLine) || begins(dataField) || begins(markedDataField)
 }

@@ -1,4 +1,4 @@
-import { limitEvents, limitLines } from '@nodekeep/plugin-sdk/model-servers'
+import { limitEvents, limitLines, readJsonLines } from '@nodekeep/plugin-sdk/model-servers'
 import { test } from 'tap'
 
 /** Yields a text in chunks of this number of bytes. */
@@ -96,4 +96,38 @@ test('A stream that breaks off fails with its own error', async (t) => {
   }
   await t.rejects(Array.fromAsync(limitEvents(broken(), 100)), { message: 'The connection broke.' })
   await t.rejects(Array.fromAsync(limitLines(broken(), 100)), { message: 'The connection broke.' })
+})
+
+test('Blank lines count as one long line', async (t) => {
+  for (const blank of ['\n', '\r\n', ' \t\n']) {
+    await t.rejects(
+      lines(blank.repeat(1200), 64),
+      { message: /longer than 1000 bytes/ },
+      JSON.stringify(blank),
+    )
+    t.equal((await lines(`${blank.repeat(200)}x\n`.repeat(20), 64)).length, 20)
+  }
+})
+
+test('A stream that is there at once does not hold up the event loop', async (t) => {
+  const flood = Buffer.from('data: {}\n\n'.repeat(40_000))
+  for (const read of [limitEvents, limitLines]) {
+    let turns = 0
+    let isReading = true
+    const turn = () => {
+      turns += 1
+      if (isReading) setImmediate(turn)
+    }
+    turn()
+    for await (const _unit of read([flood], 1000));
+    isReading = false
+    t.ok(turns > flood.length / 65_536, `The event loop made ${turns} turns.`)
+  }
+})
+
+test('JSON lines are parsed, and the error for another line does not quote it', async (t) => {
+  const text = '{"a":"€"}\n\n7\r\nnull'
+  t.strictSame(await Array.fromAsync(readJsonLines(inChunks(text, 3), 1000)), [{ a: '€' }, 7, null])
+  const message = 'A line of the answer is not valid JSON.'
+  await t.rejects(Array.fromAsync(readJsonLines(inChunks('{"a": my secret', 1000), 1000)), { message })
 })

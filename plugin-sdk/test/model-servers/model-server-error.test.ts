@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { inspect } from 'node:util'
 import { type ErrorCode, NodekeepError } from '@nodekeep/plugin-sdk'
 import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
 import { test } from 'tap'
@@ -86,4 +89,70 @@ test('An error of the table that was thrown during the call stays unchanged', as
   t.equal(modelServerError('acme', { cause: refused }), refused)
   const withStatus = modelServerError('acme', { status: 500, cause: refused })
   t.match(withStatus, { code: 'UPSTREAM_ERROR', cause: refused })
+})
+
+test('The error of a server that cannot be reached names its host and what to do', async (t) => {
+  const closed = createServer().listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const host = `127.0.0.1:${(closed.address() as AddressInfo).port}`
+  closed.close()
+  await once(closed, 'close')
+  const server = { address: `http://${host}/v1`, setting: 'ai-acme.url' }
+  const message = `The AI provider "acme" cannot be reached at ${host}. The owner of the node must start the server there, or correct ai-acme.url.`
+  const refused = await fetch(server.address).catch((error: unknown) => error)
+  const causes = [
+    refused,
+    Object.assign(new Error('getaddrinfo ENOTFOUND acme'), { syscall: 'getaddrinfo' }),
+    new TypeError('fetch failed', {
+      cause: new AggregateError([Object.assign(new Error('no'), { syscall: 'connect' })]),
+    }),
+  ]
+  for (const cause of causes) {
+    t.match(modelServerError('acme', { ...server, cause }), {
+      code: 'UPSTREAM_ERROR',
+      permanent: false,
+      message,
+    })
+  }
+  const cut = modelServerError('acme', { ...server, cause: new TypeError('terminated') })
+  t.notMatch(cut.message, 'reached')
+  t.match(modelServerError('acme', { cause: causes[1] }).message, /"acme" cannot be reached\. /)
+  const circle = new Error('circle')
+  circle.cause = circle
+  t.equal(modelServerError('acme', { ...server, cause: circle }).code, 'UPSTREAM_ERROR')
+})
+
+test('An account without credit, an unknown model and a long conversation have a reason', async (t) => {
+  const quota = {
+    code: 'UPSTREAM_ERROR',
+    permanent: true,
+    reason: 'insufficient_quota',
+    message: /no credit left/,
+  }
+  t.match(modelServerError('acme', { status: 402 }), quota)
+  t.match(modelServerError('acme', { status: 429, code: 'insufficient_quota' }), quota)
+  t.match(modelServerError('acme', { code: 'insufficient_quota' }), quota, 'The error may be within a reply.')
+  t.match(modelServerError('acme', { status: 404 }), { code: 'NOT_FOUND', reason: 'model_not_found' })
+  for (const failure of [
+    { code: 'context_length_exceeded' },
+    { code: 'exceed_context_size_error' },
+    { message: "This model's maximum context length is 4096 tokens." },
+    { message: 'prompt is too long: 210000 tokens > 200000 maximum' },
+  ]) {
+    const error = modelServerError('acme', { status: 400, ...failure })
+    t.match(error, { code: 'VALIDATION_ERROR', reason: 'context_length_exceeded' })
+  }
+  t.equal(modelServerError('acme', { status: 400 }).reason, null)
+})
+
+test('The key is removed from the message and from the cause', async (t) => {
+  const key = 'sk-acme-123'
+  const message = `Bearer ${key} may not use this.`
+  const cause = new Error('It failed.', { cause: new Error(`authorization: ${key}`) })
+  const error = modelServerError('acme', { status: 400, message, key, cause })
+  t.match(error.message, /It says: Bearer \[secret\] may not use this\.$/)
+  t.notOk(inspect(error, { depth: 10 }).includes(key))
+  const other = new Error('It failed.')
+  t.equal(modelServerError('acme', { status: 500, key, cause: other }).cause, other)
+  t.match(modelServerError('acme', { status: 400, message, key: '' }).message, key)
 })

@@ -181,3 +181,12 @@ test('A connection that times out is a timeout', async (t) => {
     t.match(connectionError(call, thrown), { code: becomes, permanent: false, cause: thrown })
   }
 })
+
+test('Without a server, the error names its host and what to do', async (t) => {
+  const { provider, server } = await createChatNode(t)
+  await server.stop()
+  const { host } = new URL(server.url)
+  const message = `The AI provider "ollama" cannot be reached at ${host}. The owner of the node must start the server there, or correct ai-ollama.host.`
+  t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', permanent: false, message })
+  await t.rejects(provider.models(now()), { message })
+})

@@ -50,7 +50,7 @@ test('A key from the environment is sent, and neither logged nor shown', async (
       { environment },
     )
     const provider = providers.get('openai')
-    t.equal(textOf(await chat(provider)), 'Hello!')
+    t.equal(textOf(await chat(provider)), 'Hello.')
     server.answer = (response) => response.writeHead(400).end(`Bearer ${key} is no good`)
     await t.rejects(chat(provider), { code: 'VALIDATION_ERROR', message: /Bearer \[secret\] is no good/ })
     server.answer = null
@@ -64,7 +64,7 @@ test('The preset reads the key from OPENAI_API_KEY', async (t) => {
   const preset = join(import.meta.dirname, '../../../config/default.json')
   const config = { extends: [preset], 'ai-openai': { baseURL: server.url } }
   const { providers } = await startProviderNode(t, config, { environment: { OPENAI_API_KEY: key } })
-  t.equal(textOf(await chat(providers.get('openai'))), 'Hello!')
+  t.equal(textOf(await chat(providers.get('openai'))), 'Hello.')
 })
 
 test('A node does not start with a key that no header can carry', async (t) => {
