@@ -109,14 +109,19 @@ function connectionFault(provider: string, { cause, address, setting }: ModelSer
   const action =
     setting === undefined
       ? 'Try again later.'
-      : `The owner of the node must start the server there, or correct ${setting}.`
+      : `The owner of the node must check that the server runs there, or correct ${setting}.`
   return `The AI provider "${provider}" cannot be reached${place}. ${action}`
 }
 
-/** Tells whether a connection could not be made, by the codes of the system and of Node's HTTP client. */
+const connectCalls: ReadonlySet<string | undefined> = new Set(['connect', 'getaddrinfo'])
+
+/**
+ * Tells whether a connection could not be made, by the codes of the system and of Node's HTTP client. `fetch` refuses some
+ * ports ("port blocking" of the Fetch standard), with no more than a message.
+ */
 function cannotConnect(cause: unknown): boolean {
-  return errorsIn(cause).some(({ syscall, code }) => {
-    return syscall === 'connect' || syscall === 'getaddrinfo' || code === 'UND_ERR_CONNECT_TIMEOUT'
+  return errorsIn(cause).some(({ syscall, code, message }) => {
+    return connectCalls.has(syscall) || code === 'UND_ERR_CONNECT_TIMEOUT' || message === 'bad port'
   })
 }
 

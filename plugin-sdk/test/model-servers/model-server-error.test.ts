@@ -98,10 +98,11 @@ test('The error of a server that cannot be reached names its host and what to do
   closed.close()
   await once(closed, 'close')
   const server = { address: `http://${host}/v1`, setting: 'ai-acme.url' }
-  const message = `The AI provider "acme" cannot be reached at ${host}. The owner of the node must start the server there, or correct ai-acme.url.`
+  const message = `The AI provider "acme" cannot be reached at ${host}. The owner of the node must check that the server runs there, or correct ai-acme.url.`
   const refused = await fetch(server.address).catch((error: unknown) => error)
   const causes = [
     refused,
+    await fetch('http://127.0.0.1:1').catch((error: unknown) => error),
     Object.assign(new Error('getaddrinfo ENOTFOUND acme'), { syscall: 'getaddrinfo' }),
     new TypeError('fetch failed', {
       cause: new AggregateError([Object.assign(new Error('no'), { syscall: 'connect' })]),
@@ -116,7 +117,7 @@ test('The error of a server that cannot be reached names its host and what to do
   }
   const cut = modelServerError('acme', { ...server, cause: new TypeError('terminated') })
   t.notMatch(cut.message, 'reached')
-  t.match(modelServerError('acme', { cause: causes[1] }).message, /"acme" cannot be reached\. /)
+  t.match(modelServerError('acme', { cause: refused }).message, /"acme" cannot be reached\. /)
   const circle = new Error('circle')
   circle.cause = circle
   t.equal(modelServerError('acme', { ...server, cause: circle }).code, 'UPSTREAM_ERROR')

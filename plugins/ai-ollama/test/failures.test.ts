@@ -186,7 +186,7 @@ test('Without a server, the error names its host and what to do', async (t) => {
   const { provider, server } = await createChatNode(t)
   await server.stop()
   const { host } = new URL(server.url)
-  const message = `The AI provider "ollama" cannot be reached at ${host}. The owner of the node must start the server there, or correct ai-ollama.host.`
+  const message = `The AI provider "ollama" cannot be reached at ${host}. The owner of the node must check that the server runs there, or correct ai-ollama.host.`
   t.match(await chatError(provider), { code: 'UPSTREAM_ERROR', permanent: false, message })
   await t.rejects(provider.models(now()), { message })
 })
