@@ -41,7 +41,7 @@ test('Every code has an error status of its own', async (t) => {
 
 test('The brand of an error is not enumerable', async (t) => {
   const error = new NodekeepError('CONFLICT', 'The name is taken.')
-  t.strictSame(Object.keys(error).sort(), ['code', 'headers', 'logged', 'name', 'permanent'])
+  t.strictSame(Object.keys(error).sort(), ['code', 'headers', 'logged', 'name', 'permanent', 'reason'])
   t.notOk(JSON.stringify(error).includes('brand'))
 })
 
