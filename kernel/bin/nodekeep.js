@@ -15,6 +15,7 @@ if (isCheckout && !process.execArgv.includes('--conditions=nodekeep-source')) {
   await import(runtime.href)
 } else {
   stopWithLauncher()
+  excludeEnvironmentFromReports()
   await runCommand()
 }
 
@@ -23,6 +24,22 @@ function stopWithLauncher() {
   if (!isCheckout || process.channel === undefined) return
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   process.channel.unref()
+}
+
+/**
+ * Starts this command again, in the same process, with an option of Node that nothing can set later: reports about fatal
+ * errors leave out the environment, which holds secrets. Where that is not possible, as on Windows, the node writes no reports.
+ */
+function excludeEnvironmentFromReports() {
+  const [, , command = 'start'] = process.argv
+  const starts = command === 'start' || command.startsWith('-')
+  if (!starts || process.report.excludeEnv || process.channel !== undefined) return
+  try {
+    const args = [...process.execArgv, '--report-exclude-env', ...process.argv.slice(1)]
+    process.execve(process.execPath, [process.execPath, ...args])
+  } catch {
+    // Without `process.execve`, the node starts here.
+  }
 }
 
 async function runCommand() {

@@ -142,7 +142,7 @@ async function boot(
     ownership,
     inlinePlugins: plugins,
   })
-  started.defer(watchFaults((thrown) => cradle.records.all.find((record) => record.isOriginOf(thrown))))
+  started.defer(watchFaults((thrown, context) => cradle.records.originOf(thrown, context)))
   started.defer(() => cradle.stateStores.close())
   started.defer(() => cradle.leases.close())
   const kernelApp = await createKernelApp(cradle)

@@ -75,7 +75,7 @@ export interface Plugin {
  *     })
  *   },
  * })
- * @throws TypeError when the id is not lower case words joined by dashes
+ * @throws TypeError for a field that is missing, unknown or of a wrong type
  */
 export function definePlugin<
   Config extends TObject = TObject<None>,
@@ -84,6 +84,7 @@ export function definePlugin<
   Contributes extends RegistryMap = None,
   Provides extends ServiceMap = None,
 >(definition: PluginDefinition<Config, Requires, Optional, Contributes, Provides>): Plugin {
+  refuseInvalid(definition)
   return Object.freeze({
     [brand]: true as const,
     id: checkedId(definition.id),
@@ -95,6 +96,39 @@ export function definePlugin<
     provides: definition.provides ?? {},
     setup: (context: unknown) => definition.setup(context as Parameters<typeof definition.setup>[0]),
   })
+}
+
+const maps = ['requires', 'optional', 'contributes', 'provides'] as const
+const fields: readonly string[] = ['id', 'description', 'config', ...maps, 'setup']
+
+/** Plugins in JavaScript are not held to types. */
+function refuseInvalid(
+  definition: Partial<Record<(typeof maps)[number] | 'config' | 'setup', unknown>>,
+): void {
+  const refuse = (problem: string): never => {
+    throw new TypeError(`definePlugin: ${problem}`)
+  }
+  if (!isObject(definition)) refuse('pass one object, with "id" and "setup".')
+  const unknown = Object.keys(definition).find((name) => !fields.includes(name))
+  if (unknown !== undefined) {
+    refuse(`"${unknown}" is not a field of a plugin. The fields are ${fields.join(', ')}.`)
+  }
+  if (typeof definition.setup !== 'function') refuse('"setup" is missing, or not a function.')
+  const { config } = definition
+  if (config !== undefined && !(isObject(config) && config.type === 'object')) {
+    refuse('"config" must be the schema of an object: Type.Object({ … }).')
+  }
+  for (const name of maps) {
+    if (definition[name] !== undefined && !isObject(definition[name])) {
+      refuse(
+        `"${name}" must be an object: names of your choice, and the services or registries that they stand for.`,
+      )
+    }
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Tells whether a value was created by `definePlugin`, of this copy of the SDK or of another one. */

@@ -19,8 +19,23 @@ export interface Registry<T> {
   readonly kind: 'registry'
   readonly id: string
   readonly major: number
+  /** See {@link EntryCheck}. */
+  check?(entry: T): string | null
   readonly [carried]?: T
 }
+
+/**
+ * Checks an entry of a registry when a plugin adds it, since a plugin in JavaScript is not held to types.
+ *
+ * @param entry anything but null and undefined
+ * @returns what is wrong with the entry, to complete the sentence "The entry …": `has no method "find"`. `null` if nothing is.
+ */
+export type EntryCheck<T> = (entry: T) => string | null
+
+/** The names of the methods of a type, also of the optional ones. */
+export type MethodName<T> = {
+  [K in keyof T]-?: NonNullable<T[K]> extends (...args: never[]) => unknown ? K & string : never
+}[keyof T]
 
 /** Undoes something. A second call does nothing. */
 export type Disposer = () => void
@@ -48,7 +63,7 @@ export interface RegistryWriter<T> {
    *
    * @param name 1 to 256 characters without "/", since it may be part of a URL
    * @throws NodekeepError CONFLICT when the name is taken; the message names the plugin that has it. TypeError when the
-   * name or the entry is not valid.
+   * name is not valid, or the registry's check refuses the entry.
    */
   add(name: string, entry: T): Disposer
 }
@@ -83,9 +98,24 @@ export function defineService<T>(id: string, major: number): Service<T> {
   return Object.freeze({ kind: 'service', id: checkedId(id), major })
 }
 
-/** Defines a registry. The parameters are those of {@link defineService}. */
-export function defineRegistry<T>(id: string, major: number): Registry<T> {
-  return Object.freeze({ kind: 'registry', id: checkedId(id), major })
+/**
+ * Defines a registry. The first parameters are those of {@link defineService}.
+ *
+ * @param check refuses wrong entries where they are added. Without it, an entry can be anything.
+ * @example
+ * export const Geocoders = defineRegistry<Geocoder>('acme-geocoders', 1, (geocoder) => lackingMethod(geocoder, 'find'))
+ */
+export function defineRegistry<T>(id: string, major: number, check?: EntryCheck<T>): Registry<T> {
+  return Object.freeze({ kind: 'registry', id: checkedId(id), major, ...(check !== undefined && { check }) })
+}
+
+/** Names the first of some methods that an object lacks, in the words of an `EntryCheck`; `null` if it has all of them. */
+export function lackingMethod<T extends object>(
+  entry: T,
+  ...methods: readonly MethodName<T>[]
+): string | null {
+  const lacking = methods.find((name) => typeof entry[name] !== 'function')
+  return lacking === undefined ? null : `has no method "${lacking}"`
 }
 
 /** Returns the key of a token: `id@major`. */

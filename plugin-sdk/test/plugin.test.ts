@@ -42,16 +42,34 @@ test('Missing declarations are empty', async (t) => {
 })
 
 test('The setup function gets the context of the kernel, and its own definition as this', async (t) => {
+  const seen: unknown[] = []
   const definition = {
     id: 'acme',
-    seen: [] as unknown[],
     setup(context: BaseContext<object>) {
-      this.seen.push(context)
+      seen.push(this, context)
     },
   }
   const context = {}
   definePlugin(definition).setup(context)
-  t.equal(definition.seen[0], context)
+  t.equal(seen[0], definition)
+  t.equal(seen[1], context)
+})
+
+test('Wrong fields of a definition are refused at run time too', async (t) => {
+  const setup = () => {}
+  const wrong: [definition: object, message: RegExp][] = [
+    [
+      { id: 'acme', setup, confg: {} },
+      /"confg" is not a field of a plugin\. The fields are id, description, config,/,
+    ],
+    [{ id: 'acme' }, /"setup" is missing, or not a function/],
+    [{ id: 'acme', setup: 'later' }, /"setup" is missing, or not a function/],
+    [{ id: 'acme', setup, config: Type.String() }, /"config" must be the schema of an object: Type\.Object/],
+    [{ id: 'acme', setup, config: { size: Type.Integer() } }, /"config" must be the schema of an object/],
+    [{ id: 'acme', setup, requires: ['users'] }, /"requires" must be an object: names of your choice/],
+    [setup, /pass one object, with "id" and "setup"/],
+  ]
+  for (const [definition, message] of wrong) t.throws(() => definePlugin(definition as never), message)
 })
 
 test('Only plugins of this or another copy of the SDK are recognized', async (t) => {

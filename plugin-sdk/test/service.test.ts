@@ -1,4 +1,17 @@
-import { defineEvent, defineRegistry, defineService, tokenKey } from '@nodekeep/plugin-sdk'
+import {
+  AiProviders,
+  BackupParticipants,
+  defineEvent,
+  defineRegistry,
+  defineService,
+  HealthChecks,
+  LoginProviders,
+  type Registry,
+  StorageBackends,
+  tokenKey,
+  UserData,
+  WasmRuntimes,
+} from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { loadSecondCopy } from './fixtures/second-copy.ts'
 
@@ -42,4 +55,35 @@ test('An event token has only its name', async (t) => {
   const event = defineEvent<number>('acme.counted')
   t.strictSame(event, { name: 'acme.counted' })
   t.ok(Object.isFrozen(event))
+})
+
+test('The registries of Nodekeep say what an entry lacks', async (t) => {
+  const noop = () => {}
+  const files = {
+    stat: noop,
+    list: noop,
+    read: noop,
+    write: noop,
+    makeDirectory: noop,
+    remove: noop,
+    move: noop,
+  }
+  const backend = { supports: {}, probe: noop, close: noop, ...files }
+  const findings: [Registry<unknown>, entry: object, finding: string | null][] = [
+    [AiProviders, {}, 'has no method "models"'],
+    [AiProviders, { models: noop, chat: noop }, null],
+    [BackupParticipants, {}, 'has no method "prepare"'],
+    [HealthChecks, { check: true }, 'has no method "check"'],
+    [LoginProviders, {}, 'has no method "verify"'],
+    [UserData, {}, 'has no method "erase"'],
+    [StorageBackends, {}, 'has no "supports"'],
+    [StorageBackends, { ...backend, move: undefined }, 'has no method "move"'],
+    [StorageBackends, { ...backend, supports: { snapshot: true } }, 'has no method "snapshot"'],
+    [StorageBackends, backend, null],
+    [WasmRuntimes, {}, 'has no "supports"'],
+    [WasmRuntimes, { supports: { functions: true }, exports: noop }, 'has no method "call"'],
+    [WasmRuntimes, { supports: { programs: true } }, 'has no method "run"'],
+    [WasmRuntimes, { supports: { programs: true }, run: noop }, null],
+  ]
+  for (const [registry, entry, finding] of findings) t.equal(registry.check?.(entry), finding, registry.id)
 })

@@ -8,6 +8,7 @@ import type { PluginDescription } from '@nodekeep/kernel/testing'
 import { fixtures, shortLimits } from '../loader/failing-plugins.ts'
 
 const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
+const runtime = fileURLToPath(new URL('../../runtime.js', import.meta.url))
 const wallet = '0x1111111111111111111111111111111111111111'
 
 /** The presets of Nodekeep. */
@@ -30,6 +31,8 @@ export interface NodeProcess {
   /** Resolves with the address when the node listens. Rejects if the node ends before. */
   readonly ready: Promise<URL>
   readonly end: Promise<End>
+  /** The folder of the configuration. The data is in `data`. */
+  readonly folder: string
   /** The log so far. */
   log(): readonly Record<string, unknown>[]
   /** Resolves with the first matching line of the log, which may come later. */
@@ -43,10 +46,21 @@ export function fromFixtures(folders: readonly string[], required: boolean): Rec
   return Object.fromEntries(folders.map((folder) => [folder, { from: join(fixtures, folder), required }]))
 }
 
-/** Starts a node with a configuration of a preset, plugins and the owner. With `ipc`, it has a channel to this process. */
+export interface ProcessOptions {
+  /** Arguments after `start`. */
+  readonly args?: readonly string[]
+  /** Gives the node a channel to this process. */
+  readonly ipc?: boolean
+  /** Variables of the process beside those that every node needs. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Starts the node of a checkout with `runtime.js`, as `npm start` does. */
+  readonly launcher?: boolean
+}
+
+/** Starts a node with a configuration of a preset, plugins and the owner. */
 export async function startNodeProcess(
   configuration: Readonly<Record<string, unknown>>,
-  { args = [], ipc = false }: { readonly args?: readonly string[]; readonly ipc?: boolean } = {},
+  { args = [], ipc = false, env = {}, launcher = false }: ProcessOptions = {},
 ): Promise<NodeProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'nodekeep-boot-'))
   const file = join(folder, 'nodekeep.json')
@@ -55,10 +69,14 @@ export async function startNodeProcess(
   const { PATH, XDG_CACHE_HOME } = process.env
   const child = spawn(
     process.execPath,
-    ['--conditions=nodekeep-source', cli, 'start', '--config', 'nodekeep.json', '--port', '0', ...args],
+    [
+      launcher ? runtime : '--conditions=nodekeep-source',
+      cli,
+      ...['start', '--config', 'nodekeep.json', '--port', '0', ...args],
+    ],
     {
       cwd: folder,
-      env: { PATH, XDG_CACHE_HOME },
+      env: { PATH, XDG_CACHE_HOME, ...env },
       stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
     },
   ) as ChildProcessWithoutNullStreams
@@ -88,6 +106,7 @@ export async function startNodeProcess(
   return {
     child,
     file,
+    folder,
     ready,
     end,
     log,

@@ -45,7 +45,7 @@ test('a node with every plugin that can fail serves the others', async (t) => {
     t.match(await answer.json(), {
       code: 'CONFLICT',
       message:
-        /"throws-at-import" could not be loaded \(.*the import broke\)\. Fix the cause and restart the node\./,
+        /"throws-at-import" could not be loaded \(.*the import broke \(index\.js:1\)\)\. Fix the cause and restart the node\./,
     })
   })
 

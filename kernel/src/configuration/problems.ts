@@ -27,7 +27,9 @@ export function describeErrors(
     if (reported.has(key)) return []
     if (missingKey(error) !== undefined) return [`${key} ${text} ${howToSet(path, schema, tree, above)}`]
     const origin = originAt(tree, path)
-    return [`${key} (${describeOrigin(origin)}) ${text}${howToWrite(error, origin)}`]
+    const blame =
+      origin.kind === 'default' ? " The plugin's own default is wrong: report it to its author." : ''
+    return [`${key} (${describeOrigin(origin)}) ${text}${howToWrite(error, origin)}${blame}`]
   })
   return [...reported.values(), ...lines]
 }

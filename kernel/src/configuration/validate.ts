@@ -5,7 +5,6 @@ import { closeSchema } from './closed-schema.ts'
 
 const ajv = createAjv({
   allErrors: true,
-  logger: false,
   addUsedSchema: false,
   // Optimizing the code of a schema takes longer than validating one configuration with it.
   code: { optimize: false },

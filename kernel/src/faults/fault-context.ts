@@ -1,24 +1,27 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import { stackOf } from '../errors/thrown.ts'
 
-/** A promise that rejected without a handler, or an exception that nobody caught. */
-export type FaultKind = 'rejection' | 'exception'
+/** A promise that rejected without a handler, an exception that nobody caught, or a call that ends the process. */
+export type FaultKind = 'rejection' | 'exception' | 'exit'
 
 /** The plugin, request or connection that a fault is blamed on. */
 export interface FaultOwner {
   /** The id of the plugin. */
   readonly id: string
-  /** Takes a rejection or an exception that nobody handled. */
+  /** What it is working on, as fields of a log line, such as the method and path of a request. */
+  readonly work?: Readonly<Record<string, unknown>>
+  /** Takes a fault. After one of the kind `exit`, the process ends when the call returns. */
   faulted(thrown: unknown, kind: FaultKind): void
 }
 
 /** Runs work in the fault context of one owner: faults that the work leaves behind are blamed on that owner. */
 export type FaultContext = <T>(work: () => T) => T
 
-/** Returns the owner of a fault that surfaced in no context, by what the fault says of its origin. */
-export type OwnerFinder = (thrown: unknown) => FaultOwner | undefined
+/** Returns the owner of the code that made an error, by its stack. If that is the owner of the context, it returns that one. */
+export type OwnerFinder = (thrown: unknown, context: FaultOwner | undefined) => FaultOwner | undefined
 
 const current = new AsyncLocalStorage<FaultOwner>()
 
@@ -32,10 +35,41 @@ export function currentContext(): FaultContext {
   return AsyncLocalStorage.snapshot()
 }
 
-/** Returns whether an error was made by code in a folder, such as a plugin's package. Its stack names the files. */
-export function wasMadeIn(folder: string, thrown: unknown): boolean {
-  const stack = stackOf(thrown)
-  return stack.includes(`${pathToFileURL(folder).href}/`) || stack.includes(`${folder}${sep}`)
+/**
+ * Returns how far up the stack of an error code of a folder was running, such as a plugin's package.
+ *
+ * @returns the line of the stack that names a file of the folder first; `Infinity` if none does
+ */
+export function depthInStack(folder: string, thrown: unknown): number {
+  const within = [`${pathToFileURL(folder).href}/`, `${folder}${sep}`]
+  const lines = stackOf(thrown).split('\n')
+  const depth = lines.findIndex((line) => within.some((start) => line.includes(start)))
+  return depth === -1 ? Number.POSITIVE_INFINITY : depth
+}
+
+/** The work that the process is doing at this moment, and the party that it is done for. */
+export interface CurrentWork {
+  /** The plugin whose code is running; `undefined` if that is the node's own. */
+  readonly owner: FaultOwner | undefined
+  /** The request or other work that the code is running for, as fields of a log line. */
+  readonly fields: Readonly<Record<string, unknown>>
+  /** An error with the stack of the running code, from the emitted event on. */
+  readonly at: Error
+}
+
+/**
+ * Finds out whose code is running when the process emits an event: the plugin with the innermost frame on the stack, else the
+ * one of the context. Call it in a listener.
+ */
+export function currentWork(message: string): CurrentWork {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 100
+  const at = new Error(message)
+  // The listener of the event is not of interest, nor what it calls.
+  Error.captureStackTrace(at, process.emit)
+  Error.stackTraceLimit = stackTraceLimit
+  const context = current.getStore()
+  return { owner: find(at, context) ?? context, fields: context?.work ?? {}, at }
 }
 
 const finders = new Set<OwnerFinder>()
@@ -44,13 +78,17 @@ const finders = new Set<OwnerFinder>()
  * Keeps the process alive when a plugin leaves a promise rejected or throws where nobody catches, and tells the owner
  * of the context in which that happened. Faults without an owner are left to Node, which ends the process.
  *
- * @param find asked when the context was lost, as in listeners on an emitter that another owner created
+ * A plugin that calls `process.exit` cannot be stopped from it. Its owner is told, and the exit code becomes 1.
+ *
+ * @param find asked whose code made an error; the only clue when the context was lost, as in listeners on an emitter that
+ *   another owner created
  * @returns stops watching. The listeners on the process go with the last watcher.
  */
 export function watchFaults(find: OwnerFinder): () => void {
   if (finders.size === 0) {
     process.on('unhandledRejection', onRejection)
     process.on('uncaughtException', onException)
+    process.on('exit', onExit)
   }
   finders.add(find)
   return () => {
@@ -66,6 +104,14 @@ function onException(thrown: unknown): void {
   report(thrown, 'exception')
 }
 
+/** Node emits `exit` within the call of `process.exit`, so the stack and the context are those of the caller. */
+function onExit(code: number): void {
+  const { owner, at } = currentWork(`process.exit(${code}) was called.`)
+  if (owner === undefined) return
+  owner.faulted(at, 'exit')
+  process.exitCode = 1
+}
+
 function report(thrown: unknown, kind: FaultKind): void {
   const owner = current.getStore() ?? find(thrown)
   if (owner !== undefined) {
@@ -79,9 +125,15 @@ function report(thrown: unknown, kind: FaultKind): void {
   })
 }
 
-function find(thrown: unknown): FaultOwner | undefined {
+/** Returns the plugin whose code made an error, by the innermost of its frames that is in the package of a plugin. */
+export function originOf(thrown: unknown, context: FaultOwner): FaultOwner | undefined {
+  // A NodekeepError is an answer to the caller, who should have handled it.
+  return isNodekeepError(thrown) ? undefined : find(thrown, context)
+}
+
+function find(thrown: unknown, context?: FaultOwner): FaultOwner | undefined {
   for (const finder of finders) {
-    const owner = finder(thrown)
+    const owner = finder(thrown, context)
     if (owner !== undefined) return owner
   }
   return undefined
@@ -90,4 +142,5 @@ function find(thrown: unknown): FaultOwner | undefined {
 function stopListening(): void {
   process.off('unhandledRejection', onRejection)
   process.off('uncaughtException', onException)
+  process.off('exit', onExit)
 }

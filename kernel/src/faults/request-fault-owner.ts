@@ -25,11 +25,16 @@ export class RequestFaultOwner implements FaultOwner {
     return this.#plugin.id
   }
 
+  get work() {
+    const { id, method } = this.#request
+    return { reqId: id, method, path: pathOf(this.#request) }
+  }
+
   faulted(thrown: unknown, kind: FaultKind): void {
     this.#plugin.faulted(thrown, kind)
     const { id, log } = this.#request
     const { raw } = this.#reply
-    if (kind === 'rejection' || raw.writableEnded || raw.destroyed) return
+    if (kind !== 'exception' || raw.writableEnded || raw.destroyed) return
     const error = toPublicError(undefined, id)
     log.error({ err: thrown, path: pathOf(this.#request) }, error.message)
     if (!cutWebSocket(this.#request.raw)) sendErrorRaw(this.#reply, error)

@@ -162,6 +162,13 @@ export class Activation {
 
 function providedServices(plugin: Plugin, result: unknown): ReadonlyMap<string, unknown> {
   const given = (typeof result === 'object' && result !== null ? result : {}) as Record<string, unknown>
+  const undeclared = Object.keys(given).find((name) => !Object.hasOwn(plugin.provides, name))
+  if (undeclared !== undefined) {
+    throw new PluginFailure(
+      'setup',
+      `Its setup returned "${undeclared}", which "provides" does not declare. Declare the service there, or do not return it.`,
+    )
+  }
   return new Map(
     Object.entries(plugin.provides).map(([name, token]) => {
       if (given[name] === undefined) {

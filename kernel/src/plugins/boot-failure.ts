@@ -25,7 +25,7 @@ function describe(plugins: readonly PluginRecord[]): string {
     return `  "${id}" (${entry.where}) is ${status}: ${reason ?? 'no reason given'}`
   })
   const [first] = plugins
-  const hint = `  To start without it, set "plugins": { "${first?.id}": { "required": false } }, or false to switch it off.`
+  const hint = `  Add --verbose to see the stack traces. To start without it, set "plugins": { "${first?.id}": { "required": false } }, or false to switch it off.`
   const count = plugins.length === 1 ? 'a required plugin is' : `${plugins.length} required plugins are`
   return [`The node cannot start, since ${count} not up:`, ...lines, hint].join('\n')
 }

@@ -31,7 +31,8 @@ export class PluginFailure extends Error {
   /** Wraps anything that a plugin threw, with the phase. A PluginFailure is returned unchanged. */
   static from(phase: PluginPhase, thrown: unknown): PluginFailure {
     if (thrown instanceof PluginFailure) return thrown
-    return new PluginFailure(phase, messageOf(thrown), thrown)
+    const message = thrown === undefined || thrown === null ? `It threw ${thrown} instead of an error.` : null
+    return new PluginFailure(phase, message ?? messageOf(thrown), thrown)
   }
 }
 

@@ -1,9 +1,11 @@
-import { isAbsolute } from 'node:path'
+import { execFile } from 'node:child_process'
+import { readdir } from 'node:fs/promises'
+import { isAbsolute, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isPlugin, type Plugin, type Requirement, tokenKey, withTimeLimit } from '@nodekeep/plugin-sdk'
 import sdk from '@nodekeep/plugin-sdk/package.json' with { type: 'json' }
 import semver from 'semver'
-import { messageOf } from '../errors/thrown.ts'
+import { messageOf, stackOf } from '../errors/thrown.ts'
 import { duration, PluginFailure } from './failure.ts'
 import type { PluginManifest } from './locate-plugin.ts'
 
@@ -43,7 +45,7 @@ async function importModule(manifest: PluginManifest, timeoutMs: number): Promis
   try {
     return await withTimeLimit(import(pathToFileURL(manifest.entry).href), timeoutMs, late)
   } catch (error) {
-    throw importFailure(manifest, error)
+    throw await importFailure(manifest, error)
   }
 }
 
@@ -54,21 +56,58 @@ function defaultExport(module: Record<string, unknown>): unknown {
   return 'default' in exported ? exported.default : exported
 }
 
-function importFailure(manifest: PluginManifest, error: unknown): PluginFailure {
+async function importFailure(manifest: PluginManifest, error: unknown): Promise<PluginFailure> {
   const message = messageOf(error).split('\n')[0] ?? ''
   const missing = isNotFound(error) ? missingModule(message) : undefined
   if (missing === undefined) {
-    return new PluginFailure('import', `${name(manifest)} threw while it was imported: ${message}`, error)
+    const place = await placeOf(manifest, error)
+    const problem = `${name(manifest)} threw while it was imported: ${message}${place === null ? '' : ` (${place})`}`
+    return new PluginFailure('import', problem, error)
   }
   if (missing === manifest.entry) {
     const problem = `${name(manifest)} names the entry ${missing}, which does not exist. Was the package built?`
     return new PluginFailure('import', problem, error)
   }
+  const from = / imported from (.+)$/.exec(message)?.[1]
+  const importer = from === undefined ? '' : ` (imported by ${relative(manifest.folder, from)})`
   const advice =
     isAbsolute(missing) || missing.startsWith('.')
-      ? `needs its file ${missing}, which does not exist. Was the package built, and published whole?`
-      : `needs "${missing}", which is not installed. Add it to its dependencies and install again.`
+      ? `needs its file ${missing}${importer}, which does not exist. Was the package built, and published whole?`
+      : `needs "${missing}"${importer}, which is not installed. Add it to its dependencies and install again.`
   return new PluginFailure('dependency', `${name(manifest)} ${advice}`, error)
+}
+
+/**
+ * Returns the place in a package where an import failed, such as `src/index.js:3`; `null` if nothing tells it.
+ *
+ * The stack of a SyntaxError may name no file of the package, since Node's loader throws it. Then Node checks the files.
+ */
+async function placeOf({ folder, entry }: PluginManifest, error: unknown): Promise<string | null> {
+  const starts = [pathToFileURL(folder).href, folder].map(RegExp.escape).join('|')
+  const place = new RegExp(`(?:${starts})[/\\\\]([^\\s():]+:\\d+)`)
+  const inStack = place.exec(stackOf(error))?.[1]
+  if (inStack !== undefined || !(error instanceof SyntaxError)) return inStack ?? null
+  for (const file of [entry, ...(await scriptsOf(folder))].slice(0, mostChecked)) {
+    const findings = await syntaxErrorsOf(file)
+    if (findings.includes(`SyntaxError: ${error.message}`)) return place.exec(findings)?.[1] ?? null
+  }
+  return null
+}
+
+/** Files of a package that are checked for the one with a syntax error. A check takes some 40 ms. */
+const mostChecked = 100
+
+async function scriptsOf(folder: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true })
+  const scripts = names.filter((name) => /\.[cm]?js$/.test(name) && !name.includes('node_modules'))
+  return scripts.map((name) => join(folder, name))
+}
+
+/** Returns what `node --check` prints about a file: the place, the line, and the error; nothing if all is well. */
+function syntaxErrorsOf(file: string): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--check', file], { env: {} }, (_error, _stdout, stderr) => resolve(stderr))
+  })
 }
 
 function isNotFound(error: unknown): boolean {
@@ -115,7 +154,10 @@ function isComplete({ setup, ...lists }: Plugin): boolean {
  * @throws PluginFailure in the phase `shape`
  */
 export function checkDeclarations(plugin: Plugin): void {
-  const { requires, optional, contributes, provides } = plugin
+  const { config, requires, optional, contributes, provides } = plugin
+  if (config !== null && config?.type !== 'object') {
+    throw new PluginFailure('shape', 'Its "config" is not the schema of an object. Use Type.Object({ … }).')
+  }
   for (const [list, declared] of Object.entries({ requires, optional, contributes, provides })) {
     for (const [name, token] of Object.entries(declared)) checkToken(list, name, token)
   }

@@ -6,7 +6,7 @@ import { runInContextOf } from '../faults/fault-context.ts'
 import { PluginFailure } from './failure.ts'
 import { checkDeclarations, importPlugin, sdkVersion } from './import-plugin.ts'
 import { locatePlugin, type PluginManifest } from './locate-plugin.ts'
-import { PluginRecord } from './plugin-record.ts'
+import { type OnFault, PluginRecord } from './plugin-record.ts'
 
 export interface LoadOptions {
   readonly configuration: Configuration
@@ -14,8 +14,7 @@ export interface LoadOptions {
   readonly inlinePlugins: Readonly<Record<string, Plugin>>
   /** Ids of the plugins that were switched off at run time. */
   readonly switchedOff: ReadonlySet<string>
-  /** Called for each unhandled error of a plugin. */
-  readonly onFault: (record: PluginRecord, thrown: unknown) => void
+  readonly onFault: OnFault
 }
 
 /**

@@ -1,11 +1,12 @@
 import { realpathSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { findPackageJSON } from 'node:module'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isId } from '@nodekeep/plugin-sdk'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import { messageOf } from '../errors/thrown.ts'
+import { suggest } from '../validation/suggestion.ts'
 import { PluginFailure } from './failure.ts'
 
 /** The facts that a package states about its plugin. They are known before any of its code runs. */
@@ -95,6 +96,8 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
+const manifestFields = ['id', 'sdk', 'entry', 'source', 'section']
+
 /**
  * Reads the manifest of a plugin's package.
  *
@@ -119,7 +122,22 @@ async function readManifest(path: string): Promise<PluginManifest> {
   if (!isId(id)) {
     throw new PluginFailure('manifest', `${path}: "nodekeep.id" must be lower case words joined by dashes.`)
   }
+  for (const field of Object.keys(fields)) {
+    if (manifestFields.includes(field)) continue
+    throw new PluginFailure(
+      'manifest',
+      `${path}: "nodekeep.${field}" is not a known field. ${suggest(field, manifestFields)}`,
+    )
+  }
   const folder = dirname(path)
+  const file = (field: string): string => {
+    const target = resolve(folder, text(field))
+    if (target.startsWith(`${folder}${sep}`)) return target
+    throw new PluginFailure(
+      'manifest',
+      `${path}: "nodekeep.${field}" must be a path within the package, such as "./index.js".`,
+    )
+  }
   const useSource = fromSources && 'source' in fields && !folder.includes('node_modules')
   return {
     packageName: typeof content.name === 'string' ? content.name : id,
@@ -128,7 +146,7 @@ async function readManifest(path: string): Promise<PluginManifest> {
     sdk: text('sdk'),
     section: 'section' in fields ? text('section') : id,
     folder,
-    entry: resolve(folder, text(useSource ? 'source' : 'entry')),
+    entry: useSource ? file('source') : file('entry'),
   }
 }
 

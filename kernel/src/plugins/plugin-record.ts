@@ -2,7 +2,7 @@ import type { Plugin } from '@nodekeep/plugin-sdk'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import type { SectionClaim } from '../configuration/sections.ts'
 import { messageOf } from '../errors/thrown.ts'
-import { type FaultOwner, wasMadeIn } from '../faults/fault-context.ts'
+import { depthInStack, type FaultKind, type FaultOwner, originOf } from '../faults/fault-context.ts'
 import { PluginFailure, type PluginPhase } from './failure.ts'
 import type { PluginManifest } from './locate-plugin.ts'
 
@@ -16,10 +16,13 @@ import type { PluginManifest } from './locate-plugin.ts'
  */
 export type PluginState = 'disabled' | 'blocked' | 'active' | 'degraded' | 'failed' | 'stopped'
 
+/** Called for each fault of a plugin. */
+export type OnFault = (record: { readonly id: string }, thrown: unknown, kind: FaultKind) => void
+
 /** One plugin of the node, under the id that the configuration gives it. */
 export class PluginRecord implements FaultOwner {
   readonly entry: PluginEntry
-  readonly #onFault: (record: PluginRecord, thrown: unknown) => void
+  readonly #onFault: OnFault
   /** The manifest of its package, once the package is found. */
   manifest: PluginManifest | null = null
   /** The definition that its module exports, once the module is imported. */
@@ -31,7 +34,7 @@ export class PluginRecord implements FaultOwner {
   #fault: PluginFailure | null = null
   #wasSetUp = false
 
-  constructor(entry: PluginEntry, onFault: (record: PluginRecord, thrown: unknown) => void) {
+  constructor(entry: PluginEntry, onFault: OnFault) {
     this.entry = entry
     this.#onFault = onFault
     if (!entry.enabled) this.disabled(`switched off by ${entry.where}`)
@@ -80,12 +83,6 @@ export class PluginRecord implements FaultOwner {
     return this.plugin !== null && this.#state === 'stopped'
   }
 
-  /** Tells whether the stack of an error leads to the plugin's package. */
-  isOriginOf(thrown: unknown): boolean {
-    const folder = this.manifest?.folder
-    return folder !== undefined && folder !== '' && wasMadeIn(folder, thrown)
-  }
-
   /** Call it before each setup. Errors of an earlier activation no longer count. */
   settingUp(): void {
     if (this.#wasSetUp) this.#fault = null
@@ -118,8 +115,14 @@ export class PluginRecord implements FaultOwner {
     this.#become('stopped', null)
   }
 
-  faulted(thrown: unknown): void {
-    this.#onFault(this, thrown)
+  /** Takes a fault from the plugin's context. An error of another plugin's code, such as of an entry, goes to that plugin. */
+  faulted(thrown: unknown, kind: FaultKind): void {
+    const origin = originOf(thrown, this) ?? this
+    if (origin !== this) {
+      origin.faulted(thrown, kind)
+      return
+    }
+    this.#onFault(this, thrown, kind)
     const fault = new PluginFailure('run', `It left an error unhandled: ${messageOf(thrown)}`, thrown)
     if (this.isUp) this.#degraded(fault)
     else this.#fault ??= fault
@@ -159,6 +162,20 @@ export class PluginRecords implements Iterable<PluginRecord> {
 
   get(id: string): PluginRecord | undefined {
     return this.#all.find((record) => record.id === id)
+  }
+
+  /** Returns the plugin with the innermost frame on the stack of an error. A package within another one wins over it. */
+  originOf(thrown: unknown, context?: FaultOwner): FaultOwner | undefined {
+    const found = this.#all.flatMap((record) => {
+      const folder = record.manifest?.folder ?? ''
+      const depth = folder === '' ? Number.POSITIVE_INFINITY : depthInStack(folder, thrown)
+      return depth === Number.POSITIVE_INFINITY ? [] : [{ record, folder, depth }]
+    })
+    found.sort((a, b) => a.depth - b.depth || b.folder.length - a.folder.length)
+    // One package may be loaded under several ids.
+    const same = found.filter(({ folder }) => folder === found[0]?.folder)
+    const isContext = context !== undefined && same.some(({ record }) => record.id === context.id)
+    return isContext ? context : found[0]?.record
   }
 
   /** The plugins that should be up but are not, or are degraded. */

@@ -3,7 +3,7 @@ import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { bindEmitter } from '../faults/bind-emitter.ts'
-import { type FaultOwner, runInContextOf } from '../faults/fault-context.ts'
+import { type FaultOwner, originOf, runInContextOf } from '../faults/fault-context.ts'
 import { connectionFaultOwner, RequestFaultOwner } from '../faults/request-fault-owner.ts'
 import type { App } from '../http/create-app.ts'
 import { pathOf } from '../http/request-path.ts'
@@ -128,6 +128,15 @@ export class PluginRoutes {
       const path = pathOf(request)
       const serializeError = request.routeOptions.config?.serializeError ?? this.#table.foreignErrors(path)
       return sendPublicError(publicError('NOT_FOUND', `There is nothing at ${path}.`), reply, serializeError)
+    })
+    // The log of a request names the plugin of its route. An error may come from another one, whose service or entry failed.
+    instance.addHook('onError', (request, reply, error, done) => {
+      const origin = originOf(error, this.#owner)
+      if (origin !== undefined && origin !== this.#owner) {
+        request.log = request.log.child({ origin: origin.id })
+        reply.log = request.log
+      }
+      done()
     })
     if (this.#registrations.some(({ options }) => options.webSockets === true)) {
       this.#webSockets = await createWebSockets(instance)

@@ -76,9 +76,23 @@ export function createSetupContext(
     declare(name, token.kind === 'registry' ? reader() : services.get(key))
   }
   for (const [name, token] of Object.entries(plugin.contributes)) {
-    declare(name, activation.contributions.writer(tokenKey(token)))
+    declare(name, activation.contributions.writer(token))
   }
-  return { ...base, ...Object.fromEntries(declared) }
+  return new Proxy({ ...base, ...Object.fromEntries(declared) }, refuseUndeclared)
+}
+
+/** Without it, an undeclared registry would be `undefined`, and the plugin would fail with `reading 'add'`. */
+const refuseUndeclared: ProxyHandler<BaseContext<unknown>> = {
+  get(context, name, receiver) {
+    // Promises and JSON look for methods that no object needs to have.
+    if (typeof name === 'symbol' || name in context || name === 'then' || name === 'toJSON') {
+      return Reflect.get(context, name, receiver)
+    }
+    throw new TypeError(
+      `The setup context has no "${name}". Declare a registry to which you add entries in "contributes", and a service or registry ` +
+        'that you use in "requires" or "optional", each under the name that you use.',
+    )
+  },
 }
 
 function baseContext(

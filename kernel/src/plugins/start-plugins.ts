@@ -10,7 +10,7 @@ import { BootFailure } from './boot-failure.ts'
 import { PluginFailure } from './failure.ts'
 import { loadPlugins } from './load-plugins.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'
-import type { PluginRecords } from './plugin-record.ts'
+import type { OnFault, PluginRecords } from './plugin-record.ts'
 import { readSwitchedOff } from './plugin-switch.ts'
 import { checkServiceChoices, type ServiceWiring } from './service-wiring.ts'
 
@@ -37,8 +37,11 @@ export interface StartParts {
 export async function startPlugins(parts: StartParts): Promise<void> {
   const { configuration, inlinePlugins, stateStores, log, records, pluginHost } = parts
   const switchedOff = await readSwitchedOff(stateStores.for('@kernel'))
-  const onFault = (record: { readonly id: string }, thrown: unknown) =>
-    log.error({ plugin: record.id, err: thrown }, 'An error was left unhandled.')
+  const onFault: OnFault = ({ id }, err, kind) => {
+    if (kind === 'exit')
+      log.fatal({ plugin: id, err }, `The plugin "${id}" ends the node: it called process.exit.`)
+    else log.error({ plugin: id, err }, 'An error was left unhandled.')
+  }
   records.loaded(await loadPlugins({ configuration, inlinePlugins, switchedOff, onFault }))
 
   switchOnIndispensable(parts)

@@ -1,4 +1,10 @@
-import type { Disposer, RegistryWriter } from '@nodekeep/plugin-sdk'
+import {
+  type Disposer,
+  type EntryCheck,
+  type Registry,
+  type RegistryWriter,
+  tokenKey,
+} from '@nodekeep/plugin-sdk'
 import { currentContext, type FaultContext } from '../faults/fault-context.ts'
 import type { Registries, RegistryEntries } from './registry.ts'
 
@@ -22,10 +28,14 @@ export class Contributions {
     this.#owner = owner
   }
 
-  writer<T>(key: string): RegistryWriter<T> {
+  writer<T>(token: Registry<T>): RegistryWriter<T> {
+    const key = tokenKey(token)
     const registry = this.#registries.entries(key)
     return {
-      add: (name, entry) => this.#add({ registry, name, entry, context: currentContext() }),
+      add: (name, entry) => {
+        refuseInvalid(this.#owner, key, name, entry, token.check)
+        return this.#add({ registry, name, entry, context: currentContext() })
+      },
     }
   }
 
@@ -50,8 +60,7 @@ export class Contributions {
 
   #add(contribution: Contribution): Disposer {
     if (this.#withdrawn) return () => {}
-    const { registry, name, entry } = contribution
-    refuseInvalid(this.#owner, name, entry)
+    const { registry, name } = contribution
     registry.refuseTaken(name, this.#owner)
     for (const other of this.#contributions) {
       if (other.registry === registry && other.name === name) {
@@ -82,14 +91,20 @@ export class Contributions {
 }
 
 /** Plugins in JavaScript are not held by types, and names appear in URLs and in messages. */
-function refuseInvalid(owner: string, name: unknown, entry: unknown): void {
+function refuseInvalid<T>(owner: string, key: string, name: unknown, entry: T, check?: EntryCheck<T>): void {
   if (typeof name !== 'string' || !/^[^/\p{Cc}]{1,256}$/u.test(name)) {
     const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 300)) : typeof name
     throw new TypeError(
-      `"${owner}" adds to a registry under the name ${shown}. A name is a text of 1 to 256 characters without "/".`,
+      `"${owner}" adds to the registry "${key}" under the name ${shown}. A name is a text of 1 to 256 characters without "/".`,
     )
   }
-  if (entry === null || entry === undefined) {
-    throw new TypeError(`"${owner}" adds nothing under the name "${name}" to a registry.`)
+  const problem = problemOf(entry, check)
+  if (problem !== null) {
+    throw new TypeError(`"${owner}" adds "${name}" to the registry "${key}", but the entry ${problem}.`)
   }
+}
+
+function problemOf<T>(entry: T, check: EntryCheck<T> | undefined): string | null {
+  if (entry === null || entry === undefined) return `is ${entry}`
+  return check === undefined ? null : check(entry)
 }

@@ -9,13 +9,14 @@ interface Holding {
 
 /** The entries of one registry, each with the plugin that added it. */
 export class RegistryEntries {
-  readonly #id: string
+  /** The key of the registry. */
+  readonly id: string
   readonly #entries = new Map<string, Holding>()
   readonly #listeners = new Set<() => void>()
   readonly #reserved = new Set<string>()
 
   constructor(id: string) {
-    this.#id = id
+    this.id = id
   }
 
   /** Reserves names: no plugin can add them. */
@@ -26,13 +27,13 @@ export class RegistryEntries {
   /** @throws NodekeepError CONFLICT when the name is taken */
   refuseTaken(name: string, owner: string): void {
     if (this.#reserved.has(name)) {
-      throw new NodekeepError('CONFLICT', `The name "${name}" is reserved in the registry "${this.#id}".`)
+      throw new NodekeepError('CONFLICT', `The name "${name}" is reserved in the registry "${this.id}".`)
     }
     const holding = this.#entries.get(name)
     if (holding !== undefined) {
       throw new NodekeepError(
         'CONFLICT',
-        `"${owner}" adds "${name}" to the registry "${this.#id}", where "${holding.owner}" has that name already. ` +
+        `"${owner}" adds "${name}" to the registry "${this.id}", where "${holding.owner}" has that name already. ` +
           'Disable one of the two, or load it under another id.',
       )
     }
@@ -104,8 +105,15 @@ export function createRegistryReader<T>(
   entries: RegistryEntries,
   onDispose: (dispose: Disposer) => void,
 ): RegistryReader<T> {
+  // A plugin in JavaScript is not held to types.
+  const refuseToAdd = (): never => {
+    throw new TypeError(
+      `The registry "${entries.id}" is declared for reading. To add entries, declare it in "contributes" under another name.`,
+    )
+  }
   const pairs = () => entries.names().map((name) => [name, entries.get(name) as T] as const)
-  return {
+  const reader: RegistryReader<T> & { add(): never } = {
+    add: refuseToAdd,
     get: (name) => entries.get(name) as T | undefined,
     has: (name) => entries.get(name) !== undefined,
     names: () => entries.names(),
@@ -116,6 +124,7 @@ export function createRegistryReader<T>(
     },
     [Symbol.iterator]: () => pairs()[Symbol.iterator](),
   }
+  return reader
 }
 
 /** All registries of a node. A registry exists as soon as it is first named. */

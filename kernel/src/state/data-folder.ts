@@ -20,6 +20,12 @@ export function preparePrivateFile(folder: string, name: string): string {
   return path
 }
 
+/** Makes a folder in the data folder that only the node's user may enter, whatever the mode of the data folder. */
+export function makePrivateFolder(path: string): void {
+  makeFolder(path)
+  chmodSync(path, 0o700)
+}
+
 /** Node's own recursive `mkdir` loops forever in an existing folder where nothing can be made, such as `/proc`. */
 function makeFolder(folder: string): void {
   try {

@@ -1,19 +1,20 @@
+import { defineRegistry } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { Contributions } from '../../src/services/contributions.ts'
 import { Registries } from '../../src/services/registry.ts'
 
-const tools = 'tools@1'
+const Tools = defineRegistry<number>('tools', 1)
 
 function setUp() {
   const registries = new Registries()
-  const entries = registries.entries(tools)
+  const entries = registries.entries('tools@1')
   let changes = 0
   entries.listen(() => {
     changes += 1
   })
   const of = (owner: string) => {
     const contributions = new Contributions(registries, owner)
-    return { contributions, writer: contributions.writer<number>(tools) }
+    return { contributions, writer: contributions.writer(Tools) }
   }
   return { entries, of, changes: () => changes }
 }
@@ -90,11 +91,35 @@ test('a writer refuses an invalid name or entry', async (t) => {
   const { contributions, writer } = of('smith')
   contributions.publish()
   for (const name of ['', 'a/b', '/', 'a\nb', 'x'.repeat(257), null, undefined, 4] as string[]) {
-    t.throws(() => writer.add(name, 1), /"smith" adds to a registry under the name .* 1 to 256 characters/s)
+    t.throws(() => writer.add(name, 1), /"smith" adds to .*"tools@1" under the name .* 1 to 256 characters/s)
   }
   for (const entry of [null, undefined] as unknown as number[]) {
-    t.throws(() => writer.add('hammer', entry), /"smith" adds nothing under the name "hammer"/)
+    t.throws(
+      () => writer.add('hammer', entry),
+      /"smith" adds "hammer" .* but the entry is (null|undefined)\./,
+    )
   }
   writer.add('a hammer', 0)
   t.same(entries.names(), ['a hammer'])
+})
+
+test('the check of a registry refuses a wrong entry where it is added', async (t) => {
+  const Saws = defineRegistry<{ cut(): void; teeth?: number }>('saws', 1, ({ cut, teeth = 1 }) => {
+    if (typeof cut !== 'function') return 'has no method "cut"'
+    return teeth > 0 ? null : 'has no teeth'
+  })
+  const registries = new Registries()
+  const contributions = new Contributions(registries, 'smith')
+  const writer = contributions.writer(Saws)
+  const add = (entry: unknown) => writer.add('saw', entry as never)
+  const refused = (problem: string) => ({
+    name: 'TypeError',
+    message: `"smith" adds "saw" to the registry "saws@1", but the entry ${problem}.`,
+  })
+  t.throws(() => add({}), refused('has no method "cut"'))
+  t.throws(() => add({ cut() {}, teeth: 0 }), refused('has no teeth'))
+  t.throws(() => add('saw'), refused('has no method "cut"'))
+  add({ cut() {} })
+  contributions.publish()
+  t.same(registries.entries('saws@1').names(), ['saw'])
 })

@@ -1,4 +1,4 @@
-import { defineRegistry } from '../service.ts'
+import { defineRegistry, lackingMethod } from '../service.ts'
 
 /** One part of a message: text, or an image as a `data:` URL. */
 export type ChatPart =
@@ -166,4 +166,6 @@ export interface AiProvider {
 }
 
 /** AI providers, by the name that `POST /api/ai/chat` uses. */
-export const AiProviders = defineRegistry<AiProvider>('ai-providers', 1)
+export const AiProviders = defineRegistry<AiProvider>('ai-providers', 1, (provider) =>
+  lackingMethod(provider, 'models', 'chat'),
+)

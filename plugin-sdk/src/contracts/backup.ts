@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { defineRegistry } from '../service.ts'
+import { defineRegistry, lackingMethod } from '../service.ts'
 
 /** One file of a snapshot. */
 export interface BackupEntry {
@@ -51,4 +51,6 @@ export interface BackupParticipant {
 }
 
 /** The parts of the node that a backup contains. */
-export const BackupParticipants = defineRegistry<BackupParticipant>('backup-participants', 1)
+export const BackupParticipants = defineRegistry<BackupParticipant>('backup-participants', 1, (participant) =>
+  lackingMethod(participant, 'prepare'),
+)

@@ -1,4 +1,4 @@
-import { defineRegistry } from '../service.ts'
+import { defineRegistry, lackingMethod } from '../service.ts'
 
 /** The result of a check. */
 export interface HealthFinding {
@@ -21,4 +21,6 @@ export interface HealthCheck {
 }
 
 /** All health checks, by name. */
-export const HealthChecks = defineRegistry<HealthCheck>('health-checks', 1)
+export const HealthChecks = defineRegistry<HealthCheck>('health-checks', 1, (check) =>
+  lackingMethod(check, 'check'),
+)

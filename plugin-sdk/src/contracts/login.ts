@@ -1,4 +1,4 @@
-import { defineRegistry } from '../service.ts'
+import { defineRegistry, lackingMethod } from '../service.ts'
 
 /** The credentials of a client at `POST /auth/:provider` (interface, "Authentication endpoints"). */
 export interface LoginCredentials {
@@ -47,4 +47,6 @@ export interface LoginProvider {
 }
 
 /** Login providers, by the name in their path. `logout` and other segments that the kernel uses are reserved. */
-export const LoginProviders = defineRegistry<LoginProvider>('login-providers', 1)
+export const LoginProviders = defineRegistry<LoginProvider>('login-providers', 1, (provider) =>
+  lackingMethod(provider, 'verify'),
+)

@@ -1,4 +1,4 @@
-import { defineRegistry } from '../service.ts'
+import { defineRegistry, lackingMethod } from '../service.ts'
 
 /** A file or folder of a backend. */
 export interface StorageEntry {
@@ -158,4 +158,9 @@ export interface StorageBackend {
 }
 
 /** Storage backends, by the name that `storage.mounts` uses. */
-export const StorageBackends = defineRegistry<StorageBackend>('storage-backends', 1)
+export const StorageBackends = defineRegistry<StorageBackend>('storage-backends', 1, (backend) => {
+  if (typeof backend.supports !== 'object' || backend.supports === null) return 'has no "supports"'
+  const snapshot = backend.supports.snapshot ? (['snapshot'] as const) : []
+  const calls = ['stat', 'list', 'read', 'write', 'makeDirectory', 'remove', 'move'] as const
+  return lackingMethod(backend, ...calls, 'probe', 'close', ...snapshot)
+})

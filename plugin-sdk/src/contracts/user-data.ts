@@ -1,4 +1,4 @@
-import { defineRegistry } from '../service.ts'
+import { defineRegistry, lackingMethod } from '../service.ts'
 
 /** A part of a plugin that keeps data of users. Its name in the registry is the kind of data, such as `files`. */
 export interface UserDataHolder {
@@ -10,4 +10,6 @@ export interface UserDataHolder {
 }
 
 /** All holders of user data. Every plugin that stores data by user must add one. */
-export const UserData = defineRegistry<UserDataHolder>('user-data', 1)
+export const UserData = defineRegistry<UserDataHolder>('user-data', 1, (holder) =>
+  lackingMethod(holder, 'erase'),
+)

@@ -1,4 +1,4 @@
-import { defineRegistry } from '../service.ts'
+import { defineRegistry, lackingMethod } from '../service.ts'
 import type { UserFiles } from './files.ts'
 
 /** A module, known by its content. */
@@ -114,4 +114,9 @@ export type FunctionRuntime = WasmRuntime & Required<Pick<WasmRuntime, 'exports'
 export type ProgramRuntime = WasmRuntime & Required<Pick<WasmRuntime, 'run'>>
 
 /** Wasm runtimes, by name. */
-export const WasmRuntimes = defineRegistry<WasmRuntime>('wasm-runtimes', 1)
+export const WasmRuntimes = defineRegistry<WasmRuntime>('wasm-runtimes', 1, (runtime) => {
+  if (typeof runtime.supports !== 'object' || runtime.supports === null) return 'has no "supports"'
+  const functions = runtime.supports.functions ? (['exports', 'call'] as const) : []
+  const programs = runtime.supports.programs ? (['run'] as const) : []
+  return lackingMethod(runtime, ...functions, ...programs)
+})

@@ -8,10 +8,19 @@ export const configuration = Type.Object({
     maximum: Number.MAX_SAFE_INTEGER,
     description: 'Maximum size of an uploaded file, in bytes.',
   }),
-  mounts: Type.Record(Type.String(), Type.String(), {
-    default: { '/': 'local' },
-    description: 'The storage backend of each folder: folder paths to backend names.',
-  }),
+  mounts: Type.Object(
+    {
+      '/': Type.String({
+        default: 'local',
+        description: 'The storage backend of everything that no other mount has.',
+      }),
+    },
+    {
+      additionalProperties: Type.String(),
+      default: {},
+      description: 'The storage backend of each folder: folder paths to backend names.',
+    },
+  ),
   journal: Type.Object(
     {
       keepDays: Type.Integer({

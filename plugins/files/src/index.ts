@@ -32,7 +32,19 @@ export default definePlugin({
   requires: { backends: StorageBackends },
   contributes: { health: HealthChecks, userData: UserData },
   provides: { files: Files, changes: Changes },
-  async setup({ config, backends, health, userData, log, events, dataDir, nodeDataDir, routes, ...context }) {
+  async setup({
+    config,
+    backends,
+    health,
+    userData,
+    log,
+    state,
+    events,
+    dataDir,
+    nodeDataDir,
+    routes,
+    ...context
+  }) {
     const mounts = new Mounts(config.mounts, backends, log)
     const spool = await openSpool(dataDir)
     const journal = await openJournal(join(nodeDataDir, 'journal.sqlite'), config.journal)
@@ -56,6 +68,8 @@ export default definePlugin({
 
     context.onStart(async () => {
       mounts.warnOfMissingBackends()
+      mounts.warnOfMovedBackends((await state.get<Record<string, string>>('mounts')) ?? {})
+      await state.set('mounts', mounts.toJSON())
       await reconciliation.start(pending)
       const removing = removeAbandonedCopies({ journal, mounts, recorder, log })
       await withTimeLimit(removing, startMs, 'Storages do not answer.').catch((error) =>

@@ -1,6 +1,9 @@
+import { join } from 'node:path'
+import { watchEventLoop } from '../../faults/event-loop-watch.ts'
 import { createLogger } from '../../log/logger.ts'
 import { createSecrets } from '../../log/secrets.ts'
 import { exitCodes, type NodeOptions, type RunningNode, startNode, startOnTrial } from '../../node.ts'
+import { makePrivateFolder } from '../../state/data-folder.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { fail } from '../common/fail.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
@@ -14,17 +17,18 @@ export interface StartOptions extends ConfigurationOptions {
 
 /** Starts the node and runs it until a signal stops it, or until a plugin asks for a restart. */
 export async function start(options: StartOptions): Promise<void> {
-  const interrupted = firstSignal()
+  const stopSignals = listenForStop()
   const aborted = new AbortController()
-  interrupted.then(() => aborted.abort())
+  stopSignals.first.then(() => aborted.abort())
   try {
-    const { node, log } = await boot(options, aborted.signal)
+    const { node, log, watch } = await boot(options, stopSignals, aborted.signal)
     growYoungGeneration()
-    const reason = await Promise.race([interrupted, node.restartRequested])
+    const reason = await Promise.race([stopSignals.first, node.restartRequested])
     log.info(
       { reason },
       reason === undefined ? 'The node is stopping.' : 'The node is stopping to start again.',
     )
+    watch.stopping()
     await node.stop()
     // Timers and sockets that a plugin left open must not keep the process alive.
     process.exit(reason === undefined ? exitCodes.stopped : exitCodes.restart)
@@ -35,11 +39,19 @@ export async function start(options: StartOptions): Promise<void> {
   }
 }
 
-async function boot(options: StartOptions, signal: AbortSignal) {
+async function boot(options: StartOptions, stopSignals: StopSignals, signal: AbortSignal) {
   const configuration = await readConfiguration(options)
   const { level, format } = configuration.kernel.log
   const secrets = createSecrets()
   const log = createLogger({ level, format, secrets })
+  const watch = watchEventLoop({
+    log,
+    logSettings: { level, format: format === 'auto' && process.stdout.isTTY ? 'pretty' : format },
+    onStandstill: stopSignals.ignore,
+    onEnd: stopSignals.listen,
+  })
+  stopSignals.first.then(watch.stopping)
+  reportFatalErrors(configuration.kernel.data)
   const parts = { configuration, log, secrets, signal }
   const node = await (options.trial === undefined ? startNode(parts) : startForParent(parts, options.trial))
   process.send?.({ nodekeep: 'serving', url: node.url.href })
@@ -49,7 +61,7 @@ async function boot(options: StartOptions, signal: AbortSignal) {
   else log.info(ready, 'The node is ready.')
   // The claim code is shown only in the banner, so an unclaimed node always prints it.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
-  return { node, log }
+  return { node, log, watch }
 }
 
 /**
@@ -85,24 +97,59 @@ async function startForParent(
 }
 
 /**
+ * Lets Node write a report when the process dies of a fatal error, such as a full heap: `reports/fatal-error.json` in the data
+ * folder, readable by the node's user only. It replaces the one before.
+ *
+ * The environment holds secrets. Node leaves it out of this report only if it was started with `--report-exclude-env`.
+ */
+function reportFatalErrors(dataFolder: string): void {
+  const { report } = process
+  if (!report.excludeEnv) return
+  const folder = join(dataFolder, 'reports')
+  try {
+    makePrivateFolder(folder)
+  } catch {
+    // The start itself says what is wrong with the data folder.
+    return
+  }
+  report.directory = folder
+  report.filename = 'fatal-error.json'
+  report.reportOnFatalError = true
+}
+
+/**
  * Ctrl+C, a closed terminal and a service manager signal every process of a group, and `npm start` forwards the signal it
  * received. So the same signal shortly after the first is a copy of it.
  */
 const echoMs = 300
 
-/** Resolves at the first signal that asks the process to end. A second signal ends the process at once. */
-function firstSignal(): Promise<void> {
+/** The signals that ask the process to end. */
+interface StopSignals {
+  /** Resolves at the first one. A second one ends the process at once. */
+  readonly first: Promise<void>
+  /** Leaves the signals to the system, which ends the process at once. Listeners need an event loop that turns. */
+  ignore(): void
+  listen(): void
+}
+
+function listenForStop(): StopSignals {
   const { promise, resolve } = Promise.withResolvers<void>()
   let first: { readonly signal: string; readonly at: number } | null = null
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      const isEcho = first?.signal === signal && performance.now() - first.at < echoMs
-      if (first !== null && !isEcho) process.exit(1)
-      first ??= { signal, at: performance.now() }
-      resolve()
-    })
+  const stop = (signal: string) => {
+    const isEcho = first?.signal === signal && performance.now() - first.at < echoMs
+    if (first !== null && !isEcho) process.exit(1)
+    first ??= { signal, at: performance.now() }
+    resolve()
   }
-  return promise
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  const listen = () => {
+    for (const signal of signals) process.on(signal, stop)
+  }
+  const ignore = () => {
+    for (const signal of signals) process.off(signal, stop)
+  }
+  listen()
+  return { first: promise, ignore, listen }
 }
 
 function states(node: RunningNode): Record<string, string> {

@@ -1,8 +1,10 @@
 import type { TObject } from 'typebox'
 import type { Configuration } from '../../configuration/configuration.ts'
 import { ConfigurationError } from '../../configuration/error.ts'
+import { stackOf } from '../../errors/thrown.ts'
+import { watchFaults } from '../../faults/fault-context.ts'
 import { loadPlugins } from '../../plugins/load-plugins.ts'
-import { PluginRecords } from '../../plugins/plugin-record.ts'
+import { type OnFault, PluginRecords } from '../../plugins/plugin-record.ts'
 import { readSwitchedOff } from '../../plugins/plugin-switch.ts'
 import { checkServiceChoices, ServiceWiring } from '../../plugins/service-wiring.ts'
 import { kernelServices } from '../../services/service-directory.ts'
@@ -29,14 +31,23 @@ export async function inspect(options: ConfigurationOptions): Promise<Inspection
     readSwitchedOff,
     new Set<string>(),
   )
-  const loaded = await loadPlugins({ configuration, inlinePlugins: {}, switchedOff, onFault: () => {} })
-  const records = new PluginRecords(loaded)
+  const records = new PluginRecords()
+  // Node reports an unhandled rejection one turn later, so the watch goes on until the command ends.
+  watchFaults((thrown, context) => records.originOf(thrown, context))
+  records.loaded(await loadPlugins({ configuration, inlinePlugins: {}, switchedOff, onFault: reportFault }))
   const schemas = new Map<string, TObject>()
   for (const record of records) {
     if (record.plugin?.config != null) schemas.set(record.claim.section, record.plugin.config)
   }
   findBlocked(configuration, records)
   return { configuration, records, schemas, switchedOff }
+}
+
+/** Without a word, a plugin could end the command while it is imported, and a check would not see what it leaves behind. */
+const reportFault: OnFault = ({ id }, thrown, kind) => {
+  const fault = kind === 'exit' ? 'called process.exit' : 'left an error unhandled'
+  process.stderr.write(`nodekeep: The plugin "${id}" ${fault} while it was imported.\n${stackOf(thrown)}\n`)
+  process.exitCode = 1
 }
 
 /** Marks the plugins that a start would find blocked. */

@@ -26,7 +26,7 @@ export class Mounts {
   readonly #mounts: readonly (readonly [point: UserPath, backend: string])[]
 
   /**
-   * @param mounts paths to names of backends; `/` is `local` unless it says otherwise
+   * @param mounts paths to names of backends, with one for `/`
    * @throws Error that names the key of the configuration to correct
    */
   constructor(
@@ -34,7 +34,7 @@ export class Mounts {
     backends: RegistryReader<StorageBackend>,
     log: Pick<Log, 'info' | 'warn'>,
   ) {
-    const all = Object.entries({ '/': 'local', ...mounts }).map(([path, name]) => {
+    const all = Object.entries(mounts).map(([path, name]) => {
       return [userPath(path, `The mount "${path}" in storage.mounts`), name] as const
     })
     this.#mounts = all.toSorted(([a], [b]) => b.length - a.length)
@@ -102,6 +102,33 @@ export class Mounts {
     return outcomes.every(({ status }) => status === 'fulfilled')
   }
 
+  /**
+   * Logs every backend that is at another mount than before, or at none: its files have other paths now, or none. Sync clients
+   * do not learn that from the journal.
+   *
+   * @param before the mounts of the last start
+   */
+  warnOfMovedBackends(before: Readonly<Record<string, string>>): void {
+    for (const [old, name] of Object.entries(before)) {
+      const mount = this.#mounts.find(([, backend]) => backend === name)?.[0]
+      if (mount === old) continue
+      const now =
+        mount === undefined
+          ? 'is no longer mounted, so its files are unreachable'
+          : `is now mounted at "${mount}", so its files have other paths`
+      this.#log.warn(
+        { mount: old },
+        `The storage backend "${name}" was mounted at "${old}" at the last start. It ${now}. If that is a mistake, correct ` +
+          'storage.mounts and restart the node.',
+      )
+    }
+  }
+
+  /** The mounts as they are configured: paths to names of backends. */
+  toJSON(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#mounts)
+  }
+
   /** Logs every mount without a backend: its name may be misspelled, or a plugin may not be loaded. */
   warnOfMissingBackends(): void {
     const names = this.#backends.names().map((name) => `"${name}"`)
@@ -120,8 +147,11 @@ export class Mounts {
     const backend = this.#backends.get(name)
     if (backend === undefined) {
       const cause = new Error(`No plugin provides the backend "${name}".`)
-      const message = `The storage of "${mount}" is unreachable. Try again later.`
-      throw this.#outages.failed(mount, new NodekeepError('SERVICE_UNAVAILABLE', message, { cause }))
+      const message = `The node has no storage for "${mount}". Its owner must correct storage.mounts, or load the plugin for it.`
+      throw this.#outages.failed(
+        mount,
+        new NodekeepError('SERVICE_UNAVAILABLE', message, { cause, permanent: true }),
+      )
     }
     let watched = this.#watched.get(backend)
     if (watched === undefined) {

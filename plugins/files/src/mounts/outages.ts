@@ -38,8 +38,9 @@ export class Outages {
       this.#loggedAt.set(mount, performance.now())
       this.#log.warn({ err: error, mount }, 'The storage of a mount does not answer as it should.')
     }
-    const headers = { ...retryAfter, ...error.headers }
-    return new NodekeepError(error.code, error.message, { cause: error, headers, logged: true })
+    const { permanent } = error
+    const headers = permanent ? error.headers : { ...retryAfter, ...error.headers }
+    return new NodekeepError(error.code, error.message, { cause: error, headers, permanent, logged: true })
   }
 
   /** Records that a mount answered. */

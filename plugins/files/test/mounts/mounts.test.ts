@@ -149,7 +149,7 @@ t.test('invalid mounts are refused at the start', async (t) => {
     [{ 'no-slash': 'memory' }, /storage\.mounts.*begin with "\/"/],
     [{ '/a/': 'memory' }, /storage\.mounts.*end with "\/"/],
     [{ '/a/../b': 'memory' }, /storage\.mounts/],
-    [{ '/a': 'local' }, /"local" at "\/" and at "\/a"/],
+    [{ '/a': 'local' }, /"local" at "\/a" and at "\/"/],
     [{ '/a': 'memory', '/b': 'memory' }, /"memory" at "\/a" and at "\/b"/],
     [{ '/caf\u00e9': 'memory', '/cafe\u0301': 'other' }, /storage\.mounts has "\/caf\u00e9" twice/],
   ]
@@ -172,4 +172,37 @@ t.test('a mount without a backend is logged at the start', async (t) => {
   ])
   for (const { msg } of warnings) t.match(msg, known)
   t.equal(warnings.length, 2)
+})
+
+t.test('a backend that is at another mount than at the last start is logged, once', async (t) => {
+  const dataFolder = t.testdir()
+  const startWith = async (mounts: Record<string, string>) => {
+    const warnings: { msg: string; mount: string }[] = []
+    const onLog = (line: string) => {
+      const parsed = JSON.parse(line) as { msg: string; mount?: string }
+      if (parsed.mount !== undefined) warnings.push({ ...parsed, mount: parsed.mount })
+    }
+    const node = await createFilesNode({ mounts }, { dataFolder, onLog })
+    await node.stop()
+    return warnings
+  }
+  t.strictSame(await startWith({ '/archive': 'memory' }), [], 'the first start knows of no other mounts')
+  t.match(await startWith({ '/': 'memory', '/disk': 'local' }), [
+    {
+      mount: '/archive',
+      msg: /"memory" was mounted at "\/archive" .* It is now mounted at "\/", so its files have/,
+    },
+    {
+      mount: '/',
+      msg: /"local" was mounted at "\/" .* It is now mounted at "\/disk", so its files have other/,
+    },
+  ])
+  t.strictSame(await startWith({ '/': 'memory', '/disk': 'local' }), [])
+  t.match(await startWith({}), [
+    { mount: '/disk', msg: /"local" was mounted at "\/disk"/ },
+    {
+      mount: '/',
+      msg: /"memory" was mounted at "\/" .* It is no longer mounted, so its files are unreachable/,
+    },
+  ])
 })

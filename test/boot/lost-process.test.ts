@@ -1,0 +1,97 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test, test } from 'tap'
+import { fixtures } from '../loader/failing-plugins.ts'
+import { type ProcessOptions, startNodeProcess } from './node-process.ts'
+
+// The tests run concurrently, because they mostly wait until a standstill counts as one.
+t.jobs = 4
+
+async function start(t: Test, plugin: string, section?: object, options?: ProcessOptions) {
+  const plugins = { [plugin]: { from: join(fixtures, plugin) } }
+  const loader = { setupTimeoutMs: 60_000, stopTimeoutMs: 60_000 }
+  const node = await startNodeProcess({ plugins, loader, ...(section && { [plugin]: section }) }, options)
+  t.teardown(() => node.remove())
+  return node
+}
+
+const isFatal = ({ level }: Record<string, unknown>) => level === 'fatal'
+
+test('a plugin that calls process.exit in its setup is named with its stack, and the exit code is 1', async (t) => {
+  const node = await start(t, 'exits', { inSetup: true })
+  t.match(await node.end, { code: 1, signal: null })
+  t.match(node.log().filter(isFatal), [
+    {
+      plugin: 'exits',
+      msg: 'The plugin "exits" ends the node: it called process.exit.',
+      err: { message: 'process.exit(0) was called.', stack: /at .*setup .*exits\/index\.js:8/ },
+    },
+  ])
+})
+
+test('a plugin that calls process.exit in a route is named too', async (t) => {
+  const node = await start(t, 'exits')
+  await t.rejects(fetch(new URL('/exits', await node.ready)))
+  t.match(await node.end, { code: 1, signal: null })
+  t.match(node.log().filter(isFatal), [{ plugin: 'exits', err: { stack: /at leave .*exits\/index\.js/ } }])
+})
+
+test('a setup that never leaves its loop is reported, and a signal ends the node then', async (t) => {
+  const node = await start(t, 'loops', { where: 'setup' })
+  t.match(await node.logged(isFatal), {
+    plugin: 'loops',
+    seconds: 10,
+    msg: /^The plugin "loops" has kept the event loop busy for 10 s/,
+    err: { stack: /at loop .*loops\/index\.js:\d+:\d+\)\n\s+at .*setup .*loops\/index\.js/ },
+  })
+  node.child.kill('SIGTERM')
+  t.match(await node.end, { signal: 'SIGTERM' })
+})
+
+test('a route that never leaves its loop is reported with its request', async (t) => {
+  const node = await start(t, 'loops')
+  const answer = t.rejects(fetch(new URL('/loops/7?key=hidden', await node.ready)))
+  t.match(await node.logged(isFatal), {
+    plugin: 'loops',
+    method: 'GET',
+    path: '/loops/7',
+    reqId: String,
+    err: { stack: /at loop .*loops\/index\.js/ },
+  })
+  node.child.kill('SIGINT')
+  t.match(await node.end, { signal: 'SIGINT' })
+  await answer
+})
+
+test('a stop ends a node whose plugin never leaves a loop', async (t) => {
+  const node = await start(t, 'loops', { where: 'stop' })
+  await node.ready
+  node.child.kill('SIGTERM')
+  t.match(await node.end, { signal: 'SIGKILL' })
+  t.match(node.log().filter(isFatal), [
+    { plugin: 'loops', err: { stack: /at loop .*loops\/index\.js/ } },
+    { msg: 'The node was asked to stop, but its event loop stands still. The process is ended.' },
+  ])
+})
+
+test('a standstill without JavaScript is reported, though not its cause', async (t) => {
+  const node = await start(t, 'loops')
+  const answer = t.rejects(fetch(new URL('/sleeps', await node.ready)))
+  t.match(await node.logged(isFatal), { msg: /has stood still for 10 s.* It does not run JavaScript/ })
+  await node.remove()
+  await answer
+})
+
+for (const launcher of [true, false]) {
+  test(`a full heap leaves a report without the environment, ${launcher ? 'with' : 'without'} the launcher`, async (t) => {
+    const env = { NODE_OPTIONS: '--max-old-space-size=64', MODEL_KEY: 'a-secret-of-the-environment' }
+    const node = await start(t, 'fills-heap', undefined, { env, launcher })
+    const { code, signal } = await node.end
+    t.ok(code === 134 || signal === 'SIGABRT', `${code} ${signal}`)
+    const reports = join(node.folder, 'data/reports')
+    t.equal((await stat(reports)).mode & 0o777, 0o700)
+    const report = await readFile(join(reports, 'fatal-error.json'), 'utf8')
+    t.match(JSON.parse(report), { header: { trigger: 'OOMError' }, javascriptHeap: Object })
+    t.notMatch(report, env.MODEL_KEY)
+  })
+}
