@@ -72,7 +72,7 @@ export interface RunningNode {
 export const exitCodes = {
   /** The node was asked to stop. */
   stopped: 0,
-  /** The node cannot start. Starting it again would not help. */
+  /** The node cannot start. A fault that ends a running node has the same code. */
   cannotStart: 1,
   /** Start the node again (`EX_TEMPFAIL` of sysexits.h). */
   restart: 75,

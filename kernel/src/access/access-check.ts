@@ -5,6 +5,7 @@ import { AddressCounter } from '../http/address-counter.ts'
 import type { AccessCheck } from '../http/shared-hooks.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { Authenticator } from './authenticator.ts'
+import type { NodeOrigins } from './node-origins.ts'
 import { isSameOrigin, mayChange, type RequestToken, tokenOf } from './request-token.ts'
 
 /**
@@ -27,12 +28,12 @@ const wrongTokensPerMinute = 60
  * would otherwise keep the user from signing in again.
  *
  * @param watch hears of every request that was let in with a session
- * @param isTrusted tells whether the pages of another origin may use a user's cookie
+ * @param origins tells which pages of other origins may use a user's cookie
  */
 export function createAccessCheck(
   authenticator: Authenticator,
   watch: Pick<SessionWatch, 'began'>,
-  isTrusted: (origin: string) => boolean,
+  origins: Pick<NodeOrigins, 'isTrusted'>,
 ): AccessCheck {
   const wrongTokens = new AddressCounter()
 
@@ -51,7 +52,7 @@ export function createAccessCheck(
         throw tooManyRequests('Too many wrong session tokens came from your address.', seconds)
       }
     }
-    if (user !== null && byCookie && mayChange(request.raw) && !isSameOrigin(request, isTrusted)) {
+    if (user !== null && byCookie && mayChange(request.raw) && !isSameOrigin(request, origins)) {
       throw new NodekeepError('FORBIDDEN', 'A page of another site must not act with your session cookie.')
     }
     // On a public route, a token without the scope is treated as anonymous.
@@ -87,7 +88,7 @@ export function createAccessCheck(
     }
     const carried = tokenOf(request)
     const { url } = request.routeOptions
-    if (carried?.by !== 'header' && url?.startsWith(signInPaths) && !isSameOrigin(request, isTrusted)) {
+    if (carried?.by !== 'header' && url?.startsWith(signInPaths) && !isSameOrigin(request, origins)) {
       done(new NodekeepError('FORBIDDEN', 'A page of another site must not sign anybody in or out here.'))
       return
     }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { isTokenForm } from '../sessions/token.ts'
+import type { NodeOrigins } from './node-origins.ts'
 
 /** The name of the cookie that may carry a session token (interface, "Authentication"). */
 export const sessionCookie = 'session'
@@ -39,14 +40,14 @@ export function mayChange({ method = '', headers }: IncomingMessage): boolean {
  * requests of foreign pages; it says so in `Sec-Fetch-Site` or at least in `Origin`.
  *
  * @param request its `host` is the one that the client sent to a trusted proxy, not the one that the proxy sent on
- * @param isTrusted tells whether the pages of an origin such as `https://app.example` may act as the node's own
+ * @param origins tells whether the pages of an origin such as `https://app.example` may act as the node's own
  */
 export function isSameOrigin(
   { headers, protocol, host }: Pick<FastifyRequest, 'headers' | 'protocol' | 'host'>,
-  isTrusted: (origin: string) => boolean,
+  origins: Pick<NodeOrigins, 'isTrusted'>,
 ): boolean {
   const { origin } = headers
-  if (origin !== undefined && isTrusted(origin)) return true
+  if (origin !== undefined && origins.isTrusted(origin)) return true
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || site === 'none'
   if (origin === undefined) return true

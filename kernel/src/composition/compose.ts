@@ -16,12 +16,12 @@ import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMo
 import { createAccessCheck } from '../access/access-check.ts'
 import { Admission } from '../access/admission.ts'
 import { Authenticator } from '../access/authenticator.ts'
+import { NodeOrigins } from '../access/node-origins.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
 import { createApp, createRequestIds } from '../http/create-app.ts'
 import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
-import type { AccessCheck } from '../http/shared-hooks.ts'
 import { Activation } from '../plugins/activation.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginRecords } from '../plugins/plugin-record.ts'
@@ -33,7 +33,6 @@ import { kernelServices, ServiceDirectory } from '../services/service-directory.
 import { createSessionTable } from '../sessions/session-table.ts'
 import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
-import { NodeOrigins } from '../sign-in/node-origins.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
 import { createLeases } from '../state/leases.ts'
@@ -86,8 +85,13 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     userSessions: single(createUserSessions),
     administration: single(createAdministration),
     signIn: single(createSignIn),
-    nodeOrigins: single(createNodeOrigins),
-    checkAccess: single(createAccess),
+    nodeOrigins: single(
+      ({ configuration, registries }) =>
+        new NodeOrigins(configuration.kernel.server, registries.entries(tokenKey(PublicOrigins))),
+    ),
+    checkAccess: single(({ authenticator, sessionWatch, nodeOrigins }) =>
+      createAccessCheck(authenticator, sessionWatch, nodeOrigins),
+    ),
 
     createApp: single(createAppFactory),
     health: single(createHealth),
@@ -161,28 +165,6 @@ function createAdministration(cradle: KernelCradle): UserAdministration {
   const { database, userSessions, authenticator, configuration } = cradle
   const { deletionGraceDays } = configuration.kernel.auth
   return new UserAdministration({ database, userSessions, authenticator, deletionGraceDays })
-}
-
-function createNodeOrigins({ configuration, registries }: KernelCradle): NodeOrigins {
-  const added = registries.entries(tokenKey(PublicOrigins))
-  return new NodeOrigins(configuration.kernel.server, () =>
-    added.names().map((name) => String(added.get(name))),
-  )
-}
-
-function createAccess({
-  authenticator,
-  sessionWatch,
-  nodeOrigins,
-  configuration,
-}: KernelCradle): AccessCheck {
-  const foreign = new Set(originsOf(configuration.kernel.server.cors.origins))
-  // A proxy may forward another Host header than the browser sent, so the public origins count as the node's own.
-  return createAccessCheck(
-    authenticator,
-    sessionWatch,
-    (origin) => foreign.has(origin) || nodeOrigins.publicOrigins().includes(origin),
-  )
 }
 
 /** Writes origins as browsers do: configuration may have a trailing slash, upper case, or the port 443. */

@@ -1,11 +1,11 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import { clientSignal, parseWallet, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { NodeOrigins } from '../access/node-origins.ts'
 import { sessionCookie, tokenOf } from '../access/request-token.ts'
 import { logSecurityEvent } from '../log/security-events.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import { anonymousUser, signedInUser, viewOf } from '../users/user-view.ts'
-import type { NodeOrigins } from './node-origins.ts'
 import type { SignIn } from './sign-in.ts'
 
 const tags = ['authentication']

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { errorStatus, type Log, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
+import type { NodeOrigins } from '../access/node-origins.ts'
 import type { MountedRoute, RouteTable } from '../http/route-table.ts'
-import type { NodeOrigins } from '../sign-in/node-origins.ts'
 import {
   describeRoutes,
   type Operation,

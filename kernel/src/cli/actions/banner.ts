@@ -1,9 +1,9 @@
 import { isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { LoginProviders, tokenKey } from '@nodekeep/plugin-sdk'
+import { isLoopback } from '../../access/node-origins.ts'
 import { isWildcard, type RunningNode } from '../../node.ts'
 import type { PluginDescription } from '../../plugins/describe-plugin.ts'
-import { isLoopback } from '../../sign-in/node-origins.ts'
 import { kernelVersion } from '../../system/kernel-version.ts'
 
 /** Writes the message about a node that is up: its address, its plugins, and the next steps. */

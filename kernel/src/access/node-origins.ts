@@ -1,6 +1,7 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { type NodeAddress, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
+import type { RegistryEntries } from '../services/registry.ts'
 
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
@@ -10,6 +11,7 @@ export interface AddressConfiguration {
   readonly host: string
   readonly hostnames: readonly string[]
   readonly publicUrl?: string | readonly string[]
+  readonly cors: { readonly origins: readonly string[] }
 }
 
 type AddressedRequest = Pick<FastifyRequest, 'protocol' | 'host' | 'headers' | 'ips'>
@@ -19,19 +21,33 @@ export class NodeOrigins implements NodeAddress {
   readonly #names: ReadonlySet<string>
   readonly #local: string
   readonly #configured: readonly string[]
-  readonly #added: () => readonly string[]
+  readonly #foreign: ReadonlySet<string>
+  readonly #added: Pick<RegistryEntries, 'names' | 'get'>
 
-  /** @param added returns the origins that plugins have added and not taken back */
-  constructor({ host, hostnames, publicUrl = [] }: AddressConfiguration, added: () => readonly string[]) {
+  /** @param added the registry of the origins that plugins have added */
+  constructor(
+    { host, hostnames, publicUrl = [], cors }: AddressConfiguration,
+    added: Pick<RegistryEntries, 'names' | 'get'>,
+  ) {
     this.#names = new Set(hostnames.map(asInUrl))
     this.#local = asInUrl(host)
     this.#configured = [publicUrl].flat()
+    this.#foreign = new Set(cors.origins.map((url) => new URL(url).origin))
     this.#added = added
   }
 
   /** The origins that depend on no request: those of `server.publicUrl`, then those that plugins have added. */
   publicOrigins(): string[] {
-    return [...this.#configured, ...this.#added()].flatMap((url) => URL.parse(url)?.origin ?? [])
+    const added = this.#added.names().map((name) => String(this.#added.get(name)))
+    return [...this.#configured, ...added].flatMap((url) => URL.parse(url)?.origin ?? [])
+  }
+
+  /**
+   * Whether pages of an origin may use a user's cookie although the request names another host: a proxy may forward another
+   * Host than the browser sent, and the configuration names sites that may call the node.
+   */
+  isTrusted(origin: string): boolean {
+    return this.#foreign.has(origin) || this.publicOrigins().includes(origin)
   }
 
   originOf(request: AddressedRequest): URL {

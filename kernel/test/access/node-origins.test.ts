@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { type AddressConfiguration, NodeOrigins } from '../../src/sign-in/node-origins.ts'
+import { type AddressConfiguration, NodeOrigins } from '../../src/access/node-origins.ts'
+import { RegistryEntries } from '../../src/services/registry.ts'
 
-const local: AddressConfiguration = { host: '127.0.0.1', hostnames: [] }
+const local: AddressConfiguration = { host: '127.0.0.1', hostnames: [], cors: { origins: [] } }
+
+/** A registry to which plugins have added origins. */
+const registry = (...origins: string[]) => {
+  const entries = new RegistryEntries('public-origins')
+  for (const [index, origin] of origins.entries()) entries.add(String(index), origin, 'tunnel')
+  return entries
+}
 
 interface Way {
   readonly protocol?: 'http' | 'https'
@@ -17,7 +25,7 @@ function request(host: string, { protocol = 'http', proxy = false }: Way = {}) {
 /** Returns the origin for a Host, or the code of the error. */
 function origin(host: string, configuration: Partial<AddressConfiguration> = {}, way: Way = {}): string {
   try {
-    return new NodeOrigins({ ...local, ...configuration }, () => []).originOf(request(host, way)).origin
+    return new NodeOrigins({ ...local, ...configuration }, registry()).originOf(request(host, way)).origin
   } catch (error) {
     return (error as { code: string }).code
   }
@@ -128,26 +136,27 @@ test('a request through a proxy cannot come by the names for home', async (t) =>
     t.equal(origin(host, configuration, proxy), refused, host)
     t.not(origin(host, configuration), refused, host)
   }
-  const origins = new NodeOrigins(local, () => [])
+  const origins = new NodeOrigins(local, registry())
   t.throws(() => origins.originOf(request('127.0.0.1:4200', proxy)), {
     message: /^The proxy named the node "127\.0\.0\.1", .* must pass the Host/,
   })
 })
 
 test('origins come and go at run time', async (t) => {
-  const added = new Set<string>()
-  const origins = new NodeOrigins(local, () => [...added])
+  const added = registry()
+  const origins = new NodeOrigins(local, added)
   t.throws(() => origins.originOf(request('me.example.org')), { code: refused })
-  added.add('https://me.example.org/').add('not a URL')
+  added.add('0', 'https://me.example.org/', 'tunnel')
+  added.add('1', 'not a URL', 'tunnel')
   t.equal(origins.originOf(request('me.example.org')).origin, 'https://me.example.org')
   t.ok(origins.isEncrypted(request('me.example.org')))
   t.strictSame(origins.publicOrigins(), ['https://me.example.org'])
-  added.clear()
+  added.remove('0', 'tunnel')
   t.throws(() => origins.originOf(request('me.example.org')), { code: refused })
 })
 
 test('the error names the remedy for the owner', async (t) => {
-  const address = new NodeOrigins(local, () => [])
+  const address = new NodeOrigins(local, registry())
   t.throws(() => address.originOf(request('nas.local:4200')), {
     message:
       'The node does not go by the name "nas.local". The owner can add a name to "server.hostnames", or its origin to "server.publicUrl".',
