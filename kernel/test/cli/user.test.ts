@@ -46,6 +46,54 @@ test('the command changes users while the node runs', async (t) => {
   t.not((await openSession(ada)).user.uuid, user.uuid)
 })
 
+for (const admission of ['owner', 'allowlist']) {
+  test(`user add lets a wallet sign in under the admission "${admission}", until it is taken back`, async (t) => {
+    const folder = await commandFolder(t)
+    const config = { auth: { admission } }
+    const { as, openSession, signIn } = await startLoginNode(t, { dataFolder: folder.data, config })
+    await openSession(owner)
+    await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
+    const added = await folder.run('user', 'add', ada.toLowerCase(), '--username', 'ada')
+    t.match(added, { code: 0, stdout: new RegExp(`^ada  [0-9a-f-]{36}  ${ada}  added\n$`) })
+    t.match(added.stderr, 'ada may sign in now. "nodekeep user disable ada" takes that back.')
+    const { user, sessionToken } = await openSession(ada)
+    t.equal(user.username, 'ada')
+    t.equal((await as(sessionToken, '/api/account/sessions')).status, 200)
+    await expectError(t, await signIn(bob), 403, 'FORBIDDEN')
+    t.match((await folder.run('user', 'list')).stdout, /^ada .* added$/m)
+    t.match(JSON.parse((await folder.run('user', 'list', '--json')).stdout), [
+      { addedAt: null },
+      { addedAt: /^2/ },
+    ])
+
+    const again = await folder.run('user', 'add', ada)
+    t.match(again, { code: 0, stdout: new RegExp(`^ada  ${user.uuid}  `) }, 'the user stays who they are')
+    t.equal((await folder.run('user', 'disable', 'ada')).code, 0)
+    await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
+    const disabled = await folder.run('user', 'add', ada)
+    t.ok(isRefusal(disabled))
+    t.match(disabled.stderr, 'is disabled. "nodekeep user enable')
+    t.equal((await folder.run('user', 'enable', 'ada')).code, 0)
+    t.equal((await signIn(ada)).status, 200)
+  })
+}
+
+test('user add refuses what is no wallet, and a name that is taken', async (t) => {
+  const folder = await commandFolder(t)
+  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data })
+  const { user } = await openSession(owner)
+  for (const [args, reason] of [
+    [['YOUR_WALLET_ADDRESS'], /"YOUR_WALLET_ADDRESS" is not a wallet address\./],
+    [[ada, '--username', user.username], /is taken/],
+    [[ada, '--username', 'A b'], /A username has 3 to 30/],
+  ] as const) {
+    const outcome = await folder.run('user', 'add', ...args)
+    t.ok(isRefusal(outcome), outcome.stderr)
+    t.match(outcome.stderr, reason)
+  }
+  t.equal(await node.accounts.findByWallet(ada), null)
+})
+
 test('the owner replaces their lost wallet, in the configuration too', async (t) => {
   const folder = await commandFolder(t, { auth: { owner: ada } })
   const config = (wallet: string) => ({ auth: { owner: wallet, admission: 'owner' } })
