@@ -87,7 +87,10 @@ t.test('the unit for systemd starts the node with the configuration of the recip
   if (nobody.uid !== undefined) await chown(join(home, 'lib'), nobody.uid, nobody.gid)
   await writeFile(
     join(home, 'etc/nodekeep.json'),
-    changed(await readRecipe('nodekeep.json'), { [place]: installed }),
+    changed(await readRecipe('nodekeep.json'), {
+      [place]: installed,
+      '/var/lib/nodekeep': join(home, 'lib'),
+    }),
   )
   const here = changed(unit, {
     [place]: installed,
@@ -103,10 +106,11 @@ t.test('the unit for systemd starts the node with the configuration of the recip
     PATH: process.env.PATH,
     PORT: String(port),
   }
-  t.match(env, { NODEKEEP_CONFIG: join(home, 'etc/nodekeep.json'), NODEKEEP_DATA: join(home, 'lib') })
+  t.match(env, { NODEKEEP_CONFIG: join(home, 'etc/nodekeep.json') })
   const node = await startCommand(t, (values('ExecStart')[0] ?? '').split(' '), env)
   const nonce = await fetch(`http://127.0.0.1:${port}/auth/siwe/nonce`)
   t.match(await nonce.json(), { domain: 'node.example.org' })
+  t.ok(await exists(join(home, 'lib/state.sqlite')))
   node.kill('SIGTERM')
   t.same(await once(node, 'exit'), [0, null])
 })
