@@ -14,7 +14,7 @@ test('a copy of the data folder of a stopped node has its users, sessions and fi
     createTestNode({
       folder: root,
       dataFolder: join(folder, name),
-      config: { extends: './config/minimal.json' },
+      config: { extends: 'nodekeep:minimal' },
     })
   const node = await start('data')
   const { user, token } = await node.signIn('owner')

@@ -88,7 +88,6 @@ t.test('the unit for systemd starts the node with the configuration of the recip
   await writeFile(
     join(home, 'etc/nodekeep.json'),
     changed(await readRecipe('nodekeep.json'), {
-      [place]: installed,
       '/var/lib/nodekeep': join(home, 'lib'),
     }),
   )
@@ -108,8 +107,10 @@ t.test('the unit for systemd starts the node with the configuration of the recip
   }
   t.match(env, { NODEKEEP_CONFIG: join(home, 'etc/nodekeep.json') })
   const node = await startCommand(t, (values('ExecStart')[0] ?? '').split(' '), env)
-  const nonce = await fetch(`http://127.0.0.1:${port}/auth/siwe/nonce`)
-  t.match(await nonce.json(), { domain: 'node.example.org' })
+  // This process stands for the proxy.
+  const headers = { 'x-forwarded-host': 'node.example.org', 'x-forwarded-proto': 'https' }
+  const nonce = await fetch(`http://127.0.0.1:${port}/auth/siwe/nonce`, { headers })
+  t.match(await nonce.json(), { domain: 'node.example.org', uri: 'https://node.example.org' })
   t.ok(await exists(join(home, 'lib/state.sqlite')))
   node.kill('SIGTERM')
   t.same(await once(node, 'exit'), [0, null])

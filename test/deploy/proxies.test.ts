@@ -31,7 +31,7 @@ for (const { proxy, programs, start } of recipes) {
     const node = await createTestNode({
       folder: root,
       plugins: [probe.plugin],
-      config: { extends: './config/minimal.json', server, storage },
+      config: { extends: 'nodekeep:minimal', server, storage },
       onLog: (line) => log.push(line),
     })
     t.teardown(() => node.stop())
