@@ -194,10 +194,18 @@ function checkUsername(username: string): void {
   )
 }
 
-function walletOf(address: string): string {
+/**
+ * Returns a wallet address in EIP-55 form.
+ *
+ * @throws NodekeepError VALIDATION_ERROR
+ */
+export function walletOf(address: string): string {
   const wallet = parseWallet(address)
   if (wallet !== null) return wallet
-  throw new NodekeepError('VALIDATION_ERROR', `"${address}" is not a wallet address.`)
+  throw new NodekeepError(
+    'VALIDATION_ERROR',
+    `"${address}" is not a wallet address. Write 0x and 40 hexadecimal digits (EIP-55).`,
+  )
 }
 
 function conflict(message: string): NodekeepError {

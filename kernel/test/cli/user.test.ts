@@ -83,7 +83,7 @@ test('user add refuses what is no wallet, and a name that is taken', async (t) =
   const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data })
   const { user } = await openSession(owner)
   for (const [args, reason] of [
-    [['YOUR_WALLET_ADDRESS'], /"YOUR_WALLET_ADDRESS" is not a wallet address\./],
+    [['YOUR_WALLET_ADDRESS'], /"YOUR_WALLET_ADDRESS" is not a wallet address\. Write 0x and 40/],
     [[ada, '--username', user.username], /is taken/],
     [[ada, '--username', 'A b'], /A username has 3 to 30/],
   ] as const) {
