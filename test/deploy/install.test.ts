@@ -105,7 +105,7 @@ t.test('the unit for systemd starts the node with the configuration of the recip
     PATH: process.env.PATH,
     PORT: String(port),
   }
-  t.match(env, { NODEKEEP_CONFIG: join(home, 'etc/nodekeep.json') })
+  t.match(env, { NODEKEEP_CONFIG: join(home, 'etc/nodekeep.json'), NODEKEEP_SUPERVISED: 'true' })
   const node = await startCommand(t, (values('ExecStart')[0] ?? '').split(' '), env)
   // This process stands for the proxy.
   const headers = { 'x-forwarded-host': 'node.example.org', 'x-forwarded-proto': 'https' }
