@@ -51,6 +51,8 @@ for (const { proxy, programs, start } of recipes) {
       t.equal(signedIn.statusCode, 200)
       const [cookie = ''] = signedIn.headers['set-cookie'] ?? []
       t.match(cookie, /; Secure/)
+      const line = log.map((text) => JSON.parse(text)).find(({ event }) => event === 'signed-in')
+      t.match(line, { ip: clientAddress }, 'the log names the address of the client')
       const whoami = await ask('GET', '/whoami', { headers: { cookie: cookie.split(';')[0] } })
       t.match(await json(whoami), { user: { authenticated: true, wallet: wallet.address } })
     })
