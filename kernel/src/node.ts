@@ -181,6 +181,7 @@ async function boot(
   async function admit(): Promise<RunningNode> {
     await keepReserve(data)
     cradle.health.admitTraffic()
+    await cradle.knownScopes.store()
     const address = await listen(open, server.host, server.port)
     started.defer(
       startHousekeeping({

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { packWorkspaces } from '../release/pack.ts'
-import { outcome, root, startProgram } from '../run/command.ts'
+import { outcome, startProgram } from '../run/command.ts'
 import { installationVariable } from '../run/run-folder.ts'
 
 /** A folder outside the repository, on a machine that has Node and npm but no compiler. */
@@ -16,7 +16,7 @@ export interface Consumer {
   readonly env: NodeJS.ProcessEnv
   /** Runs a program to its end. Resolves or rejects with its output. */
   run(program: string, ...args: string[]): Promise<string>
-  /** Copies the sources of an example into the folder, as its author has them. Resolves with the path of the copy. */
+  /** Copies an example from the package of the SDK into the folder. Resolves with the path of the copy. */
   copyExample(name: string): Promise<string>
 }
 
@@ -90,10 +90,7 @@ function consumerIn(folder: string): Consumer {
     },
     async copyExample(name) {
       const copy = join(folder, name)
-      await cp(join(root, 'examples', name), copy, {
-        recursive: true,
-        filter: (source) => !/[\\/](node_modules|dist)$/.test(source),
-      })
+      await cp(join(folder, 'node_modules/@nodekeep/plugin-sdk/examples', name), copy, { recursive: true })
       return copy
     },
   }

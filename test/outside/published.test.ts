@@ -38,6 +38,19 @@ t.test('source maps refer to published sources', async (t) => {
   t.ok(count > 100)
 })
 
+t.test('links of a README lead to files of its package', async (t) => {
+  const scope = join(consumer.folder, 'node_modules/@nodekeep')
+  let count = 0
+  for (const name of await readdir(scope)) {
+    const readme = await readFile(join(scope, name, 'README.md'), 'utf8')
+    for (const [, target = ''] of readme.matchAll(/\]\((?!#|https?:)([^)#]+)/g)) {
+      await t.resolves(access(join(scope, name, target)), `${name}: ${target}`)
+      count += 1
+    }
+  }
+  t.ok(count >= 3, 'the README of the SDK has links to the examples')
+})
+
 t.test('the command of the kernel prints its version', async (t) => {
   const manifest = JSON.parse(await readFile(join(root, 'kernel/package.json'), 'utf8'))
   t.match(await consumer.run('npx', 'nodekeep', '--version'), manifest.version)

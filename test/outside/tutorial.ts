@@ -9,7 +9,7 @@ import { readTutorial, type TutorialStep } from './tutorial-steps.ts'
 /** Follows the tutorial of the SDK in an empty folder. */
 export async function followTutorial(t: Test, outside: Outside): Promise<void> {
   const steps = readTutorial(await readFile(join(root, 'plugin-sdk/README.md'), 'utf8'))
-  t.strictSame(count(steps), { write: 5, run: 7, expect: 1 })
+  t.strictSame(count(steps), { write: 5, run: 8, expect: 1 })
 
   const folder = join(outside.folder, 'visits')
   await mkdir(folder)

@@ -1,6 +1,6 @@
 /** `npm run pack [FOLDER]`: writes the packages as tarballs into a folder. Default: `dist`. */
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { root, runTool } from '../run/command.ts'
@@ -8,6 +8,7 @@ import { tarballsVariable } from '../run/run-folder.ts'
 import type { Package } from '../walls/packages.ts'
 import { buildWorkspaces, workspaces } from './build.ts'
 import { publishedManifest } from './published-manifest.ts'
+import { publishedReadme } from './published-readme.ts'
 
 /**
  * Builds every workspace and packs it as it is published, examples included. It works in a temporary folder, so it changes
@@ -48,17 +49,27 @@ async function linkLibraries(folder: string, staged: string): Promise<void> {
   await symlink(libraries, join(staged, folder, 'node_modules'), 'junction')
 }
 
-/** Copies the files that a package publishes beside its built files: its own, the license, and for the kernel the presets. */
+/**
+ * Copies the files that a package publishes beside its built files: its own, the license, for the kernel the presets, and for
+ * the SDK the examples.
+ */
 async function stage({ folder, manifest }: Package, staged: string): Promise<void> {
   await mkdir(staged, { recursive: true })
   await writeFile(join(staged, 'package.json'), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`)
   for (const part of ['LICENSE', ...(manifest.files ?? [])]) {
     const own = join(root, folder, part)
-    const shared = ['LICENSE', 'config'].includes(part) ? join(root, part) : own
+    const shared = ['LICENSE', 'config', 'examples'].includes(part) ? join(root, part) : own
     const from = existsSync(own) ? own : shared
-    if (part !== 'dist' && existsSync(from)) await cp(from, join(staged, part), { recursive: true })
+    if (part === 'dist' || !existsSync(from)) continue
+    await cp(from, join(staged, part), { recursive: true, filter: (source) => !notPublished.test(source) })
   }
+  const readme = join(staged, 'README.md')
+  const hasExamples = manifest.files?.includes('examples') === true
+  await writeFile(readme, publishedReadme(await readFile(readme, 'utf8'), hasExamples))
 }
+
+/** Libraries and built files of the examples, and the recipes for a checkout. */
+const notPublished = /[\\/]examples[\\/](deploy|[^\\/]+[\\/](node_modules|dist))$/
 
 async function pack(staged: string, folder: string): Promise<void> {
   const folders = workspaces().map((entry) => join(staged, entry.folder))

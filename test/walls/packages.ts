@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /**
  * The kind of a package, which decides what it may import. An example is a plugin, or a client: a program that calls a
@@ -34,9 +34,10 @@ export interface Package {
 /** Reads the root and every workspace of a repository. The root comes last. */
 export function readPackages(root: string): Package[] {
   const rootManifest = readManifest(root)
-  const folders = globSync([...(rootManifest.workspaces ?? [])], { cwd: root, withFileTypes: false })
-  const workspaces = folders
-    .map((folder) => folder.replaceAll('\\', '/'))
+  const patterns = (rootManifest.workspaces ?? []).map((folder) => `${folder}/package.json`)
+  const manifests = globSync(patterns, { cwd: root, withFileTypes: false })
+  const workspaces = manifests
+    .map((manifest) => dirname(manifest).replaceAll('\\', '/'))
     .sort()
     .map((folder) => {
       const manifest = readManifest(join(root, folder))

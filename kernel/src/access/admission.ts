@@ -1,4 +1,5 @@
-import { parseWallet, type User } from '@nodekeep/plugin-sdk'
+import { parseWallet } from '@nodekeep/plugin-sdk'
+import type { UserAccount } from '../users/user-accounts.ts'
 
 /** The part of the configuration section `auth` that says who may sign in. */
 export interface AdmissionPolicy {
@@ -16,8 +17,9 @@ export class Admission {
     this.#allowed = new Set(allowlist.map(configuredWallet))
   }
 
-  admits({ owner, wallet }: Pick<User, 'owner' | 'wallet'>): boolean {
-    if (owner || this.#policy === 'open') return true
+  /** A user who was added by hand is always admitted. */
+  admits({ owner, wallet, addedAt }: Pick<UserAccount, 'owner' | 'wallet' | 'addedAt'>): boolean {
+    if (owner || addedAt !== null || this.#policy === 'open') return true
     return this.#policy === 'allowlist' && this.#allowed.has(wallet)
   }
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { kernelVersion } from '../system/kernel-version.ts'
 import { suggest } from '../validation/suggestion.ts'
+import { completionCommand } from './commands/completion.ts'
 import { configCommand } from './commands/config.ts'
 import { pluginsCommand } from './commands/plugins.ts'
 import { sessionCommand } from './commands/session.ts'
@@ -35,6 +36,7 @@ function createProgram(): Command {
   program.addCommand(sessionCommand())
   program.addCommand(userCommand())
   program.addCommand(tokenCommand())
+  program.addCommand(completionCommand())
   unify(program)
   program.helpCommand('help [command]', 'print the help of a command')
   program.addHelpText(

@@ -30,6 +30,7 @@ import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { KernelEventBus } from '../services/event-bus.ts'
 import { Registries } from '../services/registry.ts'
 import { kernelServices, ServiceDirectory } from '../services/service-directory.ts'
+import { KnownScopes } from '../sessions/known-scopes.ts'
 import { createSessionTable } from '../sessions/session-table.ts'
 import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
@@ -84,6 +85,9 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     ),
     userSessions: single(createUserSessions),
     administration: single(createAdministration),
+    knownScopes: single(
+      ({ routeTable, stateStores, log }) => new KnownScopes(routeTable, stateStores.for('@kernel'), log),
+    ),
     signIn: single(createSignIn),
     nodeOrigins: single(
       ({ configuration, registries }) =>
@@ -114,8 +118,15 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
         }),
     ),
     pluginSwitch: single(
-      ({ records, pluginHost, registries, stateStores, log }) =>
-        new PluginSwitch(records, pluginHost, registries, stateStores.for('@kernel'), log),
+      ({ records, pluginHost, registries, knownScopes, stateStores, log }) =>
+        new PluginSwitch({
+          records,
+          host: pluginHost,
+          registries,
+          knownScopes,
+          state: stateStores.for('@kernel'),
+          log,
+        }),
     ),
   })
   return container

@@ -15,6 +15,7 @@ import type { ServiceWiring } from '../plugins/service-wiring.ts'
 import type { KernelEventBus } from '../services/event-bus.ts'
 import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
+import type { KnownScopes } from '../sessions/known-scopes.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
@@ -59,6 +60,7 @@ export interface KernelCradle extends KernelValues {
   readonly sessionWatch: SessionWatch
   readonly userSessions: UserSessions
   readonly administration: UserAdministration
+  readonly knownScopes: KnownScopes
   readonly signIn: SignIn
   readonly nodeOrigins: NodeOrigins
   readonly checkAccess: AccessCheck

@@ -7,7 +7,7 @@ import type { KernelCradle } from './cradle.ts'
 
 /** All routes about users and their sessions. */
 export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
-  const { accounts, sessions, userSessions, administration, routeTable, signIn, nodeOrigins } = cradle
+  const { accounts, sessions, userSessions, administration, knownScopes, signIn, nodeOrigins } = cradle
   const { session, auth } = cradle.configuration.kernel
   signInRoutes(app, {
     signIn,
@@ -17,10 +17,6 @@ export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
     expiryDays: session.expiryDays,
   })
   accountRoutes(app, { userSessions, administration })
-  apiTokenRoutes(app, {
-    sessions,
-    userSessions,
-    knownScopes: () => new Set(routeTable.routes.flatMap(({ scope }) => scope ?? [])),
-  })
+  apiTokenRoutes(app, { sessions, userSessions, knownScopes })
   userRoutes(app, { accounts, userSessions, administration })
 }

@@ -112,7 +112,7 @@ const auth = Type.Object(
     admission: oneOf(['owner', 'allowlist', 'open'], {
       default: 'owner',
       description:
-        'Users who may sign in: the owner only, the owner and the wallets of the allowlist, or everybody.',
+        'Users who may sign in: the owner only, the owner and the wallets of the allowlist, or everybody. Users who were added with `nodekeep user add` may always sign in.',
     }),
     allowlist: Type.Array(wallet('A wallet address.'), {
       default: [],

@@ -7,6 +7,7 @@ import {
   tokenKey,
 } from '@nodekeep/plugin-sdk'
 import type { Registries } from '../services/registry.ts'
+import type { KnownScopes } from '../sessions/known-scopes.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'
 import type { PluginRecord, PluginRecords } from './plugin-record.ts'
 
@@ -17,6 +18,15 @@ export async function readSwitchedOff(state: StateStore): Promise<ReadonlySet<st
   return new Set((await state.get<string[]>(stateKey)) ?? [])
 }
 
+export interface PluginSwitchParts {
+  readonly records: PluginRecords
+  readonly host: PluginHost
+  readonly registries: Registries
+  readonly knownScopes: KnownScopes
+  readonly state: StateStore
+  readonly log: Log
+}
+
 /**
  * Switches plugins off and on while the node runs. The choice is stored. It can only disable a plugin that the
  * configuration enables.
@@ -25,15 +35,17 @@ export class PluginSwitch {
   readonly #records: PluginRecords
   readonly #host: PluginHost
   readonly #registries: Registries
+  readonly #knownScopes: KnownScopes
   readonly #state: StateStore
   readonly #log: Log
   /** Each change sees the result of the one before. */
   readonly #changes = new Mutex()
 
-  constructor(records: PluginRecords, host: PluginHost, registries: Registries, state: StateStore, log: Log) {
+  constructor({ records, host, registries, knownScopes, state, log }: PluginSwitchParts) {
     this.#records = records
     this.#host = host
     this.#registries = registries
+    this.#knownScopes = knownScopes
     this.#state = state
     this.#log = log
   }
@@ -52,6 +64,7 @@ export class PluginSwitch {
       if (record.isUp) await this.#host.takeDown(record)
       record.disabled('switched off at run time')
       logImpaired(this.#log, await this.#host.bringUp())
+      await this.#knownScopes.store()
       return record
     })
   }
@@ -80,6 +93,7 @@ export class PluginSwitch {
       await this.#remember(id, false)
       record.stopped()
       logImpaired(this.#log, await this.#host.renew(record))
+      await this.#knownScopes.store()
       return record
     })
   }

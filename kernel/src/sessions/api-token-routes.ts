@@ -8,6 +8,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { logSecurityEvent } from '../log/security-events.ts'
 import { issueApiToken, isTokenName, tokenNameRule } from './issue-session.ts'
+import { type KnownScopes, refuseUnknownScopes } from './known-scopes.ts'
 import { apiTokenView, viewApiToken } from './session-view.ts'
 import type { UserSessions } from './user-sessions.ts'
 
@@ -31,8 +32,7 @@ const newToken = Type.Object(
 export interface ApiTokenRouteParts {
   readonly sessions: SessionStore
   readonly userSessions: UserSessions
-  /** Returns the scopes that the routes of the node require now. */
-  readonly knownScopes: () => ReadonlySet<string>
+  readonly knownScopes: KnownScopes
 }
 
 /** `/api/account/tokens`: named tokens with scopes, for programs. */
@@ -52,7 +52,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
     },
     async (request) => ({
       tokens: (await tokensOf(userSessions, userOf(request).uuid)).map(viewApiToken),
-      knownScopes: [...knownScopes()].sort(),
+      knownScopes: knownScopes.all,
     }),
   )
   app.post(
@@ -70,7 +70,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
       const { name, scopes, expiryDays } = request.body
       const { uuid, sessionId } = userOf(request)
       if (!isTokenName(name)) throw new NodekeepError('VALIDATION_ERROR', tokenNameRule)
-      refuseUnknownScopes(scopes, knownScopes())
+      refuseUnknownScopes(scopes, knownScopes.all)
       const { token, record } = await issueApiToken(sessions, {
         userUuid: uuid,
         name,
@@ -127,19 +127,5 @@ function objectionTo(records: readonly SessionRecord[], sessionId: string): Node
   return new NodekeepError(
     'CONFLICT',
     `You have ${tokensPerUser} API tokens. Revoke one that you do not need.`,
-  )
-}
-
-/** Refuses unknown scopes: a token with a misspelled scope would look right and open nothing. */
-function refuseUnknownScopes(scopes: readonly string[], known: ReadonlySet<string>): void {
-  const unknown = scopes.filter((scope) => !known.has(scope))
-  if (unknown.length === 0) return
-  const hint =
-    known.size === 0
-      ? 'No route of this node asks for a scope.'
-      : `Known scopes: ${[...known].sort().join(', ')}.`
-  throw new NodekeepError(
-    'VALIDATION_ERROR',
-    `Unknown scope ${unknown.map((s) => `"${s}"`).join(', ')}. ${hint}`,
   )
 }

@@ -148,7 +148,7 @@ export class SignIn {
       return { known, owner: true }
     }
     const owner = known?.owner === true || ownership.isConfiguredOwner(wallet)
-    if (!admission.admits({ owner, wallet })) throw notAdmitted()
+    if (!admission.admits({ owner, wallet, addedAt: known?.addedAt ?? null })) throw notAdmitted()
     // A user who becomes the owner is no longer disabled.
     if (known !== null && known.owner === owner && known.disabledAt !== null) throw isDisabled()
     return { known, owner }

@@ -42,3 +42,11 @@ export const identityTables: SchemaStep = {
     `)
   },
 }
+
+/** The time at which a user was added by hand. Such a user may sign in whatever `auth.admission` says. */
+export const addedUsers: SchemaStep = {
+  id: '4-added-users',
+  up(connection) {
+    connection.exec('ALTER TABLE users ADD COLUMN added_at INTEGER')
+  },
+}

@@ -6,12 +6,14 @@ import type { Row, Sql } from '../state/sql.ts'
 /** A user, with the fields that only the owner sees. */
 export interface UserAccount extends User {
   readonly createdAt: Date
+  /** When the user was added by hand. Such a user may sign in whatever `auth.admission` says. */
+  readonly addedAt: Date | null
   readonly disabledAt: Date | null
   /** When the data of a deleted user is removed. */
   readonly deletionDue: Date | null
 }
 
-const columns = 'uuid, username, wallet, owner, created_at, disabled_at, deletion_due'
+const columns = 'uuid, username, wallet, owner, created_at, added_at, disabled_at, deletion_due'
 
 /** Users that are read at a time when all are listed. */
 const pageSize = 500
@@ -133,6 +135,7 @@ function toAccount(row: Row): UserAccount {
     wallet: String(row.wallet),
     owner: row.owner === 1,
     createdAt: new Date(Number(row.created_at)),
+    addedAt: dateOrNull(row.added_at),
     disabledAt: dateOrNull(row.disabled_at),
     deletionDue: dateOrNull(row.deletion_due),
   }

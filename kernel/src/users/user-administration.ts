@@ -2,7 +2,7 @@ import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserCache, UserSessions } from '../sessions/user-sessions.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { Sql } from '../state/sql.ts'
-import { appointOwner, findUser, type UserAccount } from './user-accounts.ts'
+import { appointOwner, ensureUser, findUser, type UserAccount } from './user-accounts.ts'
 
 /** The pattern of a username. The doc comment of the SDK's `User` gives the reason. */
 export const usernamePattern = '^[a-z0-9][a-z0-9_-]{2,29}$'
@@ -45,6 +45,30 @@ export class UserAdministration {
     })
     if (disabled === true) await this.#parts.userSessions.endAll(uuid)
     return changed
+  }
+
+  /**
+   * Adds a user, who may then sign in whatever `auth.admission` says. A wallet that has a user keeps that user.
+   *
+   * @param username the name of the user; by default, a new user gets the beginning of the wallet
+   */
+  async add(address: string, username?: string): Promise<UserAccount> {
+    const wallet = walletOf(address)
+    if (username !== undefined) checkUsername(username)
+    const { database, authenticator } = this.#parts
+    const added = await database.transaction((sql) => {
+      const { uuid, disabledAt } = ensureUser(sql, wallet)
+      if (disabledAt !== null) {
+        throw conflict(
+          `The user of ${wallet} is disabled. "nodekeep user enable ${wallet}" admits the user again.`,
+        )
+      }
+      if (username !== undefined) rename(sql, uuid, username)
+      sql.run('UPDATE users SET added_at = coalesce(added_at, ?) WHERE uuid = ?', Date.now(), uuid)
+      return existing(sql, uuid)
+    })
+    authenticator.forget(added.uuid)
+    return added
   }
 
   rename(uuid: string, username: string): Promise<UserAccount> {
@@ -170,10 +194,18 @@ function checkUsername(username: string): void {
   )
 }
 
-function walletOf(address: string): string {
+/**
+ * Returns a wallet address in EIP-55 form.
+ *
+ * @throws NodekeepError VALIDATION_ERROR
+ */
+export function walletOf(address: string): string {
   const wallet = parseWallet(address)
   if (wallet !== null) return wallet
-  throw new NodekeepError('VALIDATION_ERROR', `"${address}" is not a wallet address.`)
+  throw new NodekeepError(
+    'VALIDATION_ERROR',
+    `"${address}" is not a wallet address. Write 0x and 40 hexadecimal digits (EIP-55).`,
+  )
 }
 
 function conflict(message: string): NodekeepError {

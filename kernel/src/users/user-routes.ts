@@ -17,6 +17,9 @@ const account = Type.Object({
   wallet: Type.String(),
   owner: Type.Boolean(),
   created: timestamp,
+  added: Type.Union([timestamp, Type.Null()], {
+    description: 'When the user was added by hand. Such a user may sign in whatever `auth.admission` says.',
+  }),
   disabled: Type.Union([timestamp, Type.Null()]),
   deletionDue: Type.Union([timestamp, Type.Null()], {
     description: 'When the data of the deleted user is removed.',
@@ -178,13 +181,14 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
 }
 
 function viewAccount(user: UserAccount): Static<typeof account> {
-  const { uuid, username, wallet, owner, createdAt, disabledAt, deletionDue } = user
+  const { uuid, username, wallet, owner, createdAt, addedAt, disabledAt, deletionDue } = user
   return {
     uuid,
     username,
     wallet,
     owner,
     created: createdAt.toISOString(),
+    added: addedAt?.toISOString() ?? null,
     disabled: disabledAt?.toISOString() ?? null,
     deletionDue: deletionDue?.toISOString() ?? null,
   }

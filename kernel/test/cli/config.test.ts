@@ -45,6 +45,24 @@ test('config print shows every value with its origin, and no secret', async (t) 
   t.notMatch(stdout, 'very-secret-key')
 })
 
+test('config print and config check also answer in JSON', async (t) => {
+  const folder = await commandFolder(t, { ...greeter, server: { port: 4321 } })
+  await addPlugin(folder.path)
+  const printed = await folder.run('config', 'print', '--json')
+  const { file, values, origins } = JSON.parse(printed.stdout)
+  t.equal(file, join(folder.path, 'nodekeep.json'))
+  t.match(values, { server: { port: 4321 }, greeter: { word: 'Hello', key: '[secret]' } })
+  t.match(origins, { 'server.port': /nodekeep\.json:1$/, 'server.bodyLimit': 'default' })
+  t.notMatch(printed.stdout, 'very-secret-key')
+  const valid = await folder.run('config', 'check', '--json')
+  t.match(JSON.parse(valid.stdout), { valid: true, problems: [], blocked: [] })
+
+  await folder.configure({ ...greeter, server: { prot: 1 } })
+  const { code, stdout, stderr } = await folder.run('config', 'check', '--json')
+  t.match({ code, stderr }, { code: 1, stderr: '' })
+  t.match(JSON.parse(stdout), { valid: false, problems: [/server\.prot .*Did you mean "port"\?/] })
+})
+
 test('config check confirms a valid configuration and lists all mistakes of another', async (t) => {
   const folder = await commandFolder(t, greeter)
   await addPlugin(folder.path)

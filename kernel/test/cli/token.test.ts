@@ -11,6 +11,7 @@ const notes = definePlugin({
   setup({ routes }) {
     routes((app) => {
       app.get('/notes', { config: { scope: 'notes:read' } }, async () => ({ ok: true }))
+      app.post('/notes', { config: { scope: 'notes:write' } }, async () => ({ ok: true }))
     })
   },
 })
@@ -20,7 +21,14 @@ test('the command creates, lists and revokes a token while the node runs', async
   const { as, openSession } = await startLoginNode(t, { dataFolder: folder.data, plugins: [notes] })
   await openSession(owner)
   t.match(await folder.run('token', 'list'), { code: 0, stdout: 'There are no API tokens.\n' })
-  const made = await folder.run('token', 'create', '--name', 'backup', '--scope', 'notes:read', 'ai', 'ai')
+  const made = await folder.run(
+    'token',
+    'create',
+    '--name',
+    'backup',
+    '--scope',
+    ...['notes:read', 'notes:write', 'notes:write'],
+  )
   t.equal(made.code, 0)
   const token = made.stdout.trim()
   t.match(token, /^nkt_[\w-]{43}$/)
@@ -32,15 +40,34 @@ test('the command creates, lists and revokes a token while the node runs', async
   const time = '\\d{4}-[-:.T\\d]+Z'
   t.match(
     stdout,
-    new RegExp(`^ID +NAME +SCOPES +LAST USED +EXPIRES\n${id}  backup  notes:read,ai  ${time}  ${time}\n$`),
+    new RegExp(
+      `^ID +NAME +SCOPES +LAST USED +EXPIRES\n${id}  backup  notes:read,notes:write  ${time}  ${time}\n$`,
+    ),
   )
   t.match(JSON.parse((await folder.run('token', 'list', '--json')).stdout), [
-    { id, name: 'backup', scopes: ['notes:read', 'ai'] },
+    { id, name: 'backup', scopes: ['notes:read', 'notes:write'] },
   ])
   t.notMatch(stdout, /nkt_/)
   t.match(await folder.run('token', 'revoke', id), { code: 0, stdout: /within 5 seconds/ })
   t.match(await folder.run('token', 'list'), { stdout: 'There are no API tokens.\n' })
   t.ok(isRefusal(await folder.run('token', 'revoke', id)))
+})
+
+test('a scope that no route asks for is refused, and the scopes of the node are listed', async (t) => {
+  const folder = await commandFolder(t)
+  const { node, openSession, stop } = await startLoginNode(t, { dataFolder: folder.data, plugins: [notes] })
+  const { user } = await openSession(owner)
+  const refused = await folder.run('token', 'create', '-n', 'x', '-s', 'notes:read', 'notes:raed')
+  t.ok(isRefusal(refused))
+  t.match(refused.stderr, 'Unknown scope "notes:raed". Known scopes: notes:read, notes:write.')
+  t.same(
+    (await node.sessions.listByUser(user.uuid)).map(({ kind }) => kind),
+    ['session'],
+  )
+  await stop()
+  t.match(await folder.run('token', 'scopes'), { code: 0, stdout: 'SCOPE\nnotes:read\nnotes:write\n' })
+  const json = await folder.run('token', 'scopes', '--json')
+  t.same(JSON.parse(json.stdout), ['notes:read', 'notes:write'], 'also while the node is stopped')
 })
 
 test('control characters in a stored name do not reach the terminal', async (t) => {
@@ -76,15 +103,15 @@ test('token create makes a token for another user, with another expiry or none',
 
 test('an impossible change gets one line', async (t) => {
   const folder = await commandFolder(t)
-  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data })
-  const unclaimed = await folder.run('token', 'create', '-n', 'x', '-s', 'ai')
+  const { node, openSession } = await startLoginNode(t, { dataFolder: folder.data, plugins: [notes] })
+  const unclaimed = await folder.run('token', 'create', '-n', 'x', '-s', 'notes:read')
   t.ok(isRefusal(unclaimed))
   t.match(unclaimed.stderr, /The node has no owner yet/)
   const { user } = await openSession(ada)
   for (const [args, reason] of [
-    [['create', '-n', 'x', '-s', 'ai', '--user', ada], /"auth\.admission" .* does not admit it/],
-    [['create', '-n', '', '-s', 'ai'], /A name has 1 to 100 characters/],
-    [['create', '-n', 'x\u001b[2J', '-s', 'ai'], /Control characters .* are not allowed/],
+    [['create', '-n', 'x', '-s', 'notes:read', '--user', ada], /"auth\.admission" .* does not admit it/],
+    [['create', '-n', '', '-s', 'notes:read'], /A name has 1 to 100 characters/],
+    [['create', '-n', 'x\u001b[2J', '-s', 'notes:read'], /Control characters .* are not allowed/],
     [['create', '-n', 'x'], /required option '-s, --scope/],
   ] as const) {
     const { code, stdout, stderr } = await folder.run('token', ...args)

@@ -46,6 +46,31 @@ test('the command changes users while the node runs', async (t) => {
   t.not((await openSession(ada)).user.uuid, user.uuid)
 })
 
+test('user add lets a wallet sign in that the admission refuses, until it is taken back', async (t) => {
+  const folder = await commandFolder(t)
+  const config = { auth: { admission: 'owner' } }
+  const { as, openSession, signIn } = await startLoginNode(t, { dataFolder: folder.data, config })
+  await openSession(owner)
+  await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
+  const added = await folder.run('user', 'add', ada.toLowerCase(), '--username', 'ada')
+  t.match(added, { code: 0, stdout: new RegExp(`^ada  [0-9a-f-]{36}  ${ada}  added\n$`) })
+  t.match(added.stderr, 'ada may sign in now. "nodekeep user disable ada" takes that back.')
+  const { user, sessionToken } = await openSession(ada)
+  t.equal(user.username, 'ada')
+  t.equal((await as(sessionToken, '/api/account/sessions')).status, 200)
+  await expectError(t, await signIn(bob), 403, 'FORBIDDEN')
+  const users = JSON.parse((await folder.run('user', 'list', '--json')).stdout)
+  t.match(users, [{ addedAt: null }, { addedAt: /^2/ }])
+
+  t.equal((await folder.run('user', 'disable', 'ada')).code, 0)
+  await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
+  const disabled = await folder.run('user', 'add', ada)
+  t.ok(isRefusal(disabled))
+  t.match(disabled.stderr, 'is disabled. "nodekeep user enable')
+  t.equal((await folder.run('user', 'enable', 'ada')).code, 0)
+  t.equal((await signIn(ada)).status, 200)
+})
+
 test('the owner replaces their lost wallet, in the configuration too', async (t) => {
   const folder = await commandFolder(t, { auth: { owner: ada } })
   const config = (wallet: string) => ({ auth: { owner: wallet, admission: 'owner' } })
@@ -131,10 +156,13 @@ test('an impossible change gets one line', async (t) => {
     [['disable', owner], /The owner cannot be disabled\./],
     [['delete', 'nobody'], /There is no user "nobody"\. "nodekeep user list" shows all users\./],
     [['rename', ada, owner.slice(0, 10).toLowerCase()], /The username "0x[0-9a-f]+" is taken\./],
+    [['add', 'YOUR_WALLET_ADDRESS'], /is not a wallet address\. Write 0x and 40/],
+    [['add', bob, '--username', owner.slice(0, 10).toLowerCase()], /is taken\./],
   ] as const) {
     const outcome = await folder.run('user', ...args)
     t.ok(isRefusal(outcome), outcome.stderr)
     t.match(outcome.stderr, reason)
   }
   t.match(await node.accounts.get(user.uuid), { ...user, disabledAt: null, authenticated: undefined })
+  t.equal(await node.accounts.findByWallet(bob), null)
 })

@@ -1,27 +1,52 @@
 import { editorSchema } from '../../configuration/editor-schema.ts'
+import { ConfigurationError } from '../../configuration/error.ts'
 import { formatPrinted } from '../../configuration/printing.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { checkAll, inspect } from '../common/inspect.ts'
+import { printJson } from '../common/print-lines.ts'
+
+/** The options of `nodekeep config print` and `nodekeep config check`. */
+export interface ConfigOptions extends ConfigurationOptions {
+  readonly json?: boolean
+}
 
 /** `nodekeep config print` */
-export async function print(options: ConfigurationOptions): Promise<void> {
+export async function print({ json, ...options }: ConfigOptions): Promise<void> {
   const { configuration, schemas, switchedOff } = await inspect(options)
+  const printed = configuration.print(schemas)
+  if (json === true) {
+    const { values, origins } = printed
+    const { file } = configuration
+    printJson({ file, switchedOff: [...switchedOff], values, origins: Object.fromEntries(origins) })
+    return
+  }
   const lines = [`// ${configuration.file ?? 'No configuration file: defaults, environment and flags only.'}`]
   for (const id of switchedOff) lines.push(`// The plugin "${id}" was switched off at run time.`)
-  process.stdout.write(`${lines.join('\n')}\n${formatPrinted(configuration.print(schemas))}\n`)
+  process.stdout.write(`${lines.join('\n')}\n${formatPrinted(printed)}\n`)
 }
 
 /** `nodekeep config check` */
-export async function check(options: ConfigurationOptions): Promise<void> {
-  const inspection = await inspect(options)
-  checkAll(inspection)
-  const { configuration, records } = inspection
-  const enabled = records.all.filter(({ state }) => state !== 'disabled').length
-  const file = configuration.file ?? 'The configuration'
-  process.stdout.write(`${file} is valid: ${enabled} of ${records.all.length} plugins enabled.\n`)
-  for (const { id, state, reason, entry } of records) {
-    if (state !== 'blocked') continue
-    process.stdout.write(`"${id}" (${entry.where}) is blocked, and the node starts without it: ${reason}\n`)
+export async function check({ json, ...options }: ConfigOptions): Promise<void> {
+  try {
+    const inspection = await inspect(options)
+    checkAll(inspection)
+    const { configuration, records } = inspection
+    const enabled = records.all.filter(({ state }) => state !== 'disabled').length
+    const blocked = records.all.filter(({ state }) => state === 'blocked')
+    if (json === true) {
+      const reasons = blocked.map(({ id, reason }) => ({ id, reason }))
+      printJson({ valid: true, file: configuration.file, problems: [], blocked: reasons })
+      return
+    }
+    const file = configuration.file ?? 'The configuration'
+    process.stdout.write(`${file} is valid: ${enabled} of ${records.all.length} plugins enabled.\n`)
+    for (const { id, reason, entry } of blocked) {
+      process.stdout.write(`"${id}" (${entry.where}) is blocked, and the node starts without it: ${reason}\n`)
+    }
+  } catch (error) {
+    if (json !== true || !(error instanceof ConfigurationError)) throw error
+    printJson({ valid: false, problems: error.problems })
+    process.exitCode = 1
   }
 }
 

@@ -1,6 +1,7 @@
-import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { viewSession } from '../../sessions/session-view.ts'
 import type { UserAccount } from '../../users/user-accounts.ts'
+import { walletOf } from '../../users/user-administration.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
 import type { UserOptions } from '../common/user-option.ts'
@@ -23,7 +24,7 @@ export async function createSession(options: CreateSessionOptions): Promise<void
     const user =
       options.wallet === undefined
         ? await identity.find(options.user)
-        : await claim(identity, checked(options.wallet))
+        : await claim(identity, walletOf(options.wallet))
     identity.refuseLockedOut(user)
     const { token } = await identity.issueSession({
       userUuid: user.uuid,
@@ -74,13 +75,4 @@ async function claim({ accounts, owner }: IdentityAccess, wallet: string): Promi
   const user = await owner()
   if (user?.wallet === wallet) return user
   throw new NodekeepError('CONFLICT', `The node belongs to the wallet ${user?.wallet}, not to ${wallet}.`)
-}
-
-function checked(address: string): string {
-  const wallet = parseWallet(address)
-  if (wallet !== null) return wallet
-  throw new NodekeepError(
-    'VALIDATION_ERROR',
-    `"${address}" is not a wallet address. Write 0x and 40 hexadecimal digits (EIP-55).`,
-  )
 }

@@ -1,11 +1,18 @@
 import { issueApiToken } from '../../sessions/issue-session.ts'
+import { refuseUnknownScopes } from '../../sessions/known-scopes.ts'
 import { viewApiToken } from '../../sessions/session-view.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
 import type { UserOptions } from '../common/user-option.ts'
 
 /** The options of `nodekeep token list`. */
 export interface ListTokensOptions extends UserOptions {
+  readonly json?: boolean
+}
+
+/** The options of `nodekeep token scopes`. */
+export interface ListScopesOptions extends ConfigurationOptions {
   readonly json?: boolean
 }
 
@@ -18,9 +25,10 @@ export interface CreateTokenOptions extends UserOptions {
 
 /** `nodekeep token create` */
 export async function createToken({ name, scope, days, ...options }: CreateTokenOptions): Promise<void> {
-  await withIdentity(options, async ({ sessions, find, refuseLockedOut }) => {
+  await withIdentity(options, async ({ sessions, find, refuseLockedOut, knownScopes }) => {
     const user = await find(options.user)
     refuseLockedOut(user)
+    refuseUnknownScopes(scope, await knownScopes())
     const { uuid, username } = user
     const expiryDays = days === 'never' ? null : days
     const { token, record } = await issueApiToken(sessions, {
@@ -33,6 +41,19 @@ export async function createToken({ name, scope, days, ...options }: CreateToken
     process.stderr.write(
       `This is an API token of ${username} with the id ${record.id}. It is not shown again.\n`,
     )
+  })
+}
+
+/** `nodekeep token scopes` */
+export async function listScopes({ json, ...options }: ListScopesOptions): Promise<void> {
+  await withIdentity(options, async ({ knownScopes }) => {
+    const scopes = await knownScopes()
+    if (json === true) printJson(scopes)
+    else
+      printTable(
+        scopes.map((scope) => ({ scope })),
+        'No route of this node asks for a scope.',
+      )
   })
 }
 

@@ -12,6 +12,11 @@ export interface WalletOptions extends ConfigurationOptions {
   readonly swap?: boolean
 }
 
+/** The options of `nodekeep user add`. */
+export interface AddUserOptions extends ConfigurationOptions {
+  readonly username?: string
+}
+
 /** The options of `nodekeep user list`. */
 export interface UserListOptions extends ConfigurationOptions {
   readonly json?: boolean
@@ -40,6 +45,17 @@ export async function changeUser(
   await withIdentity(options, async (identity) => {
     const user = await identity.find(name)
     process.stdout.write(`${describe(await changes[change](identity, user, value))}\n`)
+  })
+}
+
+/** `nodekeep user add` */
+export async function addUser(wallet: string, { username, ...options }: AddUserOptions): Promise<void> {
+  await withIdentity(options, async ({ administration }) => {
+    const user = await administration.add(wallet, username)
+    process.stdout.write(`${describe(user)}\n`)
+    process.stderr.write(
+      `${user.username} may sign in now. "nodekeep user disable ${user.username}" takes that back.\n`,
+    )
   })
 }
 
@@ -90,9 +106,10 @@ function describe(user: UserAccount): string {
   return [name, uuid, wallet, state].join('  ').trimEnd()
 }
 
-function tableRow({ username, uuid, wallet, owner, disabledAt, deletionDue }: UserAccount) {
+function tableRow({ username, uuid, wallet, owner, addedAt, disabledAt, deletionDue }: UserAccount) {
   const state = [
     owner ? 'owner' : '',
+    addedAt === null ? '' : 'added',
     disabledAt === null ? '' : `disabled since ${disabledAt.toISOString()}`,
     deletionDue === null ? '' : `data is removed on ${deletionDue.toISOString()}`,
   ].filter((part) => part !== '')

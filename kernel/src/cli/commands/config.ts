@@ -1,9 +1,6 @@
 import { Command } from 'commander'
-import {
-  type ConfigurationOptions,
-  withConfigurationOptions,
-  withListenOptions,
-} from '../common/configuration-options.ts'
+import type { ConfigOptions } from '../actions/config.ts'
+import { withConfigurationOptions, withListenOptions } from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/config.ts')
 
@@ -12,8 +9,9 @@ export function configCommand(): Command {
   const command = new Command('config').description('show or check the configuration')
   const add = (name: 'print' | 'check' | 'schema', description: string) => {
     const subcommand = new Command(name).description(description)
+    if (name !== 'schema') subcommand.option('--json', 'print JSON')
     command.addCommand(
-      withListenOptions(withConfigurationOptions(subcommand)).action(async (options: ConfigurationOptions) =>
+      withListenOptions(withConfigurationOptions(subcommand)).action(async (options: ConfigOptions) =>
         (await actions())[name](options),
       ),
     )

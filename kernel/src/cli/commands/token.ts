@@ -1,27 +1,35 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { isTokenName, tokenNameRule } from '../../sessions/issue-session.ts'
-import type { CreateTokenOptions, ListTokensOptions } from '../actions/token.ts'
-import { parseDays } from '../common/configuration-options.ts'
+import type { CreateTokenOptions, ListScopesOptions, ListTokensOptions } from '../actions/token.ts'
+import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
 import { type UserOptions, withUserOption } from '../common/user-option.ts'
 
 const actions = () => import('../actions/token.ts')
 
-/** `nodekeep token create|list|revoke` */
+/** `nodekeep token create|list|revoke|scopes` */
 export function tokenCommand(): Command {
   const create = new Command('create')
     .description('create an API token for a program and print it')
     .requiredOption('-n, --name <name>', 'the purpose of the token', parseName)
     .requiredOption(
       '-s, --scope <scope...>',
-      'permissions, such as files:read; the README of each plugin lists its scopes, and a misspelled scope permits nothing',
+      'permissions, such as files:read; "token scopes" lists those of the node',
     )
     .option('--days <number|never>', 'days until it expires', parseDaysOrNever, 90)
   const list = new Command('list').description('list API tokens').option('--json', 'print JSON')
   const revoke = new Command('revoke')
     .description('revoke an API token')
     .argument('<id>', 'the id that "token list" shows')
+  const scopes = new Command('scopes')
+    .description('list the scopes of the node')
+    .option('--json', 'print JSON')
   return new Command('token')
     .description('create, list and revoke API tokens')
+    .addCommand(
+      withConfigurationOptions(scopes).action(async (options: ListScopesOptions) =>
+        (await actions()).listScopes(options),
+      ),
+    )
     .addCommand(
       withUserOption(create).action(async (options: CreateTokenOptions) =>
         (await actions()).createToken(options),

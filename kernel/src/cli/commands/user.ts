@@ -1,10 +1,10 @@
 import { Command } from 'commander'
-import type { UserChange, UserListOptions, WalletOptions } from '../actions/user.ts'
+import type { AddUserOptions, UserChange, UserListOptions, WalletOptions } from '../actions/user.ts'
 import { type ConfigurationOptions, withConfigurationOptions } from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/user.ts')
 
-/** `nodekeep user list|set-wallet|rename|disable|enable|delete` */
+/** `nodekeep user list|add|set-wallet|rename|disable|enable|delete` */
 export function userCommand(): Command {
   const list = new Command('list').description('list all users').option('--json', 'print JSON')
   return new Command('user')
@@ -14,11 +14,22 @@ export function userCommand(): Command {
         (await actions()).listUsers(options),
       ),
     )
+    .addCommand(add())
     .addCommand(setWallet())
     .addCommand(rename())
     .addCommand(plain('disable', 'end the sessions of a user and refuse further sign-ins'))
     .addCommand(plain('enable', 'admit a disabled user again; this also undoes a deletion'))
     .addCommand(plain('delete', 'disable a user, and remove their data after "auth.deletionGraceDays"'))
+}
+
+function add(): Command {
+  const command = new Command('add')
+    .description('add a user, who may then sign in whatever "auth.admission" says')
+    .argument('<wallet>', 'the wallet address of the user')
+    .option('--username <username>', 'the name of the user')
+  return withConfigurationOptions(command).action(async (wallet: string, options: AddUserOptions) =>
+    (await actions()).addUser(wallet, options),
+  )
 }
 
 function plain(change: UserChange, description: string): Command {

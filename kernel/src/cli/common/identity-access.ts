@@ -5,12 +5,13 @@ import { databaseSchema } from '../../composition/database-schema.ts'
 import { createLogger } from '../../log/logger.ts'
 import { KernelEventBus } from '../../services/event-bus.ts'
 import { type IssuedToken, issueSession, type NewSession } from '../../sessions/issue-session.ts'
+import { readKnownScopes } from '../../sessions/known-scopes.ts'
 import { createSessionTable } from '../../sessions/session-table.ts'
 import { UserSessions } from '../../sessions/user-sessions.ts'
 import { Ownership } from '../../sign-in/ownership.ts'
 import { openStateDatabase } from '../../state/database.ts'
 import { isRestorePlanned } from '../../state/restores.ts'
-import { holdsState } from '../../state/stored-state.ts'
+import { holdsState, withStoredState } from '../../state/stored-state.ts'
 import { type UserAccount, UserAccounts } from '../../users/user-accounts.ts'
 import { UserAdministration } from '../../users/user-administration.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
@@ -25,6 +26,8 @@ export interface IdentityAccess {
   readonly userSessions: UserSessions
   issueSession(session: NewSession): Promise<IssuedToken>
   readonly administration: UserAdministration
+  /** Returns the scopes that the node knew when it ran last. */
+  knownScopes(): Promise<readonly string[]>
   readonly expiryDays: number
   /** `auth.owner` as it is written. */
   readonly configuredOwner: string | undefined
@@ -81,6 +84,8 @@ export async function withIdentity<T>(
       userSessions,
       issueSession: (session) => database.transaction((sql) => issueSession(sql, session)),
       administration: new UserAdministration({ database, userSessions, authenticator, deletionGraceDays }),
+      knownScopes: async () =>
+        scopesOfNode(await withStoredState(kernel.data, '@kernel', readKnownScopes, null)),
       expiryDays: kernel.session.expiryDays,
       configuredOwner,
       owner,
@@ -108,8 +113,13 @@ function refuseLockedOut(user: UserAccount, admission: Admission): void {
   if (admission.admits(user)) return
   throw new NodekeepError(
     'CONFLICT',
-    `The wallet ${user.wallet} may not sign in: "auth.admission" of the configuration does not admit it.`,
+    `The wallet ${user.wallet} may not sign in: "auth.admission" of the configuration does not admit it. "nodekeep user add ${user.wallet}" does.`,
   )
+}
+
+function scopesOfNode(scopes: readonly string[] | null): readonly string[] {
+  if (scopes !== null) return scopes
+  throw new NodekeepError('CONFLICT', 'The scopes of this node are not known yet. Start the node once.')
 }
 
 async function findUser(accounts: UserAccounts, name: string): Promise<UserAccount> {

@@ -1,0 +1,13 @@
+import { Argument, Command } from 'commander'
+import type { Shell } from '../actions/completion.ts'
+
+/** `nodekeep completion` */
+export function completionCommand(): Command {
+  const command = new Command('completion')
+    .description('print a script that completes commands and options in a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
+  return command.action(async (shell: Shell) => {
+    const { printCompletion } = await import('../actions/completion.ts')
+    if (command.parent !== null) printCompletion(command.parent, shell)
+  })
+}
