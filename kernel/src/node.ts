@@ -18,6 +18,7 @@ import { openStateDatabase } from './state/database.ts'
 import { keepReserve, releaseReserve } from './state/disk-reserve.ts'
 import { lockDataFolder } from './state/lock.ts'
 import { applyPlannedRestore } from './state/restores.ts'
+import { announceAddress } from './state/running-node.ts'
 import { startHousekeeping } from './users/housekeeping.ts'
 import { UserAccounts } from './users/user-accounts.ts'
 
@@ -193,9 +194,11 @@ async function boot(
           cradle.records.all.filter(({ entry, isUp }) => entry.enabled && !isUp).map(({ id }) => id),
       }),
     )
+    const url = urlOf(address)
+    started.defer(announceAddress(data, lock, url))
     await withSignal(options.signal, announceStop, letPluginsServe(cradle))
     return {
-      url: urlOf(address),
+      url,
       listensOn: address.address,
       publicOrigins: () => cradle.nodeOrigins.publicOrigins(),
       dataFolder: data,

@@ -95,10 +95,15 @@ export class NodekeepError extends Error {
 
 /**
  * Returns whether a value is a NodekeepError of this copy of the SDK or another one. Packages recognize errors by their
- * brand, never by `instanceof`.
+ * brand, never by `instanceof`. It never throws itself, whatever was thrown.
  */
 export function isNodekeepError(value: unknown): value is NodekeepError {
-  return typeof value === 'object' && value !== null && (value as { [brand]?: unknown })[brand] === true
+  try {
+    return typeof value === 'object' && value !== null && (value as { [brand]?: unknown })[brand] === true
+  } catch {
+    // A proxy may refuse to be read.
+    return false
+  }
 }
 
 /**

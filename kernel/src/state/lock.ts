@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { preparePrivateFile } from './data-folder.ts'
 import { isBusy, openFailure } from './sqlite-errors.ts'
 
 /** The right to be the only node on a data folder. It ends with the process, even when the process is killed. */
 export interface DataLock {
+  /** Differs for each time that the lock is taken. */
+  readonly token: string
   /** Lets another node use the folder. Calling it again does nothing. */
   release(): void
 }
 
 /** The process that holds the lock, as other processes read it. */
-interface Holder {
+export interface Holder {
   readonly token: string
   readonly pid: number
   readonly since: string
@@ -26,19 +30,37 @@ const attempts = 5
  */
 export function lockDataFolder(folder: string): DataLock {
   const path = preparePrivateFile(folder, 'lock')
+  const token = randomUUID()
   let connection: DatabaseSync | undefined
   try {
     connection = new DatabaseSync(path, { timeout: 200 })
-    hold(connection, folder)
+    hold(connection, folder, token)
   } catch (error) {
     connection?.close()
     throw error instanceof FolderInUse ? error : openFailure(path, error)
   }
   const held = connection
   return {
+    token,
     release() {
       if (held.isOpen) held.close()
     },
+  }
+}
+
+/** Returns the process that holds the lock of a data folder; `null` when no node runs there. */
+export function lockHolder(folder: string): Holder | null {
+  const path = join(folder, 'lock')
+  if (!existsSync(path)) return null
+  const connection = new DatabaseSync(path, { timeout: 0 })
+  try {
+    connection.exec('BEGIN IMMEDIATE')
+    return null
+  } catch (error) {
+    if (!isBusy(error)) throw openFailure(path, error)
+    return readHolder(connection) ?? null
+  } finally {
+    connection.close()
   }
 }
 
@@ -48,8 +70,7 @@ class FolderInUse extends Error {}
  * Recording the holder needs a commit, and the commit releases the lock for a moment. So this writes, takes the lock
  * again, and checks that the recorded holder is still this process.
  */
-function hold(connection: DatabaseSync, folder: string): void {
-  const token = randomUUID()
+function hold(connection: DatabaseSync, folder: string, token: string): void {
   const execute = (statement: string) => {
     try {
       connection.exec(statement)

@@ -1,0 +1,52 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type DataLock, lockHolder } from './lock.ts'
+
+/** A node that runs on a data folder. */
+export interface RunningProcess {
+  readonly pid: number
+  /** When it took the data folder. */
+  readonly since: Date
+  /** The address on this machine; `null` while the node does not listen, as during its start. */
+  readonly url: URL | null
+}
+
+/** The content of the file, which is valid as long as the lock has the same holder. */
+interface Announcement {
+  readonly lock: string
+  readonly url: string
+}
+
+/**
+ * Writes where the node listens to `<folder>/address.json`: with the port 0 or `--port`, the configuration does not tell.
+ *
+ * @returns removes the file
+ */
+export function announceAddress(folder: string, lock: DataLock, url: URL): () => void {
+  const file = fileIn(folder)
+  writeFileSync(file, JSON.stringify({ lock: lock.token, url: url.href } satisfies Announcement), {
+    mode: 0o600,
+  })
+  return () => rmSync(file, { force: true })
+}
+
+/** Returns the node that runs on a data folder; `null` when there is none. A file that a crash left behind does not count. */
+export function findRunningNode(folder: string): RunningProcess | null {
+  const holder = lockHolder(folder)
+  if (holder === null) return null
+  const { pid, since, token } = holder
+  const announced = readAnnouncement(folder)
+  return { pid, since: new Date(since), url: announced?.lock === token ? new URL(announced.url) : null }
+}
+
+function readAnnouncement(folder: string): Announcement | null {
+  try {
+    return JSON.parse(readFileSync(fileIn(folder), 'utf8')) as Announcement
+  } catch {
+    return null
+  }
+}
+
+function fileIn(folder: string): string {
+  return join(folder, 'address.json')
+}
