@@ -59,7 +59,7 @@ export {
   type ServiceMap,
   tokenKey,
 } from './service.ts'
-export type { Migrate, Migration, StateStore } from './state.ts'
+export type { Migrate, Migration, MigrationChange, StateStore } from './state.ts'
 export { clientSignal } from './streaming/client-signal.ts'
 export { EventStream } from './streaming/event-stream.ts'
 export { GatheredText } from './streaming/gathered-text.ts'
