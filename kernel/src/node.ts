@@ -145,6 +145,7 @@ async function boot(
   started.defer(watchFaults((thrown, context) => cradle.records.originOf(thrown, context)))
   started.defer(() => cradle.stateStores.close())
   started.defer(() => cradle.leases.close())
+  started.defer(() => cradle.databaseSnapshots.close())
   const kernelApp = await createKernelApp(cradle)
   started.defer(() => kernelApp.close())
 

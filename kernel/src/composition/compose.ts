@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import {
   Address,
   Control,
+  Databases,
   type HealthCheck,
   HealthChecks,
   Leases,
@@ -36,6 +37,7 @@ import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
+import { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { createLeases } from '../state/leases.ts'
 import { KernelRestores } from '../state/restores.ts'
 import { StateStores } from '../state/state-stores.ts'
@@ -64,6 +66,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
     restores: single(({ configuration }) => new KernelRestores(configuration.kernel.data)),
+    databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     eventBus: single(() => new KernelEventBus()),
     registries: single(createRegistries),
     services: single(createServices),
@@ -156,6 +159,7 @@ function createServices({
   restores,
   nodeOrigins,
   nodeControl,
+  databaseSnapshots,
 }: KernelCradle): ServiceDirectory {
   const services = new ServiceDirectory()
   services.provide(tokenKey(Users), accounts)
@@ -163,6 +167,7 @@ function createServices({
   services.provide(tokenKey(Restores), restores)
   services.provide(tokenKey(Address), nodeOrigins)
   services.provide(tokenKey(Control), nodeControl)
+  services.provide(tokenKey(Databases), databaseSnapshots)
   return services
 }
 

@@ -21,6 +21,7 @@ import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
 import type { StateDatabase } from '../state/database.ts'
+import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import type { KernelLeases } from '../state/leases.ts'
 import type { KernelRestores } from '../state/restores.ts'
 import type { StateStores } from '../state/state-stores.ts'
@@ -46,6 +47,7 @@ export interface KernelCradle extends KernelValues {
   readonly stateStores: StateStores
   readonly leases: KernelLeases
   readonly restores: KernelRestores
+  readonly databaseSnapshots: DatabaseSnapshots
   readonly eventBus: KernelEventBus
   readonly registries: Registries
   readonly services: ServiceDirectory

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 const schemaVersion = 5
@@ -65,6 +65,8 @@ export function openJournalFile(file: string): DatabaseSync {
     // Only macOS knows these two. A plain sync there stops at the disk's own memory.
     connection.exec('PRAGMA fullfsync = ON')
     connection.exec('PRAGMA checkpoint_fullfsync = ON')
+    // The log grows while a backup holds a snapshot, and gives the space back later.
+    connection.exec(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`)
     applySchema(connection, file)
     return connection
   } catch (cause) {
@@ -75,6 +77,19 @@ export function openJournalFile(file: string): DatabaseSync {
       { cause },
     )
   }
+}
+
+/**
+ * Moves a journal from where earlier versions kept it. Nothing may have either file open. The log goes first: after a crash
+ * in between, the next start moves the rest.
+ *
+ * @param to an empty file, or where the journal is already
+ */
+export function moveFormerJournal(from: string, to: string): void {
+  if (!existsSync(from)) return
+  if (existsSync(`${from}-wal`)) renameSync(`${from}-wal`, `${to}-wal`)
+  rmSync(`${from}-shm`, { force: true })
+  renameSync(from, to)
 }
 
 /**

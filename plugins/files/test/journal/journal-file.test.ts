@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import { openJournal } from '../../src/journal/journal.ts'
+import { captureServices } from '../fixtures/captured-services.ts'
+import { createFilesNode, journalOf, put } from '../fixtures/files-node.ts'
 
 /** Turns a journal into one of version 3 of the schema, or of an older version. */
 const downgrades: Record<number, string> = {
@@ -41,5 +43,34 @@ for (const [version, downgrade] of Object.entries(downgrades)) {
     const again = await openJournal(file)
     t.equal(again.epoch, epoch, 'it opens again')
     await again.close()
+  })
+}
+
+for (const interrupted of [false, true]) {
+  test(`a former journal in the data folder is moved${interrupted ? ', also after a crash in between' : ''}`, async (t) => {
+    const dataFolder = t.testdir({ former: {} })
+    const former = `${dataFolder}/journal.sqlite`
+    const userUuid = randomUUID()
+    const journal = await openJournal(former)
+    await (await journal.begin({ userUuid, op: 'mkdir', path: '/folder' })).commit()
+    // The copies are those of a node that was killed: the change is in the log only.
+    for (const suffix of ['', '-wal'])
+      copyFileSync(former + suffix, `${dataFolder}/former/journal.sqlite${suffix}`)
+    const { epoch } = journal
+    await journal.close()
+    for (const suffix of ['', '-wal'])
+      renameSync(`${dataFolder}/former/journal.sqlite${suffix}`, former + suffix)
+    if (interrupted) renameSync(`${former}-wal`, `${journalOf(dataFolder)}-wal`)
+
+    for (const start of ['first', 'second']) {
+      const services = captureServices()
+      const node = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
+      t.equal(services.changes.epoch, epoch, `${start} start`)
+      t.match(await services.changes.read(userUuid, 0, 1), [{ op: 'mkdir', path: '/folder' }])
+      if (start === 'first') t.equal((await put(await node.signIn(), '/a', 'a')).status, 200)
+      await node.stop()
+    }
+    t.notOk(existsSync(former))
+    t.ok(existsSync(journalOf(dataFolder)))
   })
 }
