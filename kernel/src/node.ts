@@ -18,6 +18,7 @@ import { openStateDatabase } from './state/database.ts'
 import { keepReserve, releaseReserve } from './state/disk-reserve.ts'
 import { lockDataFolder } from './state/lock.ts'
 import { applyPlannedRestore } from './state/restores.ts'
+import { readNodeInfo } from './system/node-info.ts'
 import { startHousekeeping } from './users/housekeeping.ts'
 import { UserAccounts } from './users/user-accounts.ts'
 
@@ -122,6 +123,7 @@ async function boot(
   const { configuration, log, secrets, plugins = {} } = options
   const { data, server } = configuration.kernel
   await releaseReserve(data)
+  const reading = readNodeInfo()
   const lock = lockDataFolder(data)
   started.defer(() => lock.release())
   const backup = applyPlannedRestore(data)
@@ -136,6 +138,7 @@ async function boot(
   const { cradle } = composeKernel({
     configuration,
     log,
+    info: await reading,
     secrets,
     database,
     accounts,

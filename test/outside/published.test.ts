@@ -1,6 +1,7 @@
 import { access, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { buildStamp } from '../release/build-stamp.ts'
 import { root } from '../run/command.ts'
 import { checkInstalls } from '../walls/installs.ts'
 import { consumerForTest } from './consumer.ts'
@@ -54,4 +55,11 @@ t.test('links of a README lead to files of its package', async (t) => {
 t.test('the command of the kernel prints its version', async (t) => {
   const manifest = JSON.parse(await readFile(join(root, 'kernel/package.json'), 'utf8'))
   t.match(await consumer.run('npx', 'nodekeep', '--version'), manifest.version)
+})
+
+t.test('the kernel tells the commit and the date of its build, and no other package does', async (t) => {
+  const installed = async (name: string) =>
+    JSON.parse(await readFile(join(consumer.folder, 'node_modules/@nodekeep', name, 'package.json'), 'utf8'))
+  t.strictSame((await installed('kernel')).build, { ...(await buildStamp()) })
+  t.strictSame((await installed('plugin-sdk')).build, undefined)
 })

@@ -1,4 +1,4 @@
-import type { Log, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Log, NodeIdentity, NodeInfo, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { NodeOrigins } from '../access/node-origins.ts'
@@ -33,6 +33,7 @@ import type { UserAdministration } from '../users/user-administration.ts'
 export interface KernelValues {
   readonly configuration: Configuration
   readonly log: Log
+  readonly info: NodeInfo
   readonly secrets: Secrets
   readonly database: StateDatabase
   readonly accounts: UserAccounts
@@ -48,6 +49,7 @@ export interface KernelCradle extends KernelValues {
   readonly leases: KernelLeases
   readonly restores: KernelRestores
   readonly databaseSnapshots: DatabaseSnapshots
+  readonly identity: NodeIdentity
   readonly eventBus: KernelEventBus
   readonly registries: Registries
   readonly services: ServiceDirectory
