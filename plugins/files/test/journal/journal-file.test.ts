@@ -1,20 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { expansionProblems } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
 import { openJournal } from '../../src/journal/journal.ts'
+import { openJournalFile } from '../../src/journal/journal-file.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, journalOf, put } from '../fixtures/files-node.ts'
 
 /** Turns a journal into one of version 3 of the schema, or of an older version. */
 const downgrades: Record<number, string> = {
-  1: 'DROP TABLE staged_moves; DROP TABLE kept',
+  1: 'DROP TABLE staged_moves; DROP TABLE kept;',
   2: `DROP TABLE staged_moves; DROP TABLE kept;
-    CREATE TABLE longest (user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+    CREATE TABLE longest (user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
   3: `ALTER TABLE staged_moves RENAME TO stopovers; DROP TABLE kept;
     CREATE TABLE longest (user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    INSERT INTO longest VALUES ('a', 2000)`,
-  4: 'DROP TABLE kept',
+    INSERT INTO longest VALUES ('a', 2000);`,
+  4: 'DROP TABLE kept;',
+  5: '',
 }
 
 for (const [version, downgrade] of Object.entries(downgrades)) {
@@ -28,7 +31,9 @@ for (const [version, downgrade] of Object.entries(downgrades)) {
     const { epoch } = before
     await before.close()
     const connection = new DatabaseSync(file)
-    connection.exec(`${downgrade}; PRAGMA user_version = ${version}`)
+    connection.exec(
+      `${downgrade} ALTER TABLE journal DROP COLUMN oldest_usable; PRAGMA user_version = ${version}`,
+    )
     connection.close()
     writeFileSync(`${folder}/journal.ballast`, 'x')
 
@@ -45,6 +50,43 @@ for (const [version, downgrade] of Object.entries(downgrades)) {
     await again.close()
   })
 }
+
+for (const version of [4, 5] as const) {
+  test(`the step from version ${version} only adds`, async (t) => {
+    const file = `${t.testdir()}/journal.sqlite`
+    const journal = await openJournal(file)
+    await (await journal.begin({ userUuid: 'a', op: 'mkdir', path: '/.moving-0', isStaging: true })).commit()
+    await journal.close()
+    const connection = new DatabaseSync(file)
+    connection.exec(
+      `${downgrades[version]} ALTER TABLE journal DROP COLUMN oldest_usable; PRAGMA user_version = ${version}`,
+    )
+    connection.close()
+    t.strictSame(
+      expansionProblems(file, () => openJournalFile(file).close()),
+      [],
+    )
+  })
+}
+
+test('a journal that a newer version expanded is used, and one that it contracted is refused', async (t) => {
+  const file = `${t.testdir()}/journal.sqlite`
+  const journal = await openJournal(file)
+  await (await journal.begin({ userUuid: 'a', op: 'mkdir', path: '/before' })).commit()
+  await journal.close()
+  const change = (statements: string) => {
+    const connection = new DatabaseSync(file)
+    connection.exec(statements)
+    connection.close()
+  }
+  change('ALTER TABLE changes ADD COLUMN color TEXT; PRAGMA user_version = 1000')
+  const former = await openJournal(file)
+  await (await former.begin({ userUuid: 'a', op: 'mkdir', path: '/after' })).commit()
+  t.match(await former.read('a', 0), [{ path: '/before' }, { path: '/after' }])
+  await former.close()
+  change('UPDATE journal SET oldest_usable = 1000')
+  await t.rejects(openJournal(file), /written by a newer version of Nodekeep; start that version/)
+})
 
 for (const interrupted of [false, true]) {
   test(`a former journal in the data folder is moved${interrupted ? ', also after a crash in between' : ''}`, async (t) => {
