@@ -1,5 +1,7 @@
-import { access, readdir, readFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { access, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { buildStamp } from '../release/build-stamp.ts'
 import { root } from '../run/command.ts'
@@ -57,9 +59,30 @@ t.test('the command of the kernel prints its version', async (t) => {
   t.match(await consumer.run('npx', 'nodekeep', '--version'), manifest.version)
 })
 
-t.test('the kernel tells the commit and the date of its build, and no other package does', async (t) => {
-  const installed = async (name: string) =>
-    JSON.parse(await readFile(join(consumer.folder, 'node_modules/@nodekeep', name, 'package.json'), 'utf8'))
-  t.strictSame((await installed('kernel')).build, { ...(await buildStamp()) })
-  t.strictSame((await installed('plugin-sdk')).build, undefined)
-})
+/** Runs in a program that has installed the packages. */
+const program = `
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin, Info } from '@nodekeep/plugin-sdk'
+import { checkArchive } from '@nodekeep/plugin-sdk/archive'
+
+let found
+const status = definePlugin({ id: 'status', requires: { info: Info }, setup: ({ info }) => { found = info } })
+const node = await createTestNode({ plugins: [status] })
+await node.stop()
+const names = []
+await checkArchive('archive.tar.gz', { maxBytes: 1_000_000 }, ({ path }) => names.push(path))
+console.log(JSON.stringify({ info: found, names }))
+`
+
+t.test(
+  'the installed kernel tells its build and its place, and the SDK reads archives in its thread',
+  async (t) => {
+    await writeFile(join(consumer.folder, 'published.mjs'), program)
+    await promisify(execFile)('tar', ['-czf', 'archive.tar.gz', 'published.mjs'], { cwd: consumer.folder })
+    const { info, names } = JSON.parse(await consumer.run('node', 'published.mjs'))
+    const { commit, date } = await buildStamp()
+    t.match(info, { commit, buildDate: date, installation: 'packages' })
+    t.equal(info.folder, join(consumer.folder, 'node_modules/@nodekeep/kernel'))
+    t.strictSame(names, ['published.mjs'])
+  },
+)
