@@ -19,6 +19,7 @@ import { keepReserve, releaseReserve } from './state/disk-reserve.ts'
 import { lockDataFolder } from './state/lock.ts'
 import { applyPlannedRestore } from './state/restores.ts'
 import { announceAddress } from './state/running-node.ts'
+import { readNodeInfo } from './system/node-info.ts'
 import { startHousekeeping } from './users/housekeeping.ts'
 import { UserAccounts } from './users/user-accounts.ts'
 
@@ -123,6 +124,7 @@ async function boot(
   const { configuration, log, secrets, plugins = {} } = options
   const { data, server } = configuration.kernel
   await releaseReserve(data)
+  const reading = readNodeInfo()
   const lock = lockDataFolder(data)
   started.defer(() => lock.release())
   const backup = applyPlannedRestore(data)
@@ -137,6 +139,7 @@ async function boot(
   const { cradle } = composeKernel({
     configuration,
     log,
+    info: await reading,
     secrets,
     database,
     accounts,
@@ -146,6 +149,7 @@ async function boot(
   started.defer(watchFaults((thrown, context) => cradle.records.originOf(thrown, context)))
   started.defer(() => cradle.stateStores.close())
   started.defer(() => cradle.leases.close())
+  started.defer(() => cradle.databaseSnapshots.close())
   const kernelApp = await createKernelApp(cradle)
   started.defer(() => kernelApp.close())
 

@@ -28,6 +28,19 @@ export interface BaseContext<Config> {
    * that keeps something outside the backup, such as a journal or a peer's cursor, compares it with the restored state.
    */
   readonly restored: Restored | null
+  /**
+   * Returns the path of a SQLite database of the plugin, `<dataDir>/<name>.sqlite`, for data that `state` does not fit. It
+   * makes an empty file that only the node's account can read, if there is none. Open it with `node:sqlite`, in any thread
+   * of this process, and set `PRAGMA journal_mode = WAL`. The node copies it for backups and updates while it is in use.
+   *
+   * Never open the file in another way, such as with `fs`: closing it would drop SQLite's locks, and writes get lost.
+   *
+   * @param name lower-case letters, digits and dashes, at most 100 characters
+   * @param options with `inBackups: false`, the file is in the folder `not-in-backups` of `dataDir`, and backups leave it
+   * out: for data that can be made again, or that fits this machine only
+   * @throws TypeError when the name is not valid; Error when the file cannot be made
+   */
+  sqliteFile(name: string, options?: { readonly inBackups?: boolean }): string
   readonly events: EventBus
   /** Aborted when the plugin must stop, also during its setup. */
   readonly signal: AbortSignal

@@ -13,6 +13,9 @@ export * from './contracts/lease.ts'
 export * from './contracts/login.ts'
 export * from './contracts/node-address.ts'
 export * from './contracts/node-control.ts'
+export * from './contracts/node-databases.ts'
+export * from './contracts/node-identity.ts'
+export * from './contracts/node-info.ts'
 export * from './contracts/overlay.ts'
 export * from './contracts/restores.ts'
 export * from './contracts/sessions.ts'
@@ -59,7 +62,7 @@ export {
   type ServiceMap,
   tokenKey,
 } from './service.ts'
-export type { Migrate, Migration, StateStore } from './state.ts'
+export type { Migrate, Migration, MigrationChange, StateStore } from './state.ts'
 export { clientSignal } from './streaming/client-signal.ts'
 export { EventStream } from './streaming/event-stream.ts'
 export { GatheredText } from './streaming/gathered-text.ts'

@@ -21,10 +21,25 @@ export interface StateStore {
   clear(): Promise<void>
 }
 
+/**
+ * Whether the version before a migration can still use the data after it, and lose nothing of it.
+ *
+ * - `expand`: it can. The migration only adds. In the state: new keys, and new fields of existing objects; existing keys
+ *   and fields stay as they are. In SQL: new tables, new columns that are nullable or have a default, and new indexes.
+ *   The first migration, which finds no data, is an expansion.
+ * - `contract`: it cannot. The migration renames, removes or rewrites something. Release it at the earliest two releases
+ *   after the last version that uses the old form.
+ *
+ * After an update, a person can go back to the version before only if the update expanded and did not contract.
+ */
+export type MigrationChange = 'expand' | 'contract'
+
 /** One change of the form of a plugin's state. */
 export interface Migration {
   /** Unique within the plugin, such as `2-notes-by-date`. It must not change after a release. */
   readonly id: string
+  /** The node refuses a migration without it. */
+  readonly change: MigrationChange
   /**
    * Changes the state. It runs once, inside a transaction: if it throws, all its changes are undone. Meanwhile the whole
    * node can read its state but not change it, so avoid slow work, such as requests to other servers.
@@ -38,7 +53,7 @@ export interface Migration {
 /**
  * Runs the migrations that have not run yet, in order, and records each. Call it first in `setup`.
  *
- * Rejects when the recorded migrations are not the beginning of the list: a newer version of the plugin wrote the state,
- * or a released migration was renamed or moved.
+ * Expansions of a newer version of the plugin may have run already. Rejects when a newer version contracted the state, when a
+ * released migration was renamed or moved, and when a migration does not declare its change.
  */
 export type Migrate = (migrations: readonly Migration[]) => Promise<void>

@@ -1,6 +1,9 @@
-import { access, readdir, readFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { access, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
+import { buildStamp } from '../release/build-stamp.ts'
 import { root } from '../run/command.ts'
 import { checkInstalls } from '../walls/installs.ts'
 import { consumerForTest } from './consumer.ts'
@@ -55,3 +58,31 @@ t.test('the command of the kernel prints its version', async (t) => {
   const manifest = JSON.parse(await readFile(join(root, 'kernel/package.json'), 'utf8'))
   t.match(await consumer.run('npx', 'nodekeep', '--version'), manifest.version)
 })
+
+/** Runs in a program that has installed the packages. */
+const program = `
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin, Info } from '@nodekeep/plugin-sdk'
+import { checkArchive } from '@nodekeep/plugin-sdk/archive'
+
+let found
+const status = definePlugin({ id: 'status', requires: { info: Info }, setup: ({ info }) => { found = info } })
+const node = await createTestNode({ plugins: [status] })
+await node.stop()
+const names = []
+await checkArchive('archive.tar.gz', { maxBytes: 1_000_000 }, ({ path }) => names.push(path))
+console.log(JSON.stringify({ info: found, names }))
+`
+
+t.test(
+  'the installed kernel tells its build and its place, and the SDK reads archives in its thread',
+  async (t) => {
+    await writeFile(join(consumer.folder, 'published.mjs'), program)
+    await promisify(execFile)('tar', ['-czf', 'archive.tar.gz', 'published.mjs'], { cwd: consumer.folder })
+    const { info, names } = JSON.parse(await consumer.run('node', 'published.mjs'))
+    const { commit, date } = await buildStamp()
+    t.match(info, { commit, buildDate: date, installation: 'packages' })
+    t.equal(info.folder, join(consumer.folder, 'node_modules/@nodekeep/kernel'))
+    t.strictSame(names, ['published.mjs'])
+  },
+)

@@ -7,6 +7,7 @@ import { root, runTool } from '../run/command.ts'
 import { tarballsVariable } from '../run/run-folder.ts'
 import type { Package } from '../walls/packages.ts'
 import { buildWorkspaces, workspaces } from './build.ts'
+import { buildStamp } from './build-stamp.ts'
 import { publishedManifest } from './published-manifest.ts'
 import { publishedReadme } from './published-readme.ts'
 
@@ -53,9 +54,10 @@ async function linkLibraries(folder: string, staged: string): Promise<void> {
  * Copies the files that a package publishes beside its built files: its own, the license, for the kernel the presets, and for
  * the SDK the examples.
  */
-async function stage({ folder, manifest }: Package, staged: string): Promise<void> {
+async function stage({ kind, folder, manifest }: Package, staged: string): Promise<void> {
   await mkdir(staged, { recursive: true })
-  await writeFile(join(staged, 'package.json'), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`)
+  const published = publishedManifest(manifest, kind === 'kernel' ? await buildStamp() : undefined)
+  await writeFile(join(staged, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
   for (const part of ['LICENSE', ...(manifest.files ?? [])]) {
     const own = join(root, folder, part)
     const shared = ['LICENSE', 'config', 'examples'].includes(part) ? join(root, part) : own

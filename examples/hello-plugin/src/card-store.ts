@@ -41,6 +41,8 @@ export class CardStore {
 export const cardMigrations: readonly Migration[] = [
   {
     id: '1-cards-under-a-prefix',
+    // The first version would not find its cards any more.
+    change: 'contract',
     async up(state) {
       const cards: [id: string, card: Card][] = []
       for await (const [id, card] of state.entries<Card>()) cards.push([id, card])

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { definePlugin, StorageBackends, Type } from '@nodekeep/plugin-sdk'
 import { openSqliteBackend } from './sqlite-backend.ts'
 
@@ -18,8 +17,8 @@ export default definePlugin({
     }),
   }),
   contributes: { backends: StorageBackends },
-  setup({ config, dataDir, backends, onStop }) {
-    const backend = openSqliteBackend(config.file ?? join(dataDir, 'files.sqlite'), config)
+  setup({ config, sqliteFile, backends, onStop }) {
+    const backend = openSqliteBackend(config.file ?? sqliteFile('files'), config)
     onStop(() => backend.close())
     backends.add('sqlite', backend)
   },

@@ -2,8 +2,11 @@ import { join } from 'node:path'
 import {
   Address,
   Control,
+  Databases,
   type HealthCheck,
   HealthChecks,
+  Identity,
+  Info,
   Leases,
   type LoginProvider,
   LoginProviders,
@@ -36,10 +39,12 @@ import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
+import { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { createLeases } from '../state/leases.ts'
 import { KernelRestores } from '../state/restores.ts'
 import { StateStores } from '../state/state-stores.ts'
 import { KernelNodeControl } from '../system/node-control.ts'
+import { createNodeIdentity } from '../system/node-identity.ts'
 import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
 
@@ -54,6 +59,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
   container.register({
     configuration: asValue(values.configuration),
     log: asValue(values.log),
+    info: asValue(values.info),
     secrets: asValue(values.secrets),
     database: asValue(values.database),
     accounts: asValue(values.accounts),
@@ -64,6 +70,8 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
     restores: single(({ configuration }) => new KernelRestores(configuration.kernel.data)),
+    databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
+    identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),
     eventBus: single(() => new KernelEventBus()),
     registries: single(createRegistries),
     services: single(createServices),
@@ -150,19 +158,16 @@ function createRegistries({ database }: KernelCradle): Registries {
   return registries
 }
 
-function createServices({
-  accounts,
-  leases,
-  restores,
-  nodeOrigins,
-  nodeControl,
-}: KernelCradle): ServiceDirectory {
+function createServices(cradle: KernelCradle): ServiceDirectory {
   const services = new ServiceDirectory()
-  services.provide(tokenKey(Users), accounts)
-  services.provide(tokenKey(Leases), leases)
-  services.provide(tokenKey(Restores), restores)
-  services.provide(tokenKey(Address), nodeOrigins)
-  services.provide(tokenKey(Control), nodeControl)
+  services.provide(tokenKey(Users), cradle.accounts)
+  services.provide(tokenKey(Leases), cradle.leases)
+  services.provide(tokenKey(Restores), cradle.restores)
+  services.provide(tokenKey(Address), cradle.nodeOrigins)
+  services.provide(tokenKey(Control), cradle.nodeControl)
+  services.provide(tokenKey(Databases), cradle.databaseSnapshots)
+  services.provide(tokenKey(Info), cradle.info)
+  services.provide(tokenKey(Identity), cradle.identity)
   return services
 }
 

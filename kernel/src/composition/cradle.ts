@@ -1,4 +1,4 @@
-import type { Log, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Log, NodeIdentity, NodeInfo, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { NodeOrigins } from '../access/node-origins.ts'
@@ -21,6 +21,7 @@ import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
 import type { StateDatabase } from '../state/database.ts'
+import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import type { KernelLeases } from '../state/leases.ts'
 import type { KernelRestores } from '../state/restores.ts'
 import type { StateStores } from '../state/state-stores.ts'
@@ -32,6 +33,7 @@ import type { UserAdministration } from '../users/user-administration.ts'
 export interface KernelValues {
   readonly configuration: Configuration
   readonly log: Log
+  readonly info: NodeInfo
   readonly secrets: Secrets
   readonly database: StateDatabase
   readonly accounts: UserAccounts
@@ -46,6 +48,8 @@ export interface KernelCradle extends KernelValues {
   readonly stateStores: StateStores
   readonly leases: KernelLeases
   readonly restores: KernelRestores
+  readonly databaseSnapshots: DatabaseSnapshots
+  readonly identity: NodeIdentity
   readonly eventBus: KernelEventBus
   readonly registries: Registries
   readonly services: ServiceDirectory

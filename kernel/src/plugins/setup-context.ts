@@ -15,6 +15,7 @@ import { createRegistryReader, type Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { StateDatabase } from '../state/database.ts'
 import { createMigrate } from '../state/migrate.ts'
+import { preparePluginDatabase } from '../state/plugin-databases.ts'
 import type { KernelRestores } from '../state/restores.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import { PluginFailure } from './failure.ts'
@@ -115,6 +116,7 @@ function baseContext(
     nodeDataDir: configuration.kernel.data,
     state: stateStores.for(id),
     restored: parts.restores.restored(id),
+    sqliteFile: (name, options) => preparePluginDatabase(pluginDataDir, name, options),
     events,
     signal,
     routes: activation.routes,

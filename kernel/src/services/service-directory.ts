@@ -1,8 +1,18 @@
-import { Address, Control, Leases, Restores, tokenKey, Users } from '@nodekeep/plugin-sdk'
+import {
+  Address,
+  Control,
+  Databases,
+  Identity,
+  Info,
+  Leases,
+  Restores,
+  tokenKey,
+  Users,
+} from '@nodekeep/plugin-sdk'
 
 /** The keys of the services that the kernel itself provides to plugins. */
 export const kernelServices: ReadonlySet<string> = new Set(
-  [Users, Leases, Address, Control, Restores].map(tokenKey),
+  [Users, Leases, Address, Control, Restores, Databases, Info, Identity].map(tokenKey),
 )
 
 /** The implementations of the services that are available now, by token key. */

@@ -212,13 +212,15 @@ function beginOn(path: string): DatabaseSync {
 
 /**
  * FULL makes every commit reach the disk before it returns; under WAL, SQLite's default of NORMAL would lose the last
- * commits in a power cut. The two fullfsync settings do the same on macOS and have no effect elsewhere.
+ * commits in a power cut. The two fullfsync settings do the same on macOS and have no effect elsewhere. A log that grew
+ * during a snapshot gives its space back later.
  */
 function configure(connection: DatabaseSync): void {
   connection.exec('PRAGMA journal_mode = WAL')
   connection.exec('PRAGMA synchronous = FULL')
   connection.exec('PRAGMA fullfsync = ON')
   connection.exec('PRAGMA checkpoint_fullfsync = ON')
+  connection.exec(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`)
 }
 
 /** Another connection had the lock and nothing was changed, so the work can be repeated. */

@@ -1,6 +1,6 @@
 import { type Migrate, type Migration, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from './database.ts'
-import { HistoryMismatch, pendingSteps } from './schema.ts'
+import { HistoryMismatch, pendingSteps, recordedStep, type Step } from './schema.ts'
 import type { Sql } from './sql.ts'
 import { createStateStore, type Query } from './state-stores.ts'
 
@@ -24,27 +24,35 @@ export function createMigrate(database: StateDatabase, pluginId: string, limits:
       await database.exclusiveTransaction(async (sql) => {
         const done = recorded(sql, pluginId)
         // A second call of the same plugin may have run it first.
-        if (done.includes(migration.id)) return
+        if (done.some(({ id }) => id === migration.id)) return
         await runWithin(limits, migration, sql, pluginId)
         sql.run(
-          'INSERT INTO plugin_migrations (plugin, position, id, applied_at) VALUES (?, ?, ?, ?)',
+          'INSERT INTO plugin_migrations (plugin, position, id, applied_at, migration_change) VALUES (?, ?, ?, ?, ?)',
           pluginId,
           done.length,
           migration.id,
           new Date().toISOString(),
+          migration.change,
         )
       })
     }
   }
 }
 
-function recorded(sql: Sql, pluginId: string): string[] {
+function recorded(sql: Sql, pluginId: string): Step[] {
   return sql
-    .all('SELECT id FROM plugin_migrations WHERE plugin = ? ORDER BY position', pluginId)
-    .map((row) => String(row.id))
+    .all(
+      'SELECT id, migration_change AS change FROM plugin_migrations WHERE plugin = ? ORDER BY position',
+      pluginId,
+    )
+    .map(recordedStep)
 }
 
-function pendingMigrations(done: string[], migrations: readonly Migration[], pluginId: string): Migration[] {
+function pendingMigrations(
+  done: readonly Step[],
+  migrations: readonly Migration[],
+  pluginId: string,
+): Migration[] {
   try {
     return pendingSteps(done, migrations)
   } catch (error) {

@@ -1,15 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { createSql } from './sql.ts'
+import type { MigrationChange } from '@nodekeep/plugin-sdk'
+import { createSql, type Row, type Sql } from './sql.ts'
 
-/** One step of a schema or of a plugin's migrations. It runs once and is recorded under its id. */
+/** One step of a schema or of a plugin's migrations. It runs once and is recorded. */
 export interface Step {
   readonly id: string
+  readonly change: MigrationChange
 }
 
 /** One step of the kernel's own tables. It runs once, inside a transaction. */
 export interface SchemaStep extends Step {
   /** Never changed after a release. New steps are only added at the end of the list. */
   readonly id: string
+  /** A test holds every `expand` to its promise (`testing/expansion-problems.ts`). */
+  readonly change: MigrationChange
   up(connection: DatabaseSync): void
 }
 
@@ -19,22 +23,18 @@ export class HistoryMismatch extends Error {
 }
 
 /**
- * Returns the steps that are still to run: those after the recorded ones.
+ * Returns the steps that are still to run: those after the recorded ones. Recorded steps of a newer version may follow
+ * the list if all of them are expansions, since this version can work with what they made.
  *
- * @throws HistoryMismatch when the recorded steps are not the beginning of the list
- * @throws TypeError when two steps share an id
+ * @throws HistoryMismatch when the recorded steps and the list do not begin alike, or a newer version contracted the data
+ * @throws TypeError when two steps share an id, or a step does not declare its change
  */
-export function pendingSteps<S extends Step>(recorded: readonly string[], steps: readonly S[]): S[] {
-  const ids = new Set<string>()
-  for (const { id } of steps) {
-    if (typeof id !== 'string' || id === '')
-      throw new TypeError('A migration needs an id, such as "1-notes".')
-    if (ids.has(id)) throw new TypeError(`Two migrations have the id "${id}". Give each its own.`)
-    ids.add(id)
-  }
-  for (const [position, id] of recorded.entries()) {
+export function pendingSteps<S extends Step>(recorded: readonly Step[], steps: readonly S[]): S[] {
+  const ids = checkedIds(steps)
+  for (const [position, { id, change }] of recorded.entries()) {
     const expected = steps[position]?.id
     if (expected === id) continue
+    if (expected === undefined && !ids.has(id) && change === 'expand') continue
     throw new HistoryMismatch(
       expected === undefined || !ids.has(id)
         ? `migration "${id}" has run, but this version does not know it`
@@ -44,28 +44,65 @@ export function pendingSteps<S extends Step>(recorded: readonly string[], steps:
   return steps.slice(recorded.length)
 }
 
+function checkedIds(steps: readonly Step[]): ReadonlySet<string> {
+  const ids = new Set<string>()
+  for (const { id, change } of steps) {
+    if (typeof id !== 'string' || id === '')
+      throw new TypeError('A migration needs an id, such as "1-notes".')
+    if (ids.has(id)) throw new TypeError(`Two migrations have the id "${id}". Give each its own.`)
+    ids.add(id)
+    if (change === 'expand' || change === 'contract') continue
+    throw new TypeError(
+      `Migration "${id}" does not declare its change. Write change: 'expand' if it only adds, so that the version before it can still use the data. Otherwise write change: 'contract'.`,
+    )
+  }
+  return ids
+}
+
+/** Reads a recorded step. A change that is not known counts as a contraction. */
+export function recordedStep({ id, change }: Row): Step {
+  return { id: String(id), change: change === 'expand' ? 'expand' : 'contract' }
+}
+
 /**
  * Brings the kernel's tables up to date: all of the missing steps, or none.
  *
- * @throws HistoryMismatch when a newer version wrote the database
+ * @throws HistoryMismatch when a newer version wrote the database in a form that this version does not know
  */
 export function applySchema(connection: DatabaseSync, steps: readonly SchemaStep[]): void {
   const sql = createSql(connection)
   connection.exec('BEGIN IMMEDIATE')
   try {
-    connection.exec(
-      'CREATE TABLE IF NOT EXISTS kernel_schema (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, applied_at TEXT NOT NULL) STRICT',
-    )
-    const recorded = sql.all('SELECT id FROM kernel_schema ORDER BY position').map((row) => String(row.id))
+    prepareHistory(connection, sql)
+    const recorded = sql.all('SELECT id, change FROM kernel_schema ORDER BY position').map(recordedStep)
     for (const step of pendingSteps(recorded, steps)) {
       step.up(connection)
-      sql.run('INSERT INTO kernel_schema (id, applied_at) VALUES (?, ?)', step.id, new Date().toISOString())
+      sql.run(
+        'INSERT INTO kernel_schema (id, applied_at, change) VALUES (?, ?, ?)',
+        step.id,
+        new Date().toISOString(),
+        step.change,
+      )
     }
     connection.exec('COMMIT')
   } catch (error) {
     if (connection.isTransaction) connection.exec('ROLLBACK')
     throw error
   }
+}
+
+function prepareHistory(connection: DatabaseSync, sql: Sql): void {
+  connection.exec(
+    'CREATE TABLE IF NOT EXISTS kernel_schema (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, applied_at TEXT NOT NULL) STRICT',
+  )
+  if (sql.get("SELECT 1 FROM pragma_table_info('kernel_schema') WHERE name = 'change'") === undefined) {
+    connection.exec(addColumn('kernel_schema', 'change'))
+  }
+}
+
+/** A step that ran before changes were recorded counts as a contraction. Every version that reads the record knows it. */
+function addColumn(table: string, column: string): string {
+  return `ALTER TABLE ${table} ADD COLUMN ${column} TEXT NOT NULL DEFAULT 'contract'`
 }
 
 /**
@@ -76,6 +113,7 @@ export function applySchema(connection: DatabaseSync, steps: readonly SchemaStep
  */
 const pluginState: SchemaStep = {
   id: '1-plugin-state',
+  change: 'expand',
   up(connection) {
     connection.exec(`
       CREATE TABLE state (
@@ -101,6 +139,7 @@ const pluginState: SchemaStep = {
 /** Times are milliseconds since 1970. A row stays after the release of its lease, so that fences only rise. */
 const leases: SchemaStep = {
   id: '2-leases',
+  change: 'expand',
   up(connection) {
     connection.exec(`
       CREATE TABLE leases (
@@ -114,3 +153,10 @@ const leases: SchemaStep = {
 
 /** The tables behind the plugins' state and the leases, in the order in which they were introduced. */
 export const stateTables: readonly SchemaStep[] = [pluginState, leases]
+
+/** Records which migrations of plugins only add to the data, so that an earlier version of a plugin can use it. */
+export const migrationChanges: SchemaStep = {
+  id: '5-migration-changes',
+  change: 'expand',
+  up: (connection) => connection.exec(addColumn('plugin_migrations', 'migration_change')),
+}

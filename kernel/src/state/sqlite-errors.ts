@@ -18,6 +18,11 @@ export function isBusy(error: unknown): boolean {
   return sqliteCode(error) === codes.busy
 }
 
+/** Tells whether a disk was full, or the limit of a database's size was reached. */
+export function isDiskFull(error: unknown): boolean {
+  return sqliteCode(error) === codes.full
+}
+
 /** Returns the error that tells a person why the database cannot be opened, and what to do. */
 export function openFailure(path: string, cause: unknown): Error {
   if (cause instanceof HistoryMismatch) {

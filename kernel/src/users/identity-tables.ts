@@ -6,6 +6,7 @@ import type { SchemaStep } from '../state/schema.ts'
  */
 export const identityTables: SchemaStep = {
   id: '3-identity',
+  change: 'expand',
   up(connection) {
     connection.exec(`
       CREATE TABLE users (
@@ -46,6 +47,7 @@ export const identityTables: SchemaStep = {
 /** The time at which a user was added by hand. Such a user may sign in whatever `auth.admission` says. */
 export const addedUsers: SchemaStep = {
   id: '4-added-users',
+  change: 'expand',
   up(connection) {
     connection.exec('ALTER TABLE users ADD COLUMN added_at INTEGER')
   },

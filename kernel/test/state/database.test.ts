@@ -8,6 +8,7 @@ import { startChild } from './fixtures/child.ts'
 
 const notes: SchemaStep = {
   id: '99-notes',
+  change: 'contract',
   up: (connection) => connection.exec('CREATE TABLE notes (text TEXT NOT NULL UNIQUE) STRICT'),
 }
 const schema = [...stateTables, notes]
@@ -211,6 +212,7 @@ test('schema steps run once and in order, and a failed step is rolled back', asy
   await (await openStateDatabase(folder, stateTables)).close()
   const broken: SchemaStep = {
     id: '100-broken',
+    change: 'expand',
     up(connection) {
       connection.exec('CREATE TABLE half (x)')
       throw new Error('broken step')

@@ -1,14 +1,14 @@
 import type { Migration, StateStore } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
+import { databaseSchema } from '../../src/composition/database-schema.ts'
 import { createLogger } from '../../src/log/logger.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { createMigrate } from '../../src/state/migrate.ts'
-import { stateTables } from '../../src/state/schema.ts'
 import { StateStores } from '../../src/state/state-stores.ts'
 import { startChild } from './fixtures/child.ts'
 
 async function open(t: Test, folder = t.testdir()) {
-  const database = await openStateDatabase(folder, stateTables)
+  const database = await openStateDatabase(folder, databaseSchema)
   const stores = new StateStores(database, createLogger({ level: 'silent' }))
   t.teardown(async () => {
     stores.close()
@@ -20,19 +20,24 @@ async function open(t: Test, folder = t.testdir()) {
   return { database, stores, store: stores.for('notes'), recorded, migrate }
 }
 
-const setting = (id: string): Migration => ({ id, up: (state) => state.set(id, true) })
+const setting = (id: string, change: Migration['change'] = 'expand'): Migration => ({
+  id,
+  change,
+  up: (state) => state.set(id, true),
+})
 
 test('migrations run once, in order, and are recorded', async (t) => {
   const folder = t.testdir()
   const ran: string[] = []
   const step = (id: string): Migration => ({
     id,
+    change: 'expand',
     async up(state) {
       ran.push(id)
       await state.set('steps', [...((await state.get<string[]>('steps')) ?? []), id])
     },
   })
-  const first = await openStateDatabase(folder, stateTables)
+  const first = await openStateDatabase(folder, databaseSchema)
   await createMigrate(first, 'notes', { timeoutMs: 10_000 })([step('1'), step('2')])
   await first.close()
 
@@ -54,6 +59,7 @@ test('two concurrent calls run each migration once', async (t) => {
   const { store, migrate } = await open(t)
   const count: Migration = {
     id: 'count',
+    change: 'expand',
     up: async (state) => state.set('count', ((await state.get<number>('count')) ?? 0) + 1),
   }
   const run = migrate()
@@ -66,6 +72,7 @@ test('a migration that throws is rolled back, and those before it stay', async (
   await store.set('before', 1)
   const failing: Migration = {
     id: '2',
+    change: 'expand',
     async up(state) {
       await state.set('half', 1)
       await state.clear()
@@ -88,14 +95,14 @@ test('a migration that throws synchronously fails like any other', async (t) => 
   const up = () => {
     throw new Error('at once')
   }
-  await t.rejects(migrate()([{ id: '1', up }]), /at once/)
+  await t.rejects(migrate()([{ id: '1', change: 'expand', up }]), /at once/)
   await store.set('later', 1)
   t.same(await recorded(), [])
 })
 
 test('a list that does not begin with the completed migrations is refused', async (t) => {
   const { recorded, migrate } = await open(t)
-  await migrate()([setting('1'), setting('2')])
+  await migrate()([setting('1'), setting('2', 'contract')])
   await t.rejects(migrate()([setting('1')]), {
     message:
       'The state of plugin "notes" was written by another version of the plugin: migration "2" has run, but this version does not know it. Install the version that ran last, or restore a backup.',
@@ -105,12 +112,32 @@ test('a list that does not begin with the completed migrations is refused', asyn
   t.equal((await recorded()).length, 2)
 })
 
+test('a former version of a plugin uses a state that was expanded since', async (t) => {
+  const { store, recorded, migrate } = await open(t)
+  await migrate()([setting('1'), setting('2')])
+  await migrate()([setting('1')])
+  t.ok(await store.has('2'), 'the expansion stays')
+  await migrate()([setting('1'), setting('2'), setting('3')])
+  t.equal((await recorded()).length, 3)
+})
+
+test('a migration must declare its change', async (t) => {
+  const { recorded, migrate } = await open(t)
+  const { change: _, ...undeclared } = setting('1')
+  await t.rejects(migrate()([undeclared as Migration]), {
+    message:
+      "Migration \"1\" does not declare its change. Write change: 'expand' if it only adds, so that the version before it can still use the data. Otherwise write change: 'contract'.",
+  })
+  t.same(await recorded(), [])
+})
+
 test('a migration that times out is rolled back, and its later calls are refused', async (t) => {
   const { store, recorded, migrate } = await open(t)
   const { promise: never } = Promise.withResolvers<void>()
   let late: StateStore | undefined
   const hanging: Migration = {
     id: 'hanging',
+    change: 'expand',
     async up(state) {
       await state.set('half', 1)
       late = state
@@ -132,7 +159,7 @@ test('a migration that times out is rolled back, and its later calls are refused
 
 test('a migration that waits for the store of the setup context times out', async (t) => {
   const { store, migrate } = await open(t)
-  const crossing: Migration = { id: 'crossing', up: () => store.set('crossing', 1) }
+  const crossing: Migration = { id: 'crossing', change: 'expand', up: () => store.set('crossing', 1) }
   await t.rejects(migrate('notes', 30)([crossing]), /took longer than 30 ms/)
   t.equal(await store.get('crossing'), 1, 'the call outside the transaction completes afterwards')
 })
@@ -143,6 +170,7 @@ test('a plugin that stops aborts its migration', async (t) => {
   const migrate = createMigrate(database, 'notes', { timeoutMs: 10_000, signal: stop.signal })
   const stopping: Migration = {
     id: '1',
+    change: 'expand',
     async up(state) {
       await state.set('half', 1)
       stop.abort()
@@ -159,6 +187,7 @@ test('writes of other plugins during migrations are not lost', async (t) => {
   const plugins = ['a', 'b', 'c', 'd']
   const many = (id: string, fails: boolean): Migration => ({
     id,
+    change: 'expand',
     async up(state) {
       for (let number = 0; number < 25; number++) {
         await state.set(`${id} ${number}`, number)

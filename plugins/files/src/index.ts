@@ -21,6 +21,7 @@ import { fileRoutes } from './http/routes.ts'
 import { openSpool } from './http/spool.ts'
 import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
+import { moveFormerJournal } from './journal/journal-file.ts'
 import { Mounts } from './mounts/mounts.ts'
 import type { UserPath } from './paths/user-path.ts'
 
@@ -47,7 +48,10 @@ export default definePlugin({
   }) {
     const mounts = new Mounts(config.mounts, backends, log)
     const spool = await openSpool(dataDir)
-    const journal = await openJournal(join(nodeDataDir, 'journal.sqlite'), config.journal)
+    // A restored storage has other revisions than the journal knows, so backups leave it out.
+    const journalFile = context.sqliteFile('journal', { inBackups: false })
+    moveFormerJournal(join(nodeDataDir, 'journal.sqlite'), journalFile)
+    const journal = await openJournal(journalFile, config.journal)
     context.onStop(() => journal.close())
     const pending = await journal.pending()
 

@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
-const schemaVersion = 5
+/** The version of the tables. It rises with every step. */
+const schemaVersion = 6
+/**
+ * The oldest version whose programs can use the tables as they are now. A step that only adds leaves it alone, so that after
+ * an update the node can go back to the version before.
+ */
+const oldestUsable = 6
 
 /**
  * `changes`: times are milliseconds since 1970. A pending row is an intent; the index of pending rows stays tiny.
@@ -65,6 +71,8 @@ export function openJournalFile(file: string): DatabaseSync {
     // Only macOS knows these two. A plain sync there stops at the disk's own memory.
     connection.exec('PRAGMA fullfsync = ON')
     connection.exec('PRAGMA checkpoint_fullfsync = ON')
+    // The log grows while a backup holds a snapshot, and gives the space back later.
+    connection.exec(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`)
     applySchema(connection, file)
     return connection
   } catch (cause) {
@@ -75,6 +83,19 @@ export function openJournalFile(file: string): DatabaseSync {
       { cause },
     )
   }
+}
+
+/**
+ * Moves a journal from where earlier versions kept it. Nothing may have either file open. The log goes first: after a crash
+ * in between, the next start moves the rest.
+ *
+ * @param to an empty file, or where the journal is already
+ */
+export function moveFormerJournal(from: string, to: string): void {
+  if (!existsSync(from)) return
+  if (existsSync(`${from}-wal`)) renameSync(`${from}-wal`, `${to}-wal`)
+  rmSync(`${from}-shm`, { force: true })
+  renameSync(from, to)
 }
 
 /**
@@ -89,15 +110,16 @@ function makePrivateFile(file: string): void {
 }
 
 /**
- * Makes the tables of a new journal, and brings an older one up to date.
+ * Makes the tables of a new journal, and brings an older one up to date. Tables to which a newer version only added something
+ * stay as they are.
  *
- * @throws Error when a newer version of Nodekeep made them
+ * @throws Error when a newer version of Nodekeep made tables that this version cannot use
  */
 function applySchema(connection: DatabaseSync, file: string): void {
   const found = Number(connection.prepare('PRAGMA user_version').get()?.user_version)
-  if (found > schemaVersion)
+  if (found > schemaVersion && oldestUsableOf(connection) > schemaVersion)
     throw new Error('it was written by a newer version of Nodekeep; start that version')
-  if (found === schemaVersion) return
+  if (found >= schemaVersion) return
   connection.exec('BEGIN IMMEDIATE')
   if (found === 0) {
     connection.exec(tables)
@@ -106,7 +128,16 @@ function applySchema(connection: DatabaseSync, file: string): void {
   if (found === 3) connection.exec('ALTER TABLE stopovers RENAME TO staged_moves')
   // Versions 2 and 3 kept a bound on the length of each user's paths, and a file to release on a full disk.
   connection.exec(
-    `${stagedMoves} ${kept} DROP TABLE IF EXISTS longest; PRAGMA user_version = ${schemaVersion}; COMMIT`,
+    `${stagedMoves} ${kept} DROP TABLE IF EXISTS longest;
+     ALTER TABLE journal ADD COLUMN oldest_usable INTEGER NOT NULL DEFAULT ${oldestUsable};
+     PRAGMA user_version = ${schemaVersion}; COMMIT`,
   )
   rmSync(file.replace(/\.sqlite$/, '.ballast'), { force: true })
+}
+
+/** Tables of a newer version that do not tell it are not usable. */
+function oldestUsableOf(connection: DatabaseSync): number {
+  const column = "SELECT 1 FROM pragma_table_info('journal') WHERE name = 'oldest_usable'"
+  if (connection.prepare(column).get() === undefined) return Number.POSITIVE_INFINITY
+  return Number(connection.prepare('SELECT oldest_usable FROM journal').get()?.oldest_usable)
 }

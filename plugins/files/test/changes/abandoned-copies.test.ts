@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openJournal } from '../../src/journal/journal.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
-import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
+import { createFilesNode, get, journalOf, post, put } from '../fixtures/files-node.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 const [folderCopy, fileCopy, never] = ['a', 'b', 'c'].map((digit) => `/.moving-${digit.repeat(16)}`) as [
@@ -24,7 +24,7 @@ t.test('a start removes the copies of unfinished moves, and nothing else', async
   await mkdir(join(disk, folderCopy, 'inner'), { recursive: true })
   await writeFile(join(disk, folderCopy, 'inner', 'file'), 'x')
   await writeFile(join(disk, fileCopy), 'x')
-  const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
+  const journal = await openJournal(journalOf(dataFolder))
   const begin = (op: 'mkdir' | 'write', path: string) =>
     journal.begin({ userUuid, op, path, isStaging: true })
   await (await begin('mkdir', folderCopy)).commit()
@@ -44,7 +44,7 @@ t.test('a start removes the copies of unfinished moves, and nothing else', async
   ])
   await second.stop()
 
-  const again = await openJournal(join(dataFolder, 'journal.sqlite'))
+  const again = await openJournal(journalOf(dataFolder))
   t.strictSame(await again.stagedMoves(), [])
   await again.close()
 })
@@ -68,7 +68,7 @@ t.test('a finished copy is not abandoned, and a copy that could not be removed i
   t.equal(await (await get(ada, 'read', '/lost')).text(), 'x')
   await node.stop()
 
-  const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
+  const journal = await openJournal(journalOf(dataFolder))
   t.match(await journal.stagedMoves(), [{ userUuid: ada.user.uuid, path: /^\/cold\/\.moving-/ }])
   await journal.close()
 })

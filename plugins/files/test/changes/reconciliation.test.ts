@@ -1,9 +1,8 @@
-import { join } from 'node:path'
 import t from 'tap'
 import type { ChangeIntent } from '../../src/journal/change.ts'
 import { openJournal } from '../../src/journal/journal.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
-import { createFilesNode, post, put } from '../fixtures/files-node.ts'
+import { createFilesNode, journalOf, post, put } from '../fixtures/files-node.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 // Concurrent: one of the tests mostly waits.
@@ -37,7 +36,7 @@ t.test('changes that a crash interrupted are resolved by the state of the storag
     { op: 'move', path: '/none', source: '/not-moved', revision },
     { op: 'move', path: '/folder', source: '/not-moved' },
   ]
-  const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
+  const journal = await openJournal(journalOf(dataFolder))
   const head = await journal.head(userUuid)
   for (const intent of [...happened, ...failed]) await journal.begin({ userUuid, ...intent })
   await journal.begin({ userUuid, op: 'delete', path: '/last' })
@@ -54,7 +53,7 @@ t.test('changes that a crash interrupted are resolved by the state of the storag
 t.test('a change stays open while its mount is unreachable, and hides later changes', async (t) => {
   const dataFolder = t.testdir()
   const userUuid = '6f6ef3b6-6f3b-4f0e-9d2e-0a5a4f1c9d10'
-  const journal = await openJournal(join(dataFolder, 'journal.sqlite'))
+  const journal = await openJournal(journalOf(dataFolder))
   await journal.begin({ userUuid, op: 'delete', path: '/gone/a' })
   await journal.begin({ userUuid, op: 'delete', path: '/b' })
   await journal.close()
@@ -82,7 +81,7 @@ t.test('a mount that hangs delays neither the start of the node nor changes on o
   const dataFolder = t.testdir()
   const hanging = '6f6ef3b6-6f3b-4f0e-9d2e-0a5a4f1c9d10'
   const other = '0d9b4c7e-31b0-4a0e-8f0f-7e6a0f8f3b22'
-  const file = join(dataFolder, 'journal.sqlite')
+  const file = journalOf(dataFolder)
   const journal = await openJournal(file)
   await journal.begin({ userUuid: hanging, op: 'delete', path: '/cold/a' })
   const copy = { op: 'mkdir', path: '/cold/.moving-0', isStaging: true } as const

@@ -1,18 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { expansionProblems } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
 import { openJournal } from '../../src/journal/journal.ts'
+import { openJournalFile } from '../../src/journal/journal-file.ts'
+import { captureServices } from '../fixtures/captured-services.ts'
+import { createFilesNode, journalOf, put } from '../fixtures/files-node.ts'
 
 /** Turns a journal into one of version 3 of the schema, or of an older version. */
 const downgrades: Record<number, string> = {
-  1: 'DROP TABLE staged_moves; DROP TABLE kept',
+  1: 'DROP TABLE staged_moves; DROP TABLE kept;',
   2: `DROP TABLE staged_moves; DROP TABLE kept;
-    CREATE TABLE longest (user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+    CREATE TABLE longest (user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
   3: `ALTER TABLE staged_moves RENAME TO stopovers; DROP TABLE kept;
     CREATE TABLE longest (user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    INSERT INTO longest VALUES ('a', 2000)`,
-  4: 'DROP TABLE kept',
+    INSERT INTO longest VALUES ('a', 2000);`,
+  4: 'DROP TABLE kept;',
+  5: '',
 }
 
 for (const [version, downgrade] of Object.entries(downgrades)) {
@@ -26,7 +31,9 @@ for (const [version, downgrade] of Object.entries(downgrades)) {
     const { epoch } = before
     await before.close()
     const connection = new DatabaseSync(file)
-    connection.exec(`${downgrade}; PRAGMA user_version = ${version}`)
+    connection.exec(
+      `${downgrade} ALTER TABLE journal DROP COLUMN oldest_usable; PRAGMA user_version = ${version}`,
+    )
     connection.close()
     writeFileSync(`${folder}/journal.ballast`, 'x')
 
@@ -41,5 +48,71 @@ for (const [version, downgrade] of Object.entries(downgrades)) {
     const again = await openJournal(file)
     t.equal(again.epoch, epoch, 'it opens again')
     await again.close()
+  })
+}
+
+for (const version of [4, 5] as const) {
+  test(`the step from version ${version} only adds`, async (t) => {
+    const file = `${t.testdir()}/journal.sqlite`
+    const journal = await openJournal(file)
+    await (await journal.begin({ userUuid: 'a', op: 'mkdir', path: '/.moving-0', isStaging: true })).commit()
+    await journal.close()
+    const connection = new DatabaseSync(file)
+    connection.exec(
+      `${downgrades[version]} ALTER TABLE journal DROP COLUMN oldest_usable; PRAGMA user_version = ${version}`,
+    )
+    connection.close()
+    t.strictSame(
+      expansionProblems(file, () => openJournalFile(file).close()),
+      [],
+    )
+  })
+}
+
+test('a journal that a newer version expanded is used, and one that it contracted is refused', async (t) => {
+  const file = `${t.testdir()}/journal.sqlite`
+  const journal = await openJournal(file)
+  await (await journal.begin({ userUuid: 'a', op: 'mkdir', path: '/before' })).commit()
+  await journal.close()
+  const change = (statements: string) => {
+    const connection = new DatabaseSync(file)
+    connection.exec(statements)
+    connection.close()
+  }
+  change('ALTER TABLE changes ADD COLUMN color TEXT; PRAGMA user_version = 1000')
+  const former = await openJournal(file)
+  await (await former.begin({ userUuid: 'a', op: 'mkdir', path: '/after' })).commit()
+  t.match(await former.read('a', 0), [{ path: '/before' }, { path: '/after' }])
+  await former.close()
+  change('UPDATE journal SET oldest_usable = 1000')
+  await t.rejects(openJournal(file), /written by a newer version of Nodekeep; start that version/)
+})
+
+for (const interrupted of [false, true]) {
+  test(`a former journal in the data folder is moved${interrupted ? ', also after a crash in between' : ''}`, async (t) => {
+    const dataFolder = t.testdir({ former: {} })
+    const former = `${dataFolder}/journal.sqlite`
+    const userUuid = randomUUID()
+    const journal = await openJournal(former)
+    await (await journal.begin({ userUuid, op: 'mkdir', path: '/folder' })).commit()
+    // The copies are those of a node that was killed: the change is in the log only.
+    for (const suffix of ['', '-wal'])
+      copyFileSync(former + suffix, `${dataFolder}/former/journal.sqlite${suffix}`)
+    const { epoch } = journal
+    await journal.close()
+    for (const suffix of ['', '-wal'])
+      renameSync(`${dataFolder}/former/journal.sqlite${suffix}`, former + suffix)
+    if (interrupted) renameSync(`${former}-wal`, `${journalOf(dataFolder)}-wal`)
+
+    for (const start of ['first', 'second']) {
+      const services = captureServices()
+      const node = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
+      t.equal(services.changes.epoch, epoch, `${start} start`)
+      t.match(await services.changes.read(userUuid, 0, 1), [{ op: 'mkdir', path: '/folder' }])
+      if (start === 'first') t.equal((await put(await node.signIn(), '/a', 'a')).status, 200)
+      await node.stop()
+    }
+    t.notOk(existsSync(former))
+    t.ok(existsSync(journalOf(dataFolder)))
   })
 }

@@ -1,0 +1,211 @@
+import { closeSync, openSync, rmSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import { type DatabaseSnapshot, type NodeDatabases, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type DatabaseFile, findDatabases } from './plugin-databases.ts'
+import { isDiskFull } from './sqlite-errors.ts'
+
+/** The bounds of snapshots. */
+export interface SnapshotLimits {
+  /** Bytes by which the write-ahead log of a database may grow while a snapshot is held. */
+  readonly walGrowth: number
+  /** How often the growth is measured, in milliseconds. Running copies measure it themselves. */
+  readonly checkEveryMs: number
+}
+
+const defaultLimits: SnapshotLimits = { walGrowth: 512 * 1024 * 1024, checkEveryMs: 1000 }
+
+/** Pages that are copied in one step, in a thread of libuv's pool. Between steps the event loop runs. */
+const pagesPerStep = 512
+
+/** The snapshots of all databases of a node. */
+export class DatabaseSnapshots implements NodeDatabases {
+  readonly #dataFolder: string
+  readonly #limits: SnapshotLimits
+  readonly #held = new Set<Snapshot>()
+  #closed = false
+
+  constructor(dataFolder: string, limits: SnapshotLimits = defaultLimits) {
+    this.#dataFolder = dataFolder
+    this.#limits = limits
+  }
+
+  async snapshot(): Promise<DatabaseSnapshot> {
+    if (this.#closed) throw unavailable('The node is stopping.')
+    const snapshot = new Snapshot(this.#dataFolder, this.#limits, () => this.#held.delete(snapshot))
+    this.#held.add(snapshot)
+    return snapshot
+  }
+
+  /** Gives up all snapshots, and waits for the end of running copies. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#held].map((snapshot) => snapshot.giveUp('The node is stopping.')))
+  }
+}
+
+/**
+ * A read transaction on each database. In WAL mode its reader sees the same state for as long as it lasts, and stops no
+ * writer. It also keeps the log from being emptied, so the log only grows meanwhile.
+ */
+class Snapshot implements DatabaseSnapshot {
+  readonly databases: DatabaseSnapshot['databases']
+  readonly #pinned: readonly PinnedDatabase[]
+  readonly #limits: SnapshotLimits
+  readonly #onRelease: () => void
+  readonly #timer: NodeJS.Timeout
+  readonly #ended = new AbortController()
+  readonly #copies = new Set<Promise<void>>()
+  #released: Promise<void> | undefined
+
+  constructor(dataFolder: string, limits: SnapshotLimits, onRelease: () => void) {
+    this.#limits = limits
+    this.#onRelease = onRelease
+    this.#pinned = pinAll(dataFolder, findDatabases(dataFolder))
+    this.databases = this.#pinned.map((pinned) => ({
+      path: pinned.path,
+      inBackups: pinned.inBackups,
+      copyTo: (file, options = {}) => this.#copy(pinned, file, options.signal),
+    }))
+    this.#timer = setInterval(() => {
+      for (const pinned of this.#pinned) this.#check(pinned)
+    }, limits.checkEveryMs)
+    this.#timer.unref()
+  }
+
+  get signal(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  release(): Promise<void> {
+    return this.giveUp('The snapshot is released.')
+  }
+
+  giveUp(reason: string): Promise<void> {
+    this.#ended.abort(unavailable(reason))
+    this.#released ??= this.#close()
+    return this.#released
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#timer)
+    // A connection must not be closed while a thread reads from it.
+    await Promise.allSettled(this.#copies)
+    for (const { connection } of this.#pinned) connection.close()
+    this.#onRelease()
+  }
+
+  #check({ path, file, walAtMoment }: PinnedDatabase): void {
+    if (this.signal.aborted || walSize(file) - walAtMoment <= this.#limits.walGrowth) return
+    const mebibytes = Math.round(this.#limits.walGrowth / 1024 ** 2)
+    void this.giveUp(
+      `The copy of ${path} was given up: more than ${mebibytes} MiB were written to the database meanwhile. Try again when less is written.`,
+    )
+  }
+
+  #copy(pinned: PinnedDatabase, file: string, signal: AbortSignal | undefined): Promise<void> {
+    const stop = signal === undefined ? this.signal : AbortSignal.any([this.signal, signal])
+    if (stop.aborted) return Promise.reject(stop.reason)
+    const copy = copyDatabase(pinned.connection, file, () => {
+      this.#check(pinned)
+      stop.throwIfAborted()
+    })
+    this.#copies.add(copy)
+    const forget = () => this.#copies.delete(copy)
+    copy.then(forget, forget)
+    return copy
+  }
+}
+
+interface PinnedDatabase extends DatabaseFile {
+  /** The absolute path. */
+  readonly file: string
+  readonly connection: DatabaseSync
+  /** The size of its write-ahead log at the moment, in bytes. */
+  readonly walAtMoment: number
+}
+
+/** Opens all databases first, so that the moments of their states are as close together as possible. */
+function pinAll(dataFolder: string, databases: readonly DatabaseFile[]): PinnedDatabase[] {
+  const opened: (DatabaseFile & { file: string; connection: DatabaseSync })[] = []
+  let current = ''
+  try {
+    for (const database of databases) {
+      current = database.path
+      const file = join(dataFolder, database.path)
+      opened.push({ ...database, file, connection: openExisting(file) })
+    }
+    for (const { path, connection } of opened) {
+      current = path
+      connection.exec('BEGIN')
+      // The first read begins the transaction.
+      connection.prepare('SELECT count(*) FROM sqlite_schema').get()
+    }
+    return opened.map((database) => ({ ...database, walAtMoment: walSize(database.file) }))
+  } catch (error) {
+    for (const { connection } of opened) connection.close()
+    throw unavailable(
+      `The database ${current} cannot be read: ${(error as Error).message}. If another program uses it, stop that program. If it is damaged, restore a backup.`,
+      error,
+    )
+  }
+}
+
+/**
+ * The connection only reads. It could write because a database that was left by a crash, such as that of a disabled
+ * plugin, must be recovered first.
+ */
+function openExisting(file: string): DatabaseSync {
+  const existing = pathToFileURL(file)
+  existing.search = 'mode=rw'
+  return new DatabaseSync(existing, { timeout: 0 })
+}
+
+/** @param onStep called between steps; if it throws, the copy ends with what was thrown */
+async function copyDatabase(source: DatabaseSync, file: string, onStep: () => void): Promise<void> {
+  makeFile(file)
+  try {
+    await backup(source, file, { rate: pagesPerStep, progress: onStep })
+    onStep()
+    withoutLog(file)
+  } catch (error) {
+    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(file + suffix, { force: true })
+    if (!isDiskFull(error)) throw error
+    throw new NodekeepError(
+      'INSUFFICIENT_STORAGE',
+      `The disk is full: ${basename(file)} cannot be written. Free some space and try again.`,
+      { cause: error },
+    )
+  }
+}
+
+function makeFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new NodekeepError('CONFLICT', `${basename(file)} exists. A copy never replaces a file.`, {
+      cause: error,
+    })
+  }
+}
+
+/** The copy of a database in WAL mode would make a WAL as soon as somebody opens it. */
+function withoutLog(file: string): void {
+  const copy = new DatabaseSync(file)
+  try {
+    copy.exec('PRAGMA journal_mode = DELETE')
+  } finally {
+    copy.close()
+  }
+}
+
+/** The size of a database's write-ahead log in bytes; 0 where there is none. It only asks for the size. */
+function walSize(file: string): number {
+  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function unavailable(message: string, cause?: unknown): NodekeepError {
+  return new NodekeepError('SERVICE_UNAVAILABLE', message, { headers: { 'retry-after': '60' }, cause })
+}

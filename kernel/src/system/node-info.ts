@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { NodeInfo } from '@nodekeep/plugin-sdk'
+import manifest from '../../package.json' with { type: 'json' }
+import { kernelVersion } from './kernel-version.ts'
+
+/** The commit and the date that packing writes into the kernel's package.json (`test/release/build-stamp.ts`). */
+interface BuildStamp {
+  readonly commit: string | null
+  /** In the form of ISO 8601. */
+  readonly date: string
+}
+
+const kernelFolder = fileURLToPath(new URL('../..', import.meta.url))
+const gitTimeoutMs = 2000
+
+/** Describes the node of this process. */
+export async function readNodeInfo(): Promise<NodeInfo> {
+  const startedAt = new Date()
+  const place = findPlace()
+  const { build } = manifest as { readonly build?: BuildStamp }
+  const stamp = place.installation === 'sources' ? await stampOf(place.folder) : (build ?? null)
+  return {
+    version: kernelVersion,
+    commit: stamp?.commit ?? null,
+    buildDate: stamp === null ? null : new Date(stamp.date),
+    startedAt,
+    ...place,
+  }
+}
+
+function findPlace(): Pick<NodeInfo, 'installation' | 'folder'> {
+  if (import.meta.url.endsWith('.ts')) return { installation: 'sources', folder: join(kernelFolder, '..') }
+  // The kernel of a release is <release>/node_modules/@nodekeep/kernel.
+  const release = join(kernelFolder, '../../..')
+  return existsSync(join(release, 'release.json'))
+    ? { installation: 'release', folder: release }
+    : { installation: 'packages', folder: join(kernelFolder, '.') }
+}
+
+/** The sources of a process do not change, so git is asked once. */
+const asked = new Map<string, Promise<BuildStamp | null>>()
+
+function stampOf(folder: string): Promise<BuildStamp | null> {
+  const known = asked.get(folder)
+  if (known !== undefined) return known
+  const answer = askGit(folder)
+  asked.set(folder, answer)
+  return answer
+}
+
+/** Returns `null` without git, and for sources that are no repository of their own. */
+async function askGit(folder: string): Promise<BuildStamp | null> {
+  const log = ['--git-dir', join(folder, '.git'), 'log', '-1', '--format=%H %cI']
+  try {
+    const { stdout } = await promisify(execFile)('git', log, { timeout: gitTimeoutMs, windowsHide: true })
+    const [commit = '', date = ''] = stdout.trim().split(' ')
+    return { commit, date }
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,312 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Worker } from 'node:worker_threads'
+import {
+  type DatabaseSnapshot,
+  Databases,
+  definePlugin,
+  type NodeDatabases,
+  type SnapshotDatabase,
+  type StateStore,
+} from '@nodekeep/plugin-sdk'
+import { type Test, test } from 'tap'
+import { DatabaseSnapshots } from '../../src/state/database-snapshots.ts'
+import { createTestNode } from '../../src/testing/index.ts'
+
+/** A plugin with a database of its own, in which a thread of its own writes without a pause. */
+function counter(onSetup: (thread: Worker, state: StateStore) => void) {
+  return definePlugin({
+    id: 'counter',
+    setup({ sqliteFile, state, onStop }) {
+      const thread = new Worker(new URL('fixtures/counting-thread.ts', import.meta.url), {
+        workerData: sqliteFile('counts'),
+      })
+      onStop(async () => {
+        thread.postMessage('stop')
+        await once(thread, 'exit')
+      })
+      sqliteFile('cache', { inBackups: false })
+      onSetup(thread, state)
+    },
+  })
+}
+
+/** A plugin that copies all databases, as one for backups would. */
+function keeper(onSetup: (databases: NodeDatabases) => void) {
+  return definePlugin({
+    id: 'keeper',
+    requires: { databases: Databases },
+    setup: ({ databases }) => onSetup(databases),
+  })
+}
+
+const named = (snapshot: DatabaseSnapshot, path: string): SnapshotDatabase => {
+  const found = snapshot.databases.find((database) => database.path === path)
+  if (found === undefined) throw new Error(`There is no ${path}.`)
+  return found
+}
+
+function read(file: string, statement: string): unknown {
+  const connection = new DatabaseSync(file, { readOnly: true })
+  try {
+    return Object.values(connection.prepare(statement).get() ?? {})[0]
+  } finally {
+    connection.close()
+  }
+}
+
+const countOf = async (thread: Worker): Promise<number> => {
+  thread.postMessage('count')
+  return (await once(thread, 'message'))[0]
+}
+
+test('copies show the moment of the snapshot, while plugins write', async (t) => {
+  const { promise: found, resolve } = Promise.withResolvers<NodeDatabases>()
+  const { promise: writing, resolve: counts } = Promise.withResolvers<[Worker, StateStore]>()
+  const node = await createTestNode({
+    plugins: [counter((...parts) => counts(parts)), keeper(resolve)],
+  })
+  t.teardown(() => node.stop())
+  const [thread, state] = await writing
+  const databases = await found
+  let stored = 0
+  let running = true
+  const storing = (async () => {
+    for (; running; stored += 1) {
+      await state.set(`entry ${stored}`, 'y'.repeat(300))
+      await setImmediate()
+    }
+  })()
+  while (stored < 100 || (await countOf(thread)) < 500) await setImmediate()
+
+  const before = await countOf(thread)
+  const fixed = databases.snapshot()
+  const storedAtMoment = stored
+  const snapshot = await fixed
+  const after = await countOf(thread)
+  while (stored < storedAtMoment + 20 || (await countOf(thread)) < after + 200) {
+    await setImmediate()
+  }
+  t.same(
+    snapshot.databases.map(({ path, inBackups }) => ({ path, inBackups })),
+    [
+      { path: 'state.sqlite', inBackups: true },
+      { path: 'plugins/counter/counts.sqlite', inBackups: true },
+      { path: 'plugins/counter/not-in-backups/cache.sqlite', inBackups: false },
+    ],
+  )
+  const folder = t.testdir()
+  const [stateCopy, countsCopy, emptyCopy] = ['state', 'counts', 'empty'].map((name) => join(folder, name))
+  if (!stateCopy || !countsCopy || !emptyCopy) throw new Error('unreachable')
+  await Promise.all([
+    named(snapshot, 'state.sqlite').copyTo(stateCopy),
+    named(snapshot, 'plugins/counter/counts.sqlite').copyTo(countsCopy),
+    named(snapshot, 'plugins/counter/not-in-backups/cache.sqlite').copyTo(emptyCopy),
+  ])
+  t.ok((await countOf(thread)) > after, 'the plugin wrote during the copies')
+  await snapshot.release()
+  running = false
+  await storing
+
+  const entries = Number(read(stateCopy, "SELECT count(*) FROM state WHERE namespace = 'counter'"))
+  t.ok(
+    [storedAtMoment, storedAtMoment + 1].includes(entries),
+    `${entries} entries, ${storedAtMoment} at the moment`,
+  )
+  const counted = Number(read(countsCopy, 'SELECT max(n) FROM a'))
+  t.ok(counted >= before && counted <= after, `${before} ≤ ${counted} ≤ ${after}`)
+  t.equal(read(countsCopy, 'SELECT count(*) FROM a'), counted, 'no gap')
+  t.equal(read(countsCopy, 'SELECT max(n) FROM b'), counted, 'whole transactions only')
+  for (const file of [stateCopy, countsCopy, emptyCopy]) {
+    t.equal(read(file, 'PRAGMA integrity_check'), 'ok')
+    t.equal(statSync(file).mode & 0o777, 0o600)
+  }
+  t.same(readdirSync(folder).sort(), ['counts', 'empty', 'state'], 'no logs beside the copies')
+})
+
+/** A data folder with a database of the kernel that has some megabytes. */
+function dataFolder(t: Test) {
+  const folder = t.testdir()
+  const database = new DatabaseSync(join(folder, 'state.sqlite'))
+  t.teardown(() => database.isOpen && database.close())
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE t (n INTEGER, b BLOB)')
+  const insert = database.prepare('INSERT INTO t VALUES (?, zeroblob(100000))')
+  const write = (from: number, to: number) => {
+    for (let n = from; n < to; n++) insert.run(n)
+  }
+  write(0, 100)
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  return { folder, database, write, copy: join(folder, 'copy.sqlite') }
+}
+
+const first = ({ databases: [database] }: DatabaseSnapshot): SnapshotDatabase => {
+  if (database === undefined) throw new Error('The snapshot is empty.')
+  return database
+}
+
+test('the copy is exactly the state of the moment', async (t) => {
+  const { folder, database, write, copy } = dataFolder(t)
+  const snapshot = await new DatabaseSnapshots(folder).snapshot()
+  const content = (file: string) =>
+    read(file, "SELECT group_concat(n, ',') FROM (SELECT n FROM t ORDER BY n)")
+  const before = content(join(folder, 'state.sqlite'))
+  database.exec('DELETE FROM t WHERE n < 50; CREATE TABLE later (x)')
+  write(100, 130)
+  const copying = first(snapshot).copyTo(copy)
+  const writing = setInterval(() => write(200, 203), 0)
+  await copying
+  clearInterval(writing)
+  await snapshot.release()
+  t.equal(content(copy), before)
+  t.equal(read(copy, "SELECT count(*) FROM sqlite_schema WHERE name = 'later'"), 0)
+})
+
+test('a copy that is aborted leaves no file, and the snapshot can be used again', async (t) => {
+  const { folder, copy } = dataFolder(t)
+  const snapshot = await new DatabaseSnapshots(folder).snapshot()
+  const abort = new AbortController()
+  const copying = first(snapshot).copyTo(copy, { signal: abort.signal })
+  abort.abort(new Error('enough'))
+  await t.rejects(copying, { message: 'enough' })
+  t.notOk(existsSync(copy))
+  await first(snapshot).copyTo(copy)
+  t.equal(read(copy, 'SELECT count(*) FROM t'), 100)
+  await t.rejects(first(snapshot).copyTo(copy), { code: 'CONFLICT', message: /copy\.sqlite exists/ })
+  t.equal(read(copy, 'SELECT count(*) FROM t'), 100, 'an existing file is left alone')
+  await snapshot.release()
+  await t.rejects(first(snapshot).copyTo(`${copy}2`), { code: 'SERVICE_UNAVAILABLE', message: /is released/ })
+})
+
+test('a snapshot is given up when too much is written meanwhile', async (t) => {
+  const { folder, database, write, copy } = dataFolder(t)
+  const snapshots = new DatabaseSnapshots(folder, { walGrowth: 2 * 1024 * 1024, checkEveryMs: 5 })
+  const reason = {
+    code: 'SERVICE_UNAVAILABLE',
+    message:
+      'The copy of state.sqlite was given up: more than 2 MiB were written to the database meanwhile. Try again when less is written.',
+  }
+
+  // A held snapshot keeps no process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const held = await snapshots.snapshot()
+  const givenUp = once(held.signal, 'abort')
+  write(100, 130)
+  await givenUp
+  t.match(held.signal.reason, reason, 'without a copy')
+
+  const copied = await snapshots.snapshot()
+  const copying = first(copied).copyTo(copy)
+  write(200, 230)
+  await t.rejects(copying, reason, 'during a copy')
+  t.notOk(existsSync(copy))
+
+  await copied.release()
+  const { busy } = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
+  t.equal(busy, 0, 'nothing keeps the log from being emptied')
+  const again = await snapshots.snapshot()
+  await first(again).copyTo(copy)
+  await again.release()
+})
+
+test('a node that stops gives its snapshots up', async (t) => {
+  const { promise: found, resolve } = Promise.withResolvers<NodeDatabases>()
+  const node = await createTestNode({ plugins: [keeper(resolve)] })
+  const databases = await found
+  const snapshot = await databases.snapshot()
+  await node.stop()
+  t.match(snapshot.signal.reason, { code: 'SERVICE_UNAVAILABLE', message: 'The node is stopping.' })
+  await t.rejects(first(snapshot).copyTo(join(t.testdir(), 'copy')), { message: 'The node is stopping.' })
+  await t.rejects(databases.snapshot(), { message: 'The node is stopping.' })
+})
+
+test('the database of a plugin that is not loaded is copied, with what a crash left in its log', async (t) => {
+  const { folder, copy } = dataFolder(t)
+  mkdirSync(join(folder, 'plugins', 'absent'), { recursive: true })
+  const file = join(folder, 'plugins', 'absent', 'notes.sqlite')
+  const script = `
+    const { DatabaseSync } = require('node:sqlite')
+    const db = new DatabaseSync(${JSON.stringify(file)})
+    db.exec("PRAGMA journal_mode = WAL; CREATE TABLE notes (text); INSERT INTO notes VALUES ('kept')")
+    process.kill(process.pid, 'SIGKILL')`
+  t.throws(() => execFileSync(process.execPath, ['-e', script]))
+  t.ok(statSync(`${file}-wal`).size > 0)
+  const snapshot = await new DatabaseSnapshots(folder).snapshot()
+  await named(snapshot, 'plugins/absent/notes.sqlite').copyTo(copy)
+  await snapshot.release()
+  t.equal(read(copy, 'SELECT text FROM notes'), 'kept')
+})
+
+test('a database that cannot be read is named', async (t) => {
+  const { folder } = dataFolder(t)
+  const snapshots = new DatabaseSnapshots(folder)
+  mkdirSync(join(folder, 'plugins', 'acme'), { recursive: true })
+  const file = join(folder, 'plugins', 'acme', 'index.sqlite')
+  writeFileSync(file, 'This is no database. '.repeat(400))
+  const failure = {
+    code: 'SERVICE_UNAVAILABLE',
+    message: /^The database plugins\/acme\/index\.sqlite cannot be read/,
+  }
+  await t.rejects(snapshots.snapshot(), failure)
+  rmSync(file)
+  const owner = new DatabaseSync(file)
+  owner.exec('CREATE TABLE t (x); BEGIN EXCLUSIVE')
+  await t.rejects(snapshots.snapshot(), failure)
+  owner.exec('ROLLBACK')
+  owner.close()
+  await (await snapshots.snapshot()).release()
+})
+
+test('a full disk fails the copy only, and leaves nothing', async (t) => {
+  const disk = mkdtempSync(join(tmpdir(), 'nodekeep-full-'))
+  t.teardown(() => rmSync(disk, { recursive: true, force: true }))
+  const mount = 'mount -t tmpfs -o size=600k tmpfs "$1"'
+  const script = join(import.meta.dirname, 'fixtures', 'full-disk-copy.ts')
+  const apart = (command: string) =>
+    promisify(execFile)('unshare', [
+      ...['--map-root-user', '--mount', 'sh', '-c', command, 'sh'],
+      ...[disk, process.execPath, script],
+    ])
+  const possible = await apart(mount).then(
+    () => true,
+    () => false,
+  )
+  if (!possible) return t.comment('Nothing can be mounted here, so that no disk can be filled.')
+  const { stdout } = await apart(`${mount} && exec "$2" --conditions=nodekeep-source "$3" "$1"`)
+  t.same(JSON.parse(stdout), {
+    code: 'INSUFFICIENT_STORAGE',
+    message: 'The disk is full: copy.sqlite cannot be written. Free some space and try again.',
+    left: [],
+  })
+})
+
+test('the name of a database is a word', async (t) => {
+  const names: Record<string, string> = {}
+  const plugin = definePlugin({
+    id: 'named',
+    setup({ sqliteFile, dataDir }) {
+      for (const name of ['', '.', '../up', 'A', 'a.b', 'a/b', `a${'b'.repeat(100)}`]) {
+        t.throws(
+          () => sqliteFile(name),
+          { name: 'TypeError', message: /cannot name a database/ },
+          `"${name}"`,
+        )
+      }
+      names[sqliteFile('index-2')] = join(dataDir, 'index-2.sqlite')
+      names[sqliteFile('index-2', { inBackups: false })] = join(dataDir, 'not-in-backups', 'index-2.sqlite')
+    },
+  })
+  const node = await createTestNode({ plugins: [plugin] })
+  for (const [given, expected] of Object.entries(names)) {
+    t.equal(given, expected)
+    t.equal(statSync(given).mode & 0o777, 0o600)
+  }
+  t.equal(Object.keys(names).length, 2)
+  await node.stop()
+})

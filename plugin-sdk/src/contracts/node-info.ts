@@ -1,0 +1,22 @@
+import { defineService } from '../service.ts'
+
+/** What runs, since when, and from where. It does not change while the node runs. */
+export interface NodeInfo {
+  /** The version of the kernel, `<major>.<minor>.<patch>`. */
+  readonly version: string
+  /** The commit that it was built from, 40 hexadecimal digits. `null` where nothing records it, as in copied sources. */
+  readonly commit: string | null
+  /** When it was built; from sources, and for packages that were built reproducibly, the time of the commit. */
+  readonly buildDate: Date | null
+  readonly startedAt: Date
+  /**
+   * How it was installed: `sources` is a checkout of the repository, `packages` are packages of npm, `release` is an
+   * archive with everything in it, which has a `release.json`.
+   */
+  readonly installation: 'sources' | 'packages' | 'release'
+  /** The absolute path of the checkout, of the kernel's package, or of the release. */
+  readonly folder: string
+}
+
+/** The kernel's service that describes the running node. */
+export const Info = defineService<NodeInfo>('node-info', 1)
