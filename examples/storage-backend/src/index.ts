@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { definePlugin, StorageBackends, Type } from '@nodekeep/plugin-sdk'
-import { openSqliteBackend } from './sqlite-backend.ts'
+import { createStorageBackend, definePlugin, StorageBackends, Type } from '@nodekeep/plugin-sdk'
+import { SqliteDriver } from './sqlite-driver.ts'
 
 export default definePlugin({
   id: 'storage-sqlite',
@@ -19,7 +19,8 @@ export default definePlugin({
   }),
   contributes: { backends: StorageBackends },
   setup({ config, dataDir, backends, onStop }) {
-    const backend = openSqliteBackend(config.file ?? join(dataDir, 'files.sqlite'), config)
+    const file = config.file ?? join(dataDir, 'files.sqlite')
+    const backend = createStorageBackend(SqliteDriver.open(file, config.maxBytes))
     onStop(() => backend.close())
     backends.add('sqlite', backend)
   },

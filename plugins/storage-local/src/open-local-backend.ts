@@ -1,6 +1,12 @@
 import { constants } from 'node:fs'
 import { mkdir, statfs } from 'node:fs/promises'
-import { isNodekeepError, KeyedLock, NodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
+import {
+  createStorageBackend,
+  isNodekeepError,
+  KeyedLock,
+  NodekeepError,
+  type StorageBackend,
+} from '@nodekeep/plugin-sdk'
 import { recover } from './changes/recovery.ts'
 import { type Disk, localDisk } from './disk/disk.ts'
 import { isDiskError, storageError, unlessMissing } from './disk/disk-errors.ts'
@@ -9,7 +15,7 @@ import { type Folder, openTrusted } from './folders/folder.ts'
 import { FolderSync } from './folders/folder-sync.ts'
 import { DiscardQueue } from './folders/remove-tree.ts'
 import { openStagingFolder, type StagingFolder } from './folders/staging-folder.ts'
-import { LocalBackend } from './local-backend.ts'
+import { LocalDriver } from './local-driver.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants
 
@@ -97,12 +103,13 @@ async function backendAt(
     discards,
   }
   await recover(store)
-  return new LocalBackend(store, { rootPath, isDurable }, async () => {
+  const close = async () => {
     await discards.pending
     staging.close()
     root.close()
     release()
-  })
+  }
+  return createStorageBackend(new LocalDriver(store, { rootPath, isDurable }, close))
 }
 
 /** FAT has no hard links, and some network file systems have none. */

@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs'
-import { NodekeepError, type StorageEntry, type StorageReadOptions } from '@nodekeep/plugin-sdk'
+import type { StorageEntry } from '@nodekeep/plugin-sdk'
 
 /**
  * Returns the revision of a file: its inode, its time of modification in nanoseconds and its size, in base 36. A write
@@ -21,18 +21,4 @@ export function entryOf(name: string, stats: BigIntStats): StorageEntry | null {
     created: new Date(Number(stats.birthtimeMs > 0n ? stats.birthtimeMs : stats.mtimeMs)),
     revision: revisionOf(stats),
   }
-}
-
-/** The bytes from `start` up to, but not including, `end`. */
-export interface ByteRange {
-  readonly start: number
-  readonly end: number
-}
-
-/** @throws NodekeepError RANGE_NOT_SATISFIABLE if the range is not within the file */
-export function rangeOf(size: number, { start, end }: StorageReadOptions): ByteRange {
-  if (start === undefined && end === undefined) return { start: 0, end: size }
-  const [first, last] = [start ?? 0, end ?? size - 1]
-  if (first >= 0 && first <= last && last < size) return { start: first, end: last + 1 }
-  throw new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
 }
