@@ -31,7 +31,11 @@ export class LocalDriver implements StorageDriver {
   readonly #gate = new ChangeGate()
 
   /** @param close closes the parts of the store */
-  constructor(store: Store, settings: { rootPath: string; isDurable: boolean }, close: () => Promise<void>) {
+  constructor(
+    store: Store,
+    settings: { rootPath: string; isDurable: boolean; keepsTimes: boolean },
+    close: () => Promise<void>,
+  ) {
     this.#store = store
     this.#rootPath = settings.rootPath
     this.#tree = new Tree(store.disk, store.root)
@@ -39,6 +43,7 @@ export class LocalDriver implements StorageDriver {
     this.supports = {
       atomicMove: true,
       durable: settings.isDurable,
+      modified: settings.keepsTimes,
       atomicConditions: true,
       reusesBuffers: true,
       freesChunks: true,

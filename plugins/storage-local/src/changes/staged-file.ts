@@ -1,6 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs'
 import type { StorageDriverWriteOptions } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
+import { uniquePresent, uniqueTime } from '../disk/file-times.ts'
 import type { Store } from './store.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
@@ -30,7 +31,7 @@ export interface StagedFile {
 export async function stage(
   store: Store,
   content: AsyncIterable<Uint8Array>,
-  { size, signal }: StorageDriverWriteOptions,
+  { size, modified, signal }: StorageDriverWriteOptions,
 ): Promise<StagedFile> {
   const { disk, staging, freeSpace } = store
   await freeSpace.check(size, signal)
@@ -38,7 +39,7 @@ export async function stage(
   const fd = await disk.open(staging.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
   try {
     await receive(store, fd, content, signal)
-    disk.touchSync(fd, uniqueModificationTime())
+    disk.touchSync(fd, modified === undefined ? uniquePresent() : uniqueTime(modified))
     const stats = disk.fstatSync(fd)
     const isSynced = stats.size > maxSyncedAside
     if (isSynced) await disk.fdatasync(fd)
@@ -125,19 +126,4 @@ function after(buffers: readonly Uint8Array[], count: number): readonly Uint8Arr
     skipped += buffer.length
   }
   return []
-}
-
-let lastModification = 0
-
-/**
- * Returns the current time in seconds since 1970, but no time twice. The system's own clock for files ticks every few
- * milliseconds only. Within one tick, a new file can get the inode of a removed one; with the same size and the same
- * time, their revisions would be equal.
- */
-function uniqueModificationTime(): number {
-  const now = Date.now() * 1000
-  // If the clock was set back by more than a second, its times are new again.
-  const isNew = now > lastModification || lastModification - now > 1_000_000
-  lastModification = isNew ? now : lastModification + 1
-  return lastModification / 1_000_000
 }
