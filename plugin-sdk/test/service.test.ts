@@ -1,6 +1,7 @@
 import {
   AiProviders,
   BackupParticipants,
+  createStorageBackend,
   defineEvent,
   defineRegistry,
   defineService,
@@ -14,6 +15,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { loadSecondCopy } from './fixtures/second-copy.ts'
+import { PaperDriver } from './storage/fixtures/paper-driver.ts'
 
 test('A token has its kind, id and major, and is frozen', async (t) => {
   const service = defineService('acme-geocoder', 2)
@@ -78,7 +80,8 @@ test('The registries of Nodekeep say what an entry lacks', async (t) => {
     [UserData, {}, 'has no method "erase"'],
     [StorageBackends, {}, 'has no "supports"'],
     [StorageBackends, { ...backend, move: undefined }, 'has no method "move"'],
-    [StorageBackends, { ...backend, supports: { snapshot: true } }, 'has no method "snapshot"'],
+    [StorageBackends, new PaperDriver(), 'is a driver: pass it to "createStorageBackend"'],
+    [StorageBackends, createStorageBackend(new PaperDriver()), null],
     [StorageBackends, backend, null],
     [WasmRuntimes, {}, 'has no "supports"'],
     [WasmRuntimes, { supports: { functions: true }, exports: noop }, 'has no method "call"'],

@@ -1,5 +1,5 @@
-import { definePlugin, StorageBackends, Type } from '@nodekeep/plugin-sdk'
-import { openSqliteBackend } from './sqlite-backend.ts'
+import { createStorageBackend, definePlugin, StorageBackends, Type } from '@nodekeep/plugin-sdk'
+import { SqliteDriver } from './sqlite-driver.ts'
 
 export default definePlugin({
   id: 'storage-sqlite',
@@ -18,7 +18,8 @@ export default definePlugin({
   }),
   contributes: { backends: StorageBackends },
   setup({ config, sqliteFile, backends, onStop }) {
-    const backend = openSqliteBackend(config.file ?? sqliteFile('files'), config)
+    const file = config.file ?? sqliteFile('files')
+    const backend = createStorageBackend(SqliteDriver.open(file, config.maxBytes))
     onStop(() => backend.close())
     backends.add('sqlite', backend)
   },

@@ -2,14 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import type { StorageBackend } from '@nodekeep/plugin-sdk'
+import { createStorageBackend, type StorageBackend } from '@nodekeep/plugin-sdk'
 import { storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
-import { openSqliteBackend } from '../src/sqlite-backend.ts'
+import { SqliteDriver } from '../src/sqlite-driver.ts'
 
 const files = new WeakMap<StorageBackend, string>()
 
 function open(file: string, maxBytes: number): StorageBackend {
-  const backend = openSqliteBackend(file, { maxBytes })
+  const backend = createStorageBackend(SqliteDriver.open(file, maxBytes))
   files.set(backend, file)
   return backend
 }

@@ -1,15 +1,18 @@
 import type { UserFiles } from '../contracts/files.ts'
 import type { StorageBackend } from '../contracts/storage.ts'
-import { type ConformanceTest, checksOf } from './conformance-test.ts'
+import { type ConformanceCheck, type ConformanceTest, checksOf } from './conformance-test.ts'
 import { atomicMoveChecks } from './storage/atomic-moves.ts'
+import { codeChecks } from './storage/codes.ts'
 import { committingChecks } from './storage/committing.ts'
 import { concurrencyChecks } from './storage/concurrency.ts'
 import { conditionChecks } from './storage/conditions.ts'
+import { dateChecks } from './storage/dates.ts'
 import { depthChecks } from './storage/depth.ts'
 import { freeSpaceChecks } from './storage/free-space.ts'
 import { lifecycleChecks, reopeningChecks } from './storage/lifecycle.ts'
 import { listingChecks } from './storage/listing.ts'
 import { movingChecks } from './storage/moving.ts'
+import { emptyRemovalRaceChecks, raceChecks } from './storage/races.ts'
 import { readingChecks } from './storage/reading.ts'
 import { emptyRemovalChecks, removalChecks } from './storage/removal.ts'
 import { snapshotChecks } from './storage/snapshots.ts'
@@ -24,9 +27,9 @@ export interface StorageHarness {
   create(): Promise<StorageBackend>
   /** Removes the leftovers of a test, after its backend was closed. */
   destroy?(closed: StorageBackend): Promise<void>
-  /** Opens the files of a closed backend again. For backends that keep their files after the close. */
+  /** Opens the files of a closed backend again. For backends that keep their files after the close. Without it, tests are skipped. */
   reopen?(closed: StorageBackend): Promise<StorageBackend>
-  /** Makes an empty backend for at most 1 MiB of content. For backends that can be limited. */
+  /** Makes an empty backend for at most 1 MiB of content. For backends that can be limited. Without it, tests are skipped. */
   createSmall?(): Promise<StorageBackend>
 }
 
@@ -47,23 +50,31 @@ export interface FilesHarness {
  * storageConformance(test, { create: async () => new AcmeBackend(await emptyBucket()) })
  */
 export function storageConformance(test: ConformanceTest, harness: StorageHarness): void {
-  const register = (create: () => Promise<StorageBackend>) =>
-    checksOf(test, create, async (backend) => {
-      await backend.close()
-      await harness.destroy?.(backend)
-    })
-  const check = register(harness.create)
+  const { create, createSmall, reopen } = harness
+  const close = async (backend: StorageBackend) => {
+    await backend.close()
+    await harness.destroy?.(backend)
+  }
+  const check = checksOf(test, create, close)
   sharedChecks(check)
+  codeChecks(check)
+  dateChecks(check)
   emptyRemovalChecks(check)
   depthChecks(check)
   committingChecks(check)
-  atomicMoveChecks(check)
   lifecycleChecks(check)
+  atomicMoveChecks(check)
   snapshotChecks(check)
-  reopeningChecks(check, harness.reopen)
-  const skipFreeSpace: typeof check = (name) =>
-    check(name, async (_backend, skip) => skip('The harness has no "createSmall".'))
-  freeSpaceChecks(harness.createSmall ? register(harness.createSmall) : skipFreeSpace)
+  const racing = checksUnless(check, ({ supports }) =>
+    supports.atomicConditions
+      ? null
+      : 'The backend does not check conditions in the step that makes the change.',
+  )
+  raceChecks(racing)
+  emptyRemovalRaceChecks(racing)
+  reopeningChecks(check, reopen)
+  const small = checksOf(test, createSmall ?? create, close)
+  freeSpaceChecks(checksUnless(small, () => (createSmall ? null : 'The harness has no "createSmall".')))
 }
 
 /**
@@ -71,7 +82,9 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
  * promises of a backend have to hold for users of `Files` too.
  */
 export function filesConformance(test: ConformanceTest, harness: FilesHarness): void {
-  sharedChecks(checksOf(test, harness.create, async (files) => harness.destroy?.(files)))
+  const check = checksOf(test, harness.create, async (files) => harness.destroy?.(files))
+  sharedChecks(check)
+  raceChecks(check)
 }
 
 function sharedChecks(check: StorageCheck): void {
@@ -82,4 +95,18 @@ function sharedChecks(check: StorageCheck): void {
   removalChecks(check)
   movingChecks(check)
   concurrencyChecks(check)
+}
+
+/** Skips each test if the function returns a reason. */
+function checksUnless<Subject>(
+  check: ConformanceCheck<Subject>,
+  reasonToSkip: (subject: Subject) => string | null,
+): ConformanceCheck<Subject> {
+  return (name, run) => {
+    check(name, async (subject, skip) => {
+      const reason = reasonToSkip(subject)
+      if (reason !== null) return skip(reason)
+      await run(subject, skip)
+    })
+  }
 }

@@ -25,6 +25,8 @@ export interface FileChangeOptions {
 export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
   /** The number of bytes, if known. A file that cannot fit is then refused at once. */
   readonly size?: number
+  /** The time of modification that the file gets, if its storage can keep it: see `modified` of `StorageWriteOptions`. */
+  readonly modified?: Date
   /** Lets the backend free the memory of chunks early: see `freeChunks` of `StorageWriteOptions`. */
   readonly freeChunks?: boolean
   readonly signal?: AbortSignal

@@ -7,9 +7,20 @@ export interface StorageEntry {
   readonly type: 'file' | 'directory'
   /** The number of bytes; 0 for a directory. */
   readonly size: number
+  /**
+   * For a file: when its content was written, or the time that the write set, in steps of at most 2 seconds. A move keeps it.
+   * For a directory: any date.
+   */
   readonly modified: Date
+  /**
+   * When the file or folder was made. A move keeps it. Whether an overwrite keeps it is up to the backend: `files` records
+   * the older date itself.
+   */
   readonly created: Date
-  /** Changes with every change of a file's content. Compare it for equality only. Visible ASCII without `"`. */
+  /**
+   * Changes with every write of a file, and is never used for another content, also after a restart. Compare it for
+   * equality only. Visible ASCII without `"`. It means nothing for a directory.
+   */
   readonly revision: string
 }
 
@@ -29,8 +40,8 @@ export interface StorageReadOptions {
   readonly end?: number
   /**
    * Lets the backend reuse the memory of a chunk when the chunk after the next one is requested. This saves most of the
-   * cost of a large file. It is for readers that request the next chunk while they pass on the current one, and that
-   * wait until both are done before the next request. Without it, the reader may keep every chunk.
+   * cost of a large file. It is for readers that request the next chunk while they pass on the current one, that wait until
+   * both are done before the next request, and that change no chunk. Without it, the chunks belong to the reader.
    */
   readonly reuseBuffers?: boolean
   readonly signal?: AbortSignal
@@ -45,8 +56,8 @@ export interface StorageStaged {
   readonly revision: string
   /** The number of bytes. */
   readonly size: number
-  /** The file that will be replaced; null if there is none. A backend that would have to ask for it leaves it out. */
-  readonly replaced?: StorageEntry | null
+  /** The file that will be replaced; null if there is none. */
+  readonly replaced: StorageEntry | null
 }
 
 /** Options of a write. */
@@ -56,6 +67,11 @@ export interface StorageWriteOptions extends StorageConditions {
    * bytes, the write fails with VALIDATION_ERROR and stores nothing.
    */
   readonly size?: number
+  /**
+   * The time of modification that the file gets, in milliseconds, such as its time on the device that sends it. Has an
+   * effect only with `supports.modified`. A time in the future is replaced by the present.
+   */
+  readonly modified?: Date
   /**
    * Called once, when the backend has all bytes and only the last, atomic step is left. If it rejects, the write ends
    * without effect and rejects with the same error. A journal records the coming change here.
@@ -75,29 +91,42 @@ export interface StorageRemoveOptions {
   /** The file must exist with this revision. For a folder, any value fails with PRECONDITION_FAILED. */
   readonly ifRevision?: string
   /**
-   * Removes a folder only if it contains nothing at all, not even entries that `list` leaves out. CONFLICT otherwise, and
-   * for a file. With it, a caller that has copied all listed entries removes the folders and loses no other entry.
+   * Removes a folder only if it is empty. CONFLICT otherwise, and for a file. With `supports.atomicConditions`, entries that
+   * `list` leaves out count too: a caller that has copied all listed entries removes the folders and loses no other entry.
    */
   readonly onlyIfEmpty?: boolean
+}
+
+/** Options of a move. */
+export interface StorageMoveOptions {
+  /** Replaces a file or folder at the destination, whole. Without it, the move is a CONFLICT. */
+  readonly overwrite?: boolean
 }
 
 /** A file that is open for reading. The entry and the bytes belong to the same revision. */
 export interface StorageReading {
   readonly entry: StorageEntry
   /**
-   * The requested bytes, for one loop. Begin the loop in any case: its end, which may come early, closes the file.
+   * The requested bytes, for one loop: all of them, or an error. Begin the loop in any case: its end, which may come early,
+   * closes the file.
    */
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** The abilities of a backend beyond the minimum. */
+/** The abilities of a backend beyond the minimum. Those that are left out are false. */
 export interface StorageCapabilities {
   /** `move` is atomic: a reader finds the file at exactly one of the two paths. Revisions stay the same. */
-  readonly atomicMove: boolean
+  readonly atomicMove?: boolean
   /** A resolved write survives a power loss. */
-  readonly durable: boolean
-  /** The backend has the method `snapshot`. */
-  readonly snapshot: boolean
+  readonly durable?: boolean
+  /** A write keeps the time that `modified` sets. */
+  readonly modified?: boolean
+  /**
+   * The conditions of a write, a removal and a move hold in the step that makes the change, whatever changes the files at
+   * the same time, also another program. Without it, a condition holds only if nothing else changes the same path, a folder
+   * above it or something below it between `beforeCommit` and the end of the call. `files` sees to that for its users.
+   */
+  readonly atomicConditions?: boolean
 }
 
 /** A consistent, read-only view of a backend at one moment. */
@@ -108,18 +137,39 @@ export interface StorageSnapshot {
 }
 
 /**
- * Stores files. All paths are clean: absolute, `/`-separated, in NFC, without empty, `.` or `..` segments, each segment at
- * most 255 bytes of UTF-8. A path has at most 4,096 bytes, after the folder that a feature gives to a user. A backend
- * that cannot store such paths refuses them with VALIDATION_ERROR. `/` is the root and always exists. A write makes missing
- * parents.
+ * Stores files, for features. The author of a storage writes a {@link StorageDriver} and makes a backend of it with
+ * {@link createStorageBackend}.
+ *
+ * All paths are clean: absolute, `/`-separated, in NFC, without empty, `.` or `..` segments, each segment at most 255 bytes
+ * of UTF-8. A path has at most 4,096 bytes, after the folder that a feature gives to a user. A backend that cannot store
+ * such paths refuses them with VALIDATION_ERROR. `/` is the root and always exists. A write makes missing parents.
  *
  * A write appears whole or not at all, to all readers at the same moment. Of several writes at the same time, the last one
- * wins whole.
+ * wins whole. A write that fails leaves neither bytes nor folders, except after a crash.
  *
- * Every method throws a NodekeepError: NOT_FOUND for a missing file or folder, CONFLICT for a file where a folder is
- * expected or the other way round, INSUFFICIENT_STORAGE if the storage is full, SERVICE_UNAVAILABLE if it cannot be
- * used. A call whose signal aborts ends soon, with the reason of the signal. `@nodekeep/plugin-sdk/conformance/storage`
- * tests all of this.
+ * Every method throws a NodekeepError. If several rows apply, the first one wins:
+ *
+ * | Situation | Code |
+ * |---|---|
+ * | The backend is closed. | SERVICE_UNAVAILABLE |
+ * | The signal is aborted. | the signal's reason |
+ * | The root is to be written, removed, moved or replaced. Source and destination are equal, or one contains the other. | CONFLICT |
+ * | `stat`, `list`, `read`, `remove` or the source of a `move`: nothing is at the path, or a file is above it. | NOT_FOUND |
+ * | `write`, `makeDirectory` or the destination of a `move`: a file is above the path. | CONFLICT |
+ * | `ifAbsent`: a file or folder is at the path. `ifRevision`: a folder, another revision or, for a write, nothing is there. | PRECONDITION_FAILED |
+ * | `write`, `read`: a folder is at the path. `makeDirectory`, `list`: a file is there. | CONFLICT |
+ * | `move` without `overwrite`: something is at the destination. `onlyIfEmpty`: a file or a folder with content is there. | CONFLICT |
+ * | The range is not within the file. | RANGE_NOT_SATISFIABLE |
+ * | The written content or `beforeCommit` fails. | its error, unchanged |
+ * | The content does not have `size` bytes. | VALIDATION_ERROR |
+ * | The storage is full. | INSUFFICIENT_STORAGE |
+ * | Anything else: the storage does not work now. | SERVICE_UNAVAILABLE |
+ *
+ * A reading that is open when its file is overwritten, moved or removed yields the old bytes to the end, or fails with
+ * CONFLICT. It never yields too few bytes, nor bytes of two versions. When the backend closes, it fails with
+ * SERVICE_UNAVAILABLE.
+ *
+ * `@nodekeep/plugin-sdk/conformance/storage` tests all of this.
  */
 export interface StorageBackend {
   readonly supports: StorageCapabilities
@@ -130,9 +180,8 @@ export interface StorageBackend {
   list(path: string): AsyncIterable<StorageEntry>
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
   /**
-   * Stores the whole content or nothing: a failed or aborted write leaves the old file. An error of the content reaches the
-   * caller unchanged. The backend may keep the chunks: the caller does not change them later. Conditions are checked at
-   * the last step, after the content has arrived.
+   * Stores the whole content or nothing: a failed or aborted write leaves the old file. The backend may keep the chunks: the
+   * caller does not change them later. Conditions are checked at the last step, after the content has arrived.
    */
   write(
     path: string,
@@ -142,25 +191,22 @@ export interface StorageBackend {
   /** Makes a folder and its parents. Succeeds if the folder exists. */
   makeDirectory(path: string): Promise<void>
   /**
-   * Removes a file, or a folder with its whole content. CONFLICT for the root. A backend may also remove entries that
-   * `stat` and `list` leave out, such as a symbolic link on a disk: the link itself, never its target.
+   * Removes a file, or a folder with its whole content. A backend may also remove entries that `stat` and `list` leave out,
+   * such as a symbolic link on a disk: the link itself, never its target.
    */
   remove(path: string, options?: StorageRemoveOptions): Promise<void>
-  /**
-   * Moves a file or folder, and makes missing parents of the destination. CONFLICT if the destination exists, unless
-   * `overwrite` is set: then a file or folder there is replaced whole. Always CONFLICT for the root, and for a move onto
-   * itself, into itself or onto a folder that contains the source.
-   */
-  move(source: string, destination: string, options?: { readonly overwrite?: boolean }): Promise<void>
+  /** Moves a file or folder, and makes missing parents of the destination. */
+  move(source: string, destination: string, options?: StorageMoveOptions): Promise<void>
+  /** Backends that cannot make snapshots have no such method. */
   snapshot?(signal: AbortSignal): Promise<StorageSnapshot>
-  /** Aborts the running calls. Every later call throws SERVICE_UNAVAILABLE, except another `close`. */
+  /** Ends the running calls and readings, then the backend. A second call does the same as the first. */
   close(): Promise<void>
 }
 
 /** Storage backends, by the name that `storage.mounts` uses. */
 export const StorageBackends = defineRegistry<StorageBackend>('storage-backends', 1, (backend) => {
   if (typeof backend.supports !== 'object' || backend.supports === null) return 'has no "supports"'
-  const snapshot = backend.supports.snapshot ? (['snapshot'] as const) : []
+  if ('open' in backend && !('read' in backend)) return 'is a driver: pass it to "createStorageBackend"'
   const calls = ['stat', 'list', 'read', 'write', 'makeDirectory', 'remove', 'move'] as const
-  return lackingMethod(backend, ...calls, 'probe', 'close', ...snapshot)
+  return lackingMethod(backend, ...calls, 'probe', 'close')
 })

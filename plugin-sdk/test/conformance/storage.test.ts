@@ -51,20 +51,32 @@ test('The suite for a view of files has only the tests that views and backends s
 })
 
 test('Tests for abilities that a backend does not have are skipped by name', async (t) => {
-  const supports = { atomicMove: false, durable: false, snapshot: false }
+  const supports = {}
   const create = async () => Object.assign(new PaperBackend(), { supports, snapshot: undefined })
   const outcomes = await runSuite((test) => storageConformance(test, { create }))
   t.strictSame(
     outcomes.filter(({ outcome }) => outcome !== 'passed').map(({ outcome, name }) => `${outcome}: ${name}`),
     [
+      'skipped: a write keeps the time that `modified` sets',
+      'skipped: a time in the future is replaced by the present',
       'skipped: an atomic move keeps the revisions of the moved files',
       'skipped: during an atomic move, the file is seen at exactly one of the two paths',
       'skipped: a file that an atomic move replaces exists at every moment',
       'skipped: a snapshot stays as it was when the files change',
       'skipped: a snapshot that is made while files are written shows one moment',
       'skipped: a snapshot that is made while a folder is moved shows it once, and whole',
+      'skipped: of several writes with `ifAbsent`, exactly one succeeds',
+      'skipped: of several writes with the same `ifRevision`, exactly one succeeds',
+      'skipped: of several removals of one file, exactly one succeeds',
+      'skipped: of several moves of one file, exactly one succeeds',
+      'skipped: of several moves to one free path, exactly one succeeds',
+      'skipped: writes into a folder that is being removed leave whole files only',
+      'skipped: with `onlyIfEmpty`, a file that is written meanwhile is not lost',
       'skipped: written files exist after a close and a new start',
+      'skipped: revisions are not used again after a close and a new start',
       'skipped: a write that does not fit is refused and leaves nothing, and a removal frees its bytes',
+      'skipped: writes that fail leave no bytes behind',
+      'skipped: overwriting a file frees its old bytes',
     ],
   )
 })
@@ -80,6 +92,34 @@ function sharedMemory(): Partial<PaperBackend> {
       }
     },
   }
+}
+
+/** Ends a reading without an error when the backend is closed. */
+function endingAtClose(backend: PaperBackend): PaperBackend['chunks'] {
+  return async function* (_path, bytes) {
+    for (let start = 0; start < bytes.length && !backend.closing.signal.aborted; start += 100_000)
+      yield Uint8Array.from(bytes.subarray(start, start + 100_000))
+  }
+}
+
+/** Yields the stored bytes themselves. */
+async function* ownMemory(_path: string, bytes: Buffer): AsyncIterable<Uint8Array> {
+  yield bytes
+}
+
+/** Counts all bytes that ever arrived as used. */
+function countingAll(backend: PaperBackend): PaperBackend['checkLimit'] {
+  let used = 0
+  return (size) => {
+    used += size
+    if (used > backend.limit) backend.refuse('INSUFFICIENT_STORAGE')
+  }
+}
+
+/** Counts revisions in memory only. */
+function countFrom(first: number): () => string {
+  let next = first
+  return () => `${next++}`
 }
 
 /** Makes a snapshot that copies entries one after the other while changes go on. */
@@ -155,7 +195,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
         const chunks: Uint8Array[] = []
         for await (const chunk of content) {
           chunks.push(chunk)
-          backend.put(path, { bytes: Buffer.concat(chunks), revision: 'early' })
+          backend.put(path, { bytes: Buffer.concat(chunks), revision: 'early', ...backend.dates({}) })
         }
         return Buffer.concat(chunks)
       },
@@ -163,7 +203,44 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   ],
   [/content is silent/, () => ({ interruptible: (content) => content })],
   [/aborted before it began/, () => ({ interruptible: (content) => content })],
-  [/fewer or more/, () => ({ checkSize: () => {} })],
+  [/fewer or more/, () => ({ checkSize: () => {}, checkNotLonger: () => {} })],
+  [/goes on after the announced/, () => ({ checkNotLonger: () => {} })],
+  [
+    /leaves no folders behind/,
+    (backend) => ({
+      checkEarly(path) {
+        backend.folder(backend.parent(path))
+      },
+    }),
+  ],
+  [/as if the file were shorter/, (backend) => ({ chunks: endingAtClose(backend) })],
+  [/revisions are not used again/, () => ({ revision: countFrom(1) })],
+  [/are the time of its write/, () => ({ dates: () => ({ modified: new Date(0), created: new Date(0) }) })],
+  [
+    /changes `modified`/,
+    (backend) => ({
+      put(path, node) {
+        const { modified } = backend.nodes.get(path) ?? node
+        PaperBackend.prototype.put.call(backend, path, { ...node, modified })
+      },
+    }),
+  ],
+  [
+    /keeps the time that `modified` sets/,
+    () => ({ dates: () => ({ modified: new Date(), created: new Date() }) }),
+  ],
+  [/keeps the time that `modified` sets/, () => ({ revision: (bytes) => `size-${bytes.length}` })],
+  [
+    /time in the future/,
+    () => ({ dates: ({ modified = new Date() }) => ({ modified, created: new Date() }) }),
+  ],
+  [/may change and keep its chunks/, () => ({ chunks: ownMemory })],
+  [
+    /a write that fails leaves no bytes|leave no bytes behind/,
+    (backend) => ({ checkLimit: countingAll(backend) }),
+  ],
+  [/frees its old bytes/, (backend) => ({ checkLimit: countingAll(backend) })],
+  [/has its code/, (backend) => ({ checkFolders: () => void backend })],
   [
     /when `beforeCommit` rejects/,
     () => ({
@@ -194,7 +271,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     /never calls `beforeCommit`/,
     (backend) => ({
       async receive(_path, content, { beforeCommit }) {
-        await beforeCommit?.({ revision: 'x', size: 0 })
+        await beforeCommit?.({ revision: 'x', size: 0, replaced: null })
         return PaperBackend.prototype.receive.call(backend, _path, content, {})
       },
     }),
@@ -234,8 +311,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     (backend) => ({
       rename(source, destination) {
         PaperBackend.prototype.rename.call(backend, source, destination)
-        for (const [path, { bytes }] of backend.nodes)
-          backend.nodes.set(path, { bytes, revision: `of ${path}` })
+        for (const [path, node] of backend.nodes) backend.nodes.set(path, { ...node, revision: `of ${path}` })
       },
     }),
   ],
@@ -252,10 +328,6 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [/only an existing folder/, () => ({ checkEmpty: () => {} })],
   [/every call fails with/, () => ({ checkOpen: () => {} })],
   [/without an end/, () => ({ close: async () => {} })],
-  [
-    /exactly if `supports.snapshot`/,
-    () => ({ supports: { atomicMove: true, durable: false, snapshot: false } }),
-  ],
   [
     /a snapshot stays as it was/,
     (backend) => ({

@@ -24,7 +24,7 @@ export async function probe(store: Store, rootPath: string, signal: AbortSignal)
   const name = staging.freshName('probe')
   disk.closeSync(await disk.open(staging.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600))
   await disk.unlink(staging.at(name))
-  await freeSpace.check(undefined, [signal])
+  await freeSpace.check(undefined, signal)
 }
 
 /**

@@ -1,15 +1,22 @@
 import { constants } from 'node:fs'
 import { mkdir, statfs } from 'node:fs/promises'
-import { isNodekeepError, KeyedLock, NodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
+import {
+  createStorageBackend,
+  isNodekeepError,
+  KeyedLock,
+  NodekeepError,
+  type StorageBackend,
+} from '@nodekeep/plugin-sdk'
 import { recover } from './changes/recovery.ts'
 import { type Disk, localDisk } from './disk/disk.ts'
 import { isDiskError, storageError, unlessMissing } from './disk/disk-errors.ts'
+import { probeFileTimes, withoutBirths } from './disk/file-times.ts'
 import { FreeSpace } from './disk/free-space.ts'
 import { type Folder, openTrusted } from './folders/folder.ts'
 import { FolderSync } from './folders/folder-sync.ts'
 import { DiscardQueue } from './folders/remove-tree.ts'
 import { openStagingFolder, type StagingFolder } from './folders/staging-folder.ts'
-import { LocalBackend } from './local-backend.ts'
+import { LocalDriver } from './local-driver.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants
 
@@ -77,12 +84,15 @@ async function openAt(disk: Disk, root: Folder, options: LocalBackendOptions): P
 }
 
 async function backendAt(
-  disk: Disk,
+  anyDisk: Disk,
   root: Folder,
   staging: StagingFolder,
   { root: rootPath, onLeftover = () => {} }: LocalBackendOptions,
   release: () => void,
 ): Promise<StorageBackend> {
+  const probePaths = [staging.at(staging.freshName('probe')), staging.at(staging.freshName('probe'))] as const
+  const times = await probeFileTimes(anyDisk, ...probePaths)
+  const disk = times.haveBirths ? anyDisk : withoutBirths(anyDisk)
   const canSync = await succeeds(disk.fsync(root.fd))
   const isDurable = canSync && !memoryFileSystems.has((await statfs(root.at('.'))).type)
   const discards = new DiscardQueue(disk, staging, onLeftover)
@@ -97,12 +107,15 @@ async function backendAt(
     discards,
   }
   await recover(store)
-  return new LocalBackend(store, { rootPath, isDurable }, async () => {
+  const close = async () => {
     await discards.pending
     staging.close()
     root.close()
     release()
-  })
+  }
+  return createStorageBackend(
+    new LocalDriver(store, { rootPath, isDurable, keepsTimes: times.canBeSet }, close),
+  )
 }
 
 /** FAT has no hard links, and some network file systems have none. */

@@ -31,11 +31,12 @@ export class Blocks {
   }
 }
 
-/** Yields the bytes from `start` to `end`, inclusive, as views of the blocks. */
-export function* slice(blocks: readonly Uint8Array[], start: number, end: number): Iterable<Uint8Array> {
-  for (let index = Math.floor(start / blockSize); index * blockSize <= end; index += 1) {
-    const first = index * blockSize
-    const piece = blocks[index]?.subarray(Math.max(start - first, 0), end - first + 1)
-    if (piece !== undefined && piece.length > 0) yield piece
-  }
+/** Returns the blocks from the one that contains the byte `start` on, and the position of the first one. */
+export function blocksFrom(blocks: readonly Uint8Array[], start: number) {
+  const first = Math.floor(start / blockSize)
+  return { start: first * blockSize, content: each(blocks.slice(first)) }
+}
+
+async function* each(blocks: readonly Uint8Array[]): AsyncIterable<Uint8Array> {
+  yield* blocks
 }

@@ -1,5 +1,5 @@
 import { definePlugin, StorageBackends, Type } from '@nodekeep/plugin-sdk'
-import { MemoryBackend } from './memory-backend.ts'
+import { createMemoryBackend } from './memory-driver.ts'
 
 const defaultLimit = 256 * 1024 * 1024
 
@@ -19,7 +19,7 @@ export default definePlugin({
   }),
   contributes: { backends: StorageBackends },
   setup({ id, config, backends, onStop }) {
-    const backend = new MemoryBackend({ ...config, section: id })
+    const backend = createMemoryBackend({ ...config, section: id })
     onStop(() => backend.close())
     backends.add(id === 'storage-memory' ? 'memory' : id, backend)
   },

@@ -1,10 +1,5 @@
-import {
-  NodekeepError,
-  type StorageEntry,
-  type StorageReading,
-  type StorageReadOptions,
-} from '@nodekeep/plugin-sdk'
-import { slice } from './blocks.ts'
+import { NodekeepError, type StorageDriverReading, type StorageEntry } from '@nodekeep/plugin-sdk'
+import { blocksFrom } from './blocks.ts'
 
 /** A file. It never changes: a write replaces it by another one, and a reader keeps the old one alive. */
 export interface MemoryFile {
@@ -59,14 +54,6 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1) || '/'
 }
 
-export function isEmptyFolder(node: MemoryNode): boolean {
-  return node.type === 'directory' && node.entries.size === 0
-}
-
-export function isWithin(path: string, folder: string): boolean {
-  return folder === '/' || path === folder || path.startsWith(`${folder}/`)
-}
-
 export function find(root: MemoryFolder, path: string): MemoryNode | undefined {
   let node: MemoryNode | undefined = root
   for (const name of segments(path)) node = node?.type === 'directory' ? node.entries.get(name) : undefined
@@ -80,63 +67,30 @@ export function get(root: MemoryFolder, path: string): MemoryNode {
   return node
 }
 
-/**
- * Returns the folder at a path. Makes it and its parents if they are missing.
- *
- * @throws NodekeepError CONFLICT if a file is in the way; it makes nothing then
- */
+/** Returns the folder at a path. Makes it and its parents if they are missing. */
 export function folderAt(root: MemoryFolder, path: string): MemoryFolder {
-  checkFolders(root, path)
   let folder = root
   for (const name of segments(path)) {
     const next = folder.entries.get(name) ?? newFolder()
-    if (next.type === 'file') throw fileInTheWay(path)
+    if (next.type === 'file') throw new Error(`${path} cannot be a folder: a file is in the way.`)
     folder.entries.set(name, next)
     folder = next
   }
   return folder
 }
 
-/** @throws NodekeepError CONFLICT if a file is where the path needs a folder */
-export function checkFolders(root: MemoryFolder, path: string): void {
-  let node: MemoryNode | undefined = root
-  for (const name of segments(path)) {
-    node = node?.type === 'directory' ? node.entries.get(name) : undefined
-    if (node?.type === 'file') throw fileInTheWay(path)
-  }
-}
-
 /** Yields the entries of a folder as they are when the listing begins, sorted by name. */
 export function* list(root: MemoryFolder, path: string): Iterable<StorageEntry> {
-  const folder = get(root, path)
-  if (folder.type === 'file')
-    throw new NodekeepError('CONFLICT', `${path} is a file. Only a folder has entries.`)
+  const folder = find(root, path)
+  if (folder?.type !== 'directory') return
   const entries = [...folder.entries].map(([name, node]) => entryOf(name, node))
   yield* entries.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-export function read(root: MemoryFolder, path: string, options: StorageReadOptions): StorageReading {
-  options.signal?.throwIfAborted()
-  const file = get(root, path)
-  if (file.type === 'directory')
-    throw new NodekeepError('CONFLICT', `${path} is a folder. Read the files in it, or list it.`)
-  checkRange(file, options)
-  return { entry: entryOf(path, file), content: contentOf(file, options) }
-}
-
-async function* contentOf(file: MemoryFile, options: StorageReadOptions): AsyncIterable<Uint8Array> {
-  const { start = 0, end = file.size - 1, reuseBuffers = false, signal } = options
-  for (const piece of slice(file.blocks, start, end)) {
-    signal?.throwIfAborted()
-    // A reader may change a chunk that it keeps. That must not change the file.
-    yield reuseBuffers ? piece : piece.slice()
-  }
-}
-
-function checkRange({ size }: MemoryFile, { start, end }: StorageReadOptions): void {
-  if ((start ?? 0) < size && (end ?? 0) < size) return
-  if (start === undefined && end === undefined) return
-  throw new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
+/** Opens a file at the block that contains the byte `start`. Of a folder, it opens nothing. */
+export function read(root: MemoryFolder, path: string, start: number): StorageDriverReading {
+  const node = get(root, path)
+  return { entry: entryOf(path, node), ...blocksFrom(node.type === 'file' ? node.blocks : [], start) }
 }
 
 /** Returns the path of the parent folder. */
@@ -157,8 +111,4 @@ export function bytesOf(node: MemoryNode): number {
 
 function segments(path: string): string[] {
   return path === '/' ? [] : path.slice(1).split('/')
-}
-
-function fileInTheWay(path: string): NodekeepError {
-  return new NodekeepError('CONFLICT', `${path} cannot be a folder: a file is in the way.`)
 }

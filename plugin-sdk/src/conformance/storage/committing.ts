@@ -14,7 +14,7 @@ export function committingChecks(check: BackendCheck): void {
         ['/new/file', pattern(2_500_000)],
         ['/empty', pattern(0)],
       ] as const) {
-        const seen: StorageStaged[] = []
+        const seen: Pick<StorageStaged, 'revision' | 'size'>[] = []
         const entry = await backend.write(path, stream(bytes), {
           async beforeCommit(staged) {
             seen.push({ revision: staged.revision, size: staged.size })
@@ -39,8 +39,7 @@ export function committingChecks(check: BackendCheck): void {
       const before = await backend.stat(path).catch(() => null)
       await backend.write(path, stream(`over ${before?.revision}`), {
         async beforeCommit({ replaced }) {
-          // A backend may leave it out if it would have to ask for it.
-          if (replaced !== undefined) assert.deepEqual(replaced, before, `the file that ${path} replaces`)
+          assert.deepEqual(replaced, before, `the file that ${path} replaces`)
         },
       })
     }
@@ -56,6 +55,7 @@ export function committingChecks(check: BackendCheck): void {
         await assert.rejects(attempt, (thrown) => thrown === fault, 'the write rejects with the same error')
       }
     }
+    await assert.rejects(backend.write('/new/folder/file', stream('x'), { beforeCommit }))
     assert.equal(await text(backend, '/file'), 'kept')
     assert.deepEqual(await names(backend, '/'), ['file'])
   })

@@ -51,18 +51,4 @@ export function concurrencyChecks(check: StorageCheck): void {
     for (const { path, bytes } of files) await assertContent(storage, path, bytes)
     assert.deepEqual(await names(storage, '/new'), ['0', '1', '2', '3'])
   })
-
-  check('writes into a folder that is being removed leave whole files only', async (storage) => {
-    for (let round = 0; round < 10; round += 1) {
-      await storage.makeDirectory('/folder/inner')
-      const writes = Array.from({ length: 6 }, (_, index) =>
-        storage.write(`/folder/inner/${index}`, stream(`${index}`)),
-      )
-      const outcomes = await Promise.allSettled([storage.remove('/folder'), ...writes])
-      assert.equal(outcomes[0]?.status, 'fulfilled')
-      const left = await names(storage, '/folder/inner').catch(() => [])
-      for (const name of left) await assertContent(storage, `/folder/inner/${name}`, Buffer.from(name))
-      for (const root of await names(storage, '/')) await storage.remove(`/${root}`)
-    }
-  })
 }

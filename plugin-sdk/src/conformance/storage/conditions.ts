@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { assertAbsent, assertCode, assertFails, names, put, text } from './assertions.ts'
+import { assertAbsent, assertFails, names, put, text } from './assertions.ts'
 import { stream } from './bytes.ts'
-import type { StorageCheck, StorageView } from './subject.ts'
+import type { StorageCheck } from './subject.ts'
 
 export function conditionChecks(check: StorageCheck): void {
   check('a write with `ifRevision` replaces that revision only', async (storage) => {
@@ -30,20 +30,6 @@ export function conditionChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/folder/file'), 'third')
   })
 
-  check('of several writes with `ifAbsent`, exactly one succeeds', async (storage) => {
-    for (let round = 0; round < 5; round += 1) {
-      const path = `/race-${round}/file`
-      await assertOneWins(storage, path, () => ({ ifAbsent: true }))
-    }
-  })
-
-  check('of several writes with the same `ifRevision`, exactly one succeeds', async (storage) => {
-    for (let round = 0; round < 5; round += 1) {
-      const { revision } = await put(storage, '/file', `before round ${round}`)
-      await assertOneWins(storage, '/file', () => ({ ifRevision: revision }))
-    }
-  })
-
   check('a removal with `ifRevision` removes that revision only', async (storage) => {
     const { revision: first } = await put(storage, '/file', 'first')
     const { revision: second } = await put(storage, '/file', 'second')
@@ -65,21 +51,4 @@ export function conditionChecks(check: StorageCheck): void {
     }
     assert.equal(await text(storage, '/folder/file'), 'kept')
   })
-}
-
-async function assertOneWins(
-  storage: StorageView,
-  path: string,
-  condition: () => { ifAbsent: true } | { ifRevision: string },
-): Promise<void> {
-  const attempts = Array.from({ length: 12 }, (_, writer) =>
-    storage.write(path, stream(`writer ${writer}`, 3), condition()),
-  )
-  const outcomes = await Promise.allSettled(attempts)
-  const winners = outcomes.flatMap(({ status }, writer) => (status === 'fulfilled' ? [writer] : []))
-  assert.equal(winners.length, 1, `${winners.length} of 12 writers succeeded`)
-  for (const outcome of outcomes) {
-    if (outcome.status === 'rejected') assertCode(outcome.reason, ['PRECONDITION_FAILED'], 'a late writer')
-  }
-  assert.equal(await text(storage, path), `writer ${winners[0]}`)
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { isNodekeepError } from '../../errors.ts'
 import { assertContent, assertFails, names } from './assertions.ts'
-import { pattern, stream } from './bytes.ts'
+import { pattern, silentStream, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
 /** Tests for backends that can be limited to 1 MiB. */
@@ -24,4 +25,45 @@ export function freeSpaceChecks(check: BackendCheck): void {
       await assertContent(backend, '/second', half)
     },
   )
+
+  check('writes that fail leave no bytes behind', async (backend) => {
+    const half = pattern(600_000)
+    const fault = new Error('the write fails')
+    async function* broken() {
+      yield* stream(half)
+      throw fault
+    }
+    for (let round = 0; round < 4; round += 1) {
+      const { content, silent } = silentStream(half)
+      const controller = new AbortController()
+      const aborted = backend.write('/aborted', content, { signal: controller.signal })
+      aborted.catch(() => {})
+      await Promise.race([silent, aborted])
+      controller.abort(fault)
+      const attempts = [
+        () => aborted,
+        () => backend.write('/broken', broken()),
+        () => backend.write('/short', stream(half), { size: half.length + 1 }),
+        () => backend.write('/refused', stream(half), { beforeCommit: () => Promise.reject(fault) }),
+      ]
+      for (const attempt of attempts) {
+        const thrown = await attempt().then(
+          () => assert.fail('the write succeeded'),
+          (error: unknown) => error,
+        )
+        assert.ok(
+          !isNodekeepError(thrown) || thrown.code !== 'INSUFFICIENT_STORAGE',
+          'the bytes of an earlier write were left behind',
+        )
+      }
+    }
+    await backend.write('/file', stream(half))
+    await assertContent(backend, '/file', half)
+  })
+
+  check('overwriting a file frees its old bytes', async (backend) => {
+    for (let round = 0; round < 6; round += 1)
+      await backend.write('/file', stream(pattern(300_000, round + 1)))
+    await assertContent(backend, '/file', pattern(300_000, 6))
+  })
 }

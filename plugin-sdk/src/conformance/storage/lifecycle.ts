@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { StorageBackend } from '../../contracts/storage.ts'
 import { soon } from '../soon.ts'
 import { assertAborted, assertContent, assertFails, entries, names, put } from './assertions.ts'
-import { pattern, silentStream, stream } from './bytes.ts'
+import { collect, pattern, silentStream, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
 export function lifecycleChecks(check: BackendCheck): void {
@@ -30,6 +30,17 @@ export function lifecycleChecks(check: BackendCheck): void {
     ]
     for (const [name, call] of calls)
       await assertFails(call(), ['SERVICE_UNAVAILABLE'], `${name} after the close`)
+  })
+
+  check('a close ends readings with an error, and never as if the file were shorter', async (backend) => {
+    await backend.write('/file', stream(pattern(8 * 1024 * 1024)))
+    const begun = (await backend.read('/file')).content[Symbol.asyncIterator]()
+    await begun.next()
+    const { content: untouched } = await backend.read('/file')
+    await soon(backend.close(), 'the close waits for a reader')
+    const rest = collect({ [Symbol.asyncIterator]: () => begun })
+    await assertFails(rest, ['SERVICE_UNAVAILABLE'], 'the rest of a reading')
+    await assertFails(collect(untouched), ['SERVICE_UNAVAILABLE'], 'a reading that had not begun')
   })
 
   check('a close does not wait for a write without an end', async (backend) => {
@@ -70,5 +81,22 @@ export function reopeningChecks(
     } finally {
       await again.close()
     }
+  })
+
+  check('revisions are not used again after a close and a new start', async (backend, skip) => {
+    if (reopen === undefined) return skip('The harness has no "reopen".')
+    const revisions: string[] = []
+    const writeAll = async (storage: StorageBackend) => {
+      for (let count = 0; count < 20; count += 1) revisions.push((await put(storage, '/file', 'x')).revision)
+    }
+    await writeAll(backend)
+    await backend.close()
+    const again = await reopen(backend)
+    try {
+      await writeAll(again)
+    } finally {
+      await again.close()
+    }
+    assert.equal(new Set(revisions).size, revisions.length, 'each write has a revision of its own')
   })
 }

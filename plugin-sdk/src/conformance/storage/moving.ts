@@ -95,23 +95,4 @@ export function movingChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/file'), 'kept')
     assert.deepEqual(await names(storage, '/'), ['file', 'folder'])
   })
-
-  check('of several moves of one file, exactly one succeeds', async (storage) => {
-    await put(storage, '/file', 'x')
-    const moves = Array.from({ length: 8 }, (_, index) => storage.move('/file', `/moved-${index}`))
-    const outcomes = await Promise.allSettled(moves)
-    const won = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [`moved-${index}`] : []))
-    assert.equal(won.length, 1)
-    assert.deepEqual(await names(storage, '/'), won)
-  })
-
-  check('of several moves to one free path, exactly one succeeds', async (storage) => {
-    for (let index = 0; index < 8; index += 1) await put(storage, `/file-${index}`, `${index}`)
-    const moves = Array.from({ length: 8 }, (_, index) => storage.move(`/file-${index}`, '/to'))
-    const outcomes = await Promise.allSettled(moves)
-    const won = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [`${index}`] : []))
-    assert.equal(won.length, 1)
-    assert.equal(await text(storage, '/to'), won[0])
-    assert.equal((await names(storage, '/')).length, 8, 'the files of the other moves stay where they are')
-  })
 }

@@ -62,6 +62,17 @@ export function readingChecks(check: StorageCheck): void {
     },
   )
 
+  check('a reader may change and keep its chunks', async (storage) => {
+    const bytes = pattern(3 * mebibyte)
+    await storage.write('/file', stream(bytes))
+    for (const range of [{}, { start: 65_535, end: 2 * mebibyte }]) {
+      const kept: Uint8Array[] = []
+      for await (const chunk of (await storage.read('/file', range)).content) kept.push(chunk)
+      for (const chunk of kept) chunk.fill(0)
+    }
+    assertSame(await collect((await storage.read('/file')).content), bytes, 'the file')
+  })
+
   check('a reader never sees two versions mixed, and never too few bytes', async (storage) => {
     const size = 3 * mebibyte
     const old = pattern(size, 1)

@@ -43,17 +43,6 @@ export function removalChecks(check: StorageCheck): void {
     await assertFails(storage.remove('/'), ['CONFLICT', 'VALIDATION_ERROR'], 'the root')
     assert.equal(await text(storage, '/file'), 'kept')
   })
-
-  check('of several removals of one file, exactly one succeeds', async (storage) => {
-    await put(storage, '/file', 'x')
-    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => storage.remove('/file')))
-    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-    for (const outcome of outcomes) {
-      if (outcome.status === 'rejected') {
-        await assertFails(Promise.reject(outcome.reason), ['NOT_FOUND'], 'a late removal')
-      }
-    }
-  })
 }
 
 /** Tests for backends only: the view of a user has no `onlyIfEmpty`. */
@@ -81,18 +70,5 @@ export function emptyRemovalChecks(check: BackendCheck): void {
     await assertFails(backend.remove('/none', { onlyIfEmpty }), ['NOT_FOUND'], 'a missing folder')
     assert.equal(await text(backend, '/file'), 'kept')
     assert.deepEqual(await names(backend, '/'), ['empty', 'file'])
-  })
-
-  check('with `onlyIfEmpty`, a file that is written meanwhile is not lost', async (backend) => {
-    for (let round = 0; round < 20; round += 1) {
-      await backend.makeDirectory('/folder')
-      const [written] = await Promise.allSettled([
-        put(backend, '/folder/file', `round ${round}`),
-        backend.remove('/folder', { onlyIfEmpty }),
-      ])
-      if (written.status === 'rejected') throw written.reason
-      assert.equal(await text(backend, '/folder/file'), `round ${round}`)
-      await backend.remove('/folder/file')
-    }
   })
 }

@@ -11,10 +11,6 @@ const snapshotCount = 5
 const noSnapshots = 'The backend does not support snapshots.'
 
 export function snapshotChecks(check: BackendCheck): void {
-  check('a backend has the method `snapshot` exactly if `supports.snapshot` says so', async (backend) => {
-    assert.equal(backend.supports.snapshot, backend.snapshot !== undefined)
-  })
-
   check('a snapshot stays as it was when the files change', async (backend, skip) => {
     if (backend.snapshot === undefined) return skip(noSnapshots)
     const bytes = pattern(1_500_000)

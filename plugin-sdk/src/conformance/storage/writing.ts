@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { soon } from '../soon.ts'
+import { setImmediate } from 'node:timers/promises'
+import { soon, until } from '../soon.ts'
 import {
   assertAborted,
   assertAbsent,
@@ -152,5 +153,44 @@ export function writingChecks(check: StorageCheck): void {
     }
     assert.equal(await text(storage, '/file'), 'kept')
     assert.deepEqual(await names(storage, '/'), ['file'])
+  })
+
+  check(
+    'content that goes on after the announced bytes ends the write, and its source is told',
+    async (storage) => {
+      let wasLeft = false
+      async function* endless() {
+        try {
+          for (;;) {
+            yield Buffer.from('12345')
+            await setImmediate()
+          }
+        } finally {
+          wasLeft = true
+        }
+      }
+      const attempt = assertFails(
+        storage.write('/file', endless(), { size: 12 }),
+        ['VALIDATION_ERROR'],
+        'endless',
+      )
+      await soon(attempt, 'the write goes on after the announced bytes')
+      await until(() => wasLeft, 'the source was not told that nobody reads on')
+      assert.deepEqual(await names(storage, '/'), [])
+    },
+  )
+
+  check('a write that fails leaves no folders behind', async (storage) => {
+    async function* broken() {
+      yield Buffer.from('x')
+      throw new Error('the content broke')
+    }
+    await Promise.allSettled([
+      storage.write('/broken/folder/file', broken()),
+      storage.write('/short/folder/file', stream('x'), { size: 2 }),
+      storage.write('/unmet/folder/file', stream('x'), { ifRevision: 'none-of-ours' }),
+      storage.write('/aborted/folder/file', stream('x'), { signal: AbortSignal.abort() }),
+    ])
+    assert.deepEqual(await names(storage, '/'), [])
   })
 }

@@ -98,7 +98,7 @@ export class Outages {
     }
 
     return {
-      supports: { ...backend.supports, snapshot: false },
+      supports: backend.supports,
       probe: (signal) => watched(backend.probe(signal)),
       stat: (path) => watched(backend.stat(path)),
       list: (path) => watchedItems(backend.list(path)),

@@ -103,9 +103,9 @@ async function copyFile(
 ): Promise<string> {
   const { backend, backendPath } = scope.locate(source)
   const reading = await forChange(source, () => backend.read(backendPath, definedOnly({ signal })))
-  const { size, created } = await fileEntry(scope, source, reading.entry)
+  const { size, created, modified } = await fileEntry(scope, source, reading.entry)
   const hash = createHash('sha256')
-  const options = definedOnly({ by, signal, size })
+  const options = definedOnly({ by, signal, size, modified })
   await writeLocked(scope, copy, hashing(reading.content, hash), options, { created, isStaging })
   if (hash.digest('hex') !== (await hashOf(scope, copy, signal))) {
     throw new NodekeepError(

@@ -1,4 +1,4 @@
-import { isUint8Array } from 'node:util/types'
+import { isDate, isUint8Array } from 'node:util/types'
 import {
   type FileEntry,
   type FileWriteOptions,
@@ -22,6 +22,10 @@ export async function write(
 ): Promise<FileEntry> {
   const { maxFileSize } = scope
   if (scope.mounts.holdsMount(path)) throw mountError(path)
+  const { modified } = options
+  if (modified !== undefined && (!isDate(modified) || Number.isNaN(modified.getTime()))) {
+    throw new NodekeepError('VALIDATION_ERROR', 'The time of modification must be a valid date.')
+  }
   if (options.size !== undefined && options.size > maxFileSize) throw fileTooLarge(maxFileSize)
   let ended: AbortController | undefined
   let isOver = false
@@ -62,7 +66,7 @@ export async function writeLocked(
   scope: Scope,
   path: UserPath,
   content: AsyncIterable<Uint8Array>,
-  { by, size, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
+  { by, size, modified, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
   copy: Partial<CopyDetails> = {},
 ): Promise<FileEntry> {
   const { userUuid, recorder } = scope
@@ -75,7 +79,10 @@ export async function writeLocked(
     const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision }
     change = await recorder.begin({ ...intent, ...definedOnly({ by, created, isStaging }) })
   }
-  const options = { ...definedOnly({ size, freeChunks, ifRevision, ifAbsent, signal }), beforeCommit }
+  const options = {
+    ...definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, signal }),
+    beforeCommit,
+  }
   const entry = await forChange(path, () => backend.write(backendPath, content, options)).catch(
     async (error) => {
       await change?.resolveByStorage()
@@ -87,13 +94,12 @@ export async function writeLocked(
 }
 
 async function createdOfReplaced(
-  { mounts, userUuid, journal }: Scope,
+  { userUuid, journal }: Scope,
   path: UserPath,
   replaced: StorageStaged['replaced'],
 ): Promise<Date | undefined> {
-  const entry = replaced === undefined ? await mounts.entryAt(userUuid, path) : replaced
-  if (entry?.type !== 'file') return undefined
-  return (await journal.createdOf(userUuid, path, entry.revision)) ?? entry.created
+  if (replaced?.type !== 'file') return undefined
+  return (await journal.createdOf(userUuid, path, replaced.revision)) ?? replaced.created
 }
 
 /**

@@ -29,11 +29,6 @@ export function alreadyExists(): NodekeepError {
   )
 }
 
-/** A change of the root itself. */
-export function rootIsFixed(): NodekeepError {
-  return new NodekeepError('CONFLICT', 'The root folder cannot be replaced, moved or removed.')
-}
-
 /** `onlyIfEmpty` is not met. */
 export function notEmpty(): NodekeepError {
   return new NodekeepError('CONFLICT', 'This is not an empty folder. Remove its content first.')

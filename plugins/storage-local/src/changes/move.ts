@@ -14,7 +14,6 @@ export async function move(
   destination: readonly string[],
   overwrite: boolean,
 ): Promise<void> {
-  if (startsWith(destination, source) || startsWith(source, destination)) throw intoItself()
   const { disk, root } = store
   const parent = await openFolder(disk, root, source.slice(0, -1)).catch((error: unknown) => {
     throw isDiskError(error, 'ENOTDIR') ? notFound() : error
@@ -85,15 +84,4 @@ async function moveInto(
   if (there === null || (there.stats.isFile() && found.stats.isFile())) await disk.rename(from, to)
   else await replace(store, from, to, destination)
   if (found.stats.isDirectory() || there?.stats.isDirectory()) syncs.invalidate()
-}
-
-function startsWith(names: readonly string[], beginning: readonly string[]): boolean {
-  return beginning.every((name, index) => names[index] === name)
-}
-
-function intoItself(): NodekeepError {
-  return new NodekeepError(
-    'CONFLICT',
-    'The destination is the source itself, is in it, or is a folder that contains it. Choose another destination.',
-  )
 }

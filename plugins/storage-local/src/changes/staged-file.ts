@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs'
-import { interruptible, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { StorageDriverWriteOptions } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
-import { foreign } from '../disk/disk-errors.ts'
+import { uniquePresent, uniqueTime } from '../disk/file-times.ts'
 import type { Store } from './store.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
@@ -16,16 +16,6 @@ const minFreedBytes = 16 * 1024
 /** Up to this size, the sync of a file runs while `beforeCommit` does. In bytes. */
 const maxSyncedAside = 64 * 1024
 
-/** The content of a write. */
-export interface Incoming {
-  readonly content: AsyncIterable<Uint8Array>
-  /** The announced number of bytes. */
-  readonly size: number | undefined
-  /** Whether the memory of a chunk may be freed once the chunk is written. */
-  readonly freeChunks: boolean
-  readonly signals: readonly AbortSignal[]
-}
-
 /** A complete file in the staging folder. */
 export interface StagedFile {
   readonly name: string
@@ -38,14 +28,18 @@ export interface StagedFile {
  * Receives a stream into a new file of the staging folder. If that fails, nothing stays. A large file is on the disk
  * when this resolves; a small one may still be on the way.
  */
-export async function stage(store: Store, incoming: Incoming): Promise<StagedFile> {
+export async function stage(
+  store: Store,
+  content: AsyncIterable<Uint8Array>,
+  { size, modified, signal }: StorageDriverWriteOptions,
+): Promise<StagedFile> {
   const { disk, staging, freeSpace } = store
-  await freeSpace.check(incoming.size, incoming.signals)
+  await freeSpace.check(size, signal)
   const name = staging.freshName('write')
   const fd = await disk.open(staging.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
   try {
-    await receive(store, fd, incoming)
-    disk.touchSync(fd, uniqueModificationTime())
+    await receive(store, fd, content, signal)
+    disk.touchSync(fd, modified === undefined ? uniquePresent() : uniqueTime(modified))
     const stats = disk.fstatSync(fd)
     const isSynced = stats.size > maxSyncedAside
     if (isSynced) await disk.fdatasync(fd)
@@ -69,15 +63,16 @@ async function syncAndClose(disk: Disk, fd: number, isSynced: boolean): Promise<
 async function receive(
   { disk, freeSpace }: Store,
   fd: number,
-  { content, size, freeChunks, signals }: Incoming,
+  content: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
 ): Promise<void> {
   let batch: Uint8Array[] = []
   let batched = 0
   let written = 0
   let writing: Promise<void> | null = null
   const write = async (chunks: readonly Uint8Array[], bytes: number, start: number) => {
-    await freeSpace.reserve(bytes, signals, () => writeAll(disk, fd, chunks, start))
-    if (freeChunks) free(chunks)
+    await freeSpace.reserve(bytes, signal, () => writeAll(disk, fd, chunks, start))
+    free(chunks)
   }
   const flush = async () => {
     await writing
@@ -89,14 +84,12 @@ async function receive(
     batched = 0
   }
   try {
-    for await (const chunk of foreign(interruptible(content, ...signals))) {
+    for await (const chunk of content) {
       if (chunk.length === 0) continue
       batch.push(chunk)
       batched += chunk.length
-      if (size !== undefined && written + batched > size) throw wrongSize(size, 'more')
       if (batched >= batchBytes || batch.length === batchChunks) await flush()
     }
-    if (size !== undefined && written + batched < size) throw wrongSize(size, 'fewer')
     if (batched > 0) await flush()
     await writing
   } finally {
@@ -133,26 +126,4 @@ function after(buffers: readonly Uint8Array[], count: number): readonly Uint8Arr
     skipped += buffer.length
   }
   return []
-}
-
-let lastModification = 0
-
-/**
- * Returns the current time in seconds since 1970, but no time twice. The system's own clock for files ticks every few
- * milliseconds only. Within one tick, a new file can get the inode of a removed one; with the same size and the same
- * time, their revisions would be equal.
- */
-function uniqueModificationTime(): number {
-  const now = Date.now() * 1000
-  // If the clock was set back by more than a second, its times are new again.
-  const isNew = now > lastModification || lastModification - now > 1_000_000
-  lastModification = isNew ? now : lastModification + 1
-  return lastModification / 1_000_000
-}
-
-function wrongSize(size: number, which: 'more' | 'fewer'): NodekeepError {
-  return new NodekeepError(
-    'VALIDATION_ERROR',
-    `The content has ${which} bytes than the ${size} that were announced.`,
-  )
 }

@@ -1,5 +1,5 @@
-import type { StorageConditions, StorageEntry, StorageWriteOptions } from '@nodekeep/plugin-sdk'
-import { ForeignFailure, isDiskError } from '../disk/disk-errors.ts'
+import type { StorageConditions, StorageDriverWriteOptions, StorageEntry } from '@nodekeep/plugin-sdk'
+import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, type Found, findSync } from '../folders/folder.ts'
 import { walk } from '../folders/walk.ts'
 import { entryOf, revisionOf } from '../reading/entry.ts'
@@ -16,25 +16,23 @@ const maxUncheckedBytes = 64 * 1024
 export interface Writing {
   readonly names: readonly string[]
   readonly content: AsyncIterable<Uint8Array>
-  readonly options: StorageWriteOptions
-  readonly signals: readonly AbortSignal[]
+  readonly options: StorageDriverWriteOptions
 }
 
 /** Receives a file in the staging folder, then renames it to its path. */
 export async function writeFile(
   store: Store,
   gate: ChangeGate,
-  { names, content, options, signals }: Writing,
+  { names, content, options }: Writing,
 ): Promise<StorageEntry> {
-  const { size, freeChunks = false, ifAbsent, ifRevision } = options
+  const { size, ifAbsent, ifRevision } = options
   if (ifAbsent || ifRevision !== undefined || (size ?? Number.POSITIVE_INFINITY) > maxUncheckedBytes) {
     await checkEarly(store, names, options)
   }
-  const staged = await stage(store, { content, size, freeChunks, signals })
+  const staged = await stage(store, content, options)
   // The last step reports its failure.
   staged.durable.catch(() => {})
   try {
-    for (const signal of signals) signal.throwIfAborted()
     await store.locks.run([names.join('/')], () =>
       gate.runShared(() => commit(store, names, staged, options)),
     )
@@ -64,7 +62,7 @@ async function commit(
   store: Store,
   names: readonly string[],
   staged: StagedFile,
-  options: StorageWriteOptions,
+  options: StorageDriverWriteOptions,
 ): Promise<void> {
   const { disk, root, staging, syncs } = store
   const parents = names.slice(0, -1)
@@ -72,7 +70,8 @@ async function commit(
   const from = staging.at(staged.name)
   let announced: Promise<void> | undefined
   const announce = async (found: Found | null) => {
-    announced ??= callBeforeCommit(staged, found && entryOf(name, found.stats), options)
+    const replaced = found && entryOf(name, found.stats)
+    announced ??= options.beforeCommit({ revision: revisionOf(staged.stats), replaced })
     // One after the other: if the sync fails, the write must not end while `beforeCommit` is still running.
     await announced
     await staged.durable
@@ -97,18 +96,6 @@ async function commit(
   })
 }
 
-async function callBeforeCommit(
-  { stats }: StagedFile,
-  replaced: StorageEntry | null,
-  { beforeCommit }: StorageWriteOptions,
-): Promise<void> {
-  try {
-    await beforeCommit?.({ revision: revisionOf(stats), size: Number(stats.size), replaced })
-  } catch (failure) {
-    throw new ForeignFailure(failure)
-  }
-}
-
 /**
  * Returns the entry that the write will replace, null if there is none. It may be a link or a special file.
  *
@@ -124,9 +111,10 @@ function findTarget(
   const { ifAbsent = false, ifRevision } = conditions
   const found = folder && findSync(disk, folder, name)
   if (ifAbsent && found !== null) throw alreadyExists()
-  if (found?.stats.isDirectory()) throw folderInTheWay()
-  if (ifRevision !== undefined && (found === null || revisionOf(found.stats) !== ifRevision))
+  const isFolder = found?.stats.isDirectory() ?? false
+  if (ifRevision !== undefined && (found === null || isFolder || revisionOf(found.stats) !== ifRevision))
     throw otherRevision()
+  if (isFolder) throw folderInTheWay()
   return found
 }
 

@@ -27,30 +27,8 @@ const meanings: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   EROFS: ['SERVICE_UNAVAILABLE', 'The disk is mounted read-only. Mount it writable.'],
 }
 
-/**
- * A failure of the written stream or of `beforeCommit`, or the reason of a signal. The caller gets it unchanged, even if
- * its `code` looks like one of the disk's.
- */
-export class ForeignFailure {
-  readonly failure: unknown
-
-  constructor(failure: unknown) {
-    this.failure = failure
-  }
-}
-
-/** Yields the items of a stream from outside. Its failure becomes a `ForeignFailure`. */
-export async function* foreign<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
-  try {
-    yield* source
-  } catch (failure) {
-    throw new ForeignFailure(failure)
-  }
-}
-
 /** Returns the error for the caller. The message of the system, which may contain paths, is only in the cause. */
 export function storageError(thrown: unknown): unknown {
-  if (thrown instanceof ForeignFailure) return thrown.failure
   if (isNodekeepError(thrown)) return thrown
   const code = errorCode(thrown)
   if (code === undefined) return thrown

@@ -79,7 +79,8 @@ export const localDisk: Disk = {
     new Promise((resolve, reject) => {
       fs.writev(fd, buffers, position, (error, count) => (error ? reject(error) : resolve(count)))
     }),
-  touchSync: (fd, seconds) => fs.futimesSync(fd, seconds, seconds),
+  // As text: Node replaces a negative number, a time before 1970, by the present.
+  touchSync: (fd, seconds) => fs.futimesSync(fd, `${seconds}`, `${seconds}`),
   fdatasync,
   fsync,
   fstatSync: (fd) => fs.fstatSync(fd, { bigint: true }),

@@ -49,15 +49,15 @@ export class FreeSpace {
    * @param size bytes; undefined if unknown
    * @throws NodekeepError INSUFFICIENT_STORAGE
    */
-  async check(size: number | undefined, signals: readonly AbortSignal[]): Promise<void> {
-    await this.#find(wholeBlocks(size ?? 0) + blockBytes, size, signals)
+  async check(size: number | undefined, signal?: AbortSignal): Promise<void> {
+    await this.#find(wholeBlocks(size ?? 0) + blockBytes, size, signal)
   }
 
   /** As `check`, then writes these bytes. Until the write has ended, no other write gets the same space. */
-  async reserve<T>(size: number, signals: readonly AbortSignal[], write: () => Promise<T>): Promise<T> {
+  async reserve<T>(size: number, signal: AbortSignal, write: () => Promise<T>): Promise<T> {
     const bytes = wholeBlocks(size)
     // Others that waited too may have taken the space that was found.
-    do await this.#find(bytes, undefined, signals)
+    do await this.#find(bytes, undefined, signal)
     while (this.#left < bytes)
     this.#left -= bytes
     this.#inProgress += bytes
@@ -68,7 +68,7 @@ export class FreeSpace {
     }
   }
 
-  async #find(bytes: number, size: number | undefined, signals: readonly AbortSignal[]): Promise<void> {
+  async #find(bytes: number, size: number | undefined, signal: AbortSignal | undefined): Promise<void> {
     if (performance.now() - this.#askedAt < answerLifeMs && this.#left >= bytes) return
     const answer = this.#ask()
     // If the question fails, the call that needs its answer asks again.
@@ -78,7 +78,7 @@ export class FreeSpace {
     do {
       const removals = this.#pendingRemovals()
       // The removal of a large folder takes long. A write that is aborted does not wait for it.
-      if (removals !== null) await untilAborted(removals, AbortSignal.any([...signals]))
+      if (removals !== null) await (signal === undefined ? removals : untilAborted(removals, signal))
       // An answer that is on its way may be older than the end of the removals.
       await this.#asking
       await this.#ask()

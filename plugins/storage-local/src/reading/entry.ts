@@ -1,12 +1,22 @@
 import type { BigIntStats } from 'node:fs'
-import { NodekeepError, type StorageEntry, type StorageReadOptions } from '@nodekeep/plugin-sdk'
+import type { StorageEntry } from '@nodekeep/plugin-sdk'
+
+/** A time of modification that is this much before the birth of the file was set by somebody. In nanoseconds. */
+const minSetBackNs = 1_000_000_000n
 
 /**
  * Returns the revision of a file: its inode, its time of modification in nanoseconds and its size, in base 36. A write
- * knows all three before the rename that makes it visible, and the rename changes none of them.
+ * knows all three before the rename that makes it visible, and the rename changes none of them. If somebody set the time back,
+ * another file may have had the same inode and the same time. Such a revision also has the birth of the file.
  */
-export function revisionOf({ ino, mtimeNs, size }: BigIntStats): string {
-  return `${ino.toString(36)}-${mtimeNs.toString(36)}-${size.toString(36)}`
+export function revisionOf({ ino, mtimeNs, birthtimeNs, size }: BigIntStats): string {
+  const revision = `${ino.toString(36)}-${mtimeNs.toString(36)}-${size.toString(36)}`
+  return birthtimeNs - mtimeNs > minSetBackNs ? `${revision}-${birthtimeNs.toString(36)}` : revision
+}
+
+/** Node rounds times before 1970 up to a millisecond. */
+function modifiedOf({ mtimeMs, mtimeNs }: BigIntStats): Date {
+  return new Date(Number(mtimeNs < mtimeMs * 1_000_000n ? mtimeMs - 1n : mtimeMs))
 }
 
 /** Returns null for anything but a file or a folder, such as a symbolic link. */
@@ -17,22 +27,8 @@ export function entryOf(name: string, stats: BigIntStats): StorageEntry | null {
     name,
     type: directory ? 'directory' : 'file',
     size: directory ? 0 : Number(stats.size),
-    modified: new Date(Number(stats.mtimeMs)),
+    modified: modifiedOf(stats),
     created: new Date(Number(stats.birthtimeMs > 0n ? stats.birthtimeMs : stats.mtimeMs)),
     revision: revisionOf(stats),
   }
-}
-
-/** The bytes from `start` up to, but not including, `end`. */
-export interface ByteRange {
-  readonly start: number
-  readonly end: number
-}
-
-/** @throws NodekeepError RANGE_NOT_SATISFIABLE if the range is not within the file */
-export function rangeOf(size: number, { start, end }: StorageReadOptions): ByteRange {
-  if (start === undefined && end === undefined) return { start: 0, end: size }
-  const [first, last] = [start ?? 0, end ?? size - 1]
-  if (first >= 0 && first <= last && last < size) return { start: first, end: last + 1 }
-  throw new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
 }

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import { NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
-import type { ByteRange } from './entry.ts'
+import { storageError } from '../disk/disk-errors.ts'
 
 /**
  * Bytes of one chunk, for up to 16 readers and for more. A reader holds two chunks. Large chunks give the rate of a bare
@@ -22,42 +22,33 @@ export interface OpenFile {
 }
 
 /**
- * Reads a range of an open file, and closes the file at the end. Chunks to keep are read one ahead. Chunks in reused
- * memory are not: their reader asks for the next chunk while it hands on the one before, so two buffers are enough.
- *
- * @param reuse whether the memory of a chunk may be used again when the chunk after the next one is asked for
+ * Reads an open file from `start` up to, but not including, `end`, and closes the file at the end. The memory of a chunk is
+ * used again for the chunk after the next one: the reader asks for a chunk while it passes on the one before, so two buffers
+ * are enough.
  */
 export async function* chunksOf(
   file: OpenFile,
-  range: ByteRange,
-  reuse: boolean,
+  start: number,
+  end: number,
 ): AsyncGenerator<Uint8Array, void> {
-  const { disk, fd } = file
   readers += 1
   const maxChunkBytes = readers > fewReaders ? smallChunkBytes : largeChunkBytes
-  const chunkBytes = Math.min(maxChunkBytes, range.end - range.start)
+  const chunkBytes = Math.min(maxChunkBytes, end - start)
   const buffers: Buffer[] = []
-  let ahead: Promise<Buffer> | null = null
-  const read = (start: number): Promise<Buffer> => {
-    const length = Math.min(chunkBytes, range.end - start)
-    const buffer = (buffers.length === 2 && buffers.shift()) || Buffer.allocUnsafeSlow(chunkBytes)
-    if (reuse) buffers.push(buffer)
-    return fill(file, buffer.subarray(0, length), start)
-  }
   try {
-    for (let position = range.start; position < range.end; ) {
-      const chunk: Buffer = await (ahead ?? read(position))
+    for (let position = start; position < end; ) {
+      const buffer = (buffers.length === 2 && buffers.shift()) || Buffer.allocUnsafeSlow(chunkBytes)
+      buffers.push(buffer)
+      const chunk = await fill(file, buffer.subarray(0, Math.min(chunkBytes, end - position)), position)
       position += chunk.length
-      ahead = reuse || position === range.end ? null : read(position)
-      // The next `await` reports its failure.
-      ahead?.catch(() => {})
-      if (position === range.end) checkUnchanged(file)
+      if (position === end) checkUnchanged(file)
       yield chunk
     }
+  } catch (error) {
+    throw storageError(error)
   } finally {
     readers -= 1
-    await ahead?.catch(() => {})
-    await disk.close(fd)
+    await file.disk.close(file.fd)
   }
 }
 

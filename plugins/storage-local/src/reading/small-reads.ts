@@ -1,9 +1,9 @@
 import { constants } from 'node:fs'
-import type { StorageEntry, StorageReading, StorageReadOptions } from '@nodekeep/plugin-sdk'
+import type { StorageDriverReading, StorageEntry } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
 import type { Disk } from '../disk/disk.ts'
 import { type Folder, hasDescriptorPaths, isExactlyAt } from '../folders/folder.ts'
-import { entryOf, rangeOf } from './entry.ts'
+import { entryOf } from './entry.ts'
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 
@@ -46,15 +46,15 @@ export class SmallReads {
   }
 
   /** Returns undefined if the file has to be read in the usual way, which then also tells what is wrong with it. */
-  read(path: string, options: StorageReadOptions): StorageReading | undefined {
+  read(path: string): StorageDriverReading | undefined {
     if (!hasDescriptorPaths || path.length > maxShortPath || !this.#recent.get(path)) return undefined
-    const reading = this.#readAgain(path, options)
+    const reading = this.#readAgain(path)
     // Until it is read once more: it may have grown.
     if (reading === undefined) this.#recent.delete(path)
     return reading
   }
 
-  #readAgain(path: string, options: StorageReadOptions): StorageReading | undefined {
+  #readAgain(path: string): StorageDriverReading | undefined {
     const below = path.slice(1)
     const name = path.slice(path.lastIndexOf('/') + 1)
     let fd: number | undefined
@@ -66,7 +66,7 @@ export class SmallReads {
       const entry = entryOf(name, stats)
       const isOldEnough = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > minAgeNs
       if (entry?.type !== 'file' || entry.size !== length || !isOldEnough) return undefined
-      return smallReading(entry, Buffer.from(buffer.subarray(0, length)), options)
+      return smallReading(entry, Buffer.from(buffer.subarray(0, length)))
     } catch (error) {
       if (error instanceof Error && 'syscall' in error) return undefined
       throw error
@@ -76,18 +76,11 @@ export class SmallReads {
   }
 }
 
-/** Returns the reading of bytes that nobody else has. */
-export function smallReading(
-  entry: StorageEntry,
-  bytes: Buffer,
-  options: StorageReadOptions,
-): StorageReading {
-  const { start, end } = rangeOf(bytes.length, options)
-  return { entry, content: once(bytes.subarray(start, end), options.signal) }
+/** Returns the reading of all bytes of a file, in one chunk. */
+export function smallReading(entry: StorageEntry, bytes: Buffer): StorageDriverReading {
+  return { entry, start: 0, content: once(bytes) }
 }
 
-async function* once(chunk: Uint8Array, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
-  signal?.throwIfAborted()
-  if (chunk.length > 0) yield chunk
-  signal?.throwIfAborted()
+async function* once(chunk: Uint8Array): AsyncIterable<Uint8Array> {
+  yield chunk
 }

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs'
 import {
   NodekeepError,
+  type StorageDriverReading,
+  type StorageDriverReadOptions,
   type StorageEntry,
-  type StorageReading,
-  type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
 import { isDiskError, notFound } from '../disk/disk-errors.ts'
@@ -11,9 +11,8 @@ import { type Folder, find } from '../folders/folder.ts'
 import { storedForms } from '../folders/stored-names.ts'
 import { namesOf, openFolder } from '../folders/walk.ts'
 import { entryOf } from './entry.ts'
-import { type OpenFile, readWhole } from './file-chunks.ts'
+import { chunksOf, type OpenFile, readWhole } from './file-chunks.ts'
 import { listing } from './listing.ts'
-import type { OpenReadings } from './open-readings.ts'
 import { maxSmallBytes, SmallReads, smallReading } from './small-reads.ts'
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
@@ -24,13 +23,11 @@ const fileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
 export class Tree {
   readonly #disk: Disk
   readonly #root: Folder
-  readonly #openReadings: OpenReadings
   readonly #smallReads: SmallReads
 
-  constructor(disk: Disk, root: Folder, openReadings: OpenReadings) {
+  constructor(disk: Disk, root: Folder) {
     this.#disk = disk
     this.#root = root
-    this.#openReadings = openReadings
     this.#smallReads = new SmallReads(disk, root)
   }
 
@@ -50,12 +47,14 @@ export class Tree {
     }
   }
 
+  /** Yields nothing if there is no such folder. */
   async *list(path: string): AsyncIterable<StorageEntry> {
     const names = namesOf(path)
-    const folder = await openFolder(this.#disk, this.#root, names).catch(async (error: unknown) => {
-      if (isDiskError(error, 'ENOTDIR') && (await this.stat(path)).type === 'file') throw error
-      return asMissing(error)
+    const folder = await openFolder(this.#disk, this.#root, names).catch((error: unknown) => {
+      if (isDiskError(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return null
+      throw error
     })
+    if (folder === null) return
     try {
       yield* listing(this.#disk, folder, names.length === 0)
     } finally {
@@ -63,16 +62,17 @@ export class Tree {
     }
   }
 
-  async read(path: string, options: StorageReadOptions): Promise<StorageReading> {
-    options.signal?.throwIfAborted()
-    const quick = this.#smallReads.read(path, options)
+  async read(path: string, { start, end }: StorageDriverReadOptions): Promise<StorageDriverReading> {
+    const quick = this.#smallReads.read(path)
     if (quick !== undefined) return quick
     const file = await this.#open(path)
-    if (file.entry.size > maxSmallBytes) return this.#openReadings.read(file, options)
+    const { size } = file.entry
+    if (size > maxSmallBytes)
+      return { entry: file.entry, content: chunksOf(file, start, Math.min((end ?? size) + 1, size)) }
     try {
       const bytes = await readWhole(file)
       this.#smallReads.note(path)
-      return smallReading(file.entry, bytes, options)
+      return smallReading(file.entry, bytes)
     } finally {
       this.#disk.closeSync(file.fd)
     }

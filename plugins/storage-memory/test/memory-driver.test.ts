@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { MemoryBackend } from '../src/memory-backend.ts'
+import { createMemoryBackend } from '../src/memory-driver.ts'
 
 async function* chunks(count: number, size: number): AsyncIterable<Uint8Array> {
   for (let index = 0; index < count; index += 1) yield new Uint8Array(size).fill(index)
@@ -8,7 +8,7 @@ async function* chunks(count: number, size: number): AsyncIterable<Uint8Array> {
 const full = { code: 'INSUFFICIENT_STORAGE' }
 
 test('the limit counts all files and unfinished writes together', async (t) => {
-  const backend = new MemoryBackend({ maxBytes: 100 })
+  const backend = createMemoryBackend({ maxBytes: 100 })
   const { promise: halted, resolve: halt } = Promise.withResolvers<void>()
   const { promise: more, resolve: goOn } = Promise.withResolvers<void>()
   async function* halting() {
@@ -27,7 +27,7 @@ test('the limit counts all files and unfinished writes together', async (t) => {
 })
 
 test('a removal, a replacement, a move onto a file and an aborted write free their bytes', async (t) => {
-  const backend = new MemoryBackend({ maxBytes: 100 })
+  const backend = createMemoryBackend({ maxBytes: 100 })
   for (let round = 0; round < 5; round += 1) {
     await backend.write('/a/file', chunks(1, 40))
     await backend.write('/a/file', chunks(1, 50))
@@ -45,7 +45,7 @@ test('a removal, a replacement, a move onto a file and an aborted write free the
 })
 
 test('many small chunks take no more memory than their bytes', async (t) => {
-  const backend = new MemoryBackend({ maxBytes: 1_000_000 })
+  const backend = createMemoryBackend({ maxBytes: 1_000_000 })
   await backend.write('/file', chunks(200_000, 1))
   let count = 0
   for await (const chunk of (await backend.read('/file')).content) count += chunk.length > 0 ? 1 : 0
@@ -53,24 +53,24 @@ test('many small chunks take no more memory than their bytes', async (t) => {
 })
 
 test('a tree may be deeper than the stack', async (t) => {
-  const backend = new MemoryBackend({ maxBytes: 100 })
+  const backend = createMemoryBackend({ maxBytes: 100 })
   const deep = '/d'.repeat(20_000)
   await backend.write(`${deep}/file`, chunks(1, 100))
-  const snapshot = await backend.snapshot(new AbortController().signal)
-  t.match(await snapshot.read(`${deep}/file`), { entry: { size: 100 } })
+  const snapshot = await backend.snapshot?.(new AbortController().signal)
+  t.match(await snapshot?.read(`${deep}/file`), { entry: { size: 100 } })
   await backend.remove('/d')
   await backend.write('/fits', chunks(1, 100))
 })
 
 test('a reader that changes its chunk does not change the file', async (t) => {
-  const backend = new MemoryBackend({ maxBytes: 1000 })
+  const backend = createMemoryBackend({ maxBytes: 1000 })
   await backend.write('/file', chunks(1, 10))
   for await (const chunk of (await backend.read('/file')).content) chunk.fill(7)
   for await (const chunk of (await backend.read('/file')).content) t.ok(chunk.every((byte) => byte === 0))
 })
 
 test('the date of creation stays when a file is overwritten or moved', async (t) => {
-  const backend = new MemoryBackend({ maxBytes: 1000 })
+  const backend = createMemoryBackend({ maxBytes: 1000 })
   const { created } = await backend.write('/file', chunks(1, 1))
   t.strictSame((await backend.write('/file', chunks(1, 2))).created, created)
   await backend.move('/file', '/moved')
@@ -78,7 +78,7 @@ test('the date of creation stays when a file is overwritten or moved', async (t)
 })
 
 test('revisions differ from those of another backend', async (t) => {
-  const [one, other] = [new MemoryBackend({ maxBytes: 100 }), new MemoryBackend({ maxBytes: 100 })]
+  const [one, other] = [createMemoryBackend({ maxBytes: 100 }), createMemoryBackend({ maxBytes: 100 })]
   const { revision } = await one.write('/a', chunks(1, 1))
   t.not((await other.write('/a', chunks(1, 2))).revision, revision)
 })

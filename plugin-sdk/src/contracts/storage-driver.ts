@@ -1,0 +1,120 @@
+import type {
+  StorageCapabilities,
+  StorageConditions,
+  StorageEntry,
+  StorageMoveOptions,
+  StorageRemoveOptions,
+} from './storage.ts'
+
+/** The abilities of a driver. Those that are left out are false. */
+export interface StorageDriverCapabilities extends StorageCapabilities {
+  /**
+   * The driver checks `ifRevision`, `ifAbsent`, `onlyIfEmpty`, `overwrite`, and for each change what is at the path and above
+   * it, in the step that makes the change. Without it, it gets no conditions: the backend checks everything by `stat` and
+   * `list` before it calls the driver. A driver needs it if others change its files, or if `stat` is slow.
+   */
+  readonly atomicConditions?: boolean
+  /**
+   * The driver reuses the memory of a chunk when the chunk after the next one is requested, or yields memory that it still
+   * uses. Readers that keep chunks then get copies. Without it, a chunk belongs to its reader, who may change it.
+   */
+  readonly reusesBuffers?: boolean
+  /** The driver frees or changes the memory of chunks that it has stored. It gets copies of chunks that are still in use. */
+  readonly freesChunks?: boolean
+}
+
+/** Options of a read. */
+export interface StorageDriverReadOptions {
+  /** The first byte. It may be beyond the end of the file; the content does not matter then. */
+  readonly start: number
+  /** The last byte, inclusive; undefined for the end of the file. It may be beyond the end of the file. */
+  readonly end: number | undefined
+  /** Aborts when nobody needs the bytes any more. A driver that waits for a network should end the wait. */
+  readonly signal: AbortSignal
+}
+
+/** A file that a driver has opened. */
+export interface StorageDriverReading {
+  readonly entry: StorageEntry
+  /**
+   * The bytes of the file from `start` on, up to `end` or further. The loop may end early, but it always begins, so the
+   * `finally` of a generator always runs.
+   */
+  readonly content: AsyncIterable<Uint8Array>
+  /** The position of the first byte of `content`, if it is before the requested `start`; 0 for the whole file. */
+  readonly start?: number
+}
+
+/** The facts that a driver knows when all bytes have arrived. */
+export interface StorageDriverStaged {
+  /** The revision that the file will have. */
+  readonly revision: string
+  /** With `atomicConditions`: the entry that was found at the path; null if there is none. */
+  readonly replaced?: StorageEntry | null
+}
+
+/** Options of a write. The conditions are set with `supports.atomicConditions` only. */
+export interface StorageDriverWriteOptions extends StorageConditions {
+  /** The number of bytes, if known. The content has exactly this number, or fails. */
+  readonly size?: number
+  /** The time of modification that the file gets, never in the future. Set with `supports.modified` only. */
+  readonly modified?: Date
+  /**
+   * Call it once, after the last byte and right before the step that makes the file visible, and wait for it. If it rejects,
+   * drop the bytes and reject.
+   */
+  readonly beforeCommit: (staged: StorageDriverStaged) => Promise<void>
+  /** Aborts when the write is aborted or the backend closes. The content then fails by itself. */
+  readonly signal: AbortSignal
+}
+
+/** A read-only view of all files of a driver at one moment. */
+export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'list' | 'open'> {
+  release(): Promise<void>
+}
+
+/**
+ * The part of a storage backend that its author writes. {@link createStorageBackend} makes a {@link StorageBackend} of it, which
+ * checks, counts and closes. It calls a driver as follows:
+ *
+ * - Paths are clean: see {@link StorageBackend}. `write`, `remove` and `move` never get the root, and `move` never gets a path
+ *   within the other one.
+ * - Without `supports.atomicConditions`, a change is possible when `beforeCommit` resolves or the method is called: what is to
+ *   be removed or moved exists, no file is above a new path, and nothing of another type is at the path of a file or folder.
+ * - Nothing is called after `close`, and nothing else runs then.
+ *
+ * A driver throws a NodekeepError with NOT_FOUND or INSUFFICIENT_STORAGE where they apply, and with CONFLICT for a reading
+ * whose file was changed. Any other failure becomes SERVICE_UNAVAILABLE, with the failure as its cause.
+ */
+export interface StorageDriver {
+  readonly supports: StorageDriverCapabilities
+  /** Throws if the storage cannot work now. */
+  probe(signal: AbortSignal): Promise<void>
+  /** Returns the entry at a path, also of the root. NOT_FOUND if there is none. */
+  stat(path: string): Promise<StorageEntry>
+  /** Yields the entries of a folder, sorted by `name` in JavaScript's order of strings. No entry if there is no such folder. */
+  list(path: string): AsyncIterable<StorageEntry>
+  /** Opens a file. NOT_FOUND if there is none. Of a folder, it may open anything: the entry tells its type. */
+  open(path: string, options: StorageDriverReadOptions): Promise<StorageDriverReading>
+  /**
+   * Reads the content to its end, calls `beforeCommit`, then makes the file visible in one step, with missing parents. If
+   * anything fails, it leaves nothing and throws.
+   */
+  write(
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    options: StorageDriverWriteOptions,
+  ): Promise<StorageEntry>
+  /** Makes a folder and its missing parents. Two calls may make the same folder at the same time. */
+  makeDirectory(path: string): Promise<void>
+  /** Removes a file, or a folder with its content. The options are set with `supports.atomicConditions` only. */
+  remove(path: string, options: StorageRemoveOptions): Promise<void>
+  /**
+   * Moves a file or folder, replaces what is at the destination, and makes missing parents. With `supports.atomicConditions`,
+   * it replaces nothing unless `overwrite` is set.
+   */
+  move(source: string, destination: string, options: StorageMoveOptions): Promise<void>
+  snapshot?(signal: AbortSignal): Promise<StorageDriverSnapshot>
+  /** Releases what the driver holds. All calls, readings and snapshots have ended. */
+  close(): Promise<void>
+}

@@ -1,0 +1,100 @@
+import { NodekeepError } from '../errors.ts'
+import { driverError } from './driver-error.ts'
+
+/** How the content of a read is passed on. */
+export interface ContentOfReadOptions {
+  /** Bytes of the driver before the first requested one. */
+  readonly skipped: number
+  /** The number of requested bytes. */
+  readonly length: number
+  /** Whether the reader gets copies of the chunks. */
+  readonly copies: boolean
+  /** Called once, when the driver's content is closed. */
+  readonly onClose: () => void
+}
+
+/**
+ * The content of a read as its reader gets it: exactly the requested bytes of what the driver yields, or an error. It can be
+ * ended from outside, also before its loop has begun.
+ */
+export class ContentOfRead implements AsyncIterableIterator<Uint8Array> {
+  readonly #source: AsyncIterator<Uint8Array>
+  readonly #copies: boolean
+  readonly #onClose: () => void
+  #skipped: number
+  #left: number
+  #hasBegun = false
+  #failure: { readonly reason: unknown } | null = null
+  #interrupt: (reason: unknown) => void = () => {}
+  #closed: Promise<void> | undefined
+
+  constructor(source: AsyncIterable<Uint8Array>, { skipped, length, copies, onClose }: ContentOfReadOptions) {
+    this.#source = source[Symbol.asyncIterator]()
+    this.#skipped = skipped
+    this.#left = length
+    this.#copies = copies
+    this.#onClose = onClose
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<IteratorResult<Uint8Array>> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== null) return reject(this.#failure.reason)
+      this.#interrupt = reject
+      this.#next().then(resolve, (error) => this.fail(driverError(error)))
+    })
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    await this.#close()
+    return { done: true, value: undefined }
+  }
+
+  /** Ends the content with an error. Only the first one counts. Resolves when the driver's content is closed. */
+  fail(reason: unknown): Promise<void> {
+    this.#failure ??= { reason }
+    this.#interrupt(this.#failure.reason)
+    return this.#close()
+  }
+
+  async #next(): Promise<IteratorResult<Uint8Array>> {
+    while (this.#left > 0 && this.#closed === undefined) {
+      this.#hasBegun = true
+      const step = await this.#source.next()
+      if (step.done) throw endedEarly()
+      const chunk = step.value.subarray(this.#skipped, this.#skipped + this.#left)
+      this.#skipped -= Math.min(this.#skipped, step.value.length)
+      this.#left -= chunk.length
+      if (chunk.length > 0) return { done: false, value: this.#copies ? new Uint8Array(chunk) : chunk }
+    }
+    await this.#close()
+    return { done: true, value: undefined }
+  }
+
+  #close(): Promise<void> {
+    this.#closed ??= this.#closeSource()
+    return this.#closed
+  }
+
+  async #closeSource(): Promise<void> {
+    try {
+      // A generator that has not begun does not run its `finally`.
+      if (!this.#hasBegun) await this.#source.next()
+      await this.#source.return?.()
+    } catch {
+      // Nobody needs these bytes.
+    } finally {
+      this.#onClose()
+    }
+  }
+}
+
+function endedEarly(): NodekeepError {
+  return new NodekeepError(
+    'SERVICE_UNAVAILABLE',
+    'The storage ended the file before its end. Try again later.',
+  )
+}

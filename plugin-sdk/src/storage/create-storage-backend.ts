@@ -1,0 +1,374 @@
+import { untilAborted } from '../concurrency/until-aborted.ts'
+import type {
+  StorageBackend,
+  StorageCapabilities,
+  StorageConditions,
+  StorageEntry,
+  StorageMoveOptions,
+  StorageReading,
+  StorageReadOptions,
+  StorageRemoveOptions,
+  StorageSnapshot,
+  StorageWriteOptions,
+} from '../contracts/storage.ts'
+import type {
+  StorageDriver,
+  StorageDriverSnapshot,
+  StorageDriverStaged,
+} from '../contracts/storage-driver.ts'
+import { isNodekeepError, NodekeepError } from '../errors.ts'
+import { ContentOfRead } from './content-of-read.ts'
+import { ContentOfWrite } from './content-of-write.ts'
+import { driverError } from './driver-error.ts'
+
+/**
+ * Makes a storage backend of a driver. The backend does what all storages have in common, so that a driver does not: it checks
+ * conditions, moves and ranges, cuts contents, counts bytes, ends what runs when a signal aborts or the backend closes, and
+ * gives each failure the code of the table at {@link StorageBackend}.
+ *
+ * @example
+ * const backend = createStorageBackend(new AcmeDriver(config.bucket))
+ * onStop(() => backend.close())
+ * backends.add('acme', backend)
+ */
+export function createStorageBackend(driver: StorageDriver): StorageBackend {
+  return new DriverBackend(driver)
+}
+
+class DriverBackend implements StorageBackend {
+  readonly supports: StorageCapabilities
+  readonly snapshot?: (signal: AbortSignal) => Promise<StorageSnapshot>
+  readonly #driver: StorageDriver
+  readonly #closing = new AbortController()
+  readonly #calls = new Set<Promise<unknown>>()
+  readonly #contents = new Set<ContentOfRead>()
+  readonly #snapshots = new Set<StorageDriverSnapshot>()
+  #closed: Promise<void> | undefined
+
+  constructor(driver: StorageDriver) {
+    this.#driver = driver
+    this.supports = driver.supports
+    if (driver.snapshot) this.snapshot = (signal) => this.#call(() => this.#takeSnapshot(signal), signal)
+  }
+
+  probe(signal: AbortSignal): Promise<void> {
+    return this.#call(() => untilAborted(this.#driver.probe(signal), signal), signal)
+  }
+
+  stat(path: string): Promise<StorageEntry> {
+    return this.#call(() => this.#driver.stat(path))
+  }
+
+  list(path: string): AsyncIterable<StorageEntry> {
+    return this.#list(this.#driver, path)
+  }
+
+  read(path: string, options: StorageReadOptions = {}): Promise<StorageReading> {
+    return this.#call(() => this.#read(this.#driver, path, options), options.signal)
+  }
+
+  write(
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    options: StorageWriteOptions = {},
+  ): Promise<StorageEntry> {
+    return this.#call(() => this.#write(path, content, options), options.signal)
+  }
+
+  makeDirectory(path: string): Promise<void> {
+    return this.#call(async () => {
+      if (!this.supports.atomicConditions) {
+        const existing = await this.#find(path)
+        if (existing?.type === 'directory') return
+        if (existing !== null) throw conflict('A file is at this path.')
+        await this.#refuseFileAbove(path)
+      }
+      await this.#driver.makeDirectory(path)
+    })
+  }
+
+  remove(path: string, options: StorageRemoveOptions = {}): Promise<void> {
+    return this.#call(async () => {
+      if (path === '/') throw conflict('The root cannot be removed. Remove the files and folders in it.')
+      if (this.supports.atomicConditions) return this.#driver.remove(path, options)
+      const { ifRevision, onlyIfEmpty } = options
+      const entry = await this.#driver.stat(path)
+      if (ifRevision !== undefined) refuseOtherRevision(entry, ifRevision)
+      if (onlyIfEmpty && (entry.type === 'file' || !(await this.#isEmpty(path)))) {
+        throw conflict('This is not an empty folder. Remove its content first.')
+      }
+      await this.#driver.remove(path, {})
+    })
+  }
+
+  move(source: string, destination: string, options: StorageMoveOptions = {}): Promise<void> {
+    return this.#call(async () => {
+      if (isWithin(destination, source) || isWithin(source, destination)) {
+        throw conflict(
+          'The destination is the source itself, is in it, or is a folder that contains it. Choose another destination.',
+        )
+      }
+      if (this.supports.atomicConditions) return this.#driver.move(source, destination, options)
+      await this.#driver.stat(source)
+      const replaced = await this.#find(destination)
+      if (replaced === null) await this.#refuseFileAbove(destination)
+      else if (!options.overwrite) {
+        throw conflict(
+          'A file or folder exists at the destination. Choose another destination, or ask to overwrite.',
+        )
+      }
+      await this.#driver.move(source, destination, {})
+    })
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const reason = new NodekeepError(
+      'SERVICE_UNAVAILABLE',
+      'The storage is closed. Start it again to use it.',
+    )
+    this.#closing.abort(reason)
+    while (this.#calls.size + this.#contents.size > 0) {
+      const ended = [...this.#contents].map((content) => content.fail(reason))
+      await Promise.allSettled([...this.#calls, ...ended])
+    }
+    await Promise.allSettled([...this.#snapshots].map((snapshot) => snapshot.release()))
+    await this.#driver.close()
+  }
+
+  /** Runs a call that a close waits for. */
+  async #call<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    this.#closing.signal.throwIfAborted()
+    signal?.throwIfAborted()
+    let call: Promise<T> | undefined
+    try {
+      call = run()
+      this.#calls.add(call)
+      return await call
+    } catch (error) {
+      if (error instanceof Passed) throw error.reason
+      if (signal?.aborted) throw signal.reason
+      throw driverError(error)
+    } finally {
+      if (call !== undefined) this.#calls.delete(call)
+    }
+  }
+
+  async *#list(
+    files: Pick<StorageDriver, 'stat' | 'list'>,
+    path: string,
+  ): AsyncGenerator<StorageEntry, void, undefined> {
+    this.#closing.signal.throwIfAborted()
+    let isEmpty = true
+    try {
+      for await (const entry of files.list(path)) {
+        isEmpty = false
+        yield entry
+        this.#closing.signal.throwIfAborted()
+      }
+      if (isEmpty && (await files.stat(path)).type === 'file')
+        throw conflict('This is a file. Only a folder has entries.')
+    } catch (error) {
+      throw driverError(error)
+    }
+  }
+
+  async #read(
+    files: Pick<StorageDriver, 'open'>,
+    path: string,
+    { start, end, reuseBuffers = false, signal }: StorageReadOptions,
+  ): Promise<StorageReading> {
+    const either = this.#endsWith(signal)
+    const { supports } = this.#driver
+    const reading = await files.open(path, { start: start ?? 0, end, signal: either })
+    const { size, type } = reading.entry
+    const range = type === 'file' ? rangeOf(size, start, end) : null
+    const first = range?.first ?? 0
+    const skipped = first - (reading.start ?? first)
+    const content = new ContentOfRead(reading.content, {
+      skipped,
+      length: range === null ? 0 : range.length,
+      copies: !reuseBuffers && supports.reusesBuffers === true,
+      onClose: () => {
+        this.#contents.delete(content)
+        signal?.removeEventListener('abort', abort)
+      },
+    })
+    const abort = () => void content.fail(signal?.reason)
+    this.#contents.add(content)
+    if (range === null) {
+      await content.return()
+      throw type === 'directory'
+        ? conflict('This is a folder. Read the files in it, or list it.')
+        : new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
+    }
+    if (skipped < 0)
+      void content.fail(driverError(new Error('The driver began after the first requested byte.')))
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort)
+    return { entry: reading.entry, content }
+  }
+
+  async #write(
+    path: string,
+    source: AsyncIterable<Uint8Array>,
+    options: StorageWriteOptions,
+  ): Promise<StorageEntry> {
+    if (path === '/') throw conflict('The root is a folder. Write a file in it.')
+    const { size, modified, ifRevision, ifAbsent, freeChunks = false } = options
+    const {
+      atomicConditions = false,
+      freesChunks = false,
+      modified: setsModified = false,
+    } = this.#driver.supports
+    const signal = this.#endsWith(options.signal)
+    if (!atomicConditions) await this.#refuseWrite(path, options)
+    const content = new ContentOfWrite(source, { size, copies: freesChunks && !freeChunks, signal })
+    const beforeCommit = (staged: StorageDriverStaged) =>
+      this.#beforeCommit(path, content, staged, options, signal)
+    try {
+      const entry = await this.#driver.write(path, content, {
+        signal,
+        beforeCommit,
+        ...(size !== undefined && { size }),
+        ...(setsModified && modified !== undefined && !(modified > new Date()) && { modified }),
+        ...(atomicConditions && ifRevision !== undefined && { ifRevision }),
+        ...(atomicConditions && ifAbsent !== undefined && { ifAbsent }),
+      })
+      if (content.failure === null) return entry
+    } catch (error) {
+      if (content.failure === null) throw error
+    } finally {
+      content.end()
+    }
+    throw new Passed(content.failure.reason)
+  }
+
+  /** The last check of a write. Its errors, and those of the caller's `beforeCommit`, reach the caller unchanged. */
+  async #beforeCommit(
+    path: string,
+    content: ContentOfWrite,
+    { revision, replaced }: StorageDriverStaged,
+    options: StorageWriteOptions,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      if (!content.hasEnded) throw driverError(new Error('The driver did not read the content to its end.'))
+      signal.throwIfAborted()
+      let found = replaced
+      if (!this.supports.atomicConditions) found = await this.#refuseWrite(path, options)
+      if (options.beforeCommit === undefined) return
+      if (found === undefined) found = await this.#find(path)
+      await options.beforeCommit({ revision, size: content.size, replaced: found })
+      signal.throwIfAborted()
+    } catch (error) {
+      content.fail(error)
+      throw error
+    }
+  }
+
+  /** Returns the file that a write would replace; null if there is none. Throws if the write is not possible. */
+  async #refuseWrite(
+    path: string,
+    { ifAbsent, ifRevision }: StorageConditions,
+  ): Promise<StorageEntry | null> {
+    const entry = await this.#find(path)
+    if (entry === null) await this.#refuseFileAbove(path)
+    if (ifAbsent && entry !== null) {
+      throw new NodekeepError(
+        'PRECONDITION_FAILED',
+        'A file or folder exists at this path. Choose another path.',
+      )
+    }
+    if (ifRevision !== undefined) refuseOtherRevision(entry, ifRevision)
+    if (entry?.type === 'directory')
+      throw conflict('A folder has this name. Choose another name for the file.')
+    return entry
+  }
+
+  /** Throws if the nearest entry above a new path is a file. It is found by bisection, because a path may have 2,000 levels. */
+  async #refuseFileAbove(path: string): Promise<void> {
+    const above: string[] = []
+    for (let folder = parentOf(path); folder !== '/'; folder = parentOf(folder)) above.push(folder)
+    let nearest = 0
+    for (let [probed, end] = [0, above.length]; nearest < end; probed = (nearest + end) >> 1) {
+      const entry = await this.#find(above[probed] as string)
+      if (entry?.type === 'file') throw conflict('A file has this name, where a folder is needed.')
+      if (entry === null) nearest = probed + 1
+      else end = probed
+    }
+  }
+
+  async #find(path: string): Promise<StorageEntry | null> {
+    try {
+      return await this.#driver.stat(path)
+    } catch (error) {
+      if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
+      throw driverError(error)
+    }
+  }
+
+  async #isEmpty(path: string): Promise<boolean> {
+    for await (const _entry of this.#driver.list(path)) return false
+    return true
+  }
+
+  async #takeSnapshot(signal: AbortSignal): Promise<StorageSnapshot> {
+    const snapshot = await (this.#driver as Required<StorageDriver>).snapshot(signal)
+    this.#snapshots.add(snapshot)
+    return {
+      list: (path) => this.#list(snapshot, path),
+      read: (path, options = {}) => this.#call(() => this.#read(snapshot, path, options), options.signal),
+      release: async () => {
+        if (this.#snapshots.delete(snapshot)) await this.#call(() => snapshot.release())
+      },
+    }
+  }
+
+  /** Returns a signal that aborts with the caller's, and when the backend closes. */
+  #endsWith(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
+  }
+}
+
+/** Carries an error that reaches the caller unchanged. */
+class Passed {
+  readonly reason: unknown
+
+  constructor(reason: unknown) {
+    this.reason = reason
+  }
+}
+
+/** Returns the first byte and the number of bytes of a range; null if it is not within the file. */
+function rangeOf(size: number, start?: number, end?: number) {
+  if (start === undefined && end === undefined) return { first: 0, length: size }
+  const [first, last] = [start ?? 0, end ?? size - 1]
+  const isRange =
+    Number.isInteger(first) && Number.isInteger(last) && first >= 0 && first <= last && last < size
+  return isRange ? { first, length: last - first + 1 } : null
+}
+
+function refuseOtherRevision(entry: StorageEntry | null, revision: string): void {
+  if (entry?.type === 'file' && entry.revision === revision) return
+  throw new NodekeepError(
+    'PRECONDITION_FAILED',
+    'The file was changed or removed meanwhile. Read it again, then repeat the change.',
+  )
+}
+
+function conflict(message: string): NodekeepError {
+  return new NodekeepError('CONFLICT', message)
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return folder === '/' || path === folder || path.startsWith(`${folder}/`)
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/'
+}

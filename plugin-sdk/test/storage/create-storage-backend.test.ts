@@ -1,0 +1,234 @@
+import { createStorageBackend, NodekeepError, type StorageDriver } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { PaperDriver } from './fixtures/paper-driver.ts'
+
+async function* chunks(...parts: Uint8Array[]): AsyncIterable<Uint8Array> {
+  yield* parts
+}
+
+/** Makes a backend of the paper driver, with some of its parts replaced. */
+function backendWith(replaced: Partial<StorageDriver>) {
+  return createStorageBackend(Object.assign(new PaperDriver(), replaced))
+}
+
+test('a failure that is no NodekeepError becomes SERVICE_UNAVAILABLE, with the failure as its cause', async (t) => {
+  const cause = new Error('ECONNRESET /srv/secret')
+  const fail = async () => {
+    throw cause
+  }
+  const backend = backendWith({ stat: fail })
+  await t.rejects(backend.stat('/file'), { code: 'SERVICE_UNAVAILABLE', message: /^(?!.*secret)/, cause })
+  const failing = backendWith({ list: () => ({ [Symbol.asyncIterator]: () => ({ next: fail }) }) })
+  await t.rejects(Array.fromAsync(failing.list('/')), { code: 'SERVICE_UNAVAILABLE', cause })
+})
+
+test('the errors of the content and of `beforeCommit` are unchanged, whatever the driver throws then', async (t) => {
+  const driver = new PaperDriver()
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      write: (...args: Parameters<StorageDriver['write']>) =>
+        PaperDriver.prototype.write.apply(driver, args).catch(() => {
+          throw new NodekeepError('INSUFFICIENT_STORAGE', 'Something else.')
+        }),
+    }),
+  )
+  const fault = new TypeError('the source broke')
+  async function* broken(): AsyncIterable<Uint8Array> {
+    yield Buffer.from('x')
+    throw fault
+  }
+  const thrownBy = (call: Promise<unknown>) => call.catch((error: unknown) => error)
+  t.equal(await thrownBy(backend.write('/file', broken())), fault)
+  t.equal(
+    await thrownBy(backend.write('/file', chunks(), { beforeCommit: () => Promise.reject(fault) })),
+    fault,
+  )
+})
+
+test('a driver that commits before it has read the whole content stores nothing', async (t) => {
+  const driver = new PaperDriver()
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      async write(
+        path: string,
+        _content: unknown,
+        { beforeCommit }: { beforeCommit(staged: object): Promise<void> },
+      ) {
+        await beforeCommit({ revision: 'x' })
+        driver.put(path, Buffer.from('x'))
+        return driver.stat(path)
+      },
+    }),
+  )
+  await t.rejects(backend.write('/file', chunks(Buffer.from('long'))), {
+    code: 'SERVICE_UNAVAILABLE',
+    cause: { message: /did not read the content/ },
+  })
+  await t.rejects(backend.stat('/file'), { code: 'NOT_FOUND' })
+})
+
+test('conditions reach only a driver with `atomicConditions`, and are not checked for it', async (t) => {
+  for (const atomicConditions of [true, false]) {
+    const seen: object[] = []
+    const driver = new PaperDriver()
+    const backend = createStorageBackend(
+      Object.assign(driver, {
+        supports: { atomicConditions },
+        remove: async (_path: string, options: object) => void seen.push(options),
+        move: async (_source: string, _destination: string, options: object) => void seen.push(options),
+      }),
+    )
+    const { revision } = await backend.write('/file', chunks())
+    await backend.remove('/file', { ifRevision: revision })
+    await backend.move('/file', '/other', { overwrite: true })
+    t.strictSame(seen, atomicConditions ? [{ ifRevision: revision }, { overwrite: true }] : [{}, {}])
+    const stale = backend.remove('/file', { ifRevision: 'another' })
+    if (atomicConditions) await stale
+    else await t.rejects(stale, { code: 'PRECONDITION_FAILED' })
+  }
+})
+
+test('chunks are copied only between a driver that reuses memory and a caller that keeps it', async (t) => {
+  const stored = Buffer.alloc(10, 'a')
+  for (const declared of [true, false]) {
+    const received: Uint8Array[] = []
+    const driver = new PaperDriver()
+    const backend = createStorageBackend(
+      Object.assign(driver, {
+        supports: { reusesBuffers: declared, freesChunks: declared },
+        chunks: () => chunks(stored),
+        async write(path: string, content: AsyncIterable<Uint8Array>, options: never) {
+          const passed = (async function* () {
+            for await (const chunk of content) {
+              received.push(chunk)
+              yield chunk
+            }
+          })()
+          return PaperDriver.prototype.write.call(driver, path, passed, options)
+        },
+      }),
+    )
+    for (const gives of [true, false]) {
+      await backend.write('/file', chunks(stored), { freeChunks: gives })
+      t.equal(received.pop() === stored, !declared || gives)
+      const [read] = await Array.fromAsync((await backend.read('/file', { reuseBuffers: gives })).content)
+      t.equal(read?.buffer === stored.buffer, !declared || gives)
+    }
+  }
+})
+
+test('a reading whose loop never began is closed with the backend, and so is the rest of a refused range', async (t) => {
+  let open = 0
+  const backend = backendWith({
+    async open() {
+      open += 1
+      const content = (async function* () {
+        try {
+          yield Buffer.from('12345')
+        } finally {
+          open -= 1
+        }
+      })()
+      const entry = {
+        name: 'file',
+        type: 'file',
+        size: 5,
+        modified: new Date(),
+        created: new Date(),
+        revision: 'x',
+      } as const
+      return { entry, content, start: 0 }
+    },
+  })
+  await t.rejects(backend.read('/file', { start: 5 }), { code: 'RANGE_NOT_SATISFIABLE' })
+  t.equal(open, 0)
+  await backend.read('/file')
+  t.equal(open, 1)
+  await backend.close()
+  t.equal(open, 0)
+})
+
+test('a close waits for running calls, then closes the driver once', async (t) => {
+  const events: string[] = []
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const backend = backendWith({
+    async makeDirectory() {
+      reached.resolve()
+      await released.promise
+      events.push('made')
+    },
+    async close() {
+      events.push('closed')
+    },
+  })
+  const making = backend.makeDirectory('/folder')
+  await reached.promise
+  const closing = [backend.close(), backend.close()]
+  await t.rejects(backend.stat('/'), { code: 'SERVICE_UNAVAILABLE' })
+  released.resolve()
+  await Promise.all([making, ...closing])
+  t.strictSame(events, ['made', 'closed'])
+})
+
+test('a file above a path of many levels is found with few questions', async (t) => {
+  let questions = 0
+  const driver = new PaperDriver()
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      stat(path: string) {
+        questions += 1
+        return PaperDriver.prototype.stat.call(driver, path)
+      },
+    }),
+  )
+  const levels = 1000
+  for (const height of [1, 2, 3, 500, 998, 999]) {
+    const above = '/d'.repeat(height)
+    await backend.write(above, chunks())
+    questions = 0
+    await t.rejects(
+      backend.makeDirectory('/d'.repeat(levels)),
+      { code: 'CONFLICT' },
+      `a file at level ${height}`,
+    )
+    t.ok(questions <= 13, `${questions} questions`)
+    await backend.remove('/d')
+  }
+  await backend.makeDirectory('/d'.repeat(levels))
+  t.match(await backend.stat('/d'.repeat(levels)), { type: 'directory' })
+})
+
+test('a write that is aborted while its conditions are checked ends, though its source is silent', async (t) => {
+  const controller = new AbortController()
+  const driver = new PaperDriver()
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      stat(path: string) {
+        controller.abort(new Error('enough'))
+        return PaperDriver.prototype.stat.call(driver, path)
+      },
+    }),
+  )
+  const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }
+  await t.rejects(backend.write('/file', silent, { signal: controller.signal }), { message: 'enough' })
+})
+
+test('a driver that begins after the first requested byte, or fails at the last check, is not believed', async (t) => {
+  const driver = new PaperDriver()
+  const backend = createStorageBackend(driver)
+  await backend.write('/file', chunks(Buffer.from('12345')))
+  const cause = new Error('EIO')
+  const opened = async (...args: Parameters<StorageDriver['open']>) => ({
+    ...(await PaperDriver.prototype.open.apply(driver, args)),
+    start: 3,
+  })
+  const late = createStorageBackend(Object.assign(new PaperDriver(), { files: driver.files, open: opened }))
+  const { content } = await late.read('/file', { start: 1 })
+  await t.rejects(Array.fromAsync(content), { code: 'SERVICE_UNAVAILABLE' })
+  async function* failing(): AsyncIterable<Uint8Array> {
+    yield Buffer.from('x')
+    driver.stat = () => Promise.reject(cause)
+  }
+  await t.rejects(backend.write('/other', failing()), { code: 'SERVICE_UNAVAILABLE', cause })
+})

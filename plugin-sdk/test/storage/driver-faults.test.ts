@@ -1,0 +1,222 @@
+import { createStorageBackend, type StorageBackend } from '@nodekeep/plugin-sdk'
+import { type StorageHarness, storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
+import { test } from 'tap'
+import { patience } from '../../src/conformance/soon.ts'
+import { runSuite } from '../conformance/fixtures/suite-run.ts'
+import { PaperDriver } from './fixtures/paper-driver.ts'
+
+function harnessOf(create: () => PaperDriver): StorageHarness {
+  const drivers = new WeakMap<StorageBackend, PaperDriver>()
+  const open = (driver: PaperDriver) => {
+    const backend = createStorageBackend(driver)
+    drivers.set(backend, driver)
+    return backend
+  }
+  return {
+    create: async () => open(create()),
+    createSmall: async () => open(Object.assign(create(), { limit: 1024 * 1024 })),
+    reopen: async (closed) => open(Object.assign(create(), { files: drivers.get(closed)?.files })),
+  }
+}
+
+storageConformance(
+  test,
+  harnessOf(() => new PaperDriver()),
+)
+
+type Fault = readonly [
+  fault: string,
+  check: RegExp,
+  replaced: (driver: PaperDriver) => Partial<Record<keyof PaperDriver, unknown>>,
+]
+
+const original = PaperDriver.prototype
+
+/** Faults that authors of drivers make, each with the name of the check that has to find it. */
+const faults: readonly Fault[] = [
+  [
+    'a range begins one byte late',
+    /a range returns/,
+    () => ({
+      chunks: (bytes: Buffer, start: number, path: string) => original.chunks(bytes, start + 1, path),
+    }),
+  ],
+  [
+    'a range is ignored, and the reading does not say so',
+    /a range returns/,
+    () => ({ chunks: (bytes: Buffer, _start: number, path: string) => original.chunks(bytes, 0, path) }),
+  ],
+  [
+    'a reading yields what is at the path now',
+    /two versions mixed/,
+    (driver) => ({
+      async *chunks(_bytes: Buffer, start: number, path: string) {
+        for (let position = start; ; position += 100_000) {
+          const chunk = driver.files.get(path)?.bytes?.subarray(position, position + 100_000)
+          if (chunk === undefined || chunk.length === 0) return
+          yield Uint8Array.from(chunk)
+        }
+      },
+    }),
+  ],
+  [
+    'a reading ends before the end of the file',
+    /any size/,
+    () => ({
+      async *chunks(bytes: Buffer, start: number) {
+        yield Uint8Array.from(bytes.subarray(start, start + 1_000_000))
+      },
+    }),
+  ],
+  [
+    'chunks are the stored memory',
+    /may change and keep its chunks/,
+    () => ({
+      async *chunks(bytes: Buffer, start: number) {
+        yield bytes.subarray(start)
+      },
+    }),
+  ],
+  ['revisions count from 1 at each start', /revisions are not used again/, () => ({ revision: counter() })],
+  [
+    'revisions are the same for the same path',
+    /changes the revision/,
+    () => ({ revision: (path: string) => `of-${Buffer.byteLength(path)}` }),
+  ],
+  [
+    '`modified` is the date of creation',
+    /changes `modified`/,
+    (driver) => ({
+      put(path: string, bytes: Buffer | null, revision?: string, modified?: Date) {
+        original.put.call(driver, path, bytes, revision, modified ?? driver.files.get(path)?.modified)
+      },
+    }),
+  ],
+  [
+    '`modified` is announced and ignored',
+    /keeps the time that `modified` sets/,
+    (driver) => ({
+      put: (path: string, bytes: Buffer | null, revision?: string) =>
+        original.put.call(driver, path, bytes, revision),
+    }),
+  ],
+  [
+    'a move sets new dates',
+    /a move keeps the dates/,
+    (driver) => ({
+      async move(source: string, destination: string) {
+        await original.move.call(driver, source, destination)
+        for (const [path, file] of driver.files) driver.files.set(path, { ...file, modified: new Date(0) })
+      },
+    }),
+  ],
+  ['the bytes of failed writes stay', /leave no bytes behind/, () => ({ drop: () => {} })],
+  ['the bytes of overwritten files stay', /frees its old bytes/, () => ({ release: () => {} })],
+  [
+    'parents are made before the content is there',
+    /leaves no folders behind/,
+    (driver) => ({
+      write(...args: Parameters<PaperDriver['write']>) {
+        driver.makeDirectory(driver.parent(args[0]))
+        return original.write.apply(driver, args)
+      },
+    }),
+  ],
+  [
+    'the file is visible while it arrives',
+    /error of the content/,
+    (driver) => ({
+      write(...args: Parameters<PaperDriver['write']>) {
+        driver.put(args[0], Buffer.alloc(0), 'early')
+        return original.write.apply(driver, args)
+      },
+    }),
+  ],
+  ['`beforeCommit` is not called', /while the file is not visible yet/, () => ({ announce: async () => {} })],
+  [
+    '`beforeCommit` is not waited for',
+    /when `beforeCommit` rejects/,
+    () => ({
+      announce: async (
+        { beforeCommit }: { beforeCommit(staged: object): Promise<void> },
+        revision: string,
+      ) => {
+        beforeCommit({ revision }).catch(() => {})
+      },
+    }),
+  ],
+  [
+    '`beforeCommit` is told another revision',
+    /while the file is not visible yet/,
+    () => ({
+      announce: ({ beforeCommit }: { beforeCommit(staged: object): Promise<void> }) =>
+        beforeCommit({ revision: 'another' }),
+    }),
+  ],
+  [
+    'a listing is sorted by language',
+    /sorted by UTF-16/,
+    () => ({ sort: (paths: string[]) => paths.sort((a, b) => a.localeCompare(b)) }),
+  ],
+  [
+    'a folder includes names that begin like it',
+    /and nothing else/,
+    () => ({ isWithin: (path: string, folder: string) => path.startsWith(folder) }),
+  ],
+  [
+    'a move merges into the folder that it replaces',
+    /replaces files and folders whole/,
+    (driver) => ({
+      async move(source: string, destination: string) {
+        const kept = new Map([...driver.files].filter(([path]) => path.startsWith(`${destination}/`)))
+        await original.move.call(driver, source, destination)
+        for (const [path, file] of kept) driver.files.set(path, file)
+      },
+    }),
+  ],
+  [
+    'a full storage is any error',
+    /does not fit/,
+    (driver) => ({
+      use(bytes: number) {
+        driver.used += bytes
+        if (driver.used > driver.limit) throw new Error('ENOSPC')
+      },
+    }),
+  ],
+  [
+    'files are kept in memory until the close',
+    /exist after a close/,
+    (driver) => ({
+      async close() {
+        for (const path of driver.files.keys()) if (path.startsWith('/folder/')) driver.files.delete(path)
+      },
+    }),
+  ],
+]
+
+function counter(): () => string {
+  let count = 0
+  return () => `${++count}`
+}
+
+test('The suite finds each fault of a driver', async (t) => {
+  // If a fault makes a call endless, the suite finds it only at the end of its patience.
+  patience.ms = 1000
+  t.teardown(() => {
+    patience.ms = 5000
+  })
+  await Promise.all(
+    faults.map(async ([fault, check, replaced]) => {
+      const create = () => {
+        const driver = new PaperDriver()
+        return Object.assign(driver, replaced(driver)) as PaperDriver
+      }
+      const outcomes = await runSuite((add) => storageConformance(add, harnessOf(create)), check)
+      t.ok(
+        outcomes.some(({ outcome }) => outcome === 'failed'),
+        `${fault}: a check that matches ${check} finds it.`,
+      )
+    }),
+  )
+})

@@ -1,0 +1,147 @@
+import type {
+  StorageDriver,
+  StorageDriverCapabilities,
+  StorageDriverReading,
+  StorageDriverReadOptions,
+  StorageDriverSnapshot,
+  StorageDriverWriteOptions,
+  StorageEntry,
+  StorageMoveOptions,
+  StorageRemoveOptions,
+} from '@nodekeep/plugin-sdk'
+import { callerError, checkRoot, probe } from './availability.ts'
+import { ChangeGate } from './changes/change-gate.ts'
+import { move } from './changes/move.ts'
+import { makeMissing, retryWhileChanging } from './changes/parent-folders.ts'
+import { remove } from './changes/remove.ts'
+import type { Store } from './changes/store.ts'
+import { writeFile } from './changes/write.ts'
+import { namesOf, walk } from './folders/walk.ts'
+import { Tree } from './reading/tree.ts'
+import { takeSnapshot } from './snapshot.ts'
+
+/** Stores files on a local disk. */
+export class LocalDriver implements StorageDriver {
+  readonly supports: StorageDriverCapabilities
+  readonly snapshot?: (signal: AbortSignal) => Promise<StorageDriverSnapshot>
+  readonly close: () => Promise<void>
+  readonly #store: Store
+  readonly #rootPath: string
+  readonly #tree: Tree
+  readonly #gate = new ChangeGate()
+
+  /** @param close closes the parts of the store */
+  constructor(
+    store: Store,
+    settings: { rootPath: string; isDurable: boolean; keepsTimes: boolean },
+    close: () => Promise<void>,
+  ) {
+    this.#store = store
+    this.#rootPath = settings.rootPath
+    this.#tree = new Tree(store.disk, store.root)
+    this.close = close
+    this.supports = {
+      atomicMove: true,
+      durable: settings.isDurable,
+      modified: settings.keepsTimes,
+      atomicConditions: true,
+      reusesBuffers: true,
+      freesChunks: true,
+    }
+    if (store.hasLinks) this.snapshot = (signal) => this.#run(() => this.#takeSnapshot(signal))
+  }
+
+  probe(signal: AbortSignal): Promise<void> {
+    return this.#run(() => probe(this.#store, this.#rootPath, signal))
+  }
+
+  stat(path: string): Promise<StorageEntry> {
+    return this.#run(() => this.#tree.stat(path))
+  }
+
+  list(path: string): AsyncIterable<StorageEntry> {
+    return this.#list(this.#tree, path)
+  }
+
+  open(path: string, options: StorageDriverReadOptions): Promise<StorageDriverReading> {
+    return this.#run(() => this.#tree.read(path, options))
+  }
+
+  write(
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    options: StorageDriverWriteOptions,
+  ): Promise<StorageEntry> {
+    return this.#run(() => writeFile(this.#store, this.#gate, { names: namesOf(path), content, options }))
+  }
+
+  makeDirectory(path: string): Promise<void> {
+    const names = namesOf(path)
+    return this.#run(async () => {
+      await this.#gate.runShared(() => retryWhileChanging(() => this.#makeFolder(names)))
+    })
+  }
+
+  remove(path: string, options: StorageRemoveOptions): Promise<void> {
+    const names = namesOf(path)
+    return this.#change([names], () => remove(this.#store, names, options))
+  }
+
+  move(source: string, destination: string, options: StorageMoveOptions): Promise<void> {
+    const [from, to] = [namesOf(source), namesOf(destination)]
+    return this.#change([from, to], () => move(this.#store, from, to, options.overwrite ?? false))
+  }
+
+  #change(paths: readonly string[][], change: () => Promise<void>): Promise<void> {
+    const keys = paths.map((names) => names.join('/'))
+    return this.#run(() => this.#store.locks.run(keys, () => this.#gate.runShared(change)))
+  }
+
+  /** Returns null when it has to be called again to see what it made. */
+  async #makeFolder(names: readonly string[]): Promise<true | null> {
+    const { disk, root, syncs, freeSpace } = this.#store
+    const walked = await walk(disk, root, names)
+    try {
+      if (walked.missing.length > 0) {
+        await freeSpace.check(undefined)
+        await makeMissing(disk, walked)
+        return null
+      }
+      await syncs.makeDurable(names, walked.folder)
+      return true
+    } finally {
+      walked.folder.close()
+    }
+  }
+
+  async #takeSnapshot(signal: AbortSignal): Promise<StorageDriverSnapshot> {
+    const { tree, release } = await this.#gate.runExclusive(() => takeSnapshot(this.#store, signal))
+    return {
+      stat: (path) => this.#run(() => tree.stat(path)),
+      list: (path) => this.#list(tree, path),
+      open: (path, options) => this.#run(() => tree.read(path, options)),
+      release: () => this.#run(release),
+    }
+  }
+
+  async *#list(tree: Tree, path: string): AsyncIterable<StorageEntry> {
+    let isEmpty = true
+    try {
+      for await (const entry of tree.list(path)) {
+        isEmpty = false
+        yield entry
+      }
+      if (isEmpty) checkRoot(this.#store)
+    } catch (error) {
+      throw callerError(this.#store, error)
+    }
+  }
+
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw callerError(this.#store, error)
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import {
+  createStorageBackend,
+  type StorageBackend,
+  type StorageDriver,
+  type StorageDriverReading,
+  type StorageDriverReadOptions,
+  type StorageDriverSnapshot,
+  type StorageDriverWriteOptions,
+  type StorageEntry,
+} from '@nodekeep/plugin-sdk'
+import { Blocks } from './blocks.ts'
+import { FreeSpace } from './free-space.ts'
+import {
+  bytesOf,
+  copyFolder,
+  entryOf,
+  find,
+  folderAt,
+  get,
+  list,
+  nameOf,
+  newFolder,
+  parentOf,
+  read,
+} from './tree.ts'
+
+export interface MemoryBackendOptions {
+  /** The most bytes that the content of all files together may take. */
+  readonly maxBytes: number
+  /** The section of the configuration that sets the limit, for messages. */
+  readonly section?: string
+}
+
+/** Makes a storage backend that keeps files in memory. */
+export function createMemoryBackend(options: MemoryBackendOptions): StorageBackend {
+  return createStorageBackend(new MemoryDriver(options))
+}
+
+/** Every change of the tree is one synchronous step, and so it is atomic. */
+class MemoryDriver implements StorageDriver {
+  /** A read yields the blocks of the file themselves. */
+  readonly supports = { atomicMove: true, modified: true, reusesBuffers: true }
+  readonly #root = newFolder()
+  readonly #freeSpace: FreeSpace
+  /** Clients keep revisions longer than this process lives. Those of another process must differ. */
+  readonly #process = randomBytes(6).toString('base64url')
+  #revisions = 0
+
+  constructor({ maxBytes, section = 'storage-memory' }: MemoryBackendOptions) {
+    this.#freeSpace = new FreeSpace(maxBytes, section)
+  }
+
+  async probe(): Promise<void> {}
+
+  async stat(path: string): Promise<StorageEntry> {
+    return entryOf(path, get(this.#root, path))
+  }
+
+  async *list(path: string): AsyncIterable<StorageEntry> {
+    yield* list(this.#root, path)
+  }
+
+  async open(path: string, { start }: StorageDriverReadOptions): Promise<StorageDriverReading> {
+    return read(this.#root, path, start)
+  }
+
+  async write(
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    { size: announced = 0, modified = new Date(), beforeCommit }: StorageDriverWriteOptions,
+  ): Promise<StorageEntry> {
+    this.#freeSpace.check(announced)
+    const blocks = new Blocks()
+    let size = 0
+    try {
+      for await (const chunk of content) {
+        this.#freeSpace.reserve(chunk.length)
+        size += chunk.length
+        blocks.append(chunk)
+      }
+      this.#revisions += 1
+      const revision = `${this.#process}-${this.#revisions}`
+      await beforeCommit({ revision })
+      const replaced = find(this.#root, path)
+      const created = replaced?.created ?? new Date()
+      const file = { type: 'file', blocks: blocks.end(), size, modified, created, revision } as const
+      folderAt(this.#root, parentOf(path)).entries.set(nameOf(path), file)
+      this.#freeSpace.release(replaced?.size ?? 0)
+      return entryOf(path, file)
+    } catch (error) {
+      this.#freeSpace.release(size)
+      throw error
+    }
+  }
+
+  async makeDirectory(path: string): Promise<void> {
+    folderAt(this.#root, path)
+  }
+
+  async remove(path: string): Promise<void> {
+    const node = get(this.#root, path)
+    folderAt(this.#root, parentOf(path)).entries.delete(nameOf(path))
+    this.#freeSpace.release(bytesOf(node))
+  }
+
+  async move(source: string, destination: string): Promise<void> {
+    const node = get(this.#root, source)
+    const replaced = find(this.#root, destination)
+    folderAt(this.#root, parentOf(destination)).entries.set(nameOf(destination), node)
+    folderAt(this.#root, parentOf(source)).entries.delete(nameOf(source))
+    if (replaced !== undefined) this.#freeSpace.release(bytesOf(replaced))
+  }
+
+  async snapshot(): Promise<StorageDriverSnapshot> {
+    let root = copyFolder(this.#root)
+    return {
+      stat: async (path) => entryOf(path, get(root, path)),
+      async *list(path) {
+        yield* list(root, path)
+      },
+      open: async (path, { start }) => read(root, path, start),
+      async release() {
+        root = newFolder()
+      },
+    }
+  }
+
+  async close(): Promise<void> {}
+}
