@@ -23,6 +23,18 @@ test('a file without blocks is one test', async (t) => {
   })
 })
 
+test('each test of node:test counts, which writes no block for it', async (t) => {
+  const lines = [
+    '# Subtest: a',
+    'ok 1 - a',
+    '# Subtest: b',
+    'ok 2 - b # SKIP not here',
+    '# Subtest: c',
+    'not ok 3 - c',
+  ]
+  t.match(countFile([...lines, '1..3', '# tests 3']), { ok: false, passed: 1, failed: 1, skipped: 1 })
+})
+
 test('of nested blocks, the innermost count', async (t) => {
   const inner = passedBlock.map((line) => `    ${line}`)
   const failing = ['    # Subtest: two', '        not ok 1 - is so', '        1..1', '    not ok 2 - two']

@@ -48,7 +48,6 @@ t.test('Every fault of a provider before its first piece is an upstream error', 
     ),
     broken(() => ({ [Symbol.asyncIterator]: () => null })),
     broken(() => ({ [Symbol.asyncIterator]: () => ({}) })),
-    broken(undefined),
     ...[undefined, null, 1, 'text', {}, { value: 1 }, { done: true }, { done: false }].map((what) =>
       iterating(() => what),
     ),
