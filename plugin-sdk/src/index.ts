@@ -1,3 +1,13 @@
+export {
+  type CommandContext,
+  type CommandOutput,
+  type CommandRun,
+  type Commands,
+  defineCommands,
+  isCommands,
+  type NodeClient,
+  type ProgressLine,
+} from './commands.ts'
 export { KeyedLock } from './concurrency/keyed-lock.ts'
 export { Mutex } from './concurrency/mutex.ts'
 export { withTimeLimit } from './concurrency/time-limit.ts'

@@ -6,6 +6,7 @@ import { configCommand } from './commands/config.ts'
 import { pluginsCommand } from './commands/plugins.ts'
 import { sessionCommand } from './commands/session.ts'
 import { startCommand } from './commands/start.ts'
+import { statusCommand } from './commands/status.ts'
 import { tokenCommand } from './commands/token.ts'
 import { userCommand } from './commands/user.ts'
 
@@ -17,7 +18,13 @@ import { userCommand } from './commands/user.ts'
 export async function run(args: readonly string[]): Promise<void> {
   const program = createProgram()
   try {
-    refuseUnknown(program, args)
+    if (mayMeanPlugin(program, args)) {
+      const { addPluginCommands } = await import('./commands/plugin-commands.ts')
+      const own = program.commands.length
+      const problem = await addPluginCommands(program, args)
+      for (const command of program.commands.slice(own)) unify(command)
+      refuseUnknown(program, args, problem)
+    }
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
     const { fail } = await import('./common/fail.ts')
@@ -31,6 +38,7 @@ function createProgram(): Command {
     .version(kernelVersion, '-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
   program.addCommand(startCommand(), { isDefault: true })
+  program.addCommand(statusCommand())
   program.addCommand(configCommand())
   program.addCommand(pluginsCommand())
   program.addCommand(sessionCommand())
@@ -45,6 +53,7 @@ function createProgram(): Command {
 Examples:
   nodekeep                          start with ./nodekeep.json, or with the default bundle
   nodekeep start --port 8080        start on another port
+  nodekeep status                   show the node that runs
   nodekeep config check             check the configuration
   nodekeep plugins list             list the plugins and their packages
   nodekeep session create           create a session token for curl on this machine
@@ -73,10 +82,26 @@ function unify(command: Command): void {
   for (const subcommand of command.commands) unify(subcommand)
 }
 
-/** Otherwise a misspelled command would count as an argument of `start`. */
-function refuseUnknown({ commands }: Command, [first = '', topic = '']: readonly string[]): void {
+/** Tells whether a command line names, explains or completes commands that plugins may add. */
+function mayMeanPlugin({ commands }: Command, [first]: readonly string[]): boolean {
+  if (first === undefined) return false
+  if (['help', '--help', '-h', 'completion'].includes(first)) return true
+  return !first.startsWith('-') && !commands.some((command) => command.name() === first)
+}
+
+/**
+ * Otherwise a misspelled command would count as an argument of `start`.
+ *
+ * @param problem the reason why the commands of plugins are not known
+ */
+function refuseUnknown(
+  { commands }: Command,
+  [first = '', topic = '']: readonly string[],
+  problem: string | null,
+): void {
   const names = commands.map((command) => command.name())
   const name = first === 'help' ? topic : first
   if (name === '' || name.startsWith('-') || names.includes(name)) return
-  throw new Error(`There is no command "${name}". ${suggest(name, names)}`)
+  const unread = problem === null ? '' : ` The commands of plugins are not known: ${problem}`
+  throw new Error(`There is no command "${name}". ${suggest(name, names)}${unread}`)
 }

@@ -65,5 +65,14 @@ function inlineEntry(id: string, folder: string): PluginEntry {
 }
 
 function inlineManifest(packageName: string, { id }: Plugin): PluginManifest {
-  return { packageName, version: '0.0.0', id, sdk: sdkVersion, section: id, folder: '', entry: '' }
+  return {
+    packageName,
+    version: '0.0.0',
+    id,
+    sdk: sdkVersion,
+    section: id,
+    folder: '',
+    entry: '',
+    description: '',
+  }
 }

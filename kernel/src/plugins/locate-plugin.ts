@@ -8,6 +8,7 @@ import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import { messageOf } from '../errors/thrown.ts'
 import { suggest } from '../validation/suggestion.ts'
 import { PluginFailure } from './failure.ts'
+import { type CommandDeclaration, type ManifestCommands, readManifestCommands } from './manifest-commands.ts'
 
 /** The facts that a package states about its plugin. They are known before any of its code runs. */
 export interface PluginManifest {
@@ -24,6 +25,10 @@ export interface PluginManifest {
   readonly folder: string
   /** Absolute path of the module whose default export is the plugin. */
   readonly entry: string
+  /** Its commands, and the absolute path of the module that defines what they do. */
+  readonly commands?: { readonly entry: string; readonly declarations: readonly CommandDeclaration[] }
+  /** The description of the package. */
+  readonly description: string
 }
 
 /** The npm scope of the first-party plugins. */
@@ -96,7 +101,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-const manifestFields = ['id', 'sdk', 'entry', 'source', 'section']
+const manifestFields = ['id', 'sdk', 'entry', 'source', 'section', 'commands']
 
 /**
  * Reads the manifest of a plugin's package.
@@ -130,15 +135,18 @@ async function readManifest(path: string): Promise<PluginManifest> {
     )
   }
   const folder = dirname(path)
-  const file = (field: string): string => {
-    const target = resolve(folder, text(field))
+  const within = (field: string, name: string): string => {
+    const target = resolve(folder, name)
     if (target.startsWith(`${folder}${sep}`)) return target
     throw new PluginFailure(
       'manifest',
       `${path}: "nodekeep.${field}" must be a path within the package, such as "./index.js".`,
     )
   }
-  const useSource = fromSources && 'source' in fields && !folder.includes('node_modules')
+  const file = (field: string) => within(field, text(field))
+  const mayUseSource = fromSources && !folder.includes('node_modules')
+  const commands = 'commands' in fields ? commandsOf(fields.commands, path) : null
+  const commandsFile = commands === null ? null : ((mayUseSource ? commands.source : null) ?? commands.entry)
   return {
     packageName: typeof content.name === 'string' ? content.name : id,
     version: typeof content.version === 'string' ? content.version : '0.0.0',
@@ -146,7 +154,23 @@ async function readManifest(path: string): Promise<PluginManifest> {
     sdk: text('sdk'),
     section: 'section' in fields ? text('section') : id,
     folder,
-    entry: useSource ? file('source') : file('entry'),
+    entry: mayUseSource && 'source' in fields ? file('source') : file('entry'),
+    ...(commands !== null &&
+      commandsFile !== null && {
+        commands: {
+          entry: within('commands.entry', commandsFile),
+          declarations: commands.declarations,
+        },
+      }),
+    description: typeof content.description === 'string' ? content.description : '',
+  }
+}
+
+function commandsOf(field: unknown, path: string): ManifestCommands {
+  try {
+    return readManifestCommands(field)
+  } catch (error) {
+    throw new PluginFailure('manifest', `${path}: ${messageOf(error).replace('"', '"nodekeep.')}.`, error)
   }
 }
 

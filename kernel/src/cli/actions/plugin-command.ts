@@ -1,0 +1,147 @@
+import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { pathToFileURL } from 'node:url'
+import {
+  type CommandContext,
+  type CommandOutput,
+  type CommandRun,
+  isCommands,
+  type ProgressLine,
+} from '@nodekeep/plugin-sdk'
+import type { Configuration } from '../../configuration/configuration.ts'
+import type { PluginEntry } from '../../configuration/plugin-entries.ts'
+import { createLogger } from '../../log/logger.ts'
+import { createSecrets } from '../../log/secrets.ts'
+import { PluginFailure } from '../../plugins/failure.ts'
+import { importPlugin } from '../../plugins/import-plugin.ts'
+import type { PluginManifest } from '../../plugins/locate-plugin.ts'
+import { lockDataFolder } from '../../state/lock.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { connectToNode } from '../common/node-client.ts'
+import { printJson, printLines, printTable } from '../common/print-lines.ts'
+import { readConfiguration } from '../common/read-configuration.ts'
+
+/** A call of a plugin's command. */
+export interface PluginCommandCall {
+  readonly entry: PluginEntry
+  readonly manifest: PluginManifest
+  readonly name: string
+  readonly args: readonly string[]
+  readonly options: ConfigurationOptions & Readonly<Record<string, unknown>>
+}
+
+/** Runs a command of a plugin. What it took, such as a session or the lock of the data folder, is given back at its end. */
+export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
+  const { entry, manifest, name, options } = call
+  const configuration = await readConfiguration(options)
+  const config = await sectionOf(configuration, entry, manifest)
+  const run = await importCommand(manifest, name)
+  await using taken = new AsyncDisposableStack()
+  const aborted = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => aborted.abort(new Error('The command was interrupted.')))
+  }
+  const { data } = configuration.kernel
+  const secrets = createSecrets()
+  for (const secret of configuration.secretValues()) secrets.add(secret)
+  const label = `nodekeep ${entry.id} ${name}`
+  const context: CommandContext = {
+    id: entry.id,
+    config,
+    dataDir: join(data, 'plugins', entry.id),
+    nodeDataDir: data,
+    args: call.args,
+    options: options as CommandContext['options'],
+    output: outputOf(options.json === true),
+    log: createLogger({ level: 'warn', format: 'pretty', secrets, destination: process.stderr }),
+    signal: aborted.signal,
+    confirm,
+    async node() {
+      const client = await connectToNode(data, options, label)
+      if (client !== null) taken.use(client)
+      return client
+    },
+    async exclusive() {
+      const lock = lockDataFolder(data)
+      taken.defer(() => lock.release())
+    },
+  }
+  await run(context as CommandContext<never>)
+}
+
+async function sectionOf(
+  configuration: Configuration,
+  { id }: PluginEntry,
+  manifest: PluginManifest,
+): Promise<unknown> {
+  const plugin = await importPlugin(manifest, configuration.kernel.loader.importTimeoutMs)
+  return configuration.section(manifest.id === id ? manifest.section : id, plugin.config)
+}
+
+async function importCommand({ commands, packageName }: PluginManifest, name: string): Promise<CommandRun> {
+  const module = commands && ((await import(pathToFileURL(commands.entry).href)) as { default?: unknown })
+  if (!isCommands(module?.default)) {
+    const problem = `The default export of ${commands?.entry} must be the result of defineCommands.`
+    throw new PluginFailure('shape', problem)
+  }
+  const run = module.default.runs[name]
+  if (run !== undefined) return run
+  throw new PluginFailure(
+    'shape',
+    `${packageName} declares the command "${name}", but ${commands?.entry} defines none.`,
+  )
+}
+
+function outputOf(asJson: boolean): CommandOutput {
+  return {
+    lines: (...lines) => printLines(lines),
+    table(rows, empty) {
+      if (asJson) printJson(rows)
+      else printTable(rows.map(asTexts), empty)
+    },
+    state(state) {
+      if (asJson) {
+        printJson(state)
+        return
+      }
+      const texts = Object.entries(asTexts(state))
+      const width = Math.max(...texts.map(([key]) => key.length))
+      printLines(texts.map(([key, text]) => `${key.padEnd(width)}  ${text}`))
+    },
+    progress,
+  }
+}
+
+function asTexts(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  const texts = Object.entries(values).map(([key, value]) => [
+    key,
+    value === null || value === undefined ? '' : value instanceof Date ? value.toISOString() : String(value),
+  ])
+  return Object.fromEntries(texts)
+}
+
+const barWidth = 24
+
+/** A bar on the terminal's error stream, so that the output of the command can be piped. */
+function progress(label: string): ProgressLine {
+  const { stderr } = process
+  if (!stderr.isTTY) return { update() {}, end() {} }
+  return {
+    update(fraction, text = '') {
+      const share = Math.min(1, Math.max(0, fraction))
+      const bar = '#'.repeat(Math.round(share * barWidth)).padEnd(barWidth, '.')
+      stderr.write(`\r\x1b[2K${label} [${bar}] ${Math.floor(share * 100)} % ${text}`)
+    },
+    end: () => void stderr.write('\r\x1b[2K'),
+  }
+}
+
+async function confirm(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) return false
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+  } finally {
+    terminal.close()
+  }
+}

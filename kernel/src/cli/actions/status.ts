@@ -1,0 +1,99 @@
+import { findRunningNode } from '../../state/running-node.ts'
+import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { withIdentity } from '../common/identity-access.ts'
+import { connectToNode } from '../common/node-client.ts'
+import { printJson, printLines } from '../common/print-lines.ts'
+import { readConfiguration } from '../common/read-configuration.ts'
+
+export interface StatusOptions extends ConfigurationOptions {
+  readonly json?: boolean
+}
+
+/** `nodekeep status`. The exit code is 1 if no node runs, or if a required health check fails. */
+export async function showStatus(options: StatusOptions): Promise<void> {
+  const { kernel } = await readConfiguration(options)
+  const running = findRunningNode(kernel.data)
+  if (running === null) {
+    process.exitCode = 1
+    if (options.json === true) printJson({ running: false, data: kernel.data })
+    else printLines([`No node runs on ${kernel.data}. Start one with "nodekeep start".`])
+    return
+  }
+  const { pid, since, url } = running
+  const owner = await withIdentity(options, async (identity) => identity.owner())
+  const health = url === null ? null : await healthOf(url)
+  const plugins = owner === null || url === null ? null : await pluginsOf(kernel.data, options)
+  const status = {
+    running: true,
+    address: url?.href ?? null,
+    process: pid,
+    since: since.toISOString(),
+    data: kernel.data,
+    owner: owner === null ? null : { username: owner.username, wallet: owner.wallet },
+    health,
+    plugins,
+  }
+  if (health === null || !health.serving) process.exitCode = 1
+  if (options.json === true) printJson(status)
+  else printLines(linesOf(status))
+}
+
+interface HealthStatus {
+  readonly serving: boolean
+  readonly status: string
+}
+
+async function healthOf(url: URL): Promise<HealthStatus | null> {
+  try {
+    const answer = await fetch(new URL('/health', url), { signal: AbortSignal.timeout(5000) })
+    const { status } = (await answer.json()) as { status: string }
+    return { serving: answer.ok, status }
+  } catch {
+    return null
+  }
+}
+
+/** Returns the states of the plugins, by id; `null` if the node does not answer. */
+async function pluginsOf(
+  dataFolder: string,
+  options: ConfigurationOptions,
+): Promise<Record<string, string> | null> {
+  await using node = await connectToNode(dataFolder, options, 'nodekeep status')
+  try {
+    const answer = await node?.fetch('/api/system/plugins', { signal: AbortSignal.timeout(5000) })
+    if (answer?.ok !== true) return null
+    const { plugins } = (await answer.json()) as { plugins: { id: string; state: string }[] }
+    return Object.fromEntries(plugins.map(({ id, state }) => [id, state]))
+  } catch {
+    return null
+  }
+}
+
+interface Status {
+  readonly address: string | null
+  readonly process: number
+  readonly since: string
+  readonly data: string
+  readonly owner: { readonly username: string; readonly wallet: string } | null
+  readonly health: HealthStatus | null
+  readonly plugins: Readonly<Record<string, string>> | null
+}
+
+function linesOf({ address, process: pid, since, data, owner, health, plugins }: Status): string[] {
+  const states = Object.entries(plugins ?? {})
+  const troubled = states.filter(([, state]) => state !== 'active' && state !== 'disabled')
+  const active = states.filter(([, state]) => state === 'active').length
+  const item = (name: string, text: string) => `${name.padEnd(9)}${text}`
+  return [
+    item('Address', address ?? 'it does not listen yet'),
+    item('Process', `${pid}, since ${since}`),
+    item('Data', data),
+    item(
+      'Owner',
+      owner === null ? 'none yet: sign in with the claim code' : `${owner.username}, ${owner.wallet}`,
+    ),
+    item('Health', health === null ? 'the node does not answer' : health.status),
+    ...(plugins === null ? [] : [item('Plugins', `${active} active of ${states.length}`)]),
+    ...troubled.map(([id, state]) => item('', `${id} is ${state}`)),
+  ]
+}

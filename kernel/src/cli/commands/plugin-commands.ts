@@ -1,0 +1,61 @@
+import { Command } from 'commander'
+import type { PluginEntry } from '../../configuration/plugin-entries.ts'
+import { messageOf } from '../../errors/thrown.ts'
+import { locatePlugin, type PluginManifest } from '../../plugins/locate-plugin.ts'
+import type { CommandDeclaration } from '../../plugins/manifest-commands.ts'
+import { type ConfigurationOptions, withConfigurationOptions } from '../common/configuration-options.ts'
+import { readConfiguration } from '../common/read-configuration.ts'
+
+/**
+ * Adds the commands of the configuration's plugins below their ids, such as `nodekeep backup create`. Only manifests are read, so
+ * a broken plugin breaks no other command.
+ *
+ * @param args the command line, for the configuration that it names
+ * @returns the reason why the configuration could not be read; `null` if it could
+ */
+export async function addPluginCommands(program: Command, args: readonly string[]): Promise<string | null> {
+  let entries: readonly PluginEntry[]
+  try {
+    entries = (await readConfiguration(configurationOptions(args))).plugins
+  } catch (error) {
+    return messageOf(error)
+  }
+  const taken = new Set(program.commands.map((command) => command.name()))
+  for (const entry of entries.filter(({ enabled, id }) => enabled && !taken.has(id))) {
+    const manifest = await locatePlugin(entry).catch(() => null)
+    if (manifest?.commands !== undefined) program.addCommand(pluginCommand(entry, manifest))
+  }
+  return null
+}
+
+/** Reads the options that select the configuration, and nothing else, from a command line. */
+function configurationOptions(args: readonly string[]): ConfigurationOptions {
+  const reader = withConfigurationOptions(new Command())
+    .helpOption(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+  return reader.parse(args, { from: 'user' }).opts()
+}
+
+function pluginCommand(entry: PluginEntry, manifest: PluginManifest): Command {
+  const group = new Command(entry.id).description(manifest.description)
+  for (const declared of manifest.commands?.declarations ?? []) {
+    group.addCommand(declaredCommand(entry, manifest, declared))
+  }
+  return group
+}
+
+function declaredCommand(
+  entry: PluginEntry,
+  manifest: PluginManifest,
+  declared: CommandDeclaration,
+): Command {
+  const { name, description, options } = declared
+  const command = withConfigurationOptions(new Command(name).description(description))
+  if (declared.arguments !== '') command.arguments(declared.arguments)
+  for (const [flags, text] of Object.entries(options)) command.option(flags, text)
+  return command.action(async () => {
+    const { runPluginCommand } = await import('../actions/plugin-command.ts')
+    await runPluginCommand({ entry, manifest, name, args: command.args, options: command.opts() })
+  })
+}

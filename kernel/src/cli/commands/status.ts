@@ -1,0 +1,14 @@
+import { Command } from 'commander'
+import type { StatusOptions } from '../actions/status.ts'
+import { withConfigurationOptions } from '../common/configuration-options.ts'
+
+/** `nodekeep status` */
+export function statusCommand(): Command {
+  const command = new Command('status')
+    .description('show the node that runs: its address, owner, health and plugins')
+    .option('--json', 'print JSON')
+  return withConfigurationOptions(command).action(async (options: StatusOptions) => {
+    const { showStatus } = await import('../actions/status.ts')
+    await showStatus(options)
+  })
+}

@@ -1,0 +1,194 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { definePlugin } from '@nodekeep/plugin-sdk'
+import { type Test, test } from 'tap'
+import { createTestNode } from '../../src/testing/create-test-node.ts'
+import { type CommandFolder, commandFolder, isRefusal } from './fixtures/nodekeep.ts'
+
+const sdk = JSON.stringify(import.meta.resolve('@nodekeep/plugin-sdk'))
+
+const entry = `import { definePlugin, Type } from ${sdk}
+export default definePlugin({
+  id: 'notes',
+  config: Type.Object({ limit: Type.Integer({ default: 3 }) }),
+  setup() {},
+})`
+
+const commands = `import { defineCommands } from ${sdk}
+export default defineCommands({
+  async list({ config, output }) {
+    output.table([{ note: 'first', limit: config.limit, since: new Date(0) }, { note: 'second', limit: 0, since: null }], 'none')
+  },
+  async show({ args, options, id, dataDir, output }) {
+    output.state({ id, args: args.join('+'), loud: options.loud, dataDir })
+  },
+  async whoami({ node, output }) {
+    const client = await node()
+    const answer = await client?.fetch('/whoami')
+    output.state({ url: client?.url ?? 'none', who: (await answer?.json())?.user.username ?? 'nobody' })
+  },
+  async repair({ exclusive, confirm, output }) {
+    await exclusive()
+    output.lines(\`alone, \${await confirm('Sure?')}\`)
+  },
+  async fails() {
+    throw new Error('It did not work.')
+  },
+})`
+
+const list = {
+  list: { description: 'list the notes', options: { '--json': 'print JSON' } },
+  show: {
+    description: 'show a note',
+    arguments: '<note> [more...]',
+    options: { '-l, --loud <word>': 'say it loudly' },
+  },
+  whoami: { description: 'ask the node' },
+  repair: { description: 'repair the notes' },
+  fails: { description: 'fail' },
+  undefined: { description: 'declared and not defined' },
+}
+
+const notes = { plugins: { notes: { from: './notes' } }, notes: { limit: 7 } }
+
+async function folderWithNotes(
+  t: Test,
+  manifest: object = {},
+  files: Record<string, string> = {},
+): Promise<CommandFolder> {
+  const folder = await commandFolder(t, notes)
+  const nodekeep = {
+    id: 'notes',
+    sdk: '^0.1.0',
+    entry: './index.js',
+    commands: { entry: './commands.js', list },
+    ...manifest,
+  }
+  const path = join(folder.path, 'notes')
+  await mkdir(path)
+  const content = {
+    name: 'nodekeep-notes',
+    version: '1.0.0',
+    type: 'module',
+    description: 'Keeps notes.',
+    nodekeep,
+  }
+  await writeFile(join(path, 'package.json'), JSON.stringify(content))
+  for (const [name, text] of Object.entries({ 'index.js': entry, 'commands.js': commands, ...files })) {
+    await writeFile(join(path, name), text)
+  }
+  return folder
+}
+
+test('the commands of a plugin stand below its id, in the help as well', async (t) => {
+  const folder = await folderWithNotes(t)
+  const [help, own, topic] = await Promise.all([
+    folder.run('--help'),
+    folder.run('notes', '--help'),
+    folder.run('notes', 'show', '--help'),
+  ])
+  t.match(help, { code: 0, stdout: /notes .*Keeps notes\./, stderr: '' })
+  t.match(own.stdout, /list .*list the notes[\s\S]*repair/)
+  t.match(topic.stdout, /show \[options\] <note> \[more\.\.\.\][\s\S]*--loud <word>/)
+  t.match((await folder.run('completion', 'bash')).stdout, /notes/)
+})
+
+test('a command gets its section, folders, arguments and options', async (t) => {
+  const folder = await folderWithNotes(t)
+  const [table, json, state] = await Promise.all([
+    folder.run('notes', 'list'),
+    folder.run('notes', 'list', '--json'),
+    folder.run('notes', 'show', 'a', 'b', '-l', 'hey'),
+  ])
+  t.match(table, { code: 0, stdout: /^NOTE +LIMIT +SINCE\nfirst +7 +1970-01-01T/ })
+  t.match(JSON.parse(json.stdout), [
+    { note: 'first', limit: 7 },
+    { note: 'second', since: null },
+  ])
+  t.equal(
+    state.stdout,
+    `id       notes\nargs     a+b\nloud     hey\ndataDir  ${join(folder.data, 'plugins', 'notes')}\n`,
+  )
+})
+
+test('a command reaches the node that runs as its owner, or has the data folder for itself', async (t) => {
+  const folder = await folderWithNotes(t)
+  t.match((await folder.run('notes', 'whoami')).stdout, /url +none/)
+  t.match(await folder.run('notes', 'repair'), { code: 0, stdout: 'alone, false\n' })
+  t.match(await folder.run('status'), { code: 1, stdout: /No node runs on / })
+
+  const node = await createTestNode({
+    dataFolder: folder.data,
+    plugins: [definePlugin({ id: 'quiet', setup() {} })],
+  })
+  t.teardown(() => node.stop())
+  t.match(await folder.run('notes', 'whoami'), { code: 1, stderr: /no owner yet/ })
+  const owner = await node.signIn('owner')
+  const { stdout } = await folder.run('notes', 'whoami')
+  t.match(stdout, `url  ${node.url.href}`)
+  t.match(stdout, `who  ${owner.user.username}`)
+  const refused = await folder.run('notes', 'repair')
+  t.ok(isRefusal(refused))
+  t.match(refused.stderr, /Another node \(process \d+/)
+
+  const { sessions } = (await (await owner.fetch('/api/account/sessions')).json()) as { sessions: unknown[] }
+  t.equal(sessions.length, 1, 'the session of the command has ended')
+  const status = await folder.run('status')
+  t.match(status, {
+    code: 0,
+    stdout: /Address +http[\s\S]*Owner +\S+, 0x[\s\S]*Health +ok\nPlugins +1 active of 1/,
+  })
+  const json = JSON.parse((await folder.run('status', '--json')).stdout)
+  t.match(json, { running: true, address: node.url.href, process: process.pid, plugins: { quiet: 'active' } })
+})
+
+test('the file that a killed node left behind does not count as a node', async (t) => {
+  const folder = await folderWithNotes(t)
+  await mkdir(folder.data)
+  await writeFile(
+    join(folder.data, 'address.json'),
+    JSON.stringify({ lock: 'x', url: 'http://127.0.0.1:1/' }),
+  )
+  t.match(await folder.run('status', '--json'), { code: 1, stdout: /"running": false/ })
+})
+
+test('a failing command prints one line, and a broken plugin breaks no other command', async (t) => {
+  const folder = await folderWithNotes(t)
+  t.match(await folder.run('notes', 'fails'), { code: 1, stderr: 'nodekeep: It did not work.\n' })
+  t.match(await folder.run('notes', 'undefined'), { code: 1, stderr: /declares the command "undefined"/ })
+  t.match(await folder.run('notes', 'nope'), { code: 1, stderr: /unknown command 'nope'/ })
+  const broken = await folderWithNotes(
+    t,
+    {},
+    { 'index.js': 'syntax error', 'commands.js': 'export default 1' },
+  )
+  t.match(await broken.run('--help'), { code: 0, stdout: /Keeps notes/ })
+  t.match(await broken.run('notes', 'list'), { code: 1, stderr: /threw while it was imported/ })
+  const odd = await folderWithNotes(t, {}, { 'commands.js': 'export default 1' })
+  t.match(await odd.run('notes', 'list'), { code: 1, stderr: /must be the result of defineCommands/ })
+})
+
+test('the manifest of commands is checked', async (t) => {
+  const wrong: Record<string, [commands: unknown, RegExp]> = {
+    'no object': ['x', /"nodekeep\.commands" must be an object/],
+    'no entry': [{ list: {} }, /"nodekeep\.commands\.entry" must be a string/],
+    'an entry outside': [{ entry: '../x.js', list: {} }, /must be a path within the package/],
+    'an unknown field': [
+      { entry: './c.js', list: {}, lst: 1 },
+      /"nodekeep\.commands\.lst" is not a known field/,
+    ],
+    'a name': [{ entry: './c.js', list: { 'A b': { description: 'x' } } }, /must be lower case words/],
+    'no description': [
+      { entry: './c.js', list: { a: {} } },
+      /commands\.list\.a\.description" must be a string/,
+    ],
+    flags: [
+      { entry: './c.js', list: { a: { description: 'x', options: { to: 'x' } } } },
+      /write flags such as "--to <target>"/,
+    ],
+  }
+  for (const [name, [value, expected]] of Object.entries(wrong)) {
+    const folder = await folderWithNotes(t, { commands: value })
+    t.match((await folder.run('plugins', 'list')).stdout, expected, name)
+  }
+})

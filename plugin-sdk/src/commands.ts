@@ -1,0 +1,104 @@
+import type { Log } from './context.ts'
+
+/** A node that runs, as a command of a plugin reaches it. */
+export interface NodeClient {
+  /** The address of the node on this machine. */
+  readonly url: URL
+  /**
+   * Like the global `fetch`, with a path of the node. It calls with a session of the owner that ends with the command.
+   *
+   * @throws TypeError if the node cannot be reached
+   */
+  fetch(path: string, init?: RequestInit): Promise<Response>
+}
+
+/** A line on the terminal that shows how far long work is. Where nobody looks at a terminal, it prints nothing. */
+export interface ProgressLine {
+  /** @param fraction from 0 to 1 */
+  update(fraction: number, text?: string): void
+  /** Removes the line. */
+  end(): void
+}
+
+/** What a command prints. */
+export interface CommandOutput {
+  /** Prints lines for people. Control characters are escaped. */
+  lines(...lines: readonly string[]): void
+  /**
+   * Prints rows: as a table for people, as a JSON array with `--json`.
+   *
+   * @param rows objects with the same keys, which are the headings
+   * @param empty the line for people if there are no rows
+   */
+  table(rows: readonly Readonly<Record<string, unknown>>[], empty: string): void
+  /** Prints a state: as lines of names and values for people, as a JSON object with `--json`. */
+  state(state: Readonly<Record<string, unknown>>): void
+  progress(label: string): ProgressLine
+}
+
+/** The argument of a command. */
+export interface CommandContext<Config = unknown> {
+  /** The id under which the configuration loads the plugin. */
+  readonly id: string
+  /** The plugin's section of the configuration, validated and with defaults. */
+  readonly config: Config
+  /** The plugin's own folder. It may not exist yet. */
+  readonly dataDir: string
+  /** The data folder of the whole node. */
+  readonly nodeDataDir: string
+  /** The arguments of the command, in their order. */
+  readonly args: readonly string[]
+  /** The options by their long names in camel case: a text, or `true` for an option without a value. */
+  readonly options: Readonly<Record<string, string | true | undefined>>
+  readonly output: CommandOutput
+  readonly log: Log
+  /** Aborted by Ctrl+C and SIGTERM. */
+  readonly signal: AbortSignal
+  /** Asks the person a question that is answered by yes or no. Without a terminal, the answer is no. */
+  confirm(question: string): Promise<boolean>
+  /** Returns the node that runs on the data folder; `null` if none does. */
+  node(): Promise<NodeClient | null>
+  /**
+   * Makes this process the only one on the data folder until the command ends, as a node is while it runs.
+   *
+   * @throws Error that names the node that runs
+   */
+  exclusive(): Promise<void>
+}
+
+/** A command: an error that it throws is printed as one line, and the exit code is 1. */
+export type CommandRun = (context: CommandContext<never>) => Promise<void>
+
+const brand: unique symbol = Symbol.for('nodekeep.commands@1')
+
+/** The commands of a plugin as the kernel takes them. */
+export interface Commands {
+  readonly [brand]: true
+  readonly runs: Readonly<Record<string, CommandRun>>
+}
+
+/**
+ * Defines what the commands of a plugin do. The module that the manifest names in `nodekeep.commands.entry` exports it as its
+ * default export. Names, descriptions and options stand in the manifest, so that `nodekeep --help` shows them without
+ * importing the plugin.
+ *
+ * @example
+ * // package.json: "nodekeep": { …, "commands": { "entry": "./commands.js",
+ * //   "list": { "count": { "description": "count the notes", "options": { "--since <date>": "only later ones" } } } } }
+ * export default defineCommands({
+ *   async count({ node, options, output }) {
+ *     const answer = await (await node())?.fetch(`/api/notes?since=${options.since ?? ''}`)
+ *     output.state({ notes: answer === undefined ? 'unknown' : (await answer.json()).length })
+ *   },
+ * })
+ */
+export function defineCommands<Config = unknown>(
+  runs: Readonly<Record<string, (context: CommandContext<Config>) => Promise<void>>>,
+): Commands {
+  return Object.freeze({ [brand]: true as const, runs: runs as Readonly<Record<string, CommandRun>> })
+}
+
+/** Tells whether a value was created by `defineCommands`, of this copy of the SDK or of another one. */
+export function isCommands(value: unknown): value is Commands {
+  return typeof value === 'object' && value !== null && (value as { [brand]?: unknown })[brand] === true
+}
