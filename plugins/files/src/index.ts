@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import {
   type ChangeLog,
   Changes,
@@ -72,8 +73,13 @@ export default definePlugin({
 
     context.onStart(async () => {
       mounts.warnOfMissingBackends()
-      mounts.warnOfMovedBackends((await state.get<Record<string, string>>('mounts')) ?? {})
+      const before = (await state.get<Record<string, string>>('mounts')) ?? mounts.toJSON()
+      mounts.warnOfMovedBackends(before)
+      // The files are others than those that the journal tells of, so its readers must list them again.
+      const areOthers = context.restored !== null || !isDeepStrictEqual(before, mounts.toJSON())
+      if (areOthers) await journal.renew()
       await state.set('mounts', mounts.toJSON())
+      await context.restored?.acknowledge()
       await reconciliation.start(pending)
       const removing = removeAbandonedCopies({ journal, mounts, recorder, log })
       await withTimeLimit(removing, startMs, 'Storages do not answer.').catch((error) =>

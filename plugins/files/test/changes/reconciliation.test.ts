@@ -59,7 +59,7 @@ t.test('a change stays open while its mount is unreachable, and hides later chan
   await journal.close()
   const services = captureServices()
   const node = await createFilesNode(
-    { mounts: { '/gone': 'not-loaded' } },
+    { mounts: { '/gone': 'shaky' } },
     { dataFolder, plugins: [services.plugin] },
   )
   t.strictSame(await services.changes.read(userUuid, 0), [])
@@ -69,8 +69,8 @@ t.test('a change stays open while its mount is unreachable, and hides later chan
 
   const again = captureServices()
   const later = await createFilesNode(
-    { mounts: { '/gone': 'memory' } },
-    { dataFolder, plugins: [again.plugin] },
+    { mounts: { '/gone': 'shaky' } },
+    { dataFolder, plugins: [again.plugin, shakyBackend().plugin] },
   )
   t.teardown(() => later.stop())
   t.match(await again.changes.read(userUuid, 0), [{ path: '/gone/a' }, { path: '/b' }])
