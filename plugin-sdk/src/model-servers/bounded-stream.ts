@@ -9,25 +9,26 @@ export type ByteStream = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
  *
  * Each chunk of the result has whole events only, so a parser never gathers an event piece by piece. Events without
  * data, such as comments, mean nothing to a reader and are left out where they come alone; they count as
- * one event, together with the event after them. An event that breaks off at the end of the stream is passed on as it is.
+ * one event, together with the event after them. In a whole stream, such bytes may outweigh the lines with data by
+ * `maxBytes`: a server may send a comment now and then, but must not keep its reader busy with nothing else. An event that breaks off at the end of the stream is passed on as it is.
  *
  * @throws Error when an event is longer, and any error of the stream itself
  * @example for await (const chunk of limitEvents(response.body ?? [], 1024 * 1024)) parser.push(chunk)
  */
 export function limitEvents(body: ByteStream, maxBytes: number): AsyncGenerator<Buffer> {
-  return wholeUnits(body, { maxBytes, name: 'An event', lastEnd: lastEventEnd, hasContent: hasData })
+  return wholeUnits(body, { maxBytes, name: 'An event', lastEnd: lastEventEnd, contentBytes: dataBytes })
 }
 
 /**
  * Splits a stream of lines, such as JSON Lines, while no line is longer than allowed. Blanks around a line are removed,
- * and empty lines are left out; they count as one line, together with the line after them. Bytes that are not UTF-8 become
- * U+FFFD.
+ * and empty lines are left out; they count as one line, together with the line after them, and in a whole stream they may
+ * outweigh the other lines by `maxBytes`. Bytes that are not UTF-8 become U+FFFD.
  *
  * @throws Error when a line is longer, and any error of the stream itself
  * @example for await (const line of limitLines(response.body ?? [], 1024 * 1024)) read(JSON.parse(line))
  */
 export async function* limitLines(body: ByteStream, maxBytes: number): AsyncGenerator<string> {
-  const unit = { maxBytes, name: 'A line', lastEnd: lastLineEnd, hasContent: hasText }
+  const unit = { maxBytes, name: 'A line', lastEnd: lastLineEnd, contentBytes: textBytes }
   for await (const lines of wholeUnits(body, unit)) {
     for (const line of lines.toString().split('\n')) {
       const text = line.trim()
@@ -63,23 +64,28 @@ interface Unit {
   readonly name: string
   /** Returns the index after the last whole unit, or 0 if there is none. */
   readonly lastEnd: (bytes: Buffer) => number
-  /** Whether any of these units means something to a reader. */
-  readonly hasContent: (units: Buffer) => boolean
+  /** The number of bytes in lines that mean something to a reader. */
+  readonly contentBytes: (units: Buffer) => number
 }
 
 /** Cuts a stream into chunks that end where a unit ends. Only the last chunk may end elsewhere. */
 async function* wholeUnits(body: ByteStream, unit: Unit): AsyncGenerator<Buffer> {
-  const { maxBytes, name, lastEnd, hasContent } = unit
+  const { maxBytes, name, lastEnd, contentBytes } = unit
   let begun: Buffer[] = []
   /** Bytes since the last unit with content. */
   let size = 0
+  /** Bytes of the stream without content, less those with content. */
+  let excess = 0
   for await (const chunk of inTurns(body)) {
     const end = begun.length === 0 ? lastEnd(chunk) : endAcross(begun, chunk, lastEnd)
     if (end > 0) {
       const last = chunk.subarray(0, end)
       const units = begun.length === 0 ? last : Buffer.concat([...begun, last])
       begun = []
-      if (hasContent(units)) {
+      const content = contentBytes(units)
+      excess = Math.max(0, excess + units.length - 2 * content)
+      if (content > 0) {
+        if (excess > maxBytes) throw new Error('The answer has hardly any content.')
         size = 0
         yield units
       } else {
@@ -125,9 +131,7 @@ function endAcross(begun: readonly Buffer[], chunk: Buffer, lastEnd: (bytes: Buf
 const emptyLine = Buffer.from('\n\n')
 const emptyLineWithReturn = Buffer.from('\n\r\n')
 const dataField = Buffer.from('data:')
-/** A stream may begin with a byte order mark. */
-const markedDataField = Buffer.from('\ufeffdata:')
-const dataLine = Buffer.from('\ndata:')
+const mark = Buffer.from('\ufeff')
 
 /** Returns the index after the last empty line, or 0 if there is none. */
 function lastEventEnd(bytes: Buffer): number {
@@ -141,12 +145,37 @@ function lastLineEnd(bytes: Buffer): number {
   return bytes.lastIndexOf(10) + 1
 }
 
-/** Tells whether lines have more than white space. */
-function hasText(lines: Buffer): boolean {
-  return lines.some((byte) => byte !== 32 && (byte < 9 || byte > 13))
+/** Counts the bytes of lines with more than white space. */
+function textBytes(lines: Buffer): number {
+  return sumOfLines(lines, (start, end) => {
+    for (let at = start; at < end; at += 1) {
+      const byte = lines[at] ?? 0
+      if (byte !== 32 && (byte < 9 || byte > 13)) return true
+    }
+    return false
+  })
 }
 
-function hasData(events: Buffer): boolean {
-  const begins = (field: Buffer) => events.subarray(0, field.length).equals(field)
-  return events.includes(dataLine) || begins(dataField) || begins(markedDataField)
+/** Counts the bytes of lines with data. */
+function dataBytes(events: Buffer): number {
+  // A stream may begin with a byte order mark.
+  const begin = events.subarray(0, mark.length).equals(mark) ? mark.length : 0
+  return sumOfLines(events, (start, end) => {
+    const from = start === 0 ? begin : start
+    return (
+      end - from >= dataField.length &&
+      events.compare(dataField, 0, dataField.length, from, from + dataField.length) === 0
+    )
+  })
+}
+
+function sumOfLines(bytes: Buffer, counts: (start: number, end: number) => boolean): number {
+  let sum = 0
+  for (let start = 0; start < bytes.length; ) {
+    const feed = bytes.indexOf(10, start)
+    const end = feed < 0 ? bytes.length : feed + 1
+    if (counts(start, end)) sum += end - start
+    start = end
+  }
+  return sum
 }

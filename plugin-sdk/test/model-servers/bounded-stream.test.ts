@@ -47,7 +47,13 @@ test('Events without data are left out, and many of them count as one long event
       t.ok(text.includes('data: a\n\n'), JSON.stringify([other, size]))
     }
     await t.rejects(events(other.repeat(200), 64), { message: /longer than 1000 bytes/ }, other)
-    await t.resolves(events(`${other}data: a\n\n`.repeat(200), 64), other)
+    const words = 'data: as much as the rest\n\n'
+    await t.resolves(events(`${other}${words}`.repeat(200), 64), other)
+    await t.rejects(
+      events(`${other.repeat(20)}data: a\n\n`.repeat(200), 64),
+      { message: /hardly any content/ },
+      other,
+    )
   }
 })
 
@@ -105,7 +111,9 @@ test('Blank lines count as one long line', async (t) => {
       { message: /longer than 1000 bytes/ },
       JSON.stringify(blank),
     )
-    t.equal((await lines(`${blank.repeat(200)}x\n`.repeat(20), 64)).length, 20)
+    t.equal((await lines(`${blank.repeat(200)}x\n`, 64)).length, 1)
+    t.equal((await lines(`${blank}xyz\n`.repeat(2000), 64)).length, 2000)
+    await t.rejects(lines(`${blank.repeat(200)}x\n`.repeat(20), 64), { message: /hardly any content/ })
   }
 })
 
