@@ -15,6 +15,7 @@ import { FreeSpace } from './disk/free-space.ts'
 import { type Folder, openTrusted } from './folders/folder.ts'
 import { FolderSync } from './folders/folder-sync.ts'
 import { DiscardQueue } from './folders/remove-tree.ts'
+import { lockName, lockRoot } from './folders/root-lock.ts'
 import { openStagingFolder, type StagingFolder } from './folders/staging-folder.ts'
 import { LocalDriver } from './local-driver.ts'
 
@@ -76,7 +77,22 @@ async function openAt(disk: Disk, root: Folder, options: LocalBackendOptions): P
   openRoots.add(key)
   try {
     const staging = await openStagingFolder(disk, root)
-    return await backendAt(disk, root, staging, options, () => openRoots.delete(key))
+    const unlock = lockRoot(staging.at(lockName))
+    if (unlock === null) {
+      throw new NodekeepError(
+        'CONFLICT',
+        `Another node uses the storage folder ${options.root}. Stop that node, or choose another root.`,
+      )
+    }
+    try {
+      return await backendAt(disk, root, staging, options, () => {
+        unlock()
+        openRoots.delete(key)
+      })
+    } catch (error) {
+      unlock()
+      throw error
+    }
   } catch (error) {
     openRoots.delete(key)
     throw error

@@ -1,20 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isNodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { openLocalBackend } from '../src/open-local-backend.ts'
-import { chunks, collect, contentsOf, temporaryFolder } from './fixtures/storage-folder.ts'
+import { chunks, collect, contentsOf, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
 
 const secret = 'a secret outside'
 
@@ -139,7 +131,7 @@ t.test('removing a folder removes the links in it, not their targets', async (t)
   await backend.remove('/user')
   await backend.close()
   t.strictSame(contentsOf(outside), before)
-  t.strictSame(readdirSync(join(root, '.nodekeep')), [])
+  t.strictSame(leftovers(root), [])
   t.ok(existsSync('/etc'))
 })
 

@@ -1,3 +1,4 @@
+import { lockName } from '../folders/root-lock.ts'
 import { undoReplacement } from './replacement.ts'
 import type { Store } from './store.ts'
 
@@ -8,7 +9,9 @@ import type { Store } from './store.ts'
 export async function recover(store: Store): Promise<void> {
   const { disk, staging, syncs, discards } = store
   const leftovers: string[] = []
-  for await (const portion of disk.names(staging.at('.'))) leftovers.push(...portion)
+  for await (const portion of disk.names(staging.at('.'))) {
+    leftovers.push(...portion.filter((name) => name !== lockName))
+  }
   const removable: string[] = []
   for (const name of leftovers) {
     const wasUndone = await undoReplacement(store, name)
