@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Sql } from '../state/sql.ts'
+import { expiryOf } from './session-life.ts'
 import { endSurplusSessions, insertSession } from './session-table.ts'
 import { createToken, tokenHash } from './token.ts'
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** Sessions that a user may have. A new one beyond the limit ends the one that was used longest ago. */
 const sessionsPerUser = 100
@@ -85,7 +84,7 @@ function issue(
     id: randomUUID(),
     createdAt: new Date(now),
     lastUsedAt: new Date(now),
-    expiresAt: expiryDays === null ? null : new Date(now + expiryDays * dayMs),
+    expiresAt: expiryOf(expiryDays, now),
   }
   return { token, record }
 }
