@@ -36,7 +36,7 @@ export interface NodeOptions {
 }
 
 /** A node on trial: everything is started, but only its parent can reach it, and nothing that leaves a trace has begun. */
-export interface TrialNode {
+interface TrialNode {
   plugins(): PluginDescription[]
   /**
    * Lets traffic in: listens as configured, then tells the plugins. Call it once.

@@ -6,7 +6,7 @@ import type { UserCache } from '../sessions/user-sessions.ts'
 import type { UserAccounts } from '../users/user-accounts.ts'
 import type { Admission } from './admission.ts'
 
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   /** Days without use after which a session ends. */
   readonly idleDays: number
   /**

@@ -21,7 +21,7 @@ export interface FaultOwner {
 export type FaultContext = <T>(work: () => T) => T
 
 /** Returns the owner of the code that made an error, by its stack. If that is the owner of the context, it returns that one. */
-export type OwnerFinder = (thrown: unknown, context: FaultOwner | undefined) => FaultOwner | undefined
+type OwnerFinder = (thrown: unknown, context: FaultOwner | undefined) => FaultOwner | undefined
 
 const current = new AsyncLocalStorage<FaultOwner>()
 
@@ -48,7 +48,7 @@ export function depthInStack(folder: string, thrown: unknown): number {
 }
 
 /** The work that the process is doing at this moment, and the party that it is done for. */
-export interface CurrentWork {
+interface CurrentWork {
   /** The plugin whose code is running; `undefined` if that is the node's own. */
   readonly owner: FaultOwner | undefined
   /** The request or other work that the code is running for, as fields of a log line. */

@@ -15,7 +15,7 @@ interface RouteConfig {
 const known = ['access', 'publicReason', 'scope', 'rateLimit', 'body', 'answersLate']
 
 /** Who may call a route. */
-export interface RouteRights {
+interface RouteRights {
   readonly access: 'user' | 'owner' | 'public'
   readonly publicReason: string | null
   readonly scope: string | null

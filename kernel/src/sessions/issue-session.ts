@@ -9,7 +9,7 @@ import { createToken, tokenHash } from './token.ts'
 const sessionsPerUser = 100
 
 /** The identity of a user at a login provider. */
-export interface ProviderLogin {
+interface ProviderLogin {
   readonly provider: string
   /** The user's identifier at the provider. */
   readonly providerUuid: string
@@ -24,7 +24,7 @@ export interface NewSession {
   readonly login?: ProviderLogin
 }
 
-export interface NewApiToken {
+interface NewApiToken {
   readonly userUuid: string
   readonly name: string
   readonly scopes: readonly string[]
@@ -39,7 +39,7 @@ export interface IssuedToken {
 }
 
 /** A new session. */
-export interface IssuedSession extends IssuedToken {
+interface IssuedSession extends IssuedToken {
   /** The number of the user's older sessions that were ended because of the limit. */
   readonly ended: number
 }

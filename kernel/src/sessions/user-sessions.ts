@@ -12,7 +12,7 @@ export interface UserCache {
   forget(userUuid: string): void
 }
 
-export interface UserSessionsParts {
+interface UserSessionsParts {
   readonly sessions: SessionStore
   /** Days without use after which a session ends. */
   readonly idleDays: number
