@@ -11,7 +11,7 @@ export type FaultKind = 'rejection' | 'exception' | 'exit'
 export interface FaultOwner {
   /** The id of the plugin. */
   readonly id: string
-  /** What it is working on, as fields of a log line, such as the method and path of a request. */
+  /** The work in progress, as fields of a log line, such as the method and path of a request. */
   readonly work?: Readonly<Record<string, unknown>>
   /** Takes a fault. After one of the kind `exit`, the process ends when the call returns. */
   faulted(thrown: unknown, kind: FaultKind): void

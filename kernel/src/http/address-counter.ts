@@ -7,7 +7,7 @@ interface AddressCounterOptions {
   readonly capacity: number
 }
 
-/** What happened at one address in its current window. */
+/** The events of one address in its current window. */
 interface AddressCount {
   readonly count: number
   /** Whole seconds until the window ends; at least 1. */

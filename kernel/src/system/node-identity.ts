@@ -63,7 +63,7 @@ function readKey(file: string): KeyObject | null {
     const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch {
-    // What OpenSSL says does not help people, and may quote the file.
+    // The message of OpenSSL does not help people, and may quote the file.
   }
   throw new Error(
     `The identity of the node is damaged: ${file} is not an Ed25519 key. Restore the file from a backup. To begin with a new identity, move it away.`,
