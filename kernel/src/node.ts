@@ -1,14 +1,14 @@
-import type { AddressInfo, ListenOptions } from 'node:net'
+import type { ListenOptions } from 'node:net'
 import { type Plugin, type SessionStore, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import type { Logger } from 'pino'
 import { composeKernel } from './composition/compose.ts'
 import { databaseSchema } from './composition/database-schema.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
 import type { Configuration } from './configuration/configuration.ts'
-import { messageOf } from './errors/thrown.ts'
 import { watchFaults } from './faults/fault-context.ts'
 import { guardRegistry } from './faults/guarded-registry.ts'
 import { HttpServer } from './http/http-server.ts'
+import { listen, listenOnSocket, urlOf } from './http/listen.ts'
 import type { Secrets } from './log/secrets.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
 import { letPluginsServe, startPlugins } from './plugins/start-plugins.ts'
@@ -36,7 +36,7 @@ export interface NodeOptions {
 }
 
 /** A node on trial: everything is started, but only its parent can reach it, and nothing that leaves a trace has begun. */
-export interface TrialNode {
+interface TrialNode {
   plugins(): PluginDescription[]
   /**
    * Lets traffic in: listens as configured, then tells the plugins. Call it once.
@@ -231,51 +231,6 @@ async function withSignal(
     signal?.removeEventListener('abort', abort)
   }
   signal?.throwIfAborted()
-}
-
-type Open = (where: ListenOptions) => Promise<AddressInfo | string>
-
-async function listen(open: Open, host: string, port: number): Promise<AddressInfo> {
-  try {
-    return (await open({ host, port })) as AddressInfo
-  } catch (error) {
-    throw new Error(listenProblem(error as NodeJS.ErrnoException, host, port), { cause: error })
-  }
-}
-
-async function listenOnSocket(open: Open, path: string): Promise<void> {
-  // Between the creation of the socket and a change of its mode, another user could connect.
-  const before = process.umask(0o077)
-  const opened = open({ path })
-  process.umask(before)
-  await opened.catch((error: unknown) => {
-    throw new Error(`The node cannot make the socket ${path}: ${messageOf(error)}`, { cause: error })
-  })
-}
-
-function listenProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use. Stop the program that uses it, or choose another port with --port.`
-    case 'EACCES':
-      return `This user may not listen on port ${port}. Choose a port above 1023 with --port.`
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `This machine has no address "${host}". Choose another address with --host.`
-    default:
-      return `The node cannot listen on ${host}, port ${port}: ${message}`
-  }
-}
-
-/** Returns a URL for a browser on this machine. For a wildcard address it names `localhost`. */
-function urlOf({ address, family, port }: AddressInfo): URL {
-  const host = isWildcard(address) ? 'localhost' : address
-  return new URL(`http://${family === 'IPv6' && host !== 'localhost' ? `[${host}]` : host}:${port}`)
-}
-
-/** Whether an address to listen on stands for all addresses of the machine. */
-export function isWildcard(address: string): boolean {
-  return address === '0.0.0.0' || address === '::'
 }
 
 /** Undoes the steps of a start in reverse order. A step that fails is logged, and the others run all the same. */

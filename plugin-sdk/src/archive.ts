@@ -2,8 +2,11 @@ import { on } from 'node:events'
 import { readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import type { ArchiveEntry } from './archive/archive-entry.ts'
 import type { FromThread, ThreadSettings } from './archive/protocol.ts'
 import { NodekeepError } from './errors.ts'
+
+export type { ArchiveEntry }
 
 /** The bounds of an archive, and how to follow and stop its reading. */
 export interface ArchiveOptions {
@@ -15,18 +18,6 @@ export interface ArchiveOptions {
   readonly signal?: AbortSignal
   /** Receives the share of the file that was read, from 0 to 1, at most a hundred times. */
   readonly onProgress?: (share: number) => void
-}
-
-/** A file or a folder of an archive. */
-export interface ArchiveEntry {
-  /** Relative and `/`-separated, without `.`, `..` and empty names; each path of an archive is there once. */
-  readonly path: string
-  readonly type: 'file' | 'directory'
-  /** Bytes of the content, 0 for a folder. */
-  readonly size: number
-  readonly modified: Date
-  /** Whether the owner may run it as a program. */
-  readonly executable: boolean
 }
 
 /** An entry whose content was read. */

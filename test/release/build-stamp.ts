@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { root } from '../run/command.ts'
 
-/** What a package tells about its build. The kernel reads it (`kernel/src/system/node-info.ts`). */
+/** The build of a package, as its package.json tells it. The kernel reads it (`kernel/src/system/node-info.ts`). */
 export interface BuildStamp {
   /** The commit of the sources; `null` where they are no checkout. */
   readonly commit: string | null

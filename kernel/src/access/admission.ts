@@ -2,7 +2,7 @@ import { parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../users/user-accounts.ts'
 
 /** The part of the configuration section `auth` that says who may sign in. */
-export interface AdmissionPolicy {
+interface AdmissionPolicy {
   readonly admission: 'owner' | 'allowlist' | 'open'
   readonly allowlist: readonly string[]
 }

@@ -1,13 +1,14 @@
 import type { AuthenticatedUser, SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
+import { isLive } from '../sessions/session-life.ts'
 import { isTokenForm, tokenHash } from '../sessions/token.ts'
-import { isLive, type UserCache } from '../sessions/user-sessions.ts'
+import type { UserCache } from '../sessions/user-sessions.ts'
 import type { UserAccounts } from '../users/user-accounts.ts'
 import type { Admission } from './admission.ts'
 
-export interface AuthenticatorOptions {
-  /** Milliseconds without use after which a session ends. */
-  readonly idleMs: number
+interface AuthenticatorOptions {
+  /** Days without use after which a session ends. */
+  readonly idleDays: number
   /**
    * Milliseconds for which a result is cached. It is the longest time until this process notices that another process
    * has revoked a session.
@@ -25,7 +26,7 @@ export class Authenticator implements UserCache {
   readonly #sessions: SessionStore
   readonly #accounts: UserAccounts
   readonly #admission: Admission
-  readonly #idleMs: number
+  readonly #idleDays: number
   readonly #cacheMs: number
   /** Users by token. It measures times by the monotonic clock: setting the clock back must not delay a revocation. */
   readonly #users: LRUCache<string, AuthenticatedUser>
@@ -41,7 +42,7 @@ export class Authenticator implements UserCache {
     this.#sessions = sessions
     this.#accounts = accounts
     this.#admission = admission
-    this.#idleMs = options.idleMs
+    this.#idleDays = options.idleDays
     this.#cacheMs = options.cacheMs ?? 5_000
     this.#users = new LRUCache({ max: options.capacity ?? 10_000, ttl: this.#cacheMs, ttlResolution: 0 })
   }
@@ -63,7 +64,7 @@ export class Authenticator implements UserCache {
     const hash = tokenHash(token)
     const session = await this.#sessions.find(hash)
     const now = Date.now()
-    if (session === null || !isLive(session, this.#idleMs, now)) return null
+    if (session === null || !isLive(session, this.#idleDays, now)) return null
     const account = await this.#accounts.get(session.userUuid)
     if (account === null || account.disabledAt !== null || !this.#admission.admits(account)) return null
     if (now - session.lastUsedAt.getTime() >= touchIntervalMs) await this.#touch(hash, now)

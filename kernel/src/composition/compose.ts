@@ -48,8 +48,6 @@ import { createNodeIdentity } from '../system/node-identity.ts'
 import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
 
-const dayMs = 24 * 60 * 60 * 1000
-
 /**
  * Composes the kernel of one node. Each part is made at its first use. No other file knows how the parts fit together.
  */
@@ -85,7 +83,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     authenticator: single(
       ({ sessions, accounts, admission, configuration }) =>
         new Authenticator(sessions, accounts, admission, {
-          idleMs: configuration.kernel.session.idleDays * dayMs,
+          idleDays: configuration.kernel.session.idleDays,
         }),
     ),
     sessionWatch: single(
@@ -173,8 +171,8 @@ function createServices(cradle: KernelCradle): ServiceDirectory {
 
 function createUserSessions(cradle: KernelCradle): UserSessions {
   const { sessions, authenticator, eventBus, log, configuration } = cradle
-  const idleMs = configuration.kernel.session.idleDays * dayMs
-  return new UserSessions({ sessions, idleMs, authenticator, events: eventBus.scope(log) })
+  const { idleDays } = configuration.kernel.session
+  return new UserSessions({ sessions, idleDays, authenticator, events: eventBus.scope(log) })
 }
 
 function createAdministration(cradle: KernelCradle): UserAdministration {

@@ -9,7 +9,7 @@ import type { KernelCradle } from './cradle.ts'
 import { identityRoutes } from './identity-routes.ts'
 
 /** The kernel's own routes, and the answer to requests that match no route. */
-export interface KernelApp {
+interface KernelApp {
   readonly handle: RequestHandler
   close(): Promise<void>
 }

@@ -26,7 +26,7 @@ export function variableName(keys: readonly string[]): string {
 }
 
 /** A variable that sets a key. Its name is the prefix and the parts, joined by `__`. */
-export interface Variable {
+interface Variable {
   readonly name: string
   readonly text: string
   readonly parts: readonly string[]

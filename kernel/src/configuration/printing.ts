@@ -13,7 +13,7 @@ export interface PrintedConfiguration {
 }
 
 /** A merged section. It has no schema when it belongs to a plugin that is not loaded. */
-export interface PrintableSection {
+interface PrintableSection {
   readonly tree: Tree
   readonly schema: JsonSchema | undefined
 }

@@ -18,7 +18,7 @@ export interface List {
 }
 
 /** A string, number, boolean, null, or any other value that an embedding program passed. */
-export interface Leaf {
+interface Leaf {
   readonly kind: 'leaf'
   readonly value: unknown
   readonly origin: Origin

@@ -16,7 +16,7 @@ export interface WatchSettings {
   readonly log: { readonly level: LogLevel; readonly format: LogFormat }
 }
 
-export interface EventLoopWatchOptions {
+interface EventLoopWatchOptions {
   readonly log: Log
   /** How the watching thread logs what this one cannot. */
   readonly logSettings: WatchSettings['log']
@@ -27,7 +27,7 @@ export interface EventLoopWatchOptions {
 }
 
 /** The watch over the event loop of this thread. */
-export interface EventLoopWatch {
+interface EventLoopWatch {
   /** Says that the node was asked to stop. From now on, a standstill ends the process. */
   stopping(): unknown
 }

@@ -11,7 +11,7 @@ export type FaultKind = 'rejection' | 'exception' | 'exit'
 export interface FaultOwner {
   /** The id of the plugin. */
   readonly id: string
-  /** What it is working on, as fields of a log line, such as the method and path of a request. */
+  /** The work in progress, as fields of a log line, such as the method and path of a request. */
   readonly work?: Readonly<Record<string, unknown>>
   /** Takes a fault. After one of the kind `exit`, the process ends when the call returns. */
   faulted(thrown: unknown, kind: FaultKind): void
@@ -21,7 +21,7 @@ export interface FaultOwner {
 export type FaultContext = <T>(work: () => T) => T
 
 /** Returns the owner of the code that made an error, by its stack. If that is the owner of the context, it returns that one. */
-export type OwnerFinder = (thrown: unknown, context: FaultOwner | undefined) => FaultOwner | undefined
+type OwnerFinder = (thrown: unknown, context: FaultOwner | undefined) => FaultOwner | undefined
 
 const current = new AsyncLocalStorage<FaultOwner>()
 
@@ -48,7 +48,7 @@ export function depthInStack(folder: string, thrown: unknown): number {
 }
 
 /** The work that the process is doing at this moment, and the party that it is done for. */
-export interface CurrentWork {
+interface CurrentWork {
   /** The plugin whose code is running; `undefined` if that is the node's own. */
   readonly owner: FaultOwner | undefined
   /** The request or other work that the code is running for, as fields of a log line. */

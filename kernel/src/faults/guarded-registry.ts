@@ -1,7 +1,7 @@
 import type { FaultContext } from './fault-context.ts'
 
 /** The entries of a registry, each with the fault context of the plugin that added it. */
-export interface OwnedEntries {
+interface OwnedEntries {
   get(name: string): unknown
   names(): string[]
   contextOf(name: string): FaultContext

@@ -4,7 +4,7 @@ import type { FaultContext } from '../faults/fault-context.ts'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 
 /** The answer of `GET /health` (interface, "Health report"). */
-export interface HealthReport {
+interface HealthReport {
   readonly status: 'ok' | 'degraded'
   readonly database: string
   readonly ipfs: string
@@ -13,14 +13,14 @@ export interface HealthReport {
 }
 
 /** The result of every check, by name. */
-export interface HealthStatus {
+interface HealthStatus {
   readonly report: HealthReport
   readonly findings: Readonly<Record<string, HealthFinding>>
   /** Whether all required checks pass. */
   readonly serving: boolean
 }
 
-export interface HealthOptions {
+interface HealthOptions {
   readonly checks: GuardedRegistry<HealthCheck>
   /** Names of the checks that must pass. */
   readonly required: readonly string[]

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { addressGroup } from './address-group.ts'
 
-export interface AddressCounterOptions {
+interface AddressCounterOptions {
   readonly windowMs: number
   /** Addresses in memory. The least recently used one is evicted first. */
   readonly capacity: number
 }
 
-/** What happened at one address in its current window. */
-export interface AddressCount {
+/** The events of one address in its current window. */
+interface AddressCount {
   readonly count: number
   /** Whole seconds until the window ends; at least 1. */
   readonly seconds: number

@@ -6,7 +6,7 @@ import { sendError } from './send-error.ts'
 import { logAs, type SharedHooksOptions, sharedHooks } from './shared-hooks.ts'
 import { createValidatorCompiler, type SharedSchemas } from './validator.ts'
 
-export interface AppOptions extends SharedHooksOptions {
+interface AppOptions extends SharedHooksOptions {
   readonly nextRequestId: () => string
   /** Bytes of a buffered body. */
   readonly bodyLimit: number

@@ -8,7 +8,7 @@ import { createServer } from './node-http.ts'
 import type { RequestHandler, RouteTable } from './route-table.ts'
 import { writeError, writeErrorToSocket } from './write-error.ts'
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly table: RouteTable
   /** Answers requests that the table has no route for. */
   readonly unmatched: RequestHandler

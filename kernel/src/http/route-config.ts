@@ -14,8 +14,8 @@ interface RouteConfig {
 /** The keys of a route's `config` that the node reads. A plugin may add others for its own hooks. */
 const known = ['access', 'publicReason', 'scope', 'rateLimit', 'body', 'answersLate']
 
-/** Who may call a route. */
-export interface RouteRights {
+/** The rights that a call of a route needs. */
+interface RouteRights {
   readonly access: 'user' | 'owner' | 'public'
   readonly publicReason: string | null
   readonly scope: string | null

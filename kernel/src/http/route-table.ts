@@ -38,13 +38,13 @@ export interface RouteMount {
 }
 
 /** A route, and the mount that answers it. */
-export interface FoundRoute {
+interface FoundRoute {
   readonly route: MountedRoute
   readonly mount: RouteMount
 }
 
 /** Takes over a connection that is to become a WebSocket. Returns `false` when the owner takes no WebSockets. */
-export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
+type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
 
 /** Options of every router of the node, so that the table and the plugins' own routers see the same paths. */
 export const routerOptions = {

@@ -15,7 +15,7 @@ export const securityEvents = [
   'refusals-omitted',
 ] as const
 
-export type SecurityEvent = (typeof securityEvents)[number]
+type SecurityEvent = (typeof securityEvents)[number]
 
 /**
  * Logs a security event at the level `info`, with the address of the client and the user of its request.

@@ -12,7 +12,7 @@ import { type ContextParts, createSetupContext } from './setup-context.ts'
 type Hook = () => void | Promise<void>
 
 /** The parts of the kernel that an activation uses. */
-export interface ActivationParts extends ContextParts {
+interface ActivationParts extends ContextParts {
   readonly routeTable: RouteTable
   readonly createApp: (log: Log, onAdmitted?: OnAdmitted) => Promise<App>
 }

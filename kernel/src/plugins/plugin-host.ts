@@ -7,7 +7,7 @@ import { PluginFailure } from './failure.ts'
 import type { PluginRecord, PluginRecords } from './plugin-record.ts'
 import { requiredServices, type ServiceWiring } from './service-wiring.ts'
 
-export interface PluginHostParts {
+interface PluginHostParts {
   readonly records: PluginRecords
   readonly wiring: ServiceWiring
   readonly services: ServiceDirectory

@@ -18,7 +18,7 @@ export async function readSwitchedOff(state: StateStore): Promise<ReadonlySet<st
   return new Set((await state.get<string[]>(stateKey)) ?? [])
 }
 
-export interface PluginSwitchParts {
+interface PluginSwitchParts {
   readonly records: PluginRecords
   readonly host: PluginHost
   readonly registries: Registries

@@ -36,7 +36,7 @@ export interface ContextParts {
 }
 
 /** The parts of one activation that its setup context gives access to. */
-export interface ActivationAccess {
+interface ActivationAccess {
   readonly signal: AbortSignal
   onStart(hook: () => void | Promise<void>): void
   onServing(hook: () => void | Promise<void>): void

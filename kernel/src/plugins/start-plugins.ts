@@ -15,7 +15,7 @@ import { readSwitchedOff } from './plugin-switch.ts'
 import { checkServiceChoices, type ServiceWiring } from './service-wiring.ts'
 
 /** The parts of the kernel that the start of the plugins uses. */
-export interface StartParts {
+interface StartParts {
   readonly configuration: Configuration
   /** Plugins that an embedding program passed and that need no package, by id. */
   readonly inlinePlugins: Readonly<Record<string, Plugin>>

@@ -2,7 +2,7 @@ import type { Disposer, EventBus, EventType, Log } from '@nodekeep/plugin-sdk'
 import { currentContext } from '../faults/fault-context.ts'
 
 /** The event bus of one plugin. */
-export interface EventScope extends EventBus {
+interface EventScope extends EventBus {
   /**
    * Removes all listeners of this scope, also for events that are emitted but not delivered yet. Listeners that are
    * added afterwards are never called.

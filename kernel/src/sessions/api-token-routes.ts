@@ -29,7 +29,7 @@ const newToken = Type.Object(
   { additionalProperties: false },
 )
 
-export interface ApiTokenRouteParts {
+interface ApiTokenRouteParts {
   readonly sessions: SessionStore
   readonly userSessions: UserSessions
   readonly knownScopes: KnownScopes

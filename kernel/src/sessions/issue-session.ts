@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Sql } from '../state/sql.ts'
+import { expiryOf } from './session-life.ts'
 import { endSurplusSessions, insertSession } from './session-table.ts'
 import { createToken, tokenHash } from './token.ts'
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** Sessions that a user may have. A new one beyond the limit ends the one that was used longest ago. */
 const sessionsPerUser = 100
 
 /** The identity of a user at a login provider. */
-export interface ProviderLogin {
+interface ProviderLogin {
   readonly provider: string
   /** The user's identifier at the provider. */
   readonly providerUuid: string
@@ -25,7 +24,7 @@ export interface NewSession {
   readonly login?: ProviderLogin
 }
 
-export interface NewApiToken {
+interface NewApiToken {
   readonly userUuid: string
   readonly name: string
   readonly scopes: readonly string[]
@@ -40,7 +39,7 @@ export interface IssuedToken {
 }
 
 /** A new session. */
-export interface IssuedSession extends IssuedToken {
+interface IssuedSession extends IssuedToken {
   /** The number of the user's older sessions that were ended because of the limit. */
   readonly ended: number
 }
@@ -85,7 +84,7 @@ function issue(
     id: randomUUID(),
     createdAt: new Date(now),
     lastUsedAt: new Date(now),
-    expiresAt: expiryDays === null ? null : new Date(now + expiryDays * dayMs),
+    expiresAt: expiryOf(expiryDays, now),
   }
   return { token, record }
 }

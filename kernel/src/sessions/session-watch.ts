@@ -16,7 +16,7 @@ interface OpenRequest {
   readonly userUuid: string
 }
 
-export interface SessionWatchParts {
+interface SessionWatchParts {
   readonly authenticator: UserCache & { authenticate(token: string): Promise<AuthenticatedUser | null> }
   readonly events: EventBus
   /**

@@ -5,26 +5,17 @@ import {
   type SessionStore,
   SessionsEnded,
 } from '@nodekeep/plugin-sdk'
-
-/**
- * Tells whether a session can still be used. The record of an ended session may stay for a while.
- *
- * @param idleMs milliseconds without use after which a session ends; an API token may stay unused
- */
-export function isLive({ kind, expiresAt, lastUsedAt }: SessionRecord, idleMs: number, now: number): boolean {
-  if (expiresAt !== null && expiresAt.getTime() <= now) return false
-  return kind === 'api-token' || lastUsedAt.getTime() + idleMs > now
-}
+import { isLive } from './session-life.ts'
 
 /** The part of the authenticator that remembers users. It must forget a user whenever their rights change. */
 export interface UserCache {
   forget(userUuid: string): void
 }
 
-export interface UserSessionsParts {
+interface UserSessionsParts {
   readonly sessions: SessionStore
-  /** Milliseconds without use after which a session ends. */
-  readonly idleMs: number
+  /** Days without use after which a session ends. */
+  readonly idleDays: number
   readonly authenticator: UserCache
   readonly events: EventBus
 }
@@ -39,9 +30,9 @@ export class UserSessions {
 
   /** Lists the sessions and API tokens of a user that can still be used, newest first. */
   async live(userUuid: string): Promise<SessionRecord[]> {
-    const { sessions, idleMs } = this.#parts
+    const { sessions, idleDays } = this.#parts
     const now = Date.now()
-    return (await sessions.listByUser(userUuid)).filter((record) => isLive(record, idleMs, now))
+    return (await sessions.listByUser(userUuid)).filter((record) => isLive(record, idleDays, now))
   }
 
   /**

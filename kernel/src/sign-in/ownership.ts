@@ -5,7 +5,7 @@ import type { Sql } from '../state/sql.ts'
 import { appointOwner, findOwner, type UserAccount, type UserAccounts } from '../users/user-accounts.ts'
 
 /** The ownership of a node, as {@link Ownership.establish} found it. */
-export interface EstablishedOwnership {
+interface EstablishedOwnership {
   readonly ownership: Ownership
   /**
    * A sentence for people when `auth.owner` has just made another user the owner. It also says how to take the account

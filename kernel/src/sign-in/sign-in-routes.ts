@@ -24,7 +24,7 @@ const credentials = Type.Object({
   ),
 })
 
-export interface SignInRouteParts {
+interface SignInRouteParts {
   readonly signIn: SignIn
   readonly origins: NodeOrigins
   readonly userSessions: UserSessions

@@ -16,7 +16,7 @@ import { ensureUser, findUser, type UserAccount } from '../users/user-accounts.t
 import type { Ownership } from './ownership.ts'
 
 /** A request to `POST /auth/:provider`. */
-export interface SignInRequest {
+interface SignInRequest {
   readonly provider: string
   readonly credentials: LoginCredentials
   /** The claim code, if the client wants to claim the node. */
@@ -34,7 +34,7 @@ export interface SignedIn {
   readonly claimed: boolean
 }
 
-export interface SignInParts {
+interface SignInParts {
   readonly providers: Pick<GuardedRegistry<LoginProvider>, 'get' | 'names' | 'contextOf'>
   readonly database: StateDatabase
   readonly ownership: Ownership

@@ -7,7 +7,7 @@ import { type DatabaseFile, findDatabases } from './plugin-databases.ts'
 import { isDiskFull } from './sqlite-errors.ts'
 
 /** The bounds of snapshots. */
-export interface SnapshotLimits {
+interface SnapshotLimits {
   /** Bytes by which the write-ahead log of a database may grow while a snapshot is held. */
   readonly walGrowth: number
   /** How often the growth is measured, in milliseconds. Running copies measure it themselves. */

@@ -14,7 +14,7 @@ export interface DataLock {
 }
 
 /** The process that holds the lock, as other processes read it. */
-export interface Holder {
+interface Holder {
   readonly token: string
   readonly pid: number
   readonly since: string

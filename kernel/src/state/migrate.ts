@@ -5,7 +5,7 @@ import type { Sql } from './sql.ts'
 import { createStateStore, type Query } from './state-stores.ts'
 
 /** The limits of a plugin's migrations. */
-export interface MigrateLimits {
+interface MigrateLimits {
   /** How long one migration may take, in milliseconds. */
   readonly timeoutMs: number
   /** Aborted when the plugin is to stop. A running migration is then abandoned and rolled back. */

@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   NodekeepError,
@@ -19,6 +8,7 @@ import {
   type RestorePlan,
 } from '@nodekeep/plugin-sdk'
 import { messageOf } from '../errors/thrown.ts'
+import { syncFolder } from './sync-folder.ts'
 
 /** A plan as its file holds it. */
 interface StoredPlan {
@@ -145,17 +135,6 @@ function syncFolders(moves: readonly RestoreMove[]): void {
     [from ?? to, to, previous].map((path) => dirname(path)),
   )
   for (const folder of new Set(folders)) if (isThere(folder)) syncFolder(folder)
-}
-
-function syncFolder(folder: string): void {
-  // Windows opens no folders, and its renames need no sync of them.
-  if (process.platform === 'win32') return
-  const descriptor = openSync(folder, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
 }
 
 function writeDurably(file: string, content: object): void {

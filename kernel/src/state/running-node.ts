@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type DataLock, lockHolder } from './lock.ts'
 
 /** A node that runs on a data folder. */
-export interface RunningProcess {
+interface RunningProcess {
   readonly pid: number
   /** When it took the data folder. */
   readonly since: Date

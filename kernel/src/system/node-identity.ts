@@ -3,7 +3,6 @@ import {
   closeSync,
   constants,
   fstatSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -15,6 +14,7 @@ import { join } from 'node:path'
 import type { NodeIdentity } from '@nodekeep/plugin-sdk'
 import { base58 } from '@scure/base'
 import { messageOf } from '../errors/thrown.ts'
+import { syncFolder } from '../state/sync-folder.ts'
 
 /**
  * The identity of the node with this data folder. The key is PKCS#8 (RFC 8410) as PEM, so that other programs can read it. It
@@ -63,7 +63,7 @@ function readKey(file: string): KeyObject | null {
     const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch {
-    // What OpenSSL says does not help people, and may quote the file.
+    // The message of OpenSSL does not help people, and may quote the file.
   }
   throw new Error(
     `The identity of the node is damaged: ${file} is not an Ed25519 key. Restore the file from a backup. To begin with a new identity, move it away.`,
@@ -113,15 +113,4 @@ function makeKey(folder: string, file: string): KeyObject {
   }
   // The disk may not have kept the permissions.
   return readKey(file) ?? privateKey
-}
-
-/** Windows cannot open folders. Its file systems keep the order of such changes themselves. */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return
-  const descriptor = openSync(folder, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
 }

@@ -17,12 +17,15 @@ interface BuildStamp {
 const kernelFolder = fileURLToPath(new URL('../..', import.meta.url))
 const gitTimeoutMs = 2000
 
+/** The build does not change while the process runs, so git is asked once. */
+let build: Promise<BuildStamp | null> | undefined
+
 /** Describes the node of this process. */
 export async function readNodeInfo(): Promise<NodeInfo> {
   const startedAt = new Date()
   const place = findPlace()
-  const { build } = manifest as { readonly build?: BuildStamp }
-  const stamp = place.installation === 'sources' ? await stampOf(place.folder) : (build ?? null)
+  build ??= findBuild(place)
+  const stamp = await build
   return {
     version: kernelVersion,
     commit: stamp?.commit ?? null,
@@ -41,15 +44,10 @@ function findPlace(): Pick<NodeInfo, 'installation' | 'folder'> {
     : { installation: 'packages', folder: join(kernelFolder, '.') }
 }
 
-/** The sources of a process do not change, so git is asked once. */
-const asked = new Map<string, Promise<BuildStamp | null>>()
-
-function stampOf(folder: string): Promise<BuildStamp | null> {
-  const known = asked.get(folder)
-  if (known !== undefined) return known
-  const answer = askGit(folder)
-  asked.set(folder, answer)
-  return answer
+async function findBuild({ installation, folder }: Pick<NodeInfo, 'installation' | 'folder'>) {
+  return installation === 'sources'
+    ? askGit(folder)
+    : ((manifest as { readonly build?: BuildStamp }).build ?? null)
 }
 
 /** Returns `null` without git, and for sources that are no repository of their own. */

@@ -32,7 +32,7 @@ const errorResponse = {
 
 const nothing: RouteDescription = { paths: {}, components: { schemas: {} } }
 
-export interface OpenApiParts {
+interface OpenApiParts {
   readonly table: RouteTable
   readonly origins: NodeOrigins
   readonly version: string

@@ -8,7 +8,7 @@ import type { PluginSwitch } from '../plugins/plugin-switch.ts'
 const tags = ['system']
 const params = Type.Object({ id: Type.String({ description: 'The id of the plugin in the configuration.' }) })
 
-export interface PluginAdministration {
+interface PluginAdministration {
   readonly records: PluginRecords
   readonly pluginSwitch: PluginSwitch
   readonly routeTable: RouteTable

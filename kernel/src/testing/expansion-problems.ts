@@ -1,9 +1,6 @@
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
-import type { Migration } from '@nodekeep/plugin-sdk'
-import { stateTables } from '../state/schema.ts'
 import { createSql, type Row } from '../state/sql.ts'
-import { createStateStore } from '../state/state-stores.ts'
 
 /**
  * Runs a step that is declared as `expand` on the tables of a SQLite database, and lists what breaks the promise that the
@@ -23,55 +20,9 @@ export function expansionProblems(file: string, up: (connection: DatabaseSync) =
   withConnection(file, up)
   // A connection of its own has none of the functions that the step may have defined on the other one.
   return withConnection(file, (connection) => [
-    ...objectProblems(before, readDatabase(connection)),
+    ...objectProblems(before, readDatabase(connection), connection),
     ...statementProblems(connection, before),
   ])
-}
-
-/**
- * Runs a plugin's migration that is declared as `expand` on a filled state, and lists what breaks the promise that the
- * version before it can still use the state: an entry that is gone, or a value that lost or changed something.
- *
- * @param entries the state as the version before left it
- * @returns one line for each problem
- */
-export async function stateExpansionProblems(
-  entries: Readonly<Record<string, unknown>>,
-  { up }: Pick<Migration, 'up'>,
-): Promise<string[]> {
-  const connection = new DatabaseSync(':memory:')
-  try {
-    for (const step of stateTables) step.up(connection)
-    const sql = createSql(connection)
-    const state = createStateStore('state', async (text, ...values) => sql.all(text, ...values))
-    for (const [key, value] of Object.entries(entries)) await state.set(key, value)
-    await up(state)
-    const problems: string[] = []
-    for (const [key, value] of Object.entries(entries)) {
-      const now = await state.get(key)
-      if (now === undefined) problems.push(`The entry "${key}" is gone.`)
-      else if (!contains(now, value)) problems.push(`The value of "${key}" lost or changed something.`)
-    }
-    return problems
-  } finally {
-    connection.close()
-  }
-}
-
-/** Whether a JSON value is another one, perhaps with more fields in its objects. */
-function contains(now: unknown, before: unknown): boolean {
-  if (Array.isArray(before)) {
-    return (
-      Array.isArray(now) &&
-      now.length === before.length &&
-      before.every((value, index) => contains(now[index], value))
-    )
-  }
-  if (typeof before !== 'object' || before === null) return Object.is(now, before)
-  if (typeof now !== 'object' || now === null || Array.isArray(now)) return false
-  return Object.entries(before).every(
-    ([key, value]) => Object.hasOwn(now, key) && contains((now as Record<string, unknown>)[key], value),
-  )
 }
 
 interface SchemaObject {
@@ -96,7 +47,6 @@ interface Table {
 interface Described {
   readonly objects: readonly SchemaObject[]
   readonly tables: ReadonlyMap<string, Table>
-  readonly connection: DatabaseSync
 }
 
 function withConnection<T>(file: string, work: (connection: DatabaseSync) => T): T {
@@ -134,7 +84,7 @@ function readDatabase(connection: DatabaseSync): Described {
         ),
       }
     })
-  return { objects, tables: new Map(tables.map((table) => [table.name, table])), connection }
+  return { objects, tables: new Map(tables.map((table) => [table.name, table])) }
 }
 
 function readRows(
@@ -151,12 +101,12 @@ function readRows(
   return statement.all() as unknown as (readonly SQLOutputValue[])[]
 }
 
-function objectProblems(before: Described, after: Described): string[] {
+function objectProblems(before: Described, after: Described, connection: DatabaseSync): string[] {
   const problems: string[] = []
   for (const old of before.tables.values()) {
     const now = after.tables.get(old.name)
     if (now === undefined) problems.push(`The table ${old.name} is gone.`)
-    else problems.push(...tableProblems(old, now, before, after.connection))
+    else problems.push(...tableProblems(old, now, before, connection))
   }
   for (const old of before.objects.filter(({ type }) => type !== 'table')) {
     const now = after.objects.find(({ type, name }) => type === old.type && name === old.name)

@@ -8,7 +8,7 @@ import { signedInUser, viewOf } from './user-view.ts'
 const tags = ['account']
 const success = Type.Object({ success: Type.Literal(true) })
 
-export interface AccountRouteParts {
+interface AccountRouteParts {
   readonly userSessions: UserSessions
   readonly administration: UserAdministration
 }

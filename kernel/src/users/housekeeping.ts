@@ -7,7 +7,7 @@ const intervalMs = 60 * 60 * 1000
 /** How long one holder may take to erase one user. A holder that never ends must not block the others. */
 const eraseLimitMs = 60 * 60 * 1000
 
-export interface ErasureParts {
+interface ErasureParts {
   readonly database: StateDatabase
   /** All parts that keep data of users. */
   readonly holders: Iterable<readonly [name: string, holder: UserDataHolder]>
@@ -16,7 +16,7 @@ export interface ErasureParts {
   readonly log: Log
 }
 
-export interface HousekeepingParts extends ErasureParts {
+interface HousekeepingParts extends ErasureParts {
   readonly sessions: SessionStore
   readonly holders: GuardedRegistry<UserDataHolder>
 }

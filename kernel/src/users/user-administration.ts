@@ -9,7 +9,7 @@ export const usernamePattern = '^[a-z0-9][a-z0-9_-]{2,29}$'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-export interface UserAdministrationParts {
+interface UserAdministrationParts {
   readonly database: StateDatabase
   readonly userSessions: UserSessions
   readonly authenticator: UserCache
@@ -17,7 +17,7 @@ export interface UserAdministrationParts {
 }
 
 /** The fields of a user to change; at least one of them. */
-export interface UserUpdate {
+interface UserUpdate {
   readonly username?: string | undefined
   readonly disabled?: boolean | undefined
 }

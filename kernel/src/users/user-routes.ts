@@ -34,7 +34,7 @@ const change = Type.Object(
   { additionalProperties: false, minProperties: 1 },
 )
 
-export interface UserRouteParts {
+interface UserRouteParts {
   readonly accounts: UserAccounts
   readonly userSessions: UserSessions
   readonly administration: UserAdministration

@@ -4,7 +4,7 @@ import { declaredKeys, type JsonSchema, typeName, typesOf } from './json-schema.
 import { suggest } from './suggestion.ts'
 
 /** One thing that is wrong with a value. */
-export interface SchemaProblem {
+interface SchemaProblem {
   /** The keys down to the problem. For a missing or an unknown key, the path ends with that key. */
   readonly path: readonly string[]
   /**

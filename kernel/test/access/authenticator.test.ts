@@ -18,7 +18,7 @@ async function setUp(t: Test, options: { readonly cacheMs?: number; readonly cap
   const accounts = new UserAccounts(database)
   const sessions = createSessionTable(database)
   const admission = new Admission({ admission: 'open', allowlist: [] })
-  const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: dayMs, ...options })
+  const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1, ...options })
   const { uuid } = await accounts.ensure(wallet(1))
   const issue = () =>
     database.transaction((sql) => issueSession(sql, { userUuid: uuid, label: 'test', expiryDays: 1 }))

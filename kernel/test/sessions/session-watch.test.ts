@@ -117,7 +117,7 @@ test('the watch looks up only the sessions of open answers', async (t) => {
     },
   }
   const admission = new Admission({ admission: 'open', allowlist: [] })
-  const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: 60_000 })
+  const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1 })
   const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
   const watch = new SessionWatch({ authenticator, events, intervalMs: 20 })
   const { uuid } = await accounts.ensure(ada)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Test, test } from 'tap'
-import { expansionProblems, stateExpansionProblems } from '../../src/testing/expansion-problems.ts'
+import { expansionProblems } from '../../src/testing/expansion-problems.ts'
 
 /** A database with users, their files, and the constraints that steps must not break. */
 function filled(t: Test): string {
@@ -90,31 +90,3 @@ for (const [name, [step, problem]] of Object.entries(contractions)) {
     )
   })
 }
-
-test('an expansion of a state adds keys and fields', async (t) => {
-  const before = { 'note/1': { text: 'a', tags: ['x', { deep: 1 }] }, count: 1, none: null }
-  const problems = (up: Parameters<typeof stateExpansionProblems>[1]['up']) =>
-    stateExpansionProblems(before, { up })
-  t.same(
-    await problems(async (state) => {
-      await state.set('note/2', 1)
-      await state.set('note/1', { color: 'red', text: 'a', tags: ['x', { deep: 1, more: 2 }] })
-    }),
-    [],
-  )
-  t.same(
-    await problems(async (state) => {
-      await state.delete('count')
-      await state.set('note/1', { text: 'a', tags: ['x'] })
-      await state.set('none', {})
-    }),
-    [
-      'The value of "note/1" lost or changed something.',
-      'The entry "count" is gone.',
-      'The value of "none" lost or changed something.',
-    ],
-  )
-  t.same(await problems(async (state) => state.set('count', '1')), [
-    'The value of "count" lost or changed something.',
-  ])
-})

@@ -23,9 +23,9 @@ async function createParts(t: Test, meanwhile: (administration: UserAdministrati
   const accounts = new UserAccounts(database)
   const sessions = createSessionTable(database)
   const admission = new Admission({ admission: 'open', allowlist: [] })
-  const authenticator = new Authenticator(sessions, accounts, admission, { idleMs: 60_000 })
+  const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1 })
   const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
-  const userSessions = new UserSessions({ sessions, idleMs: 60_000, authenticator, events })
+  const userSessions = new UserSessions({ sessions, idleDays: 1, authenticator, events })
   const administration = new UserAdministration({
     database,
     userSessions,

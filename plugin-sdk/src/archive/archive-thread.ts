@@ -3,11 +3,12 @@ import { createHash } from 'node:crypto'
 import { closeSync, futimesSync, mkdirSync, openSync, utimesSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
+import type { ArchiveEntry } from './archive-entry.ts'
 import { archiveFailure } from './archive-failure.ts'
 import { ByteReader } from './byte-reader.ts'
 import { EntryTree } from './entry-tree.ts'
 import { inflate } from './inflate.ts'
-import { chunksAhead, type FromThread, type SentEntry, type ThreadSettings } from './protocol.ts'
+import { chunksAhead, type FromThread, type ThreadSettings } from './protocol.ts'
 import { readTar, type TarEntry } from './tar-entries.ts'
 
 if (parentPort === null) throw new Error('This file is the entry point of a worker thread.')
@@ -36,7 +37,7 @@ try {
 async function read(): Promise<void> {
   const { file, maxBytes, maxEntries, task } = settings
   const tree = new EntryTree(maxEntries)
-  const folders: SentEntry[] = []
+  const folders: ArchiveEntry[] = []
   let told = 0
   const tell = (share: number) => {
     if (share - told < 0.01) return
@@ -69,7 +70,7 @@ async function read(): Promise<void> {
  */
 async function writeFile(
   path: string,
-  { modified, executable }: SentEntry,
+  { modified, executable }: ArchiveEntry,
   content: TarEntry['content'],
   onChunk: (chunk: Buffer) => void,
 ): Promise<void> {
@@ -86,7 +87,7 @@ async function writeFile(
   }
 }
 
-async function sendEntry(entry: SentEntry, content: TarEntry['content']): Promise<void> {
+async function sendEntry(entry: ArchiveEntry, content: TarEntry['content']): Promise<void> {
   await slot()
   send({ kind: 'entry', entry, sha256: null })
   for await (const chunk of content) {

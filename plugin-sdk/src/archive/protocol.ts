@@ -1,13 +1,5 @@
+import type { ArchiveEntry } from './archive-entry.ts'
 import type { ArchiveFailure } from './archive-failure.ts'
-
-/** An entry, as it crosses threads. */
-export interface SentEntry {
-  readonly path: string
-  readonly type: 'file' | 'directory'
-  readonly size: number
-  readonly modified: Date
-  readonly executable: boolean
-}
 
 /** The worker data of the thread. */
 export interface ThreadSettings {
@@ -20,7 +12,7 @@ export interface ThreadSettings {
 
 /** Messages from the thread. For `send`: an entry, its chunks, the next entry. For others: an entry that was read. */
 export type FromThread =
-  | { readonly kind: 'entry'; readonly entry: SentEntry; readonly sha256: string | null }
+  | { readonly kind: 'entry'; readonly entry: ArchiveEntry; readonly sha256: string | null }
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array }
   | { readonly kind: 'progress'; readonly share: number }
   | { readonly kind: 'end' }

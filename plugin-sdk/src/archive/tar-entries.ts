@@ -1,16 +1,11 @@
 import { Header } from 'tar'
+import type { ArchiveEntry } from './archive-entry.ts'
 import { ArchiveError } from './archive-failure.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { quoted } from './entry-tree.ts'
 
-/** One file or folder, as the archive tells it. */
-export interface TarEntry {
-  readonly path: string
-  readonly type: 'file' | 'directory'
-  readonly size: number
-  readonly modified: Date
-  /** Whether its owner may run it. */
-  readonly executable: boolean
+/** An entry with its content. */
+export interface TarEntry extends ArchiveEntry {
   /** The content. It must be read to its end before the next entry is asked for. */
   readonly content: AsyncIterable<Buffer>
 }

@@ -25,7 +25,7 @@ export type {
 } from './ai/subject.ts'
 export type { ConformanceTest }
 
-/** What the author of a provider passes to the suite. It reads from `supports` what the provider can do. */
+/** The provider that the suite tests. The suite reads its abilities from `supports`. */
 export interface AiHarness {
   /** Starts a server and makes a provider for it. Called once for each test. */
   setUp(): Promise<AiSubject>

@@ -17,7 +17,7 @@ import { trapChecks } from './wasm/traps.ts'
 
 export type { ConformanceTest }
 
-/** What the author of a runtime provides. The suite reads from `supports` what the runtime can do. */
+/** The runtime that the suite tests. The suite reads its abilities from `supports`. */
 export interface WasmHarness {
   /** Makes a runtime. Called once for each test. */
   create(): Promise<WasmRuntime>

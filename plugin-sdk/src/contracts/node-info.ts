@@ -1,6 +1,6 @@
 import { defineService } from '../service.ts'
 
-/** What runs, since when, and from where. It does not change while the node runs. */
+/** The version, build, start and place of the running node. They do not change while it runs. */
 export interface NodeInfo {
   /** The version of the kernel, `<major>.<minor>.<patch>`. */
   readonly version: string

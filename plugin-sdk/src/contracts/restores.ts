@@ -2,14 +2,14 @@ import { defineService } from '../service.ts'
 
 /** One file or folder that a restore replaces. All paths are absolute, and on one file system. */
 export interface RestoreMove {
-  /** What takes the place; `null` if only the former content goes. */
+  /** The new content, which is moved to `to`; `null` to only remove the former content. */
   readonly from: string | null
   readonly to: string
   /** Where the former content of `to` is kept. Nothing is there yet. */
   readonly previous: string
 }
 
-/** What the next start of the node does before it opens anything. */
+/** A restore for the next start of the node, which applies it before it opens anything. */
 export interface RestorePlan {
   /** The name of the backup, for people. */
   readonly backup: string

@@ -57,7 +57,7 @@ function parseLine(line: string): unknown {
   }
 }
 
-/** What a stream consists of. */
+/** The parts of a stream: events or lines. */
 interface Unit {
   readonly maxBytes: number
   /** For messages. */

@@ -2,7 +2,7 @@ import { NodekeepError } from '../errors.ts'
 import { driverError } from './driver-error.ts'
 
 /** How the content of a read is passed on. */
-export interface ContentOfReadOptions {
+interface ContentOfReadOptions {
   /** Bytes of the driver before the first requested one. */
   readonly skipped: number
   /** The number of requested bytes. */

@@ -1,7 +1,7 @@
 import { NodekeepError } from '../errors.ts'
 
 /** How the content of a write is passed on. */
-export interface ContentOfWriteOptions {
+interface ContentOfWriteOptions {
   /** The announced number of bytes. */
   readonly size: number | undefined
   /** Whether the driver gets copies of the chunks. */

@@ -16,7 +16,7 @@ import { messageParams } from './request.ts'
 const maxModels = 10_000
 
 /** Options of the provider. */
-export interface AnthropicProviderOptions {
+interface AnthropicProviderOptions {
   /** The name that requests use. */
   readonly name: string
   /** The section of the configuration, for messages to the owner. */

@@ -2,7 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk'
 import { type ChatMessage, type ChatPart, type ChatToolCall, NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** A conversation in the form of the API, where system messages are separate. */
-export interface Conversation {
+interface Conversation {
   readonly system: Anthropic.TextBlockParam[]
   readonly messages: Anthropic.MessageParam[]
 }

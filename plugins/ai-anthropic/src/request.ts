@@ -6,7 +6,7 @@ import { conversation } from './messages.ts'
  * The longest reply in tokens, if the request has no limit: the API requires one. It includes thoughts. Every model of
  * the API's current version can write more.
  */
-export const defaultMaxTokens = 16384
+const defaultMaxTokens = 16384
 
 /**
  * Converts a request for the Messages API (version 2026-10-21). That version refuses `temperature` and `topP`, and has no

@@ -7,7 +7,7 @@ import { readReply } from './reply.ts'
 import { chatParameters } from './request.ts'
 
 /** Options of the provider. */
-export interface OllamaProviderOptions extends FailedCall {
+interface OllamaProviderOptions extends FailedCall {
   /** The address of the server, in any form that the SDK accepts. */
   readonly host: string
 }

@@ -10,7 +10,7 @@ import type { OpenAI } from 'openai'
 import { type Configuration, openaiBaseURL } from './configuration.ts'
 import { modelListError, providerError, refusesStreamOptions } from './failures.ts'
 import { guardedFetch } from './guarded-fetch.ts'
-import { ReplyReader } from './reply.ts'
+import { readReply } from './reply.ts'
 import { chatParameters, type TokenLimitField } from './request.ts'
 
 /** Options of the provider. */
@@ -63,27 +63,25 @@ export class OpenAIProvider implements AiProvider {
       throw new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
     }
     try {
-      const reader = new ReplyReader()
-      for await (const chunk of await this.#ask(request, signal)) {
-        // `yield*` would wait for each delta twice.
-        for (const delta of reader.read(chunk)) yield delta
-      }
-      yield reader.finish()
+      yield* readReply(await this.#ask(request, signal))
     } catch (error) {
       throw this.#failure(error, signal, providerError, request.model)
     }
   }
 
-  async #ask(request: ChatRequest, signal: AbortSignal) {
-    const { completions } = (await this.#connect()).chat
+  async #ask(request: ChatRequest, signal: AbortSignal): Promise<Response> {
+    const client = await this.#connect()
     const parameters = chatParameters(request, this.#tokenLimitField)
-    if (!this.#askForUsage) return completions.create(parameters, { signal })
+    // The SDK's own stream does not read to the end of the answer, so its connection could not be used again.
+    const send = (body: object) =>
+      client.post('/chat/completions', { body, stream: true, signal }).asResponse()
+    if (!this.#askForUsage) return send(parameters)
     try {
-      return await completions.create({ ...parameters, stream_options: { include_usage: true } }, { signal })
+      return await send({ ...parameters, stream_options: { include_usage: true } })
     } catch (error) {
       if (!refusesStreamOptions(error)) throw error
     }
-    const reply = await completions.create(parameters, { signal })
+    const reply = await send(parameters)
     // Set only after a success: the first refusal may have had another reason.
     this.#askForUsage = false
     return reply
@@ -114,7 +112,6 @@ export class OpenAIProvider implements AiProvider {
   }
 
   #failure(error: unknown, signal: AbortSignal, explain: typeof providerError, model?: string): unknown {
-    // The SDK ends its loop silently, or with an error of its own, when the signal aborts.
     if (signal.aborted) return signal.reason
     return isNodekeepError(error) ? error : explain({ ...this.#options, ...(model && { model }) }, error)
   }

@@ -1,6 +1,9 @@
 import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
+import { readEvents } from '@nodekeep/plugin-sdk/model-servers'
 import type { CompletionUsage } from 'openai/resources'
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
+
+const maxEventBytes = 2 * 1024 * 1024
 
 type Choice = Partial<ChatCompletionChunk.Choice>
 
@@ -18,11 +21,41 @@ const reasons: Readonly<Record<string, ChatFinishReason>> = {
   content_filter: 'content_filter',
 }
 
+/** The data of an event. Some servers write an error into the reply. */
+type Data = ChatCompletionChunk & { readonly error?: unknown }
+
+/**
+ * Reads a reply. Behind its last event, it reads on for the end of the answer, so that the connection can be used again.
+ *
+ * @throws Error if the events end without a reason to finish, and the SDK's error for an error within the reply
+ */
+export async function* readReply({ body, headers }: Response): AsyncGenerator<ChatDelta> {
+  const reader = new ReplyReader()
+  const events = readEvents(body ?? [], maxEventBytes)
+  for await (const { event, data } of events) {
+    if (data === '[DONE]') {
+      yield reader.finish()
+      // The reply is complete, so a later error changes nothing.
+      await events.next().catch(() => {})
+      return
+    }
+    const chunk = JSON.parse(data) as Data | null
+    if (event === 'error' || chunk?.error) {
+      const { APIError } = await import('openai')
+      throw new APIError(undefined, (chunk?.error ?? chunk ?? {}) as object, undefined, headers)
+    }
+    // `yield*` would wait for each delta twice.
+    for (const delta of reader.read(chunk)) yield delta
+  }
+  // Some servers leave out the last event.
+  yield reader.finish()
+}
+
 /**
  * Reads the chunks of one reply (OpenAI's API reference, "The chat completion chunk object"). Other servers leave out or
  * add fields.
  */
-export class ReplyReader {
+class ReplyReader {
   readonly #calls = new ToolCalls()
   #reason: string | undefined
   #refuses = false
@@ -33,7 +66,7 @@ export class ReplyReader {
    *
    * @throws Error if the chunk is malformed
    */
-  read(chunk: ChatCompletionChunk): ChatDelta[] {
+  read(chunk: ChatCompletionChunk | null): ChatDelta[] {
     const deltas: ChatDelta[] = []
     const choice: Choice | undefined = chunk?.choices?.[0]
     if (choice !== undefined) {
@@ -57,7 +90,7 @@ export class ReplyReader {
     return deltas.length > 0 ? deltas : [nothing]
   }
 
-  /** @throws Error if the chunks ended before the reply: the SDK ends its loop silently then */
+  /** @throws Error if the chunks ended before the reply, as those of a cut connection may */
   finish(): ChatDelta {
     // OpenRouter's reason for a reply that failed.
     if (!this.#reason || this.#reason === 'error') {

@@ -27,7 +27,7 @@ test('The provider does not buffer an endless event', async (t) => {
     ['a line', 'data: "', 'x'.repeat(65_536)],
     ['many lines', '', `data: ${'x'.repeat(1000)}\n`.repeat(64)],
     ['a comment', ': ', '.'.repeat(65_536)],
-    // The SDK keeps comments until an event with data comes.
+    // Comments count until an event with data comes.
     ['many comments', '', ': ping\n\n'.repeat(8192)],
     ['many events without data', '', 'id: 7\n\n'.repeat(8192)],
   ] as const) {

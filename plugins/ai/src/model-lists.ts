@@ -8,7 +8,7 @@ import {
 import { modelNames } from '@nodekeep/plugin-sdk/model-servers'
 import { reasonOf } from './provider-failure.ts'
 
-export interface ModelListOptions {
+interface ModelListOptions {
   /** How long an answer waits for the first list, in milliseconds. */
   readonly waitMs: number
   /** How long a provider may take, in milliseconds. */

@@ -2,7 +2,7 @@ import { isNodekeepError, NodekeepError, readWithin } from '@nodekeep/plugin-sdk
 import { misunderstood } from './failures.ts'
 
 /** One request to Particle Network's server, and its limits. */
-export interface Exchange {
+interface Exchange {
   readonly endpoint: URL
   /** The `authorization` header. */
   readonly authorization: string

@@ -22,7 +22,7 @@ const forms = {
 } as const
 
 /** The parts and settings of the provider. */
-export interface ParticleLoginOptions {
+interface ParticleLoginOptions {
   readonly projectId: string
   readonly serverKey: string
   readonly endpoint: URL

@@ -3,7 +3,7 @@ import type { Ethereum } from './ethereum.ts'
 import type { JsonRpc } from './json-rpc.ts'
 
 /** A signature that the contract at an address is to check. */
-export interface ContractSignature {
+interface ContractSignature {
   readonly address: string
   /** Hash of the signed message (EIP-191). */
   readonly hash: string

@@ -1,7 +1,7 @@
 import { NodekeepError, readWithin } from '@nodekeep/plugin-sdk'
 
 /** The answer of an endpoint: a result, or an error of JSON-RPC 2.0. */
-export type RpcAnswer =
+type RpcAnswer =
   | { readonly result: string }
   | { readonly error: { readonly code: number; readonly message: string } }
 

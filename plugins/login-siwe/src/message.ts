@@ -23,7 +23,7 @@ export interface SignInMessage {
 }
 
 /** The values that the fields of a message must have. */
-export interface Expectation {
+interface Expectation {
   /** The origin of the node, as the client calls it. */
   readonly origin: URL
   readonly chainIds: ReadonlySet<number>

@@ -21,7 +21,7 @@ import { LocalDriver } from './local-driver.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants
 
-export interface LocalBackendOptions {
+interface LocalBackendOptions {
   /** The folder of the files, an absolute path. It is made if it does not exist. */
   readonly root: string
   /** Called with the reason why a removed file or folder could not be deleted. The next start tries again. */

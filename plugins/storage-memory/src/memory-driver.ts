@@ -25,7 +25,7 @@ import {
   read,
 } from './tree.ts'
 
-export interface MemoryBackendOptions {
+interface MemoryBackendOptions {
   /** The most bytes that the content of all files together may take. */
   readonly maxBytes: number
   /** The section of the configuration that sets the limit, for messages. */

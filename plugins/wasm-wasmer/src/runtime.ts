@@ -53,7 +53,7 @@ export class WasmerRuntime implements WasmRuntime {
     }
     const bytes = await module.bytes()
     signal.throwIfAborted()
-    const { folders, contents, paths, revisions } = await withDeadline(limits, (late) => {
+    const { copies, contents } = await withDeadline(limits, (late) => {
       const ended = AbortSignal.any([signal, late])
       return untilAborted(copyIn(preopens, bounds, ended), ended)
     })
@@ -62,7 +62,7 @@ export class WasmerRuntime implements WasmRuntime {
       env,
       moduleBytes: bytes.length,
       stdinBytes: stdin.length,
-      folders,
+      folders: copies.map(({ folder }) => folder),
       limits: bounds,
     }
     const { ending, body } = await this.#pool.run(request, [bytes, stdin, ...contents], limits, signal)
@@ -71,11 +71,10 @@ export class WasmerRuntime implements WasmRuntime {
     const stderr = parts.take(ending.stderrBytes)
     const changed: ChangedFolder[] = []
     for (const [index, changes] of ending.changes.entries()) {
-      const preopen = preopens[index]
-      const known = revisions[index]
-      const before = paths[index]
-      if (preopen === undefined || known === undefined || before === undefined || !preopen.writable) continue
-      changed.push({ preopen, revisions: known, ...changesByPath(changes, before, parts) })
+      const copy = copies[index]
+      if (copy === undefined || !copy.preopen.writable) continue
+      const { preopen, paths, revisions } = copy
+      changed.push({ preopen, revisions, ...changesByPath(changes, paths, parts) })
     }
     await withDeadline(limits, (late) => writeBack(changed, ending.exitCode, late))
     return { exitCode: ending.exitCode, stdout, stderr }

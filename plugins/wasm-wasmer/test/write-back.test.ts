@@ -191,14 +191,14 @@ async function begin() {
   await put(files, 'a', 'old')
   await put(files, 'd/x', 'inner')
   const preopen = { files, path: '/w', guestPath: '/data', writable: true }
-  const { revisions } = await copyIn([preopen], bounds, neverAborted)
+  const { copies } = await copyIn([preopen], bounds, neverAborted)
   const end = ({ removed = [], stored = {} }: Changes, through = files, late = neverAborted) => {
     const entries = Object.entries(stored).map(([path, content]) => ({
       path,
       content: content === null ? null : Buffer.from(content),
     }))
-    const [known = new Map()] = revisions
-    const folder = { preopen: { ...preopen, files: through }, revisions: known, removed, stored: entries }
+    const revisions = copies[0]?.revisions ?? new Map()
+    const folder = { preopen: { ...preopen, files: through }, revisions, removed, stored: entries }
     return writeBack([folder], 7, late)
   }
   return { files, end }

@@ -22,7 +22,7 @@ import { printJson, printLines, printTable } from '../common/print-lines.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 
 /** A call of a plugin's command. */
-export interface PluginCommandCall {
+interface PluginCommandCall {
   readonly entry: PluginEntry
   readonly manifest: PluginManifest
   readonly name: string

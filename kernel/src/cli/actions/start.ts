@@ -9,6 +9,7 @@ import { fail } from '../common/fail.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 import { growYoungGeneration } from '../common/young-generation.ts'
 import { banner } from './banner.ts'
+import { listenForStop, type StopSignals } from './stop-signals.ts'
 
 export interface StartOptions extends ConfigurationOptions {
   /** The path of the socket on which only the parent reaches the node until it admits traffic. */
@@ -115,41 +116,6 @@ function reportFatalErrors(dataFolder: string): void {
   report.directory = folder
   report.filename = 'fatal-error.json'
   report.reportOnFatalError = true
-}
-
-/**
- * Ctrl+C, a closed terminal and a service manager signal every process of a group, and `npm start` forwards the signal it
- * received. So the same signal shortly after the first is a copy of it.
- */
-const echoMs = 300
-
-/** The signals that ask the process to end. */
-interface StopSignals {
-  /** Resolves at the first one. A second one ends the process at once. */
-  readonly first: Promise<void>
-  /** Leaves the signals to the system, which ends the process at once. Listeners need an event loop that turns. */
-  ignore(): void
-  listen(): void
-}
-
-function listenForStop(): StopSignals {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  let first: { readonly signal: string; readonly at: number } | null = null
-  const stop = (signal: string) => {
-    const isEcho = first?.signal === signal && performance.now() - first.at < echoMs
-    if (first !== null && !isEcho) process.exit(1)
-    first ??= { signal, at: performance.now() }
-    resolve()
-  }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  const listen = () => {
-    for (const signal of signals) process.on(signal, stop)
-  }
-  const ignore = () => {
-    for (const signal of signals) process.off(signal, stop)
-  }
-  listen()
-  return { first: promise, ignore, listen }
 }
 
 function states(node: RunningNode): Record<string, string> {

@@ -17,8 +17,6 @@ import { UserAdministration } from '../../users/user-administration.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
-const dayMs = 24 * 60 * 60 * 1000
-
 /** Users and sessions of a node, for a person who has write access to its data folder. */
 export interface IdentityAccess {
   readonly accounts: UserAccounts
@@ -67,11 +65,11 @@ export async function withIdentity<T>(
     const accounts = new UserAccounts(database)
     const sessions = createSessionTable(database)
     const admission = new Admission(kernel.auth)
-    const idleMs = kernel.session.idleDays * dayMs
-    const authenticator = new Authenticator(sessions, accounts, admission, { idleMs })
+    const { expiryDays, idleDays } = kernel.session
+    const authenticator = new Authenticator(sessions, accounts, admission, { idleDays })
     const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
     const { deletionGraceDays, owner: configuredOwner } = kernel.auth
-    const userSessions = new UserSessions({ sessions, idleMs, authenticator, events })
+    const userSessions = new UserSessions({ sessions, idleDays, authenticator, events })
     const owner = async () => {
       const { ownership, change } = await Ownership.establish(database, accounts, configuredOwner)
       if (change !== null) process.stderr.write(`${change}\n`)
@@ -86,7 +84,7 @@ export async function withIdentity<T>(
       administration: new UserAdministration({ database, userSessions, authenticator, deletionGraceDays }),
       knownScopes: async () =>
         scopesOfNode(await withStoredState(kernel.data, '@kernel', readKnownScopes, null)),
-      expiryDays: kernel.session.expiryDays,
+      expiryDays,
       configuredOwner,
       owner,
       find: async (name) => (name === undefined ? existing(await owner()) : findUser(accounts, name)),

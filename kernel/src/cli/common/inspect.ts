@@ -13,7 +13,7 @@ import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
 /** A configuration whose plugins are imported but not started. It can be inspected beside a running node. */
-export interface Inspection {
+interface Inspection {
   readonly configuration: Configuration
   readonly records: PluginRecords
   /** The configuration section of each loaded plugin. */

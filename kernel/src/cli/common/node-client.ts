@@ -4,7 +4,7 @@ import type { ConfigurationOptions } from './configuration-options.ts'
 import { withIdentity } from './identity-access.ts'
 
 /** A client of the running node, and the end of its session. */
-export interface OwnedNodeClient extends NodeClient, AsyncDisposable {}
+interface OwnedNodeClient extends NodeClient, AsyncDisposable {}
 
 /**
  * Connects to the node that runs on a data folder, with a session of its owner that ends with the client.

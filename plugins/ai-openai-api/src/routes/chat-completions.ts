@@ -16,7 +16,7 @@ import { type ChatRequestBody, chatRequest } from '../wire/chat-body.ts'
 import { readQuery } from '../wire/chat-query.ts'
 import { resolveModel } from '../wire/model-name.ts'
 
-export interface ChatCompletionsParts {
+interface ChatCompletionsParts {
   readonly chats: AiChatService
   readonly defaultProvider: string | null
   readonly maxBodyBytes: number

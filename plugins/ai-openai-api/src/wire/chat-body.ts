@@ -1,10 +1,10 @@
 import { type ChatPart, type ChatRequest, Type } from '@nodekeep/plugin-sdk'
 
 /** The level of detail of an image. */
-export type WireDetail = NonNullable<Extract<ChatPart, { type: 'image' }>['detail']>
+type WireDetail = NonNullable<Extract<ChatPart, { type: 'image' }>['detail']>
 
 /** How much the model thinks. */
-export type WireEffort = NonNullable<ChatRequest['reasoningEffort']>
+type WireEffort = NonNullable<ChatRequest['reasoningEffort']>
 
 type JSONSchema = Readonly<Record<string, unknown>>
 
@@ -30,7 +30,7 @@ export interface WireMessage {
 }
 
 /** A call of a tool that the model made earlier in the conversation. */
-export interface WireToolCall {
+interface WireToolCall {
   readonly id: string
   readonly function: { readonly name: string; readonly arguments: string }
 }

@@ -10,7 +10,7 @@ export interface ModelName {
 }
 
 /** The models of the node. */
-export interface KnownModels {
+interface KnownModels {
   /** Names of the loaded providers, and of those that have fallbacks. */
   providers(): readonly string[]
   /** Called only if the name alone does not tell the provider, because it may take some time. */

@@ -16,7 +16,7 @@ export interface Candidate extends ModelChoice {
   readonly source: AiProvider
 }
 
-export interface AttemptParts {
+interface AttemptParts {
   readonly policy: RetryPolicy
   readonly limits: CallLimits
   readonly log: Log

@@ -19,7 +19,7 @@ import type { Fallbacks, ModelChoice } from './fallbacks.ts'
 import type { CallLimits } from './provider-call.ts'
 import type { RunningChats } from './running-chats.ts'
 
-export interface ChatServiceParts {
+interface ChatServiceParts {
   readonly providers: RegistryReader<AiProvider>
   readonly models: ModelLists
   readonly running: RunningChats

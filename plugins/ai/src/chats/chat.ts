@@ -5,7 +5,7 @@ import { ChatCost } from './chat-cost.ts'
 import type { ModelChoice } from './fallbacks.ts'
 import type { CallOutcome, ProviderCall } from './provider-call.ts'
 
-export interface ChatParts {
+interface ChatParts {
   readonly userUuid: string
   readonly request: ChatRequest
   /** The requested model. The chat counts for it unless a fallback replies. */

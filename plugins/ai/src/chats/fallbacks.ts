@@ -5,7 +5,7 @@ export interface ModelChoice {
 }
 
 /** A model in `ai.fallbacks` whose provider is not loaded. */
-export interface MissingModel {
+interface MissingModel {
   /** The key of `ai.fallbacks` that names the model. It may be the model itself. */
   readonly key: string
   readonly model: string

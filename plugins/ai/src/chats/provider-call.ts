@@ -79,7 +79,7 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
     return this.#usage
   }
 
-  /** What the model has written so far, with its thoughts, in bytes of UTF-8. */
+  /** The length of the model's text so far, with its thoughts, in bytes of UTF-8. */
   get bytes(): number {
     return this.#bytes
   }

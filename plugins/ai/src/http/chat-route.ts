@@ -69,7 +69,7 @@ const chatAnswers = {
   },
 }
 
-export interface ChatRouteParts {
+interface ChatRouteParts {
   readonly chats: AiChatService
   readonly maxBodyBytes: number
   readonly heartbeatMs: number

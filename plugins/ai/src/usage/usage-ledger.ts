@@ -5,14 +5,14 @@ import { DayUsage, type UsageRow } from './day-usage.ts'
 /** Time from a change until it is stored, in milliseconds. */
 const writeBehindMs = 1000
 
-export interface LedgerParts {
+interface LedgerParts {
   readonly state: StateStore
   readonly keepDays: number
   readonly log: Log
 }
 
 /** The usage of one model on one day. */
-export interface DayReport extends UsageRow {
+interface DayReport extends UsageRow {
   /** A day of UTC, as `2026-07-31`. */
   readonly day: string
 }

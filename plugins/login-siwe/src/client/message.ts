@@ -1,7 +1,7 @@
 import { parseWallet } from '@nodekeep/plugin-sdk/wallet'
 
 /** The fields of a sign-in message that are not fixed. */
-export interface MessageFields {
+interface MessageFields {
   readonly domain: string
   readonly uri: string
   readonly statement: string

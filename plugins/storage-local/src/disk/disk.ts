@@ -41,7 +41,7 @@ export interface Disk {
 }
 
 /** The space of a file system, in bytes. */
-export interface DiskSpace {
+interface DiskSpace {
   /** Bytes that the node may still store. */
   readonly available: bigint
   /** 0 if the file system cannot tell. */

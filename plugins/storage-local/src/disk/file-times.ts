@@ -17,7 +17,7 @@ let lastPresent = 0
 let timesSet = randomInt(1_000_000)
 
 /** How the file system keeps the times of files. */
-export interface FileTimes {
+interface FileTimes {
   /** A file keeps the time of its birth when its other times are set, and when it gets links and other names. */
   readonly haveBirths: boolean
   /** With `haveBirths`, a file keeps the time of modification that is set, to the microsecond. */

@@ -8,15 +8,20 @@ const wasmersFolders = ['/', '/bin', '/dev', '/usr', '/etc', '/.app', '/.private
 /** The revisions of files, by their paths relative to the folder. */
 export type Revisions = ReadonlyMap<string, string>
 
-/** Copies of folders from the moment when a program began. */
-export interface Copies {
-  readonly folders: Folder[]
+/** A copy of a folder from the moment when a program began, without the contents of its files. */
+interface FolderCopy {
+  readonly preopen: WasmPreopen
+  readonly folder: Folder
+  /** The paths of the folder's entries relative to it, in the order of the entries. */
+  readonly paths: readonly string[]
+  readonly revisions: Revisions
+}
+
+/** The copies of all folders of a program. */
+interface Copies {
+  readonly copies: readonly FolderCopy[]
   /** The files' contents, of one folder after the other. */
-  readonly contents: Buffer[]
-  /** For each folder the paths of its entries relative to the folder, in the order of the entries. */
-  readonly paths: string[][]
-  /** One for each folder. */
-  readonly revisions: Revisions[]
+  readonly contents: readonly Buffer[]
 }
 
 /**
@@ -29,16 +34,15 @@ export async function copyIn(
   limits: SandboxLimits,
   signal: AbortSignal,
 ): Promise<Copies> {
-  const folders: Folder[] = []
+  const copies: FolderCopy[] = []
   const contents: Buffer[] = []
-  const paths: string[][] = []
-  const revisions: Revisions[] = []
   const remaining = new Remaining(limits)
   const turn = new Turn()
-  for (const { guestPath, writable, files, path } of preopens) {
+  for (const preopen of preopens) {
+    const { guestPath, writable, files, path } = preopen
     const entries: FolderEntry[] = []
-    const relative: string[] = []
-    const known = new Map<string, string>()
+    const paths: string[] = []
+    const revisions = new Map<string, string>()
     const waiting: { readonly parent: number | null; readonly path: string }[] = [{ parent: null, path }]
     // Without recursion: with it, every level would pass on all entries of the levels below.
     for (const { parent, path: folder } of waiting) {
@@ -46,7 +50,7 @@ export async function copyIn(
         await turn.mayEnd(signal)
         remaining.takeEntry()
         const below = whole.slice(path === '/' ? 1 : path.length + 1)
-        const place = relative.push(below) - 1
+        const place = paths.push(below) - 1
         if (type === 'directory') {
           entries.push({ parent, name, size: null })
           waiting.push({ parent: place, path: whole })
@@ -56,14 +60,12 @@ export async function copyIn(
         const [content, revision] = await read(files, whole, remaining, signal)
         contents.push(content)
         entries.push({ parent, name, size: content.length })
-        known.set(below, revision)
+        revisions.set(below, revision)
       }
     }
-    folders.push({ guestPath, writable, entries })
-    paths.push(relative)
-    revisions.push(known)
+    copies.push({ preopen, folder: { guestPath, writable, entries }, paths, revisions })
   }
-  return { folders, contents, paths, revisions }
+  return { copies, contents }
 }
 
 async function read(

@@ -10,7 +10,7 @@ import type { Revisions } from './copy-in.ts'
 import { Turn } from './turn.ts'
 
 /** A file or folder that a program stored. */
-export interface StoredEntry {
+interface StoredEntry {
   /** Relative to the folder. */
   readonly path: string
   /** Null for a folder. */

@@ -9,7 +9,7 @@ import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** How a program ended, as its sandbox says. */
-export type EndedMessage = Extract<SandboxMessage, { kind: 'ended' }>
+type EndedMessage = Extract<SandboxMessage, { kind: 'ended' }>
 
 /** How a program ended, with the bytes of its output and its changes. */
 export interface RunResult {

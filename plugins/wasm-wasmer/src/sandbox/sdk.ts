@@ -17,7 +17,7 @@ interface Core {
 }
 
 /** A folder to mount. Its number is its index. */
-export interface MountPoint {
+interface MountPoint {
   readonly guestPath: string
   readonly writable: boolean
 }

@@ -12,13 +12,13 @@ import { SharedWork } from '../shared-work.ts'
 import { readArguments, resultText } from './json-numbers.ts'
 
 /** A function and its arguments, as they came in JSON. */
-export interface FunctionCall {
+interface FunctionCall {
   readonly name: string
   readonly args: readonly unknown[]
 }
 
 /** The user who calls. The signal aborts when the client leaves. */
-export interface Caller {
+interface Caller {
   readonly uuid: string
   readonly signal: AbortSignal
 }

@@ -6,7 +6,7 @@ import { type ModuleUploads, uploadedModule } from './module-uploads.ts'
 import { callAnswer, executeBody, executeFileBody, exportsAnswer, exportsQuery } from './schemas.ts'
 
 /** The parts of the plugin that the routes use. */
-export interface FunctionRouteParts {
+interface FunctionRouteParts {
   readonly calls: FunctionCalls
   readonly stored: StoredModules
   readonly uploads: ModuleUploads

@@ -15,7 +15,7 @@ import { type ModuleUploads, uploadedModule } from './module-uploads.ts'
 import { runAnswer, runBody } from './schemas.ts'
 
 /** The parts of the plugin that the route uses. */
-export interface ProgramRouteParts {
+interface ProgramRouteParts {
   readonly files: FilesService
   readonly runtimes: Runtimes
   readonly stored: StoredModules

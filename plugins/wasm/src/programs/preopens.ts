@@ -1,7 +1,7 @@
 import { type AuthenticatedUser, NodekeepError, type UserFiles, type WasmPreopen } from '@nodekeep/plugin-sdk'
 
 /** A folder that a request opens for a program. */
-export interface RequestedFolder {
+interface RequestedFolder {
   readonly path: string
   /** Absolute path under which the program sees the folder; the folder's own when not given. */
   readonly as?: string

@@ -1,7 +1,7 @@
 import { NodekeepError, type WasmProgramRun } from '@nodekeep/plugin-sdk'
 
 /** The input of a program as a request gives it. */
-export interface RequestedInput {
+interface RequestedInput {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string

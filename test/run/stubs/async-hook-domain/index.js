@@ -1,4 +1,4 @@
-/** What tap asks of a domain, and nothing that catches errors. */
+/** The members of a domain that tap uses. They catch no errors. */
 export class Domain {
   destroyed = false
 

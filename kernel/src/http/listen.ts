@@ -1,0 +1,58 @@
+import type { AddressInfo, ListenOptions } from 'node:net'
+import { messageOf } from '../errors/thrown.ts'
+
+/** Opens a server there. */
+type Open = (where: ListenOptions) => Promise<AddressInfo | string>
+
+/**
+ * Listens on a port.
+ *
+ * @throws Error with one line that says what to do
+ */
+export async function listen(open: Open, host: string, port: number): Promise<AddressInfo> {
+  try {
+    return (await open({ host, port })) as AddressInfo
+  } catch (error) {
+    throw new Error(listenProblem(error as NodeJS.ErrnoException, host, port), { cause: error })
+  }
+}
+
+/**
+ * Listens on a Unix domain socket that only the user of this process can open, or on a pipe of Windows.
+ *
+ * @throws Error with one line for a person
+ */
+export async function listenOnSocket(open: Open, path: string): Promise<void> {
+  // Between the creation of the socket and a change of its mode, another user could connect.
+  const before = process.umask(0o077)
+  const opened = open({ path })
+  process.umask(before)
+  await opened.catch((error: unknown) => {
+    throw new Error(`The node cannot make the socket ${path}: ${messageOf(error)}`, { cause: error })
+  })
+}
+
+function listenProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} of ${host} is in use. Stop the program that uses it, or choose another port with --port.`
+    case 'EACCES':
+      return `This user may not listen on port ${port}. Choose a port above 1023 with --port.`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `This machine has no address "${host}". Choose another address with --host.`
+    default:
+      return `The node cannot listen on ${host}, port ${port}: ${message}`
+  }
+}
+
+/** Returns a URL for a browser on this machine. For a wildcard address it names `localhost`. */
+export function urlOf({ address, family, port }: AddressInfo): URL {
+  const host = isWildcard(address) ? 'localhost' : address
+  return new URL(`http://${family === 'IPv6' && host !== 'localhost' ? `[${host}]` : host}:${port}`)
+}
+
+/** Whether an address to listen on stands for all addresses of the machine. */
+export function isWildcard(address: string): boolean {
+  return address === '0.0.0.0' || address === '::'
+}
