@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
@@ -136,6 +137,38 @@ test('config check and plugins list find plugins that services block', async (t)
   t.match(optional, {
     code: 0,
     stdout: /is valid[\s\S]*"guest" .* is blocked, and the node starts without it: /,
+  })
+})
+
+test('config check --deep finds what only a start reveals, and leaves nothing behind', async (t) => {
+  const plugins = { files: true, 'storage-memory': true }
+  const folder = await commandFolder(t, {
+    plugins,
+    storage: { mounts: { '/': 'memory', '/more': 'nowhere' } },
+  })
+  t.match(await folder.run('config', 'check'), { code: 0, stdout: /is valid/ })
+  const deep = await folder.run('config', 'check', '--deep')
+  t.match(deep, {
+    code: 0,
+    stdout: /A trial start succeeded\.\nWarning: No plugin provides the storage backend "nowhere"/,
+  })
+  t.notOk(existsSync(folder.data))
+
+  await folder.configure({
+    plugins: { ...plugins, second: { from: 'storage-memory' }, third: { from: './third' } },
+  })
+  const third = join(folder.path, 'third')
+  await mkdir(third)
+  const nodekeep = { id: 'third', sdk: '*', entry: './index.js' }
+  await writeFile(join(third, 'package.json'), JSON.stringify({ name: 'third', type: 'module', nodekeep }))
+  const sdk = JSON.stringify(import.meta.resolve('@nodekeep/plugin-sdk'))
+  const broken = `import { definePlugin } from ${sdk}
+export default definePlugin({ id: 'third', setup() { throw new Error('no disk') } })`
+  await writeFile(join(third, 'index.js'), broken)
+  t.match(await folder.run('config', 'check'), { code: 0 })
+  t.match(await folder.run('config', 'check', '--deep'), {
+    code: 1,
+    stderr: /"third" .*failed \(setup\): no disk/,
   })
 })
 

@@ -3,11 +3,17 @@ import { ConfigurationError } from '../../configuration/error.ts'
 import { formatPrinted } from '../../configuration/printing.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { checkAll, inspect } from '../common/inspect.ts'
-import { printJson } from '../common/print-lines.ts'
+import { printJson, printLines } from '../common/print-lines.ts'
+import { checkByTrial } from '../common/trial-check.ts'
 
 /** The options of `nodekeep config print` and `nodekeep config check`. */
 export interface ConfigOptions extends ConfigurationOptions {
   readonly json?: boolean
+}
+
+/** The options of `nodekeep config check`. */
+export interface CheckOptions extends ConfigOptions {
+  readonly deep?: boolean
 }
 
 /** `nodekeep config print` */
@@ -26,16 +32,17 @@ export async function print({ json, ...options }: ConfigOptions): Promise<void> 
 }
 
 /** `nodekeep config check` */
-export async function check({ json, ...options }: ConfigOptions): Promise<void> {
+export async function check({ json, deep, ...options }: CheckOptions): Promise<void> {
   try {
     const inspection = await inspect(options)
     checkAll(inspection)
     const { configuration, records } = inspection
     const enabled = records.all.filter(({ state }) => state !== 'disabled').length
     const blocked = records.all.filter(({ state }) => state === 'blocked')
+    const warnings = deep === true ? await checkByTrial(options) : []
     if (json === true) {
       const reasons = blocked.map(({ id, reason }) => ({ id, reason }))
-      printJson({ valid: true, file: configuration.file, problems: [], blocked: reasons })
+      printJson({ valid: true, file: configuration.file, problems: [], blocked: reasons, warnings })
       return
     }
     const file = configuration.file ?? 'The configuration'
@@ -43,6 +50,8 @@ export async function check({ json, ...options }: ConfigOptions): Promise<void> 
     for (const { id, reason, entry } of blocked) {
       process.stdout.write(`"${id}" (${entry.where}) is blocked, and the node starts without it: ${reason}\n`)
     }
+    if (deep === true)
+      printLines(['A trial start succeeded.', ...warnings.map((warning) => `Warning: ${warning}`)])
   } catch (error) {
     if (json !== true || !(error instanceof ConfigurationError)) throw error
     printJson({ valid: false, problems: error.problems })

@@ -10,6 +10,8 @@ export function configCommand(): Command {
   const add = (name: 'print' | 'check' | 'schema', description: string) => {
     const subcommand = new Command(name).description(description)
     if (name !== 'schema') subcommand.option('--json', 'print JSON')
+    if (name === 'check')
+      subcommand.option('--deep', 'also start the plugins, on an empty temporary data folder')
     command.addCommand(
       withListenOptions(withConfigurationOptions(subcommand)).action(async (options: ConfigOptions) =>
         (await actions())[name](options),
