@@ -32,10 +32,14 @@ export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
   readonly signal?: AbortSignal
 }
 
-/** Options of a move. */
+/** Options of a move or a copy. The conditions are checked when no other change of the user can come between. */
 export interface FileMoveOptions extends FileChangeOptions {
-  /** Replaces a file or folder at the destination. Without it, the move is a CONFLICT. */
+  /** Replaces a file or folder at the destination. Without it, something at the destination is a CONFLICT. */
   readonly overwrite?: boolean
+  /** The source must be a file with this revision. For a folder, any value fails with PRECONDITION_FAILED. */
+  readonly ifRevision?: string
+  /** Nothing may exist at the destination, whatever `overwrite` says. Otherwise PRECONDITION_FAILED. */
+  readonly ifAbsent?: boolean
   readonly signal?: AbortSignal
 }
 

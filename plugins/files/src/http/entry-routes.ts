@@ -1,7 +1,17 @@
 import { clientSignal, type FileEntry, type FilesService, type RoutesApp } from '@nodekeep/plugin-sdk'
-import { refuseConditions, removeConditions } from './conditional-requests.ts'
+import { refuseConditions, removeConditions, transferConditions } from './conditional-requests.ts'
 import { deviceOf, userFilesOf } from './request.ts'
-import { changedPath, fileMetadata, moveBody, pathBody, pathQuery, success } from './schemas.ts'
+import {
+  changedPath,
+  deleteBody,
+  fileMetadata,
+  metadataHeaders,
+  moveBody,
+  pathBody,
+  pathQuery,
+  success,
+} from './schemas.ts'
+import { entityTag } from './send-file.ts'
 
 const reading = { scope: 'files:read' }
 const writing = { scope: 'files:write' }
@@ -12,11 +22,13 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
     operationId: 'getMetadata',
     summary: 'Get the metadata of a file or folder',
     querystring: pathQuery,
-    response: { 200: fileMetadata },
+    response: { 200: { ...fileMetadata, headers: metadataHeaders } },
   }
-  app.get('/stat', { schema: stat, config: reading }, async (request) =>
-    metadataOf(await userFilesOf(files, request).stat(request.query.path)),
-  )
+  app.get('/stat', { schema: stat, config: reading }, async (request, reply) => {
+    const entry = await userFilesOf(files, request).stat(request.query.path)
+    if (entry.type === 'file') reply.header('etag', entityTag(entry))
+    return metadataOf(entry)
+  })
 
   const mkdir = {
     operationId: 'makeFolder',
@@ -33,14 +45,15 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
   const remove = {
     operationId: 'deleteEntry',
     summary: 'Delete a file or folder',
-    body: pathBody,
+    body: deleteBody,
     response: { 200: success },
   }
   app.post('/delete', { schema: remove, config: writing }, async (request) => {
     const view = userFilesOf(files, request)
-    const { path } = request.body
+    const { path, onlyIfEmpty = false } = request.body
     await view.remove(path, {
       ...deviceOf(request),
+      onlyIfEmpty,
       ...(await removeConditions(view, path, request.headers)),
     })
     return { success: true }
@@ -53,10 +66,11 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
     response: { 200: changedPath },
   }
   app.post('/move', { schema: move, config: writing }, async (request, reply) => {
-    refuseConditions(request.headers)
+    const view = userFilesOf(files, request)
     const { source, destination, overwrite = false } = request.body
-    const options = { ...deviceOf(request), overwrite, signal: clientSignal(reply) }
-    const { path } = await userFilesOf(files, request).move(source, destination, options)
+    const conditions = await transferConditions(view, source, request.headers)
+    const options = { ...deviceOf(request), ...conditions, overwrite, signal: clientSignal(reply) }
+    const { path } = await view.move(source, destination, options)
     return { success: true, path }
   })
 }

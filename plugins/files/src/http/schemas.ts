@@ -14,6 +14,17 @@ export const uploadForm = Type.Object({ path, file: Type.Unsafe<string>(fileByte
 /** `{ "path": … }` */
 export const pathBody = Type.Object({ path }, { additionalProperties: false })
 
+/** The body of `POST /delete`. */
+export const deleteBody = Type.Object(
+  {
+    path,
+    onlyIfEmpty: Type.Optional(
+      Type.Boolean({ description: 'Deletes only an empty folder, and refuses anything else.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
 /** The body of `POST /move`. */
 export const moveBody = Type.Object(
   {
@@ -36,6 +47,11 @@ export const fileMetadata = Type.Object({
   modified: time,
   created: time,
 })
+
+/** The headers of the answer with file metadata, in the OpenAPI document. */
+export const metadataHeaders = {
+  etag: Type.String({ description: 'The entity tag of a file. Folders have none.' }),
+}
 
 /** A listing (interface, "Directory entry"). */
 export const directoryEntries = Type.Array(

@@ -9,7 +9,7 @@ import type { ChangeIntent } from '../journal/change.ts'
 import { isBelow, isWithin, root, type UserPath } from '../paths/user-path.ts'
 import { type Copied, copyTo, removeCopied, stagingPathFor } from './copy-across-mounts.ts'
 import { definedOnly } from './defined-only.ts'
-import { forChange, missingError, mountError } from './path-errors.ts'
+import { forChange, missingError, mountError, versionError } from './path-errors.ts'
 import { stat } from './reading.ts'
 import { removeLocked } from './removal.ts'
 import type { Scope } from './scope.ts'
@@ -29,6 +29,7 @@ export async function move(
   const release = await scope.lock(paths, options.signal)
   try {
     const entry = await movableEntry(scope, source)
+    if (options.ifRevision !== undefined) checkRevision(entry, options.ifRevision)
     await checkDestination(scope, source, destination, options)
     if (staging === null) {
       if (entry.type === 'directory') await checkPathLengths(scope, source, destination, options.signal)
@@ -57,14 +58,22 @@ async function movableEntry({ mounts, userUuid }: Scope, source: UserPath): Prom
   return entry
 }
 
+/** @throws NodekeepError PRECONDITION_FAILED */
+function checkRevision({ type, revision }: StorageEntry, expected: string): void {
+  if (type === 'directory' || revision !== expected) throw versionError()
+}
+
 async function checkDestination(
   { mounts, userUuid }: Scope,
   source: UserPath,
   destination: UserPath,
-  { overwrite }: FileMoveOptions,
+  { overwrite, ifAbsent }: FileMoveOptions,
 ): Promise<void> {
   if (mounts.holdsMount(destination)) throw mountError(destination)
   if ((await mounts.entryAt(userUuid, destination)) === null) return
+  if (ifAbsent === true) {
+    throw new NodekeepError('PRECONDITION_FAILED', `There is something at "${destination}" already.`)
+  }
   if (isBelow(source, destination)) {
     throw new NodekeepError('CONFLICT', `"${destination}" cannot be replaced by something in it.`)
   }

@@ -1,4 +1,9 @@
-import { type FileChangeOptions, NodekeepError, type StorageRemoveOptions } from '@nodekeep/plugin-sdk'
+import {
+  type FileChangeOptions,
+  isNodekeepError,
+  NodekeepError,
+  type StorageRemoveOptions,
+} from '@nodekeep/plugin-sdk'
 import { root, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
 import { forChange, mountError } from './path-errors.ts'
@@ -13,9 +18,17 @@ export async function remove(scope: Scope, path: UserPath, options: RemoveOption
   const release = await scope.lock([path])
   try {
     await removeLocked(scope, path, options)
+  } catch (error) {
+    throw options.onlyIfEmpty === true ? notEmpty(path, error) : error
   } finally {
     release()
   }
+}
+
+function notEmpty(path: UserPath, error: unknown): unknown {
+  if (!isNodekeepError(error) || error.code !== 'CONFLICT') return error
+  const message = `"${path}" is not an empty folder. It may hold entries that listings do not show, such as links.`
+  return new NodekeepError('CONFLICT', message, { cause: error })
 }
 
 /** Removes a file or folder for a caller that holds the lock of the path. */
