@@ -5,6 +5,7 @@ import {
   isNodekeepError,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
+import type { StagingStep } from '../journal/change.ts'
 import { childOf, parentOf, type UserPath } from '../paths/user-path.ts'
 import { concurrently } from './concurrently.ts'
 import { definedOnly } from './defined-only.ts'
@@ -67,11 +68,15 @@ export async function copyTo(
   const { signal } = options
   await concurrently(files, copiesAtOnce, async ([from, to], failed) => {
     const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
-    const details = { ...options, signal: either, isStaging: to === copy }
+    const details = { ...options, signal: either, staging: stepFor(to === copy) }
     const revision = await copyFile(scope, from, to, details)
     copied.files.push({ path: from, revision })
   })
   return copied
+}
+
+function stepFor(isWhole: boolean): StagingStep {
+  return isWhole ? 'begin' : 'fill'
 }
 
 /** The files to copy, with the paths of their copies. Makes their folders on the way. */
@@ -88,7 +93,7 @@ async function* filesIn(
     checkPathLength(path, source, destination)
     if (type === 'file') yield [path, copyOf(path)]
     else {
-      await makeDirectoryLocked(scope, copyOf(path), { ...options, isStaging: path === source })
+      await makeDirectoryLocked(scope, copyOf(path), { ...options, staging: stepFor(path === source) })
       options.folders.push(path)
     }
   }
@@ -99,14 +104,14 @@ async function copyFile(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { by, signal, isStaging }: CopyOptions & { readonly isStaging: boolean },
+  { by, signal, staging }: CopyOptions & { readonly staging: StagingStep },
 ): Promise<string> {
   const { backend, backendPath } = scope.locate(source)
   const reading = await forChange(source, () => backend.read(backendPath, definedOnly({ signal })))
   const { size, created, modified } = await fileEntry(scope, source, reading.entry)
   const hash = createHash('sha256')
   const options = definedOnly({ by, signal, size, modified })
-  await writeLocked(scope, copy, hashing(reading.content, hash), options, { created, isStaging })
+  await writeLocked(scope, copy, hashing(reading.content, hash), options, { created, staging })
   if (hash.digest('hex') !== (await hashOf(scope, copy, signal))) {
     throw new NodekeepError(
       'INTERNAL_ERROR',

@@ -30,12 +30,12 @@ export async function move(
   try {
     const entry = await movableEntry(scope, source)
     if (options.ifRevision !== undefined) checkRevision(entry, options.ifRevision)
-    await checkDestination(scope, source, destination, options)
+    const replaced = await checkDestination(scope, source, destination, options)
     if (staging === null) {
       if (entry.type === 'directory') await checkPathLengths(scope, source, destination, options.signal)
       await moveWithinMount(scope, source, destination, entry, options)
     } else {
-      const copied = await copyIntoPlace(scope, { source, staging, destination }, options)
+      const copied = await copyIntoPlace(scope, { source, staging, destination, replaced }, options)
       await removeCopied(scope, copied, { source, destination }, definedOnly({ by: options.by }))
     }
     return await stat(scope, destination)
@@ -63,39 +63,54 @@ function checkRevision({ type, revision }: StorageEntry, expected: string): void
   if (type === 'directory' || revision !== expected) throw versionError()
 }
 
+/** @returns the entry that will be replaced; null if there is none */
 async function checkDestination(
   { mounts, userUuid }: Scope,
   source: UserPath,
   destination: UserPath,
   { overwrite, ifAbsent }: FileMoveOptions,
-): Promise<void> {
+): Promise<StorageEntry | null> {
   if (mounts.holdsMount(destination)) throw mountError(destination)
-  if ((await mounts.entryAt(userUuid, destination)) === null) return
+  const replaced = await mounts.entryAt(userUuid, destination)
+  if (replaced === null) return null
   if (ifAbsent === true) {
     throw new NodekeepError('PRECONDITION_FAILED', `There is something at "${destination}" already.`)
   }
   if (isBelow(source, destination)) {
     throw new NodekeepError('CONFLICT', `"${destination}" cannot be replaced by something in it.`)
   }
-  if (overwrite === true) return
+  if (overwrite === true) return replaced
   throw new NodekeepError(
     'CONFLICT',
     `There is something at "${destination}" already. Set "overwrite" to replace it.`,
   )
 }
 
+interface StagedCopy {
+  readonly source: UserPath
+  readonly staging: UserPath
+  readonly destination: UserPath
+  /** The entry at the destination, if there is one. */
+  readonly replaced: StorageEntry | null
+}
+
 /** Copies to the staging path, then renames in one step. When that fails, the copy is removed. */
 async function copyIntoPlace(
   scope: Scope,
-  { source, staging, destination }: { source: UserPath; staging: UserPath; destination: UserPath },
+  { source, staging, destination, replaced }: StagedCopy,
   options: FileMoveOptions,
 ): Promise<Copied> {
   try {
     const copied = await copyTo(scope, source, staging, destination, options)
-    await moveWithinMount(scope, staging, destination, await movableEntry(scope, staging), options)
+    const entry = await movableEntry(scope, staging)
+    const replaces = replaced !== null && (replaced.type === 'directory' || entry.type === 'directory')
+    const step = replaces ? 'replace' : 'place'
+    await moveWithinMount(scope, staging, destination, entry, { ...options, staging: step })
     return copied
   } catch (error) {
-    await removeLocked(scope, staging, definedOnly({ by: options.by })).catch(() => {})
+    await removeLocked(scope, staging, { staging: 'abandon', ...definedOnly({ by: options.by }) }).catch(
+      () => {},
+    )
     throw withoutStagingPath(error, staging, destination)
   }
 }
@@ -113,17 +128,18 @@ async function moveWithinMount(
   source: UserPath,
   destination: UserPath,
   { type, revision }: StorageEntry,
-  { by, overwrite = false }: FileMoveOptions,
+  { by, overwrite = false, staging }: FileMoveOptions & Pick<ChangeIntent, 'staging'>,
 ): Promise<void> {
   const from = scope.locate(source)
   const to = scope.locate(destination)
-  const keepsRevision = type === 'file' && from.backend.supports.atomicMove
+  const { atomicMove } = from.backend.supports
   const intent: ChangeIntent = {
     userUuid: scope.userUuid,
     op: 'move',
     path: destination,
     source,
-    ...definedOnly({ by, revision: keepsRevision ? revision : undefined }),
+    changesRevisions: !atomicMove,
+    ...definedOnly({ by, staging, revision: type === 'file' && atomicMove ? revision : undefined }),
   }
   await forChange(destination, () =>
     scope.recorder.record(intent, () => from.backend.move(from.backendPath, to.backendPath, { overwrite })),

@@ -4,6 +4,7 @@ import {
   NodekeepError,
   type StorageRemoveOptions,
 } from '@nodekeep/plugin-sdk'
+import type { ChangeIntent } from '../journal/change.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
 import { forChange, mountError } from './path-errors.ts'
@@ -32,16 +33,20 @@ function notEmpty(path: UserPath, error: unknown): unknown {
 }
 
 /** Removes a file or folder for a caller that holds the lock of the path. */
-export async function removeLocked(scope: Scope, path: UserPath, options: RemoveOptions): Promise<void> {
+export async function removeLocked(
+  scope: Scope,
+  path: UserPath,
+  options: RemoveOptions & Pick<ChangeIntent, 'staging'>,
+): Promise<void> {
   const { mounts, userUuid, recorder } = scope
   const { backend, backendPath } = scope.locate(path)
-  const { by, ifRevision, onlyIfEmpty } = options
+  const { by, staging, ifRevision, onlyIfEmpty } = options
   const step = () => backend.remove(backendPath, definedOnly({ ifRevision, onlyIfEmpty }))
   // The journal records only entries that it knows. A symbolic link of another program has no entry, but is removed when
   // it is named.
   if ((await mounts.entryAt(userUuid, path)) === null) await forChange(path, step)
   else
     await forChange(path, () =>
-      recorder.record({ userUuid, op: 'delete', path, ...definedOnly({ by }) }, step),
+      recorder.record({ userUuid, op: 'delete', path, ...definedOnly({ by, staging }) }, step),
     )
 }
