@@ -75,6 +75,12 @@ export interface UserFiles {
    * to check that.
    */
   move(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>
+  /**
+   * Copies a file, or a folder with all that listings show of it. Each file is verified, and the copy appears at the
+   * destination in one step. Changes of both paths wait meanwhile. The files keep `modified`, where the storage can set it.
+   * CONFLICT for a mount and a folder that contains one: copy what is in it. Other errors are those of `move`.
+   */
+  copy(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>
 }
 
 /** Gives other features access to files. */

@@ -25,8 +25,8 @@ export const deleteBody = Type.Object(
   { additionalProperties: false },
 )
 
-/** The body of `POST /move`. */
-export const moveBody = Type.Object(
+/** The body of `POST /move` and `POST /api/files/copy`. */
+export const transferBody = Type.Object(
   {
     source: path,
     destination: path,
@@ -48,8 +48,8 @@ export const fileMetadata = Type.Object({
   created: time,
 })
 
-/** The headers of the answer with file metadata, in the OpenAPI document. */
-export const metadataHeaders = {
+/** The header of an answer about a file or folder, in the OpenAPI document. */
+export const entityTagHeader = {
   etag: Type.String({ description: 'The entity tag of a file. Folders have none.' }),
 }
 
@@ -60,6 +60,9 @@ export const directoryEntries = Type.Array(
 
 /** The answer to a change with a path. */
 export const changedPath = Type.Object({ success: Type.Boolean(), path })
+
+/** The answer to a move or a copy. */
+export const transferredPath = { ...changedPath, headers: entityTagHeader }
 
 /** The answer to a removal. */
 export const success = Type.Object({ success: Type.Boolean() })

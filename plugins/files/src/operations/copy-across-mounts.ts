@@ -17,7 +17,10 @@ import type { Scope } from './scope.ts'
 import { checkPathLength, walk } from './walk.ts'
 import { writeLocked } from './writing.ts'
 
-type CopyOptions = Pick<FileMoveOptions, 'by' | 'signal'>
+interface CopyOptions extends Pick<FileMoveOptions, 'by' | 'signal'> {
+  /** Whether each copy gets the date of creation of its file. */
+  readonly keepCreated: boolean
+}
 
 /** Files that are copied at a time. They share the syncs of their folder and of the journal. */
 const copiesAtOnce = 8
@@ -46,8 +49,8 @@ interface Endpoints {
  * A path beside the destination, on the same mount, at which a copy is staged before one step gives it its name. The next
  * start removes what a crash leaves there.
  */
-export function stagingPathFor(destination: UserPath): UserPath {
-  return childOf(parentOf(destination), `.moving-${randomBytes(8).toString('hex')}`)
+export function stagingPathFor(destination: UserPath, activity: 'moving' | 'copying'): UserPath {
+  return childOf(parentOf(destination), `.${activity}-${randomBytes(8).toString('hex')}`)
 }
 
 /**
@@ -104,18 +107,21 @@ async function copyFile(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { by, signal, staging }: CopyOptions & { readonly staging: StagingStep },
+  { by, signal, keepCreated, staging }: CopyOptions & { readonly staging: StagingStep },
 ): Promise<string> {
   const { backend, backendPath } = scope.locate(source)
   const reading = await forChange(source, () => backend.read(backendPath, definedOnly({ signal })))
   const { size, created, modified } = await fileEntry(scope, source, reading.entry)
   const hash = createHash('sha256')
   const options = definedOnly({ by, signal, size, modified })
-  await writeLocked(scope, copy, hashing(reading.content, hash), options, { created, staging })
+  await writeLocked(scope, copy, hashing(reading.content, hash), options, {
+    staging,
+    ...(keepCreated && { created }),
+  })
   if (hash.digest('hex') !== (await hashOf(scope, copy, signal))) {
     throw new NodekeepError(
       'INTERNAL_ERROR',
-      `The copy of "${source}" on the other mount differs, so the source stays where it is.`,
+      `The copy of "${source}" differs from it, so nothing was changed.`,
     )
   }
   return reading.entry.revision

@@ -7,7 +7,7 @@ t.test('a move and a copy can demand versions', async (t) => {
   const ada = await node.signIn()
   const tagOf = async (answer: Promise<Response>) => (await answer).headers.get('etag') ?? ''
 
-  for (const endpoint of ['move']) {
+  for (const endpoint of ['move', 'api/files/copy']) {
     for (const destination of ['/there', '/memory/there']) {
       t.test(`${endpoint} to ${destination}`, async (t) => {
         const send = (headers: Record<string, string>, source = '/file', overwrite = false) =>
