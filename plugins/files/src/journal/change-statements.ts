@@ -15,7 +15,7 @@ export class ChangeStatements {
   readonly #insertStaged: StatementSync
   readonly #deleteStaged: StatementSync
   readonly #forgetRevisions: StatementSync
-  readonly #showReplacing: StatementSync
+  readonly #showDeletion: StatementSync
   readonly #showStaged: StatementSync
   readonly #dropStaged: StatementSync
   readonly #drop: StatementSync
@@ -36,10 +36,14 @@ export class ChangeStatements {
        RETURNING seq, user, op, path, source, revision, by, created, staging`,
     )
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
-    this.#insertStaged = connection.prepare('INSERT OR IGNORE INTO staged_moves (user, path) VALUES (?, ?)')
-    this.#deleteStaged = connection.prepare('DELETE FROM staged_moves WHERE user = ? AND path = ?')
+    this.#insertStaged = connection.prepare(
+      'INSERT OR IGNORE INTO staged_moves (user, path, shown) VALUES (?, ?, 0)',
+    )
+    this.#deleteStaged = connection.prepare(
+      'DELETE FROM staged_moves WHERE user = ? AND path = ? RETURNING shown',
+    )
     this.#forgetRevisions = connection.prepare(`UPDATE changes SET revision = NULL WHERE ${staged}`)
-    this.#showReplacing = connection.prepare(
+    this.#showDeletion = connection.prepare(
       `INSERT INTO changes (user, pending, op, path, by, at) VALUES (?, 0, 'delete', ?, ?, ?)`,
     )
     this.#showStaged = connection.prepare(
@@ -116,16 +120,17 @@ export class ChangeStatements {
    * Ends a staged copy when it is placed or abandoned. The changes that made a placed copy appear as new changes at its
    * destination: readers may be past the numbers that they have.
    */
-  #endStaging({ seq, user, path, source, by, staging }: CommittedChange): void {
+  #endStaging({ seq, user, op, path, source, by, staging }: CommittedChange): void {
+    // Versions before 7 place a copy by a move like others.
+    if (staging === null && op === 'move' && source !== null) this.#deleteStaged.run(user, source)
     if (staging === null || staging === 'begin' || staging === 'fill') return
+    const at = Date.now()
     const copy = staging === 'abandon' ? path : (source as string)
-    if (staging !== 'abandon') {
-      const at = Date.now()
-      if (staging === 'replace') this.#showReplacing.run(user, path, by, at)
-      this.#showStaged.run({ user, path: copy, destination: path, at })
-    }
+    const isShown = this.#deleteStaged.get(user, copy)?.shown === 1
+    if (staging === 'replace' || (staging === 'abandon' && isShown))
+      this.#showDeletion.run(user, path, by, at)
+    if (staging !== 'abandon') this.#showStaged.run({ user, path: copy, destination: path, at })
     this.#dropStaged.run({ user, path: copy })
     this.#drop.run(seq)
-    this.#deleteStaged.run(user, copy)
   }
 }

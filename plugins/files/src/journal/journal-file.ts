@@ -59,25 +59,14 @@ const kept = `
 
 /**
  * `staging`: the part of a change in a staged copy. Readers never pass such rows, so that a copy of many files costs them
- * nothing. Versions before 7 need the index `changes_of_user`, which the next step that contracts can drop.
+ * nothing. Versions before 7 need the index `changes_of_user`, which the next step that contracts can drop. They also show
+ * the copies that they stage: `shown`.
  */
 const staging = `
   ALTER TABLE changes ADD COLUMN staging TEXT;
+  ALTER TABLE staged_moves ADD COLUMN shown INTEGER NOT NULL DEFAULT 1;
   CREATE INDEX shown_changes ON changes (user, seq) WHERE staging IS NULL;
   CREATE INDEX staged_changes ON changes (user, path) WHERE staging IS NOT NULL;
-`
-
-/**
- * Readers of older journals saw the copies that the last run left, and this start removes them. Changes there whose outcome
- * is open concern nobody.
- */
-const abandonShownCopies = `
-  INSERT INTO changes (user, pending, op, path, at)
-    SELECT user, 0, 'delete', path, unixepoch() * 1000 FROM staged_moves;
-  UPDATE changes SET staging = 'fill' WHERE pending = 1 AND EXISTS (
-    SELECT 1 FROM staged_moves WHERE staged_moves.user = changes.user
-      AND (changes.path = staged_moves.path
-        OR changes.path > staged_moves.path || '/' AND changes.path < staged_moves.path || '0'));
 `
 
 /**
@@ -156,7 +145,7 @@ function applySchema(connection: DatabaseSync, file: string): void {
        ALTER TABLE journal ADD COLUMN oldest_usable INTEGER NOT NULL DEFAULT ${oldestUsable}`,
     )
   }
-  connection.exec(`${staging} ${abandonShownCopies} PRAGMA user_version = ${schemaVersion}; COMMIT`)
+  connection.exec(`${staging} PRAGMA user_version = ${schemaVersion}; COMMIT`)
   rmSync(file.replace(/\.sqlite$/, '.ballast'), { force: true })
 }
 
