@@ -61,7 +61,14 @@ export const directoryEntries = Type.Array(
 /** The answer to a change with a path. */
 export const changedPath = Type.Object({ success: Type.Boolean(), path })
 
-/** The answer to a move or a copy. */
+/** The headers of a write. */
+export const uploadHeaders = Type.Object({
+  'x-oc-mtime': Type.Optional(
+    Type.String({ description: 'The time of the file, in seconds since 1970, such as "1700000000".' }),
+  ),
+})
+
+/** The answer to a write, a move or a copy. */
 export const transferredPath = { ...changedPath, headers: entityTagHeader }
 
 /** The answer to a removal. */
