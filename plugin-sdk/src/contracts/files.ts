@@ -1,5 +1,11 @@
 import { defineService } from '../service.ts'
-import type { StorageConditions, StorageEntry, StorageReadOptions, StorageRemoveOptions } from './storage.ts'
+import type {
+  StorageConditions,
+  StorageEntry,
+  StorageListOptions,
+  StorageReadOptions,
+  StorageRemoveOptions,
+} from './storage.ts'
 import type { User } from './users.ts'
 
 /** A file or folder as its user sees it. */
@@ -53,7 +59,7 @@ export interface FileMoveOptions extends FileChangeOptions {
 export interface UserFiles {
   stat(path: string): Promise<FileEntry>
   /** Yields the entries of a folder, including mounts, sorted by name in the order of UTF-16 code units. */
-  list(path: string): AsyncIterable<FileEntry>
+  list(path: string, options?: StorageListOptions): AsyncIterable<FileEntry>
   read(path: string, options?: StorageReadOptions): Promise<FileReading>
   /**
    * Stores a complete file or nothing, and makes missing parents.

@@ -49,8 +49,8 @@ export function createFilesService(parts: FilesServiceParts): FilesService {
 function userFiles(scope: Scope): UserFiles {
   return {
     stat: async (path) => stat(scope, userPath(path)),
-    async *list(path) {
-      yield* list(scope, userPath(path))
+    async *list(path, options) {
+      yield* list(scope, userPath(path), options)
     },
     read: async (path, options) => read(scope, userPath(path), options),
     write: async (path, content, options) => write(scope, userPath(path), content, checkDeviceName(options)),

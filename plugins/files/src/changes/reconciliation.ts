@@ -117,7 +117,7 @@ export class Reconciliation {
     const { journal, wasApplied, announce } = this.#parts
     const applied = await wasApplied(change)
     await journal.resolve(change.seq, applied ? 'commit' : 'discard')
-    if (this.#open.delete(change.seq) && applied && isShown(change)) announce(change.userUuid, change.seq)
+    if (this.#open.delete(change.seq) && isShown(change)) announce(change.userUuid, change.seq)
   }
 
   #scheduleRetry(): void {

@@ -1,7 +1,14 @@
 import t from 'tap'
 import { createFilesNode } from '../fixtures/files-node.ts'
 
-const reading = ['GET /read', 'HEAD /read', 'GET /readdir', 'GET /stat']
+const reading = [
+  'GET /read',
+  'HEAD /read',
+  'GET /readdir',
+  'GET /stat',
+  'GET /api/files/list',
+  'GET /api/files/changes',
+]
 const writing = [
   'POST /write',
   'PUT /write',
