@@ -36,6 +36,8 @@ test('the document of the default bundle describes every body and every answer',
   t.same(Object.keys(paths['/write']?.post?.requestBody?.content ?? {}), ['multipart/form-data'])
   t.same(Object.keys(paths['/write']?.put?.requestBody?.content ?? {}), ['application/octet-stream'])
   t.ok(paths['/read']?.get?.responses[206])
+  const changes = paths['/api/files/changes']?.get?.responses[200]
+  t.same(Object.keys(changes?.content ?? {}), ['application/json', 'text/event-stream'])
   const chat = paths['/v1/chat/completions']?.post?.responses[200]
   t.same(Object.keys(chat?.content ?? {}), ['application/json', 'text/event-stream'])
 })

@@ -48,6 +48,18 @@ test('events arrive one by one, with the headers that streams need', async (t) =
   t.equal(await response.text(), 'data: {"a":1}\n\ndata: [DONE]\n\n')
 })
 
+test('an event can have a name and an id', async (t) => {
+  const plugin = createStreaming(async (stream) => {
+    stream.send('1', { event: 'reset', id: 'a' })
+    stream.send('2', { id: 'b' })
+    stream.end()
+  })
+  const node = await createTestNode({ plugins: [plugin] })
+  t.after(() => node.stop())
+  const response = await node.fetch('/stream')
+  t.equal(await response.text(), 'event: reset\nid: a\ndata: 1\n\nid: b\ndata: 2\n\n')
+})
+
 test('a route can answer with an error before the first event', async (t) => {
   const plugin = createStreaming(async () => {
     throw new NodekeepError('CONFLICT', 'Not now.')

@@ -59,5 +59,8 @@ export interface ChangeLog {
 /** The journal of the `files` feature. */
 export const Changes = defineService<ChangeLog>('change-log', 1)
 
-/** Announces the change `seq` of a user. An event can be missed, so read the changes from the journal. */
+/**
+ * Announces that readers may find new changes of a user. `seq` is the change that took effect, or that no longer holds later
+ * changes back. An event can be missed, so read the changes from the journal.
+ */
 export const FileChanged = defineEvent<{ readonly userUuid: string; readonly seq: number }>('file.changed')

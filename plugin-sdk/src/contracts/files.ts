@@ -1,5 +1,11 @@
 import { defineService } from '../service.ts'
-import type { StorageConditions, StorageEntry, StorageReadOptions, StorageRemoveOptions } from './storage.ts'
+import type {
+  StorageConditions,
+  StorageEntry,
+  StorageListOptions,
+  StorageReadOptions,
+  StorageRemoveOptions,
+} from './storage.ts'
 import type { User } from './users.ts'
 
 /** A file or folder as its user sees it. */
@@ -32,10 +38,14 @@ export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
   readonly signal?: AbortSignal
 }
 
-/** Options of a move. */
+/** Options of a move or a copy. The conditions are checked when no other change of the user can come between. */
 export interface FileMoveOptions extends FileChangeOptions {
-  /** Replaces a file or folder at the destination. Without it, the move is a CONFLICT. */
+  /** Replaces a file or folder at the destination. Without it, something at the destination is a CONFLICT. */
   readonly overwrite?: boolean
+  /** The source must be a file with this revision. For a folder, any value fails with PRECONDITION_FAILED. */
+  readonly ifRevision?: string
+  /** Nothing may exist at the destination, whatever `overwrite` says. Otherwise PRECONDITION_FAILED. */
+  readonly ifAbsent?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -49,7 +59,7 @@ export interface FileMoveOptions extends FileChangeOptions {
 export interface UserFiles {
   stat(path: string): Promise<FileEntry>
   /** Yields the entries of a folder, including mounts, sorted by name in the order of UTF-16 code units. */
-  list(path: string): AsyncIterable<FileEntry>
+  list(path: string, options?: StorageListOptions): AsyncIterable<FileEntry>
   read(path: string, options?: StorageReadOptions): Promise<FileReading>
   /**
    * Stores a complete file or nothing, and makes missing parents.
@@ -71,6 +81,12 @@ export interface UserFiles {
    * to check that.
    */
   move(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>
+  /**
+   * Copies a file, or a folder with all that listings show of it. Each file is verified, and the copy appears at the
+   * destination in one step. Changes of both paths wait meanwhile. The files keep `modified`, where the storage can set it.
+   * CONFLICT for a mount and a folder that contains one: copy what is in it. Other errors are those of `move`.
+   */
+  copy(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>
 }
 
 /** Gives other features access to files. */

@@ -2,6 +2,7 @@ import type {
   StorageCapabilities,
   StorageConditions,
   StorageEntry,
+  StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
 } from './storage.ts'
@@ -92,8 +93,11 @@ export interface StorageDriver {
   probe(signal: AbortSignal): Promise<void>
   /** Returns the entry at a path, also of the root. NOT_FOUND if there is none. */
   stat(path: string): Promise<StorageEntry>
-  /** Yields the entries of a folder, sorted by `name` in JavaScript's order of strings. No entry if there is no such folder. */
-  list(path: string): AsyncIterable<StorageEntry>
+  /**
+   * Yields the entries of a folder, sorted by `name` in JavaScript's order of strings. No entry if there is no such folder. It
+   * may ignore `after`, but pages of a large folder then cost more.
+   */
+  list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry>
   /** Opens a file. NOT_FOUND if there is none. Of a folder, it may open anything: the entry tells its type. */
   open(path: string, options: StorageDriverReadOptions): Promise<StorageDriverReading>
   /**

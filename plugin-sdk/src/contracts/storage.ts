@@ -32,6 +32,12 @@ export interface StorageConditions {
   readonly ifAbsent?: boolean
 }
 
+/** The part of a folder to list. By default all of it. */
+export interface StorageListOptions {
+  /** Only the entries whose names come after this one. A page of a large folder begins after the last name before it. */
+  readonly after?: string
+}
+
 /** The range of bytes to read. By default all of them. */
 export interface StorageReadOptions {
   /** The first byte, counted from 0. */
@@ -177,7 +183,7 @@ export interface StorageBackend {
   probe(signal: AbortSignal): Promise<void>
   stat(path: string): Promise<StorageEntry>
   /** Yields the entries of a folder, sorted by name in the order of UTF-16 code units. */
-  list(path: string): AsyncIterable<StorageEntry>
+  list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry>
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
   /**
    * Stores the whole content or nothing: a failed or aborted write leaves the old file. The backend may keep the chunks: the

@@ -4,6 +4,7 @@ import type {
   StorageCapabilities,
   StorageConditions,
   StorageEntry,
+  StorageListOptions,
   StorageMoveOptions,
   StorageReading,
   StorageReadOptions,
@@ -59,8 +60,8 @@ class DriverBackend implements StorageBackend {
     return this.#call(() => this.#driver.stat(path))
   }
 
-  list(path: string): AsyncIterable<StorageEntry> {
-    return this.#list(this.#driver, path)
+  list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry> {
+    return this.#list(this.#driver, path, options)
   }
 
   read(path: string, options: StorageReadOptions = {}): Promise<StorageReading> {
@@ -161,12 +162,14 @@ class DriverBackend implements StorageBackend {
   async *#list(
     files: Pick<StorageDriver, 'stat' | 'list'>,
     path: string,
+    options: StorageListOptions = {},
   ): AsyncGenerator<StorageEntry, void, undefined> {
     this.#closing.signal.throwIfAborted()
     let isEmpty = true
     try {
-      for await (const entry of files.list(path)) {
+      for await (const entry of files.list(path, options)) {
         isEmpty = false
+        if (options.after !== undefined && entry.name <= options.after) continue
         yield entry
         this.#closing.signal.throwIfAborted()
       }

@@ -48,12 +48,15 @@ export class EventStream {
   }
 
   /**
-   * Sends an event without a name. Returns `false` if the client reads too slowly: then wait for `drained`.
+   * Sends an event. Returns `false` if the client reads too slowly: then wait for `drained`.
    *
    * @param data one line, such as JSON
+   * @param fields one line each: `event` names the event, and a browser that connects again sends the last `id` in the header
+   *   `last-event-id`
    */
-  send(data: string): boolean {
-    return this.#write(`data: ${data}\n\n`)
+  send(data: string, { id, event }: { readonly id?: string; readonly event?: string } = {}): boolean {
+    const fields = `${event === undefined ? '' : `event: ${event}\n`}${id === undefined ? '' : `id: ${id}\n`}`
+    return this.#write(`${fields}data: ${data}\n\n`)
   }
 
   /** Resolves when the client has read enough for the next event, or when the signal aborts. */

@@ -166,6 +166,10 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       },
     }),
   ],
+  [
+    /begins after a name/,
+    (backend) => ({ list: (path: string) => PaperBackend.prototype.list.call(backend, path) }),
+  ],
   [/sorted by UTF-16/, () => ({ sort: (paths) => paths.sort((a, b) => a.localeCompare(b)) })],
   [
     /sorted by UTF-16/,

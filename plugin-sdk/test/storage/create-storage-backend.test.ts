@@ -22,6 +22,18 @@ test('a failure that is no NodekeepError becomes SERVICE_UNAVAILABLE, with the f
   await t.rejects(Array.fromAsync(failing.list('/')), { code: 'SERVICE_UNAVAILABLE', cause })
 })
 
+test('a listing begins after a name, also if the driver does not know how', async (t) => {
+  const driver = new PaperDriver()
+  const all = (path: string) => PaperDriver.prototype.list.call(driver, path)
+  const backend = createStorageBackend(Object.assign(driver, { list: all }))
+  for (const name of ['a', 'b', 'c']) driver.put(`/folder/${name}`, Buffer.from('x'))
+  const names = async (after: string) =>
+    (await Array.fromAsync(backend.list('/folder', { after }))).map(({ name }) => name)
+  t.strictSame(await names('a'), ['b', 'c'])
+  t.strictSame(await names('c'), [], 'a folder without further entries is no error')
+  await t.rejects(Array.fromAsync(backend.list('/folder/a', { after: 'z' })), { code: 'CONFLICT' })
+})
+
 test('the errors of the content and of `beforeCommit` are unchanged, whatever the driver throws then', async (t) => {
   const driver = new PaperDriver()
   const backend = createStorageBackend(

@@ -7,6 +7,7 @@ import {
 import type { ChangeRecorder } from './changes/change-recorder.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Mounts } from './mounts/mounts.ts'
+import { copy } from './operations/copying.ts'
 import { list } from './operations/listing.ts'
 import { makeDirectory } from './operations/make-directory.ts'
 import { move } from './operations/moving.ts'
@@ -48,8 +49,8 @@ export function createFilesService(parts: FilesServiceParts): FilesService {
 function userFiles(scope: Scope): UserFiles {
   return {
     stat: async (path) => stat(scope, userPath(path)),
-    async *list(path) {
-      yield* list(scope, userPath(path))
+    async *list(path, options) {
+      yield* list(scope, userPath(path), options)
     },
     read: async (path, options) => read(scope, userPath(path), options),
     write: async (path, content, options) => write(scope, userPath(path), content, checkDeviceName(options)),
@@ -57,6 +58,13 @@ function userFiles(scope: Scope): UserFiles {
     remove: async (path, options) => remove(scope, userPath(path), checkDeviceName(options)),
     move: async (source, destination, options) =>
       move(
+        scope,
+        userPath(source, 'The source'),
+        userPath(destination, 'The destination'),
+        checkDeviceName(options),
+      ),
+    copy: async (source, destination, options) =>
+      copy(
         scope,
         userPath(source, 'The source'),
         userPath(destination, 'The destination'),

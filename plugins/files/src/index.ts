@@ -8,6 +8,7 @@ import {
   Files,
   HealthChecks,
   isNodekeepError,
+  SessionsEnded,
   StorageBackends,
   UserData,
   withTimeLimit,
@@ -18,6 +19,7 @@ import { Reconciliation, startMs } from './changes/reconciliation.ts'
 import { wasApplied } from './changes/verify-change.ts'
 import { configuration } from './configuration.ts'
 import { createFilesService } from './files-service.ts'
+import { ChangeFollowers } from './http/change-followers.ts'
 import { fileRoutes } from './http/routes.ts'
 import { openSpool } from './http/spool.ts'
 import type { ChangeIntent } from './journal/change.ts'
@@ -109,7 +111,6 @@ export default definePlugin({
     }
 
     userData.add('files', { erase: eraseFiles })
-    routes(fileRoutes({ files, spool, maxFileSize }))
     const changes: ChangeLog = {
       get epoch() {
         return journal.epoch
@@ -119,6 +120,11 @@ export default definePlugin({
       keep: (userUuid, reader, after) => journal.keep(userUuid, reader, after),
       stalled: (userUuid) => reconciliation.stalled(userUuid),
     }
+    const followers = new ChangeFollowers()
+    events.on(FileChanged, ({ userUuid }) => followers.notice(userUuid))
+    events.on(SessionsEnded, ({ userUuid }) => followers.endOfUser(userUuid))
+    context.signal.addEventListener('abort', () => followers.close())
+    routes(fileRoutes({ files, spool, maxFileSize, changes, followers }))
     return { files, changes }
   },
 })

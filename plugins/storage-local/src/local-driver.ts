@@ -6,6 +6,7 @@ import type {
   StorageDriverSnapshot,
   StorageDriverWriteOptions,
   StorageEntry,
+  StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
 } from '@nodekeep/plugin-sdk'
@@ -59,8 +60,8 @@ export class LocalDriver implements StorageDriver {
     return this.#run(() => this.#tree.stat(path))
   }
 
-  list(path: string): AsyncIterable<StorageEntry> {
-    return this.#list(this.#tree, path)
+  list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry> {
+    return this.#list(this.#tree, path, options)
   }
 
   open(path: string, options: StorageDriverReadOptions): Promise<StorageDriverReading> {
@@ -124,10 +125,10 @@ export class LocalDriver implements StorageDriver {
     }
   }
 
-  async *#list(tree: Tree, path: string): AsyncIterable<StorageEntry> {
+  async *#list(tree: Tree, path: string, options?: StorageListOptions): AsyncIterable<StorageEntry> {
     let isEmpty = true
     try {
-      for await (const entry of tree.list(path)) {
+      for await (const entry of tree.list(path, options)) {
         isEmpty = false
         yield entry
       }

@@ -75,6 +75,21 @@ export function listingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), [])
   })
 
+  check('a listing begins after a name, whether there is such an entry or not', async (storage) => {
+    for (const name of ['b', 'd', '\uff5e', '\u{1f600}']) await put(storage, `/folder/${name}`, name)
+    for (const [after, expected] of [
+      ['', ['b', 'd', '\u{1f600}', '\uff5e']],
+      ['b', ['d', '\u{1f600}', '\uff5e']],
+      ['c', ['d', '\u{1f600}', '\uff5e']],
+      ['\u{1f600}', ['\uff5e']],
+      ['\uffff', []],
+    ] as const) {
+      const found: string[] = []
+      for await (const { name } of storage.list('/folder', { after })) found.push(name)
+      assert.deepEqual(found, expected)
+    }
+  })
+
   check('a file that stays is listed exactly once, even if others come and go meanwhile', async (storage) => {
     const stays = Array.from({ length: 200 }, (_, index) => `stays-${index}`)
     await Promise.all(stays.map((name) => put(storage, `/busy/${name}`, 'x')))

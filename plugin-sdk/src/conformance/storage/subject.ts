@@ -2,6 +2,7 @@ import type {
   StorageBackend,
   StorageConditions,
   StorageEntry,
+  StorageListOptions,
   StorageReading,
   StorageReadOptions,
 } from '../../contracts/storage.ts'
@@ -10,7 +11,7 @@ import type { ConformanceCheck } from '../conformance-test.ts'
 /** The methods that a backend and the view of a user's files have in common. */
 export interface StorageView {
   stat(path: string): Promise<StorageEntry>
-  list(path: string): AsyncIterable<StorageEntry>
+  list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry>
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
   write(
     path: string,

@@ -66,9 +66,14 @@ export class PaperFiles implements UserFiles {
   }
 
   async move(source: string, destination: string): Promise<FileEntry> {
+    await this.copy(source, destination)
+    await this.remove(source)
+    return this.#entry(destination)
+  }
+
+  async copy(source: string, destination: string): Promise<FileEntry> {
     const { content } = await this.read(source)
     await this.write(destination, content)
-    await this.remove(source)
     return this.#entry(destination)
   }
 

@@ -13,7 +13,7 @@ export interface AbandonedCopiesParts {
 }
 
 /**
- * Removes the staged copies of moves across mounts that the last run did not finish. Their sources are whole. A copy that
+ * Removes the staged copies that the last run did not finish. Their sources are whole. A copy that
  * cannot be removed now is left to the next start.
  */
 export async function removeAbandonedCopies({
@@ -26,7 +26,7 @@ export async function removeAbandonedCopies({
     try {
       const entry = await withStorageLimit(mounts.entryAt(userUuid, path as UserPath))
       const { backend, backendPath } = mounts.locate(userUuid, path as UserPath)
-      await recorder.record({ userUuid, op: 'delete', path }, async () => {
+      await recorder.record({ userUuid, op: 'delete', path, staging: 'abandon' }, async () => {
         if (entry !== null) await backend.remove(backendPath)
       })
     } catch (error) {

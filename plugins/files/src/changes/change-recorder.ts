@@ -1,4 +1,4 @@
-import type { ChangeIntent, PendingIntent } from '../journal/change.ts'
+import { type ChangeIntent, isShown, type PendingIntent } from '../journal/change.ts'
 import type { Journal, PendingChange } from '../journal/journal.ts'
 
 export interface RecorderParts {
@@ -7,7 +7,7 @@ export interface RecorderParts {
   readonly wasApplied: (intent: ChangeIntent) => Promise<boolean>
   /** Resolves open changes at the paths of a change that is about to begin. */
   readonly resolveBefore: (intent: ChangeIntent) => Promise<void>
-  /** Called for each change that the journal has committed. */
+  /** Called when readers may see something new: a change was committed, or no longer holds others back. */
   readonly announce: (userUuid: string, seq: number) => void
   /** Takes a change whose outcome could not be found out or written, to try again later. */
   readonly postpone: (change: PendingIntent, cause: unknown) => void
@@ -55,7 +55,9 @@ export class ChangeRecorder {
 
   #commit(intent: ChangeIntent, change: PendingChange): void {
     change.commit().then(
-      () => this.#parts.announce(intent.userUuid, change.seq),
+      () => {
+        if (isShown(intent)) this.#parts.announce(intent.userUuid, change.seq)
+      },
       (error: unknown) => this.#parts.postpone({ ...intent, seq: change.seq }, error),
     )
   }
@@ -63,7 +65,11 @@ export class ChangeRecorder {
   async #resolveByStorage(intent: ChangeIntent, change: PendingChange): Promise<void> {
     try {
       if (await this.#parts.wasApplied(intent)) this.#commit(intent, change)
-      else await change.discard()
+      else {
+        await change.discard()
+        // Readers may see later changes now.
+        if (isShown(intent)) this.#parts.announce(intent.userUuid, change.seq)
+      }
     } catch (error) {
       this.#parts.postpone({ ...intent, seq: change.seq }, error)
     }

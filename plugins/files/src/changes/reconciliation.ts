@@ -1,5 +1,5 @@
 import { type Log, withTimeLimit } from '@nodekeep/plugin-sdk'
-import type { ChangeIntent, PendingIntent } from '../journal/change.ts'
+import { type ChangeIntent, isShown, type PendingIntent } from '../journal/change.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isWithin } from '../paths/user-path.ts'
 
@@ -81,7 +81,9 @@ export class Reconciliation {
 
   /** The mount of the first open change of a user, which hides all later ones, and when it stopped answering. */
   stalled(userUuid: string): { readonly mount: string; readonly since: Date } | null {
-    const own = [...this.#open.values()].filter((change) => change.userUuid === userUuid)
+    const own = [...this.#open.values()].filter(
+      (change) => change.userUuid === userUuid && change.staging === undefined,
+    )
     const first = own.sort((a, b) => a.seq - b.seq)[0]
     return first === undefined ? null : { mount: this.#parts.mountOf(first), since: first.since }
   }
@@ -115,7 +117,7 @@ export class Reconciliation {
     const { journal, wasApplied, announce } = this.#parts
     const applied = await wasApplied(change)
     await journal.resolve(change.seq, applied ? 'commit' : 'discard')
-    if (this.#open.delete(change.seq) && applied) announce(change.userUuid, change.seq)
+    if (this.#open.delete(change.seq) && isShown(change)) announce(change.userUuid, change.seq)
   }
 
   #scheduleRetry(): void {

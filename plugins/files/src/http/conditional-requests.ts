@@ -6,6 +6,7 @@ import {
   type StorageConditions,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
+import { versionError } from '../operations/path-errors.ts'
 import { entityTag } from './send-file.ts'
 
 type Version = Pick<FileEntry, 'revision' | 'modified'>
@@ -75,11 +76,7 @@ export async function writeConditions(
   path: string,
   headers: IncomingHttpHeaders,
 ): Promise<StorageConditions> {
-  const noneMatch = headers['if-none-match']
-  if (noneMatch === undefined) return versionConditions(files, path, headers)
-  if (noneMatch.trim() !== '*') {
-    throw new NodekeepError('VALIDATION_ERROR', 'For a change, "if-none-match" must be "*".')
-  }
+  if (!demandsAbsence(headers)) return versionConditions(files, path, headers)
   if (headers['if-match'] !== undefined) {
     throw new NodekeepError('VALIDATION_ERROR', '"if-match" and "if-none-match: *" exclude each other.')
   }
@@ -87,8 +84,29 @@ export async function writeConditions(
 }
 
 /**
- * The conditions under which a file or folder may be removed. A folder has no version, so the only condition for it is
- * that it exists.
+ * The conditions under which a file or folder may be moved or copied: `if-match` and `if-unmodified-since` are about the
+ * source, `if-none-match: *` demands that nothing is at the destination.
+ *
+ * @throws NodekeepError PRECONDITION_FAILED when they cannot hold, VALIDATION_ERROR for another `if-none-match`
+ */
+export async function transferConditions(
+  files: UserFiles,
+  source: string,
+  headers: IncomingHttpHeaders,
+): Promise<StorageConditions> {
+  const ifAbsent = demandsAbsence(headers)
+  return { ...(await sourceConditions(files, source, headers)), ...(ifAbsent && { ifAbsent }) }
+}
+
+/** @throws NodekeepError VALIDATION_ERROR when `if-none-match` has another value than `*` */
+function demandsAbsence(headers: IncomingHttpHeaders): boolean {
+  const noneMatch = headers['if-none-match']
+  if (noneMatch === undefined || noneMatch.trim() === '*') return noneMatch !== undefined
+  throw new NodekeepError('VALIDATION_ERROR', 'For a change, "if-none-match" must be "*".')
+}
+
+/**
+ * The conditions under which a file or folder may be removed.
  *
  * @throws NodekeepError PRECONDITION_FAILED when they cannot hold, VALIDATION_ERROR for others
  */
@@ -103,13 +121,22 @@ export async function removeConditions(
       'A deletion does not support "if-none-match". Send it without.',
     )
   }
+  return sourceConditions(files, path, headers)
+}
+
+/** A folder has no version, so the only condition for it is that it exists. */
+async function sourceConditions(
+  files: UserFiles,
+  path: string,
+  headers: IncomingHttpHeaders,
+): Promise<VersionCondition> {
   const match = headers['if-match']
   if (match === undefined && headers['if-unmodified-since'] === undefined) return {}
   if ((await entryOf(files, path))?.type !== 'directory') return versionConditions(files, path, headers)
   if (match?.trim() === '*') return {}
   throw new NodekeepError(
     'VALIDATION_ERROR',
-    'A folder has no version. Delete it with "if-match: *" or without "if-match".',
+    'A folder has no version. Send "if-match: *", or no "if-match".',
   )
 }
 
@@ -164,12 +191,4 @@ async function entryOf(files: UserFiles, path: string): Promise<FileEntry | null
     if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
     throw error
   })
-}
-
-/** The error for a condition that does not hold. */
-export function versionError(): NodekeepError {
-  return new NodekeepError(
-    'PRECONDITION_FAILED',
-    'The file does not have the version that the request names.',
-  )
 }

@@ -1,22 +1,42 @@
-import { clientSignal, type FileEntry, type FilesService, type RoutesApp } from '@nodekeep/plugin-sdk'
-import { refuseConditions, removeConditions } from './conditional-requests.ts'
+import {
+  clientSignal,
+  type FileEntry,
+  type FilesService,
+  type RoutesApp,
+  type Static,
+} from '@nodekeep/plugin-sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuseConditions, removeConditions, transferConditions } from './conditional-requests.ts'
 import { deviceOf, userFilesOf } from './request.ts'
-import { changedPath, fileMetadata, moveBody, pathBody, pathQuery, success } from './schemas.ts'
+import {
+  changedPath,
+  deleteBody,
+  entityTagHeader,
+  fileMetadata,
+  pathBody,
+  pathQuery,
+  success,
+  transferBody,
+  transferredPath,
+} from './schemas.ts'
+import { entityTag } from './send-file.ts'
 
 const reading = { scope: 'files:read' }
 const writing = { scope: 'files:write' }
 
-/** Registers `GET /stat`, `POST /mkdir`, `POST /delete` and `POST /move`. */
+/** Registers `GET /stat`, `POST /mkdir`, `POST /delete`, `POST /move` and `POST /api/files/copy`. */
 export function entryRoutes(app: RoutesApp, files: FilesService): void {
   const stat = {
     operationId: 'getMetadata',
     summary: 'Get the metadata of a file or folder',
     querystring: pathQuery,
-    response: { 200: fileMetadata },
+    response: { 200: { ...fileMetadata, headers: entityTagHeader } },
   }
-  app.get('/stat', { schema: stat, config: reading }, async (request) =>
-    metadataOf(await userFilesOf(files, request).stat(request.query.path)),
-  )
+  app.get('/stat', { schema: stat, config: reading }, async (request, reply) => {
+    const entry = await userFilesOf(files, request).stat(request.query.path)
+    nameVersion(reply, entry)
+    return metadataOf(entry)
+  })
 
   const mkdir = {
     operationId: 'makeFolder',
@@ -33,14 +53,15 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
   const remove = {
     operationId: 'deleteEntry',
     summary: 'Delete a file or folder',
-    body: pathBody,
+    body: deleteBody,
     response: { 200: success },
   }
   app.post('/delete', { schema: remove, config: writing }, async (request) => {
     const view = userFilesOf(files, request)
-    const { path } = request.body
+    const { path, onlyIfEmpty = false } = request.body
     await view.remove(path, {
       ...deviceOf(request),
+      onlyIfEmpty,
       ...(await removeConditions(view, path, request.headers)),
     })
     return { success: true }
@@ -49,16 +70,42 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
   const move = {
     operationId: 'moveEntry',
     summary: 'Move or rename a file or folder',
-    body: moveBody,
-    response: { 200: changedPath },
+    body: transferBody,
+    response: { 200: transferredPath },
   }
-  app.post('/move', { schema: move, config: writing }, async (request, reply) => {
-    refuseConditions(request.headers)
+  const copy = {
+    operationId: 'copyEntry',
+    summary: 'Copy a file or folder',
+    body: transferBody,
+    response: { 200: transferredPath },
+  }
+  // A large folder takes longer to copy than an answer may take otherwise.
+  const transferring = { ...writing, answersLate: true }
+  app.post('/move', { schema: move, config: transferring }, (request, reply) =>
+    transfer('move', request, reply),
+  )
+  app.post('/api/files/copy', { schema: copy, config: transferring }, (request, reply) =>
+    transfer('copy', request, reply),
+  )
+
+  async function transfer(
+    method: 'move' | 'copy',
+    request: FastifyRequest<{ Body: Static<typeof transferBody> }>,
+    reply: FastifyReply,
+  ) {
+    const view = userFilesOf(files, request)
     const { source, destination, overwrite = false } = request.body
-    const options = { ...deviceOf(request), overwrite, signal: clientSignal(reply) }
-    const { path } = await userFilesOf(files, request).move(source, destination, options)
-    return { success: true, path }
-  })
+    const conditions = await transferConditions(view, source, request.headers)
+    const options = { ...deviceOf(request), ...conditions, overwrite, signal: clientSignal(reply) }
+    const entry = await view[method](source, destination, options)
+    nameVersion(reply, entry)
+    return { success: true, path: entry.path }
+  }
+}
+
+/** Folders have no version. */
+function nameVersion(reply: FastifyReply, entry: FileEntry): void {
+  if (entry.type === 'file') reply.header('etag', entityTag(entry))
 }
 
 function metadataOf({ name, path, type, size, modified, created }: FileEntry) {

@@ -9,8 +9,9 @@ import {
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { versionError } from '../operations/path-errors.ts'
 import { type ByteRange, byteRange } from './byte-range.ts'
-import { allowsRange, readConditions, versionError } from './conditional-requests.ts'
+import { allowsRange, readConditions } from './conditional-requests.ts'
 import { userFilesOf } from './request.ts'
 import { fileBytes, pathQuery } from './schemas.ts'
 import { fileHeaders, sendFile, versionHeaders } from './send-file.ts'

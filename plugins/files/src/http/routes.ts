@@ -1,17 +1,21 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
+import { type ChangesRouteParts, changesRoute } from './changes-route.ts'
 import { entryRoutes } from './entry-routes.ts'
+import { listRoute } from './list-route.ts'
 import { readRoutes } from './read-route.ts'
 import { readdirRoute } from './readdir-route.ts'
 import { requireUtf8 } from './request.ts'
 import { type UploadRoutesParts, uploadRoutes } from './upload-routes.ts'
 
-/** Registers the file endpoints (interface, "File endpoints"), and `PUT /write`. */
-export function fileRoutes(parts: UploadRoutesParts): (app: RoutesApp) => Promise<void> {
+/** Registers the file endpoints (interface, "File endpoints"), `PUT /write`, and the routes below `/api/files`. */
+export function fileRoutes(parts: UploadRoutesParts & ChangesRouteParts): (app: RoutesApp) => Promise<void> {
   return async (app) => {
     requireUtf8(app)
     readRoutes(app, parts.files)
     readdirRoute(app, parts.files)
+    listRoute(app, parts.files)
     entryRoutes(app, parts.files)
+    changesRoute(app, parts)
     // Nested, so that only uploads get their bodies unparsed.
     await app.register(async (uploads: RoutesApp) => uploadRoutes(uploads, parts))
   }

@@ -1,5 +1,11 @@
 import { Type } from '@nodekeep/plugin-sdk'
 
+/** Changes in one answer or event. */
+export const mostChanges = 1000
+
+/** The longest wait for a change, in seconds. Proxies close silent connections after a minute. */
+export const longestWait = 50
+
 const path = Type.String({ description: 'Absolute path, such as "/photos/cat.jpg".' })
 
 /** `?path=…` */
@@ -14,8 +20,19 @@ export const uploadForm = Type.Object({ path, file: Type.Unsafe<string>(fileByte
 /** `{ "path": … }` */
 export const pathBody = Type.Object({ path }, { additionalProperties: false })
 
-/** The body of `POST /move`. */
-export const moveBody = Type.Object(
+/** The body of `POST /delete`. */
+export const deleteBody = Type.Object(
+  {
+    path,
+    onlyIfEmpty: Type.Optional(
+      Type.Boolean({ description: 'Deletes only an empty folder, and refuses anything else.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+/** The body of `POST /move` and `POST /api/files/copy`. */
+export const transferBody = Type.Object(
   {
     source: path,
     destination: path,
@@ -37,6 +54,11 @@ export const fileMetadata = Type.Object({
   created: time,
 })
 
+/** The header of an answer about a file or folder, in the OpenAPI document. */
+export const entityTagHeader = {
+  etag: Type.String({ description: 'The entity tag of a file. Folders have none.' }),
+}
+
 /** A listing (interface, "Directory entry"). */
 export const directoryEntries = Type.Array(
   Type.Object({ name: Type.String(), type, size: Type.Optional(Type.Integer()), modified: time }),
@@ -44,6 +66,103 @@ export const directoryEntries = Type.Array(
 
 /** The answer to a change with a path. */
 export const changedPath = Type.Object({ success: Type.Boolean(), path })
+
+/** The headers of a write. */
+export const uploadHeaders = Type.Object({
+  'x-oc-mtime': Type.Optional(
+    Type.String({ description: 'The time of the file, in seconds since 1970, such as "1700000000".' }),
+  ),
+})
+
+/** The answer to a write, a move or a copy. */
+export const transferredPath = { ...changedPath, headers: entityTagHeader }
+
+/** `?path=…&cursor=…&limit=…` */
+export const listQuery = Type.Object({
+  path,
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 400,
+      description: 'The cursor of the page before. Without it, the first page.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: 'The most entries of the page, 1,000 by default.',
+    }),
+  ),
+})
+
+/** A page of a folder. */
+export const folderPage = Type.Object({
+  entries: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      type,
+      size: Type.Optional(Type.Integer({ description: 'Bytes of a file.' })),
+      revision: Type.Optional(Type.String({ description: 'The entity tag of a file, without its quotes.' })),
+      modified: time,
+      created: time,
+    }),
+    { description: 'Sorted by name.' },
+  ),
+  cursor: Type.Union([Type.String(), Type.Null()], {
+    description: 'The cursor of the next page, null after the last one.',
+  }),
+})
+
+/** `?after=…&wait=…&limit=…` */
+export const changesQuery = Type.Object({
+  after: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'The cursor of an earlier answer. Without it, the newest change.',
+    }),
+  ),
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: longestWait,
+      description: 'Seconds to wait for a change, 0 by default.',
+    }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: mostChanges, description: 'The most changes.' })),
+})
+
+const fileChange = Type.Object({
+  op: Type.Union([
+    Type.Literal('write'),
+    Type.Literal('mkdir'),
+    Type.Literal('delete'),
+    Type.Literal('move'),
+  ]),
+  path,
+  source: Type.Optional(Type.String({ description: 'The former path of a move.' })),
+  size: Type.Optional(Type.Integer({ description: 'Bytes of a written file.' })),
+  revision: Type.Optional(Type.String({ description: 'The entity tag without its quotes.' })),
+  hash: Type.Optional(Type.String({ description: 'SHA-256 of the content, if it is known.' })),
+  by: Type.Optional(Type.String({ description: 'The device that made the change, if it gave a name.' })),
+  at: time,
+})
+
+/** The changes after a cursor, or the end of a cursor that is no longer valid. */
+export const changesPage = Type.Object({
+  reset: Type.Optional(
+    Type.Literal(true, {
+      description: 'The cursor is not valid any more: list the files again, and go on with the new cursor.',
+    }),
+  ),
+  changes: Type.Optional(Type.Array(fileChange, { description: 'Oldest first. Missing with "reset".' })),
+  cursor: Type.String({ description: 'The position after these changes.' }),
+  stalled: Type.Optional(
+    Type.Object(
+      { mount: Type.String(), since: time },
+      { description: 'A mount that does not answer holds later changes back.' },
+    ),
+  ),
+})
 
 /** The answer to a removal. */
 export const success = Type.Object({ success: Type.Boolean() })

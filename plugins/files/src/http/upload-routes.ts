@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fileTooLarge } from '../operations/writing.ts'
 import { writeConditions } from './conditional-requests.ts'
 import { deviceOf, userFilesOf } from './request.ts'
-import { changedPath, fileBytes, pathQuery, uploadForm } from './schemas.ts'
+import { fileBytes, pathQuery, transferredPath, uploadForm, uploadHeaders } from './schemas.ts'
 import { entityTag } from './send-file.ts'
 import type { Spool } from './spool.ts'
 import { formOverhead, receiveForm } from './upload-form.ts'
@@ -25,7 +25,7 @@ export interface UploadRoutesParts {
 /** Registers `POST /write` and `PUT /write`. */
 export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: UploadRoutesParts): void {
   const config = { scope: 'files:write', body: 'stream' } as const
-  const response = { 200: changedPath }
+  const response = { 200: transferredPath }
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('multipart/form-data', (_request, _body, done) => done(null))
@@ -35,6 +35,7 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: Uplo
       schema: {
         operationId: 'uploadFile',
         summary: 'Store a file, sent as the parts "path" and "file" of a form',
+        headers: uploadHeaders,
         requestBody: { content: { 'multipart/form-data': { schema: uploadForm } } },
         response,
       },
@@ -59,6 +60,7 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: Uplo
         schema: {
           operationId: 'writeFile',
           summary: 'Store a file, sent as the body',
+          headers: uploadHeaders,
           querystring: pathQuery,
           requestBody: { content: { 'application/octet-stream': { schema: fileBytes } } },
           response,
@@ -85,15 +87,48 @@ async function store(
   known: Pick<FileWriteOptions, 'size'> = {},
 ): Promise<{ success: boolean; path: string }> {
   const view = userFilesOf(files, request)
+  const modified = timeOf(request)
   const entry: FileEntry = await view.write(path, content, {
     ...deviceOf(request),
+    ...(modified !== null && { modified }),
     ...(await writeConditions(view, path, request.headers)),
     ...known,
     freeChunks: true,
     signal: clientSignal(reply),
   })
   reply.header('etag', entityTag(entry))
+  if (modified !== null && isSameTime(entry.modified, modified)) reply.header(timeHeader, 'accepted')
   return { success: true, path: entry.path }
+}
+
+/**
+ * The header for the time of a file, in seconds since 1970, as clients of ownCloud and Nextcloud send it. They expect the
+ * answer "accepted" when the time was kept.
+ */
+const timeHeader = 'x-oc-mtime'
+
+/** The latest second that a date can have (ECMA-262, "Time Values and Time Range"). */
+const latestSecond = 8.64e12
+
+/**
+ * The time that the request sets for the file; null if it sets none.
+ *
+ * @throws NodekeepError VALIDATION_ERROR
+ */
+function timeOf({ headers }: FastifyRequest): Date | null {
+  const header = headers[timeHeader]
+  if (header === undefined) return null
+  const seconds = /^-?\d{1,13}(\.\d{1,9})?$/.test(String(header)) ? Number(header) : Number.NaN
+  if (Math.abs(seconds) <= latestSecond) return new Date(Math.trunc(seconds * 1000))
+  throw new NodekeepError(
+    'VALIDATION_ERROR',
+    `"${timeHeader}" must be a number of seconds since 1970, such as 1700000000.`,
+  )
+}
+
+/** Storages keep times in steps of at most 2 seconds. */
+function isSameTime(stored: Date, sent: Date): boolean {
+  return Math.abs(stored.getTime() - sent.getTime()) < 2000
 }
 
 /** Fastify's own answer to another type does not name the supported one. An empty body counts as a form without parts. */

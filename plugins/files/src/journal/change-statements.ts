@@ -2,6 +2,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ChangeIntent, CommittedChange } from './change.ts'
 import { CreatedDates } from './created-dates.ts'
 
+/** The changes that made a staged copy at a path. `0` is the character after `/`. */
+const staged = `user = :user AND staging IN ('begin', 'fill')
+  AND (path = :path OR path > :path || '/' AND path < :path || '0')`
+
 /** The statements that write changes. The caller has a transaction open. */
 export class ChangeStatements {
   readonly #created: CreatedDates
@@ -10,6 +14,11 @@ export class ChangeStatements {
   readonly #discard: StatementSync
   readonly #insertStaged: StatementSync
   readonly #deleteStaged: StatementSync
+  readonly #forgetRevisions: StatementSync
+  readonly #showDeletion: StatementSync
+  readonly #showStaged: StatementSync
+  readonly #dropStaged: StatementSync
+  readonly #drop: StatementSync
   readonly #erasing: readonly StatementSync[]
   readonly #keep: StatementSync
   readonly #release: StatementSync
@@ -19,16 +28,31 @@ export class ChangeStatements {
   constructor(connection: DatabaseSync) {
     this.#created = new CreatedDates(connection)
     this.#insert = connection.prepare(
-      `INSERT INTO changes (user, op, path, source, size, revision, by, created, at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO changes (user, op, path, source, size, revision, by, created, at, staging)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#commit = connection.prepare(
       `UPDATE changes SET pending = 0 WHERE seq = ? AND pending = 1
-       RETURNING user, op, path, source, revision, created`,
+       RETURNING seq, user, op, path, source, revision, by, created, staging`,
     )
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
-    this.#insertStaged = connection.prepare('INSERT OR IGNORE INTO staged_moves (user, path) VALUES (?, ?)')
-    this.#deleteStaged = connection.prepare('DELETE FROM staged_moves WHERE user = ? AND path = ?')
+    this.#insertStaged = connection.prepare(
+      'INSERT OR IGNORE INTO staged_moves (user, path, shown) VALUES (?, ?, 0)',
+    )
+    this.#deleteStaged = connection.prepare(
+      'DELETE FROM staged_moves WHERE user = ? AND path = ? RETURNING shown',
+    )
+    this.#forgetRevisions = connection.prepare(`UPDATE changes SET revision = NULL WHERE ${staged}`)
+    this.#showDeletion = connection.prepare(
+      `INSERT INTO changes (user, pending, op, path, by, at) VALUES (?, 0, 'delete', ?, ?, ?)`,
+    )
+    this.#showStaged = connection.prepare(
+      `INSERT INTO changes (user, pending, op, path, size, revision, by, at)
+       SELECT user, 0, op, :destination || substr(path, length(:path) + 1), size, revision, by, :at
+       FROM changes WHERE ${staged} AND pending = 0 ORDER BY seq`,
+    )
+    this.#dropStaged = connection.prepare(`DELETE FROM changes WHERE ${staged}`)
+    this.#drop = connection.prepare('DELETE FROM changes WHERE seq = ?')
     this.#erasing = ['changes', 'created', 'pruned', 'staged_moves', 'kept'].map((table) =>
       connection.prepare(`DELETE FROM ${table} WHERE user = ?`),
     )
@@ -36,16 +60,20 @@ export class ChangeStatements {
       'INSERT OR REPLACE INTO kept (user, reader, after, at) VALUES (?, ?, ?, ?)',
     )
     this.#release = connection.prepare('DELETE FROM kept WHERE user = ? AND reader = ?')
-    this.#renewing = ['DELETE FROM changes WHERE pending = 0', 'DELETE FROM pruned', 'DELETE FROM kept'].map(
-      (statement) => connection.prepare(statement),
-    )
+    this.#renewing = [
+      'DELETE FROM changes WHERE pending = 0 AND staging IS NULL',
+      'DELETE FROM pruned',
+      'DELETE FROM kept',
+    ].map((statement) => connection.prepare(statement))
     this.#setEpoch = connection.prepare('UPDATE journal SET epoch = ?')
   }
 
   /** @returns the number of the change */
   begin(intent: ChangeIntent): number {
-    const { userUuid, op, path, source, size, revision, by, created, isStaging } = intent
-    if (isStaging) this.#insertStaged.run(userUuid, path)
+    const { userUuid, op, path, source, size, revision, by, created, staging } = intent
+    if (staging === 'begin') this.#insertStaged.run(userUuid, path)
+    if (source !== undefined && intent.changesRevisions)
+      this.#forgetRevisions.run({ user: userUuid, path: source })
     const { lastInsertRowid } = this.#insert.run(
       userUuid,
       op,
@@ -56,6 +84,7 @@ export class ChangeStatements {
       by ?? null,
       created?.getTime() ?? null,
       Date.now(),
+      staging ?? null,
     )
     return Number(lastInsertRowid)
   }
@@ -67,7 +96,7 @@ export class ChangeStatements {
       const change = this.#commit.get(seq) as CommittedChange | undefined
       if (change === undefined) return
       this.#created.apply(change)
-      this.#forgetStaged(change)
+      this.#endStaging(change)
     }
   }
 
@@ -87,9 +116,21 @@ export class ChangeStatements {
     else this.#keep.run(userUuid, reader, after, Date.now())
   }
 
-  /** A staged copy is finished when it gets its final name, and abandoned when it is deleted. */
-  #forgetStaged({ user, op, path, source }: CommittedChange): void {
-    if (op === 'move' && source !== null) this.#deleteStaged.run(user, source)
-    if (op === 'delete') this.#deleteStaged.run(user, path)
+  /**
+   * Ends a staged copy when it is placed or abandoned. The changes that made a placed copy appear as new changes at its
+   * destination: readers may be past the numbers that they have.
+   */
+  #endStaging({ seq, user, op, path, source, by, staging }: CommittedChange): void {
+    // Versions before 7 place a copy by a move like others.
+    if (staging === null && op === 'move' && source !== null) this.#deleteStaged.run(user, source)
+    if (staging === null || staging === 'begin' || staging === 'fill') return
+    const at = Date.now()
+    const copy = staging === 'abandon' ? path : (source as string)
+    const isShown = this.#deleteStaged.get(user, copy)?.shown === 1
+    if (staging === 'replace' || (staging === 'abandon' && isShown))
+      this.#showDeletion.run(user, path, by, at)
+    if (staging !== 'abandon') this.#showStaged.run({ user, path: copy, destination: path, at })
+    this.#dropStaged.run({ user, path: copy })
+    this.#drop.run(seq)
   }
 }

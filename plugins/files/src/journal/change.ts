@@ -1,5 +1,16 @@
 import type { FileChange } from '@nodekeep/plugin-sdk'
 
+/**
+ * The part of a change in a copy, which is staged beside its destination. Readers see no such change.
+ *
+ * - `begin` makes the staging path. The next start removes what a crash leaves there.
+ * - `fill` adds to the copy.
+ * - `place` moves the copy to its destination: readers then see its content as changes there. `replace` does so too, and
+ *   replaces a folder, or a file by a folder.
+ * - `abandon` removes the copy.
+ */
+export type StagingStep = 'begin' | 'fill' | 'place' | 'replace' | 'abandon'
+
 /** A change that is about to happen. */
 export interface ChangeIntent {
   readonly userUuid: string
@@ -16,8 +27,9 @@ export interface ChangeIntent {
   readonly by?: string
   /** When the file that this change replaces was created: the new file keeps this date. Needs `revision`. */
   readonly created?: Date
-  /** Whether `path` is the staging path of a move across mounts, which the next start removes after a crash. */
-  readonly isStaging?: boolean
+  readonly staging?: StagingStep
+  /** Whether a `move` gives files other revisions. */
+  readonly changesRevisions?: boolean
 }
 
 /** An intent with its number in the journal. Its outcome is still open. */
@@ -37,10 +49,19 @@ export interface ChangeRow {
   readonly by: string | null
   readonly created: number | null
   readonly at: number
+  readonly staging: StagingStep | null
 }
 
-/** The columns of a committed change that other tables depend on. */
-export type CommittedChange = Pick<ChangeRow, 'user' | 'op' | 'path' | 'source' | 'revision' | 'created'>
+/** The columns of a committed change that other rows depend on. */
+export type CommittedChange = Pick<
+  ChangeRow,
+  'seq' | 'user' | 'op' | 'path' | 'source' | 'revision' | 'by' | 'created' | 'staging'
+>
+
+/** Whether readers see something new when the change is committed. */
+export function isShown({ staging }: Pick<ChangeIntent, 'staging'>): boolean {
+  return staging === undefined || staging === 'place' || staging === 'replace'
+}
 
 export function changeOf(row: ChangeRow): FileChange {
   return { seq: row.seq, ...commonFields(row), at: new Date(row.at) }
@@ -48,7 +69,8 @@ export function changeOf(row: ChangeRow): FileChange {
 
 export function intentOf(row: ChangeRow): PendingIntent {
   const created = row.created === null ? {} : { created: new Date(row.created) }
-  return { seq: row.seq, userUuid: row.user, ...commonFields(row), ...created }
+  const staging = row.staging === null ? {} : { staging: row.staging }
+  return { seq: row.seq, userUuid: row.user, ...commonFields(row), ...created, ...staging }
 }
 
 function commonFields({ op, path, source, size, revision, by }: ChangeRow) {

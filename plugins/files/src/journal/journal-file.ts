@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 /** The version of the tables. It rises with every step. */
-const schemaVersion = 6
+const schemaVersion = 7
 /**
  * The oldest version whose programs can use the tables as they are now. A step that only adds leaves it alone, so that after
  * an update the node can go back to the version before.
@@ -43,7 +43,7 @@ const tables = `
   CREATE TABLE pruned (user TEXT PRIMARY KEY, through INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `
 
-/** `staged_moves`: copies of moves across mounts that do not have their final name yet. */
+/** `staged_moves`: the paths of copies that do not have their final name yet. */
 const stagedMoves = `
   CREATE TABLE IF NOT EXISTS staged_moves (
     user TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (user, path)
@@ -55,6 +55,18 @@ const kept = `
   CREATE TABLE IF NOT EXISTS kept (
     user TEXT NOT NULL, reader TEXT NOT NULL, after INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (user, reader)
   ) STRICT, WITHOUT ROWID;
+`
+
+/**
+ * `staging`: the part of a change in a staged copy. Readers never pass such rows, so that a copy of many files costs them
+ * nothing. Versions before 7 need the index `changes_of_user`, which the next step that contracts can drop. They also show
+ * the copies that they stage: `shown`.
+ */
+const staging = `
+  ALTER TABLE changes ADD COLUMN staging TEXT;
+  ALTER TABLE staged_moves ADD COLUMN shown INTEGER NOT NULL DEFAULT 1;
+  CREATE INDEX shown_changes ON changes (user, seq) WHERE staging IS NULL;
+  CREATE INDEX staged_changes ON changes (user, path) WHERE staging IS NOT NULL;
 `
 
 /**
@@ -126,12 +138,14 @@ function applySchema(connection: DatabaseSync, file: string): void {
     connection.prepare('INSERT INTO journal (epoch) VALUES (?)').run(randomUUID())
   }
   if (found === 3) connection.exec('ALTER TABLE stopovers RENAME TO staged_moves')
-  // Versions 2 and 3 kept a bound on the length of each user's paths, and a file to release on a full disk.
-  connection.exec(
-    `${stagedMoves} ${kept} DROP TABLE IF EXISTS longest;
-     ALTER TABLE journal ADD COLUMN oldest_usable INTEGER NOT NULL DEFAULT ${oldestUsable};
-     PRAGMA user_version = ${schemaVersion}; COMMIT`,
-  )
+  if (found < 6) {
+    // Versions 2 and 3 kept a bound on the length of each user's paths, and a file to release on a full disk.
+    connection.exec(
+      `${stagedMoves} ${kept} DROP TABLE IF EXISTS longest;
+       ALTER TABLE journal ADD COLUMN oldest_usable INTEGER NOT NULL DEFAULT ${oldestUsable}`,
+    )
+  }
+  connection.exec(`${staging} PRAGMA user_version = ${schemaVersion}; COMMIT`)
   rmSync(file.replace(/\.sqlite$/, '.ballast'), { force: true })
 }
 

@@ -3,9 +3,12 @@ import { type FileChange, NodekeepError } from '@nodekeep/plugin-sdk'
 import { type ChangeRow, changeOf, intentOf, type PendingIntent } from './change.ts'
 import { type CreatedDate, splitPath } from './created-dates.ts'
 
-/** A user's changes before the first pending one: their outcomes are known, and no change can appear between them. */
-const resolved = `user = :user AND seq < ifnull(
-  (SELECT min(seq) FROM changes WHERE user = :user AND pending = 1), 9223372036854775807)`
+/**
+ * A user's changes before the first pending one: their outcomes are known, and no change can appear between them. Those of
+ * staged copies are left out. They hold nothing back, because they appear with new numbers.
+ */
+const resolved = `user = :user AND staging IS NULL AND seq < ifnull(
+  (SELECT min(seq) FROM changes WHERE user = :user AND pending = 1 AND staging IS NULL), 9223372036854775807)`
 
 /** Reads the journal on its own connection, which never waits for syncs of the disk. */
 export class JournalReader {

@@ -38,7 +38,7 @@ export interface Journal extends Omit<ChangeLog, 'stalled'> {
   createdOf(userUuid: string, path: string, revision: string): Promise<Date | null>
   /** Such dates for all entries of a folder, by name. A date is valid only for the file with the same revision. */
   createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>>
-  /** The staging paths of moves across mounts that were neither finished nor cleaned up. */
+  /** The paths of staged copies that were neither placed nor abandoned. */
   stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
   /** Deletes everything about a user, down to the free pages of the file. */
   erase(userUuid: string): Promise<void>

@@ -16,16 +16,16 @@ export class Retention {
   constructor(connection: DatabaseSync, options: { readonly keepDays: number; readonly keepNewest: number }) {
     this.#connection = connection
     this.#keepMs = options.keepDays * dayMs
-    this.#users = connection.prepare('SELECT DISTINCT user FROM changes')
+    this.#users = connection.prepare('SELECT DISTINCT user FROM changes WHERE staging IS NULL')
     const keepNewest = Math.floor(options.keepNewest)
     // The last change to delete. It and all before it are old, not among the newest, before any
     // pending one, and needed by no reader.
     this.#bound = connection.prepare(`
       SELECT max(seq) AS through FROM (
-        SELECT seq FROM changes WHERE user = :user
-          AND seq <= (SELECT seq FROM changes WHERE user = :user ORDER BY seq DESC LIMIT 1 OFFSET ${keepNewest})
-          AND seq < ifnull((SELECT seq FROM changes WHERE user = :user AND at > :oldest ORDER BY seq LIMIT 1), seq + 1)
-          AND seq < ifnull((SELECT min(seq) FROM changes WHERE user = :user AND pending = 1), seq + 1)
+        SELECT seq FROM changes WHERE user = :user AND staging IS NULL
+          AND seq <= (SELECT seq FROM changes WHERE user = :user AND staging IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ${keepNewest})
+          AND seq < ifnull((SELECT seq FROM changes WHERE user = :user AND staging IS NULL AND at > :oldest ORDER BY seq LIMIT 1), seq + 1)
+          AND seq < ifnull((SELECT min(seq) FROM changes WHERE user = :user AND pending = 1 AND staging IS NULL), seq + 1)
           AND seq <= ifnull((SELECT min(after) FROM kept WHERE user = :user AND at > :heard), seq)
         ORDER BY seq LIMIT ${stepRows}
       )`)
@@ -51,7 +51,9 @@ export class Retention {
     if (typeof through !== 'number') return false
     this.#connection.exec('BEGIN IMMEDIATE')
     try {
-      this.#connection.prepare('DELETE FROM changes WHERE user = ? AND seq <= ?').run(user, through)
+      this.#connection
+        .prepare('DELETE FROM changes WHERE user = ? AND seq <= ? AND staging IS NULL')
+        .run(user, through)
       this.#connection
         .prepare('INSERT OR REPLACE INTO pruned (user, through) VALUES (?, ?)')
         .run(user, through)

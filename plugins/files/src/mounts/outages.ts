@@ -101,7 +101,7 @@ export class Outages {
       supports: backend.supports,
       probe: (signal) => watched(backend.probe(signal)),
       stat: (path) => watched(backend.stat(path)),
-      list: (path) => watchedItems(backend.list(path)),
+      list: (path, options) => watchedItems(backend.list(path, options)),
       async read(path, options) {
         const { entry, content } = await watched(backend.read(path, options))
         return { entry, content: watchedItems(content) }

@@ -5,6 +5,7 @@ import {
   isNodekeepError,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
+import type { StagingStep } from '../journal/change.ts'
 import { childOf, parentOf, type UserPath } from '../paths/user-path.ts'
 import { concurrently } from './concurrently.ts'
 import { definedOnly } from './defined-only.ts'
@@ -16,7 +17,10 @@ import type { Scope } from './scope.ts'
 import { checkPathLength, walk } from './walk.ts'
 import { writeLocked } from './writing.ts'
 
-type CopyOptions = Pick<FileMoveOptions, 'by' | 'signal'>
+interface CopyOptions extends Pick<FileMoveOptions, 'by' | 'signal'> {
+  /** Whether each copy gets the date of creation of its file. */
+  readonly keepCreated: boolean
+}
 
 /** Files that are copied at a time. They share the syncs of their folder and of the journal. */
 const copiesAtOnce = 8
@@ -45,8 +49,8 @@ interface Endpoints {
  * A path beside the destination, on the same mount, at which a copy is staged before one step gives it its name. The next
  * start removes what a crash leaves there.
  */
-export function stagingPathFor(destination: UserPath): UserPath {
-  return childOf(parentOf(destination), `.moving-${randomBytes(8).toString('hex')}`)
+export function stagingPathFor(destination: UserPath, activity: 'moving' | 'copying'): UserPath {
+  return childOf(parentOf(destination), `.${activity}-${randomBytes(8).toString('hex')}`)
 }
 
 /**
@@ -67,11 +71,15 @@ export async function copyTo(
   const { signal } = options
   await concurrently(files, copiesAtOnce, async ([from, to], failed) => {
     const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
-    const details = { ...options, signal: either, isStaging: to === copy }
+    const details = { ...options, signal: either, staging: stepFor(to === copy) }
     const revision = await copyFile(scope, from, to, details)
     copied.files.push({ path: from, revision })
   })
   return copied
+}
+
+function stepFor(isWhole: boolean): StagingStep {
+  return isWhole ? 'begin' : 'fill'
 }
 
 /** The files to copy, with the paths of their copies. Makes their folders on the way. */
@@ -88,7 +96,7 @@ async function* filesIn(
     checkPathLength(path, source, destination)
     if (type === 'file') yield [path, copyOf(path)]
     else {
-      await makeDirectoryLocked(scope, copyOf(path), { ...options, isStaging: path === source })
+      await makeDirectoryLocked(scope, copyOf(path), { ...options, staging: stepFor(path === source) })
       options.folders.push(path)
     }
   }
@@ -99,18 +107,21 @@ async function copyFile(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { by, signal, isStaging }: CopyOptions & { readonly isStaging: boolean },
+  { by, signal, keepCreated, staging }: CopyOptions & { readonly staging: StagingStep },
 ): Promise<string> {
   const { backend, backendPath } = scope.locate(source)
   const reading = await forChange(source, () => backend.read(backendPath, definedOnly({ signal })))
   const { size, created, modified } = await fileEntry(scope, source, reading.entry)
   const hash = createHash('sha256')
   const options = definedOnly({ by, signal, size, modified })
-  await writeLocked(scope, copy, hashing(reading.content, hash), options, { created, isStaging })
+  await writeLocked(scope, copy, hashing(reading.content, hash), options, {
+    staging,
+    ...(keepCreated && { created }),
+  })
   if (hash.digest('hex') !== (await hashOf(scope, copy, signal))) {
     throw new NodekeepError(
       'INTERNAL_ERROR',
-      `The copy of "${source}" on the other mount differs, so the source stays where it is.`,
+      `The copy of "${source}" differs from it, so nothing was changed.`,
     )
   }
   return reading.entry.revision

@@ -1,17 +1,28 @@
-import { type FileEntry, isNodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
+import {
+  type FileEntry,
+  isNodekeepError,
+  type StorageEntry,
+  type StorageListOptions,
+} from '@nodekeep/plugin-sdk'
 import type { CreatedDate } from '../journal/created-dates.ts'
 import { childOf, type UserPath } from '../paths/user-path.ts'
 import { explain } from './path-errors.ts'
-import { mountEntry } from './reading.ts'
+import { fileEntry, mountEntry } from './reading.ts'
 import type { Scope } from './scope.ts'
 
 /** The entries of a folder, sorted by name, with the mounts that are in it. */
-export async function* list(scope: Scope, folder: UserPath): AsyncGenerator<FileEntry, void, undefined> {
+export async function* list(
+  scope: Scope,
+  folder: UserPath,
+  options: StorageListOptions = {},
+): AsyncGenerator<FileEntry, void, undefined> {
   const { mounts } = scope
   // Sorted, to be merged with the backend's entries, which are sorted too.
-  const names = [...mounts.namesIn(folder)].sort()
-  const created = await scope.journal.createdIn(scope.userUuid, folder)
-  for await (const entry of listBackend(scope, folder)) {
+  const { after } = options
+  const names = [...mounts.namesIn(folder)].filter((name) => after === undefined || name > after).sort()
+  // A page needs few of the dates, which may be many. A whole listing gets all of them at once.
+  const created = after === undefined ? await scope.journal.createdIn(scope.userUuid, folder) : null
+  for await (const entry of listBackend(scope, folder, options)) {
     while (names[0] !== undefined && names[0] < entry.name) yield mounted(names.shift() as string)
     const path = childOf(folder, entry.name)
     if (entry.name === names[0]) {
@@ -21,7 +32,8 @@ export async function* list(scope: Scope, folder: UserPath): AsyncGenerator<File
         continue
       }
     }
-    yield { ...entry, path, created: createdOf(entry, created.get(entry.name)) }
+    if (created === null) yield await fileEntry(scope, path, entry)
+    else yield { ...entry, path, created: createdOf(entry, created.get(entry.name)) }
   }
   for (const name of names) yield mounted(name)
 
@@ -30,11 +42,15 @@ export async function* list(scope: Scope, folder: UserPath): AsyncGenerator<File
   }
 }
 
-async function* listBackend(scope: Scope, folder: UserPath): AsyncGenerator<StorageEntry, void, undefined> {
+async function* listBackend(
+  scope: Scope,
+  folder: UserPath,
+  options: StorageListOptions,
+): AsyncGenerator<StorageEntry, void, undefined> {
   let begun = false
   try {
     const { backend, backendPath } = scope.locate(folder)
-    for await (const entry of backend.list(backendPath)) {
+    for await (const entry of backend.list(backendPath, options)) {
       begun = true
       yield entry
     }

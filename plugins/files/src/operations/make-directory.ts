@@ -25,14 +25,14 @@ export async function makeDirectory(
 export async function makeDirectoryLocked(
   scope: Scope,
   path: UserPath,
-  { by, isStaging }: FileChangeOptions & Pick<ChangeIntent, 'isStaging'>,
+  { by, staging }: FileChangeOptions & Pick<ChangeIntent, 'staging'>,
 ): Promise<FileEntry> {
   const { userUuid, mounts, recorder } = scope
   const { backend, backendPath } = scope.locate(path)
   const existing = await mounts.entryAt(userUuid, path)
   if (existing?.type === 'file') throw new NodekeepError('CONFLICT', `"${path}" is a file.`)
   if (existing !== null) return fileEntry(scope, path, existing)
-  const intent = { userUuid, op: 'mkdir' as const, path, ...definedOnly({ by, isStaging }) }
+  const intent = { userUuid, op: 'mkdir' as const, path, ...definedOnly({ by, staging }) }
   await forChange(path, () => recorder.record(intent, () => backend.makeDirectory(backendPath)))
   return stat(scope, path)
 }

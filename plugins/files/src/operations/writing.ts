@@ -6,7 +6,7 @@ import {
   type StorageStaged,
 } from '@nodekeep/plugin-sdk'
 import type { BegunChange } from '../changes/change-recorder.ts'
-import type { ChangeIntent } from '../journal/change.ts'
+import type { ChangeIntent, StagingStep } from '../journal/change.ts'
 import type { Release } from '../paths/path-locks.ts'
 import { nameOf, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
@@ -57,8 +57,7 @@ const overError = new Error('The write is over.')
 interface CopyDetails {
   /** When the file was created. */
   readonly created: Date
-  /** See {@link ChangeIntent.isStaging}. */
-  readonly isStaging: boolean
+  readonly staging: StagingStep
 }
 
 /** Stores a file for a caller that holds the lock of the path at the latest when the content ends. */
@@ -71,13 +70,13 @@ export async function writeLocked(
 ): Promise<FileEntry> {
   const { userUuid, recorder } = scope
   const { backend, backendPath } = scope.locate(path)
-  const { isStaging } = copy
+  const { staging } = copy
   let change: BegunChange | undefined
   let { created } = copy
   const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
     created ??= await createdOfReplaced(scope, path, replaced)
     const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision }
-    change = await recorder.begin({ ...intent, ...definedOnly({ by, created, isStaging }) })
+    change = await recorder.begin({ ...intent, ...definedOnly({ by, created, staging }) })
   }
   const options = {
     ...definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, signal }),

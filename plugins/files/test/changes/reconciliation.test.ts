@@ -84,7 +84,7 @@ t.test('a mount that hangs delays neither the start of the node nor changes on o
   const file = journalOf(dataFolder)
   const journal = await openJournal(file)
   await journal.begin({ userUuid: hanging, op: 'delete', path: '/cold/a' })
-  const copy = { op: 'mkdir', path: '/cold/.moving-0', isStaging: true } as const
+  const copy = { op: 'mkdir', path: '/cold/.moving-0', staging: 'begin' } as const
   await (await journal.begin({ userUuid: hanging, ...copy })).commit()
   await journal.begin({ userUuid: other, op: 'delete', path: '/gone' })
   await journal.close()

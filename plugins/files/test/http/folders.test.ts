@@ -31,6 +31,8 @@ t.test('readdir, stat, mkdir, delete and move work on files and folders', async 
       const entry = (await (await get(ada, 'stat', String(path))).json()) as object
       t.match(entry, { name, path, type, size, modified: isTime, created: isTime })
       t.strictSame(Object.keys(entry), ['name', 'path', 'type', 'size', 'modified', 'created'])
+      const tag = (await get(ada, 'read', String(path))).headers.get('etag')
+      t.equal((await get(ada, 'stat', String(path))).headers.get('etag'), tag, 'only files have a version')
     }
     const answers: [Promise<Response>, object][] = [
       [post(ada, 'mkdir', { path: '/docs/new/inner' }), { success: true, path: '/docs/new/inner' }],
@@ -51,6 +53,7 @@ t.test('readdir, stat, mkdir, delete and move work on files and folders', async 
       ['mkdir', { path: '/a', mode: 7 }],
       ['delete', { path: null }],
       ['delete', { path: '/' }],
+      ['delete', { path: '/a', onlyIfEmpty: 'yes' }],
       ['delete', []],
       ['move', { source: '/a' }],
       ['move', { source: '/a', destination: '/b', overwrite: 'yes' }],
@@ -102,22 +105,32 @@ t.test('readdir, stat, mkdir, delete and move work on files and folders', async 
     }
   })
 
-  t.test('move and mkdir refuse conditions', async (t) => {
-    await put(ada, '/c/a', 'a')
+  t.test('a deletion can demand an empty folder', async (t) => {
+    for (const folder of ['/maybe-empty', '/memory/maybe-empty']) {
+      await put(ada, `${folder}/file`, '1')
+      const remove = (path: string) => post(ada, 'delete', { path, onlyIfEmpty: true })
+      for (const path of [folder, `${folder}/file`]) {
+        const answer = await remove(path)
+        t.equal(answer.status, 409)
+        t.match(await answer.json(), { code: 'CONFLICT', message: `"${path}" is not an empty folder.` })
+      }
+      t.equal((await get(ada, 'read', `${folder}/file`)).status, 200)
+      await post(ada, 'delete', { path: `${folder}/file`, onlyIfEmpty: false })
+      t.equal((await remove(folder)).status, 200)
+      t.equal((await remove(folder)).status, 404)
+    }
+  })
+
+  t.test('mkdir refuses conditions', async (t) => {
     const etag = (await put(ada, '/c/b', 'b')).headers.get('etag') ?? ''
     for (const headers of [
       { 'if-match': etag },
       { 'if-none-match': '*' },
       { 'if-unmodified-since': new Date().toUTCString() },
     ] as Record<string, string>[]) {
-      const move = { source: '/c/a', destination: '/c/b', overwrite: true }
-      for (const answer of [
-        await post(ada, 'move', move, headers),
-        await post(ada, 'mkdir', { path: '/c/new' }, headers),
-      ]) {
-        t.equal(answer.status, 400)
-        t.match(await answer.json(), { code: 'VALIDATION_ERROR', message: /Send it without/ })
-      }
+      const answer = await post(ada, 'mkdir', { path: '/c/new' }, headers)
+      t.equal(answer.status, 400)
+      t.match(await answer.json(), { code: 'VALIDATION_ERROR', message: /Send it without/ })
     }
     t.equal(await (await get(ada, 'read', '/c/b')).text(), 'b')
     t.equal((await get(ada, 'stat', '/c/new')).status, 404)

@@ -1,8 +1,22 @@
 import t from 'tap'
 import { createFilesNode } from '../fixtures/files-node.ts'
 
-const reading = ['GET /read', 'HEAD /read', 'GET /readdir', 'GET /stat']
-const writing = ['POST /write', 'PUT /write', 'POST /mkdir', 'POST /delete', 'POST /move']
+const reading = [
+  'GET /read',
+  'HEAD /read',
+  'GET /readdir',
+  'GET /stat',
+  'GET /api/files/list',
+  'GET /api/files/changes',
+]
+const writing = [
+  'POST /write',
+  'PUT /write',
+  'POST /mkdir',
+  'POST /delete',
+  'POST /move',
+  'POST /api/files/copy',
+]
 
 t.test(
   'API tokens reach the routes that their scopes name, and a request without a session reaches none',

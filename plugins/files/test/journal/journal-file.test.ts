@@ -8,16 +8,22 @@ import { openJournalFile } from '../../src/journal/journal-file.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, journalOf, put } from '../fixtures/files-node.ts'
 
-/** Turns a journal into one of version 3 of the schema, or of an older version. */
+/** Before version 6, a journal did not tell which programs can use it. Before version 7, staged copies were like others. */
+const version6 = `DROP INDEX shown_changes; DROP INDEX staged_changes; ALTER TABLE changes DROP COLUMN staging;
+  ALTER TABLE staged_moves DROP COLUMN shown;`
+const version5 = `${version6} ALTER TABLE journal DROP COLUMN oldest_usable;`
+
+/** Turns a journal into one of an older version of the schema. */
 const downgrades: Record<number, string> = {
-  1: 'DROP TABLE staged_moves; DROP TABLE kept;',
-  2: `DROP TABLE staged_moves; DROP TABLE kept;
+  1: `${version5} DROP TABLE staged_moves; DROP TABLE kept;`,
+  2: `${version5} DROP TABLE staged_moves; DROP TABLE kept;
     CREATE TABLE longest (user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
-  3: `ALTER TABLE staged_moves RENAME TO stopovers; DROP TABLE kept;
+  3: `${version5} ALTER TABLE staged_moves RENAME TO stopovers; DROP TABLE kept;
     CREATE TABLE longest (user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     INSERT INTO longest VALUES ('a', 2000);`,
-  4: 'DROP TABLE kept;',
-  5: '',
+  4: `${version5} DROP TABLE kept;`,
+  5: version5,
+  6: version6,
 }
 
 for (const [version, downgrade] of Object.entries(downgrades)) {
@@ -26,21 +32,34 @@ for (const [version, downgrade] of Object.entries(downgrades)) {
     const file = `${folder}/journal.sqlite`
     const userUuid = randomUUID()
     const before = await openJournal(file)
-    const staged = await before.begin({ userUuid, op: 'mkdir', path: '/.moving-0', isStaging: true })
+    const staged = await before.begin({ userUuid, op: 'mkdir', path: '/.moving-0', staging: 'begin' })
     await staged.commit()
+    const other = await before.begin({ userUuid, op: 'write', path: '/.moving-00' })
+    await other.commit()
     const { epoch } = before
     await before.close()
     const connection = new DatabaseSync(file)
-    connection.exec(
-      `${downgrade} ALTER TABLE journal DROP COLUMN oldest_usable; PRAGMA user_version = ${version}`,
-    )
+    connection.exec(`${downgrade} PRAGMA user_version = ${version}`)
     connection.close()
     writeFileSync(`${folder}/journal.ballast`, 'x')
 
     const after = await openJournal(file)
     t.equal(after.epoch, epoch)
-    t.match(await after.read(userUuid, 0), [{ seq: staged.seq, path: '/.moving-0' }])
-    t.strictSame(await after.stagedMoves(), Number(version) >= 3 ? [{ userUuid, path: '/.moving-0' }] : [])
+    const knowsCopies = Number(version) >= 3
+    t.strictSame(await after.stagedMoves(), knowsCopies ? [{ userUuid, path: '/.moving-0' }] : [])
+    const shown = [
+      { op: 'mkdir', path: '/.moving-0' },
+      { op: 'write', path: '/.moving-00' },
+    ]
+    const abandoning = { userUuid, op: 'delete', path: '/.moving-0', staging: 'abandon' } as const
+    if (knowsCopies) shown.push({ op: 'delete', path: '/.moving-0' })
+    if (knowsCopies) await (await after.begin(abandoning)).commit()
+    const changes = await after.read(userUuid, 0)
+    t.strictSame(
+      changes.map(({ op, path }) => ({ op, path })),
+      shown,
+      'readers saw the copy, so they see that it is removed',
+    )
     await after.erase(userUuid)
     t.strictSame(await after.read(userUuid, 0), [])
     await after.close()
@@ -51,16 +70,14 @@ for (const [version, downgrade] of Object.entries(downgrades)) {
   })
 }
 
-for (const version of [4, 5] as const) {
+for (const version of [4, 5, 6] as const) {
   test(`the step from version ${version} only adds`, async (t) => {
     const file = `${t.testdir()}/journal.sqlite`
     const journal = await openJournal(file)
-    await (await journal.begin({ userUuid: 'a', op: 'mkdir', path: '/.moving-0', isStaging: true })).commit()
+    await (await journal.begin({ userUuid: 'a', op: 'mkdir', path: '/.moving-0', staging: 'begin' })).commit()
     await journal.close()
     const connection = new DatabaseSync(file)
-    connection.exec(
-      `${downgrades[version]} ALTER TABLE journal DROP COLUMN oldest_usable; PRAGMA user_version = ${version}`,
-    )
+    connection.exec(`${downgrades[version]} PRAGMA user_version = ${version}`)
     connection.close()
     t.strictSame(
       expansionProblems(file, () => openJournalFile(file).close()),

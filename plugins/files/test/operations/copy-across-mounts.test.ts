@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { FileChanged, NodekeepError } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
@@ -143,9 +143,68 @@ t.test('the journal records the revision that a file has after the move', async 
   const etag = (await get(ada, 'read', '/cold/file')).headers.get('etag')
   const changes = await services.changes.read(ada.user.uuid, 0)
   t.match(changes.slice(-2), [
-    { op: 'move', path: '/cold/file', revision: etag?.slice(1, -1) },
+    { op: 'write', path: '/cold/file', size: 1, revision: etag?.slice(1, -1) },
     { op: 'delete', path: '/file' },
   ])
+})
+
+t.test('readers of the journal see the destination of a move, and never the half-way place', async (t) => {
+  const { ada, shaky, services, move, tree, recordedTree } = await createNodeWithTwoMounts(t)
+  for (const path of ['/docs/a', '/docs/inner/b', '/cold/docs/other']) await put(ada, path, path)
+  await put(ada, '/.moving-mine', 'x')
+  const before = await services.changes.head(ada.user.uuid)
+  const announced: number[] = []
+  services.events.on(FileChanged, ({ seq }) => {
+    announced.push(seq)
+  })
+  const heads: Promise<number>[] = []
+  shaky.whileRead = () => {
+    heads.push(services.changes.head(ada.user.uuid))
+  }
+  const answer = await post(ada, 'move', { source: '/docs', destination: '/cold/docs', overwrite: true })
+  t.equal(answer.status, 200)
+  t.strictSame([...new Set(await Promise.all(heads))], [before], 'nothing is seen while files are copied')
+  const changes = await services.changes.read(ada.user.uuid, before)
+  const facts = changes.map(({ op, path, source }) => ({ op, path, ...(source !== undefined && { source }) }))
+  t.strictSame(facts.slice(0, 2), [
+    { op: 'delete', path: '/cold/docs' },
+    { op: 'mkdir', path: '/cold/docs' },
+  ])
+  const written = facts.filter(({ op }) => op === 'write')
+  t.strictSame(
+    written.sort((a, b) => a.path.localeCompare(b.path)),
+    [
+      { op: 'write', path: '/cold/docs/a' },
+      { op: 'write', path: '/cold/docs/inner/b' },
+    ],
+  )
+  t.strictSame(facts.at(-1), { op: 'delete', path: '/docs' })
+  t.equal(announced.length, 5, 'one announcement of the copy, one for each entry of the source')
+  t.notOk((await move('/.moving-mine', '/mine')).code, 'a file of such a name is a file like others')
+  t.match((await services.changes.read(ada.user.uuid, before)).at(-1), {
+    op: 'move',
+    source: '/.moving-mine',
+    path: '/mine',
+  })
+  t.strictSame(await recordedTree(), [...(await tree(''))].sort())
+})
+
+t.test('a copy that is placed while its mount stops answering appears when it answers again', async (t) => {
+  const { ada, shaky, services, move, tree, recordedTree } = await createNodeWithTwoMounts(t)
+  await put(ada, '/docs/a', 'a')
+  shaky.afterChange = (change) => {
+    if (change !== 'move') return
+    shaky.isReachable = false
+    throw new Error('The connection broke.')
+  }
+  t.not((await move('/docs', '/cold/docs')).status, 200)
+  shaky.afterChange = () => {}
+  await put(ada, '/other', 'x')
+  t.match((await services.changes.read(ada.user.uuid, 0)).at(-1), { path: '/other' }, 'it holds nothing back')
+  t.equal(services.changes.stalled(ada.user.uuid), null)
+  shaky.isReachable = true
+  await put(ada, '/cold/docs/b', 'b')
+  t.strictSame(await recordedTree(), [...(await tree(''))].sort())
 })
 
 t.test('a tree of many files moves as a whole', async (t) => {

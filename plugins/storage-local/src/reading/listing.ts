@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { StorageEntry } from '@nodekeep/plugin-sdk'
+import type { StorageEntry, StorageListOptions } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
 import { type Folder, type Found, find, findSync } from '../folders/folder.ts'
 import { shownName, stagingFolderName } from '../folders/stored-names.ts'
@@ -21,8 +21,13 @@ const mergedPerTurn = 16_384
  * Finding an entry takes less time than handing the work to a thread if the system has the entry in its memory. A batch
  * that takes too long may mean that it does not. Threads then find the next batch.
  */
-export async function* listing(disk: Disk, folder: Folder, isRoot: boolean): AsyncIterable<StorageEntry> {
-  const names = await sortedNames(shownNames(disk, folder, isRoot))
+export async function* listing(
+  disk: Disk,
+  folder: Folder,
+  isRoot: boolean,
+  { after = '' }: StorageListOptions = {},
+): AsyncIterable<StorageEntry> {
+  const names = await sortedNames(shownNames(disk, folder, isRoot, after))
   let quick = true
   for (let start = 0; start < names.length; ) {
     const batch = names.slice(start, start + batchEntries)
@@ -51,12 +56,17 @@ async function findInTurn(disk: Disk, folder: Folder, names: readonly string[]):
   return found
 }
 
-async function* shownNames(disk: Disk, folder: Folder, isRoot: boolean): AsyncIterable<string[]> {
+async function* shownNames(
+  disk: Disk,
+  folder: Folder,
+  isRoot: boolean,
+  after: string,
+): AsyncIterable<string[]> {
   for await (const portion of disk.names(folder.at('.'))) {
     const shown: string[] = []
     for (const stored of portion) {
       const name = shownName(stored)
-      if (name !== null && !(isRoot && stored === stagingFolderName)) shown.push(name)
+      if (name !== null && name > after && !(isRoot && stored === stagingFolderName)) shown.push(name)
     }
     yield shown
   }

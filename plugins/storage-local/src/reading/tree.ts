@@ -4,6 +4,7 @@ import {
   type StorageDriverReading,
   type StorageDriverReadOptions,
   type StorageEntry,
+  type StorageListOptions,
 } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
 import { isDiskError, notFound } from '../disk/disk-errors.ts'
@@ -48,7 +49,7 @@ export class Tree {
   }
 
   /** Yields nothing if there is no such folder. */
-  async *list(path: string): AsyncIterable<StorageEntry> {
+  async *list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry> {
     const names = namesOf(path)
     const folder = await openFolder(this.#disk, this.#root, names).catch((error: unknown) => {
       if (isDiskError(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return null
@@ -56,7 +57,7 @@ export class Tree {
     })
     if (folder === null) return
     try {
-      yield* listing(this.#disk, folder, names.length === 0)
+      yield* listing(this.#disk, folder, names.length === 0, options)
     } finally {
       folder.close()
     }

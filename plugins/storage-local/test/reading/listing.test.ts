@@ -86,3 +86,30 @@ t.test('a folder that is removed while it is listed ends the listing', async (t)
   }
   t.ok(seen >= 1 && seen < 300)
 })
+
+t.test('a listing that begins after a name looks up no entry before it', async (t) => {
+  const root = temporaryFolder(t)
+  mkdirSync(join(root, 'user'))
+  for (let index = 0; index < 500; index += 1)
+    writeFileSync(join(root, 'user', `${index}`.padStart(3, '0')), 'x')
+  let looked = 0
+  const disk: Disk = {
+    ...localDisk,
+    lstatSync(path) {
+      looked += 1
+      return localDisk.lstatSync(path)
+    },
+    lstat(path) {
+      looked += 1
+      return localDisk.lstat(path)
+    },
+  }
+  const backend = await openLocalBackend({ root, disk })
+  t.teardown(() => backend.close())
+  const entries = await Array.fromAsync(backend.list('/user', { after: '489' }))
+  t.strictSame(
+    entries.map(({ name }) => name),
+    ['490', '491', '492', '493', '494', '495', '496', '497', '498', '499'],
+  )
+  t.ok(looked < 20, `${looked} looked up`)
+})
