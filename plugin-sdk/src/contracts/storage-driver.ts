@@ -24,7 +24,7 @@ export interface StorageDriverCapabilities extends StorageCapabilities {
   readonly freesChunks?: boolean
 }
 
-/** Options of a read. */
+/** Options of a read. `start` and `end` are integers that are not negative, and `start` is not after `end`. */
 export interface StorageDriverReadOptions {
   /** The first byte. It may be beyond the end of the file; the content does not matter then. */
   readonly start: number

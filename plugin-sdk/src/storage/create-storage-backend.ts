@@ -181,10 +181,12 @@ class DriverBackend implements StorageBackend {
   }
 
   async #read(
-    files: Pick<StorageDriver, 'open'>,
+    files: Pick<StorageDriver, 'stat' | 'open'>,
     path: string,
     { start, end, reuseBuffers = false, signal }: StorageReadOptions,
   ): Promise<StorageReading> {
+    // Storages and streams fail in ways of their own on a range that no file can have, so a driver never gets one.
+    if (rangeOf(Number.MAX_SAFE_INTEGER, start, end) === null) throw refusedRange(await files.stat(path))
     const either = this.#endsWith(signal)
     const { supports } = this.#driver
     const reading = await files.open(path, { start: start ?? 0, end, signal: either })
@@ -205,9 +207,7 @@ class DriverBackend implements StorageBackend {
     this.#contents.add(content)
     if (range === null) {
       await content.return()
-      throw type === 'directory'
-        ? conflict('This is a folder. Read the files in it, or list it.')
-        : new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
+      throw refusedRange(reading.entry)
     }
     if (skipped < 0)
       void content.fail(driverError(new Error('The driver began after the first requested byte.')))
@@ -354,6 +354,12 @@ function rangeOf(size: number, start?: number, end?: number) {
   const isRange =
     Number.isInteger(first) && Number.isInteger(last) && first >= 0 && first <= last && last < size
   return isRange ? { first, length: last - first + 1 } : null
+}
+
+function refusedRange({ type, size }: StorageEntry): NodekeepError {
+  return type === 'directory'
+    ? conflict('This is a folder. Read the files in it, or list it.')
+    : new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
 }
 
 function refuseOtherRevision(entry: StorageEntry | null, revision: string): void {

@@ -160,6 +160,29 @@ test('a reading whose loop never began is closed with the backend, and so is the
   t.equal(open, 0)
 })
 
+test('a range that no file can have reaches no driver', async (t) => {
+  const asked: unknown[] = []
+  const backend = backendWith({
+    open: async (_path, options) => {
+      asked.push(options)
+      throw new RangeError('A stream takes no such range.')
+    },
+  })
+  await backend.write('/folder/file', chunks(Buffer.from('12345')))
+  for (const range of [
+    { start: 2, end: 1 },
+    { start: -1 },
+    { end: -1 },
+    { start: 0.5 },
+    { end: Number.NaN },
+  ]) {
+    await t.rejects(backend.read('/folder/file', range), { code: 'RANGE_NOT_SATISFIABLE' })
+    await t.rejects(backend.read('/folder', range), { code: 'CONFLICT' })
+    await t.rejects(backend.read('/none', range), { code: 'NOT_FOUND' })
+  }
+  t.strictSame(asked, [])
+})
+
 test('a close waits for running calls, then closes the driver once', async (t) => {
   const events: string[] = []
   const reached = Promise.withResolvers<void>()
