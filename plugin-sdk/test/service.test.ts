@@ -7,6 +7,7 @@ import {
   defineService,
   HealthChecks,
   LoginProviders,
+  PublicOrigins,
   type Registry,
   StorageBackends,
   tokenKey,
@@ -71,12 +72,15 @@ test('The registries of Nodekeep say what an entry lacks', async (t) => {
     move: noop,
   }
   const backend = { supports: {}, probe: noop, close: noop, ...files }
-  const findings: [Registry<unknown>, entry: object, finding: string | null][] = [
+  const findings: [Registry<unknown>, entry: unknown, finding: string | null][] = [
     [AiProviders, {}, 'has no method "models"'],
     [AiProviders, { models: noop, chat: noop }, null],
     [BackupParticipants, {}, 'has no method "prepare"'],
     [HealthChecks, { check: true }, 'has no method "check"'],
     [LoginProviders, {}, 'has no method "verify"'],
+    [PublicOrigins, 'tunnel:me', 'is no http or https address such as "https://me.example.org"'],
+    [PublicOrigins, 'me.example.org', 'is no http or https address such as "https://me.example.org"'],
+    [PublicOrigins, 'https://me.example.org', null],
     [UserData, {}, 'has no method "erase"'],
     [StorageBackends, {}, 'has no "supports"'],
     [StorageBackends, { ...backend, move: undefined }, 'has no method "move"'],

@@ -14,7 +14,8 @@ export interface AddressConfiguration {
   readonly cors: { readonly origins: readonly string[] }
 }
 
-type AddressedRequest = Pick<FastifyRequest, 'protocol' | 'host' | 'headers' | 'ips'>
+/** A request, whose `protocol` is any text that a trusted proxy sent. Fastify's types promise more. */
+type AddressedRequest = Pick<FastifyRequest, 'host' | 'headers' | 'ips'> & { readonly protocol: string }
 
 /** The origins under which clients reach the node: at home, on the local network, and from outside. */
 export class NodeOrigins implements NodeAddress {
@@ -39,7 +40,9 @@ export class NodeOrigins implements NodeAddress {
   /** The origins that depend on no request: those of `server.publicUrl`, then those that plugins have added. */
   publicOrigins(): string[] {
     const added = this.#added.names().map((name) => String(this.#added.get(name)))
-    return [...this.#configured, ...added].flatMap((url) => URL.parse(url)?.origin ?? [])
+    const urls = [...this.#configured, ...added].map((url) => URL.parse(url))
+    // The origin of every other scheme is "null", which any sandboxed page has too.
+    return urls.flatMap((url) => (url !== null && /^https?:$/.test(url.protocol) ? url.origin : []))
   }
 
   /**
@@ -58,22 +61,27 @@ export class NodeOrigins implements NodeAddress {
 
   /** Whether the client of a request uses TLS. If the Host is not a name of the node, the request's scheme decides. */
   isEncrypted(request: AddressedRequest): boolean {
-    return (this.#find(request)?.protocol ?? `${request.protocol}:`) === 'https:'
+    return (this.#find(request)?.protocol ?? schemeOf(request)) === 'https:'
   }
 
   #find(request: AddressedRequest): URL | null {
-    const { protocol, host } = request
+    const { host } = request
+    const scheme = schemeOf(request)
     // A proxy that is not trusted may have TLS although the request says http. The host decides which origin it is.
     const known = this.publicOrigins().map((origin) => new URL(origin))
     const meant = known.filter((origin) => parseHost(origin.protocol, host)?.origin === origin.origin)
-    if (meant.length > 0)
-      return meant.find((origin) => origin.protocol === `${protocol}:`) ?? meant[0] ?? null
-    const url = parseHost(`${protocol}:`, host)
+    if (meant.length > 0) return meant.find((origin) => origin.protocol === scheme) ?? meant[0] ?? null
+    const url = parseHost(scheme, host)
     if (url === null) return null
     if (this.#names.has(url.hostname)) return url
     const isLocal = isLoopback(url.hostname) || url.hostname === this.#local
     return isLocal && !cameThroughProxy(request) ? url : null
   }
+}
+
+/** Proxies name the scheme as they like: Traefik says `wss` for a WebSocket, and some pass on what a client wrote. */
+function schemeOf({ protocol }: Pick<AddressedRequest, 'protocol'>): 'http:' | 'https:' {
+  return ['https', 'wss'].includes(protocol) ? 'https:' : 'http:'
 }
 
 /** Returns the origin that a Host names, `null` for one that is malformed or not in its one spelling. */
@@ -104,8 +112,8 @@ export function isLoopback(hostname: string): boolean {
 }
 
 function unknownName(request: AddressedRequest): NodekeepError {
-  const { host, protocol } = request
-  const name = (URL.parse(`${protocol}://${host}`)?.hostname ?? host).slice(0, 100)
+  const { host } = request
+  const name = (URL.parse(`http://${host}`)?.hostname ?? host).slice(0, 100)
   const problem = cameThroughProxy(request)
     ? `The proxy named the node "${name}", which is no name of it from outside. A proxy must pass the Host of its client on.`
     : `The node does not go by the name "${name}".`

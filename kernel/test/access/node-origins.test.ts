@@ -13,7 +13,7 @@ const registry = (...origins: string[]) => {
 }
 
 interface Way {
-  readonly protocol?: 'http' | 'https'
+  readonly protocol?: string
   /** Whether a trusted proxy forwarded the request. */
   readonly proxy?: boolean
 }
@@ -142,15 +142,28 @@ test('a request through a proxy cannot come by the names for home', async (t) =>
   })
 })
 
+test('an origin has the scheme http or https, whatever a proxy calls it', async (t) => {
+  const hostnames = ['nas.local']
+  const schemes = { http: 'http', ws: 'http', javascript: 'http', '': 'http', https: 'https', wss: 'https' }
+  for (const [protocol, scheme] of Object.entries(schemes)) {
+    t.equal(origin('nas.local', { hostnames }, { protocol, proxy: true }), `${scheme}://nas.local`)
+    const origins = new NodeOrigins({ ...local, hostnames }, registry())
+    t.equal(origins.isEncrypted(request('nas.local', { protocol })), scheme === 'https')
+    t.equal(origins.isEncrypted(request('other.local', { protocol })), scheme === 'https')
+  }
+})
+
 test('origins come and go at run time', async (t) => {
   const added = registry()
   const origins = new NodeOrigins(local, added)
   t.throws(() => origins.originOf(request('me.example.org')), { code: refused })
   added.add('0', 'https://me.example.org/', 'tunnel')
   added.add('1', 'not a URL', 'tunnel')
+  added.add('2', 'tunnel:me', 'tunnel')
   t.equal(origins.originOf(request('me.example.org')).origin, 'https://me.example.org')
   t.ok(origins.isEncrypted(request('me.example.org')))
   t.strictSame(origins.publicOrigins(), ['https://me.example.org'])
+  t.notOk(origins.isTrusted('null'), 'the origin of sandboxed pages')
   added.remove('0', 'tunnel')
   t.throws(() => origins.originOf(request('me.example.org')), { code: refused })
 })

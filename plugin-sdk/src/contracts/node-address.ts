@@ -21,4 +21,8 @@ export const Address = defineService<NodeAddress>('node-address', 1)
  * Origins such as `https://me.example.org` under which clients reach the node while the entry exists, besides those of the
  * configuration. A plugin that leads clients to the node adds its address here.
  */
-export const PublicOrigins = defineRegistry<string>('public-origins', 1)
+export const PublicOrigins = defineRegistry<string>('public-origins', 1, (origin) => {
+  const url = typeof origin === 'string' ? URL.parse(origin) : null
+  const isWeb = url !== null && /^https?:$/.test(url.protocol)
+  return isWeb ? null : 'is no http or https address such as "https://me.example.org"'
+})
