@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import {
   NodekeepError,
   type NodeRestores,
@@ -39,6 +39,7 @@ export class KernelRestores implements NodeRestores {
   }
 
   async plan({ backup, moment, moves }: RestorePlan): Promise<void> {
+    checkPaths(planFile(this.#dataFolder), moves)
     for (const move of moves) checkMove(move)
     const plan: StoredPlan = { format: 1, backup, moment: moment.toISOString(), moves }
     writeDurably(planFile(this.#dataFolder), plan)
@@ -109,6 +110,24 @@ function putInPlace({ from, to }: RestoreMove): void {
   }
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
   renameSync(from, to)
+}
+
+/**
+ * Refuses paths that depend on the folder of the next start, and paths within each other: a move would take along what another
+ * one, or the rest of the restore, still needs.
+ */
+function checkPaths(plan: string, moves: readonly RestoreMove[]): void {
+  const paths = moves.flatMap(({ from, to, previous }) =>
+    from === null ? [to, previous] : [from, to, previous],
+  )
+  for (const path of paths) if (!isAbsolute(path)) throw invalid(`${path} is not an absolute path.`)
+  // In this order, everything below a folder follows it at once.
+  const sorted = [...paths, plan].map((path) => resolve(path) + sep).sort()
+  for (const [index, path] of sorted.entries()) {
+    const next = sorted[index + 1]
+    if (next?.startsWith(path))
+      throw invalid(`${next.slice(0, -1)} is in the plan twice, or is within ${path.slice(0, -1)}.`)
+  }
 }
 
 function checkMove({ from, to, previous }: RestoreMove): void {

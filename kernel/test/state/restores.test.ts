@@ -143,6 +143,33 @@ test('a plan that could not be applied is refused', async (t) => {
   t.notOk(isRestorePlanned(data))
 })
 
+test('a plan whose moves would take along each other, or the plan itself, is refused', async (t) => {
+  const data = t.testdir({ new: { inner: 'new' }, other: 'new', old: { inner: 'old' } })
+  const move = (from: string | null, to: string, previous: string) => ({
+    from: from === null ? null : join(data, from),
+    to: join(data, to),
+    previous: join(data, previous),
+  })
+  const plans: readonly (readonly [moves: ReturnType<typeof move>[], message: RegExp])[] = [
+    [[move('new', 'old', 'kept/old'), move('other', 'old', 'kept/again')], /old is in the plan twice/],
+    [
+      [move('new', 'old', 'kept/old'), move('other', 'old/inner', 'kept/inner')],
+      /old\/inner is .* within .*old\.$/,
+    ],
+    [[move('new', 'old', 'kept'), move(null, 'other', 'kept/other')], /kept\/other is .* within .*kept\.$/],
+    [[move('new', 'old', 'old/previous')], /old\/previous is .* within/],
+    [[move(null, '', '../previous')], /is .* within/],
+    [[{ ...move('new', 'old', 'kept'), to: 'old' }], /old is not an absolute path/],
+  ]
+  for (const [moves, message] of plans) {
+    await t.rejects(new KernelRestores(data).plan({ backup: 'b', moment, moves }), {
+      code: 'VALIDATION_ERROR',
+      message,
+    })
+  }
+  t.notOk(isRestorePlanned(data))
+})
+
 test('the node applies a restore before it opens its database, and tells each plugin until it acknowledges', async (t) => {
   const dataFolder = t.testdir()
   const seen: (Restored | null)[] = []

@@ -1,6 +1,6 @@
 import { defineService } from '../service.ts'
 
-/** One file or folder that a restore replaces. All paths are absolute, and on one file system. */
+/** One file or folder that a restore replaces. All paths are absolute, on one file system, and none is within another. */
 export interface RestoreMove {
   /** The new content, which is moved to `to`; `null` to only remove the former content. */
   readonly from: string | null
@@ -24,8 +24,8 @@ export interface NodeRestores {
    * Stores a plan durably, in place of an earlier one that was not applied yet. The next start of the node applies it after it
    * has locked the data folder and before it opens a database, by renames that can be interrupted at any step.
    *
-   * @throws NodekeepError VALIDATION_ERROR if a move crosses file systems, if something to move is missing, or if there is
-   *   something at `previous`
+   * @throws NodekeepError VALIDATION_ERROR if a path is relative, or within another one or the same; if a move crosses file
+   *   systems, if something to move is missing, or if there is something at `previous`
    */
   plan(plan: RestorePlan): Promise<void>
 }
