@@ -114,6 +114,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
     },
   ),
   failed('setup', 'throws-in-setup', /^the setup broke$/),
+  failed('setup', 'hooks-without-function', /^It called onStart without a function\. Write onStart\(/),
   failed('setup', 'throws-frozen-in-setup', /^the frozen setup broke$/),
   failed('setup', 'throws-nothing-in-setup', /^It threw undefined instead of an error\.$/),
   failed('setup', 'rejects-in-setup', /^the setup broke later$/),

@@ -40,8 +40,10 @@ export function rightsOf(route: RouteOptions): RouteRights {
   if (access === 'public' && (typeof publicReason !== 'string' || publicReason === '')) {
     throw new TypeError(`${where} is public. Say why in "publicReason", for those who audit the node.`)
   }
-  if (scope !== undefined && (typeof scope !== 'string' || scope === '')) {
-    throw new TypeError(`${where} has a "scope" that is no text. Write one such as "notes:read".`)
+  if (scope !== undefined && (typeof scope !== 'string' || !/^[^\s,]{1,100}$/.test(scope))) {
+    throw new TypeError(
+      `${where} has a "scope" that no token can have. Write up to 100 characters without spaces and commas, such as "notes:read".`,
+    )
   }
   if (rateLimit !== undefined && !isRateLimit(rateLimit)) {
     throw new TypeError(

@@ -64,9 +64,9 @@ export class Activation {
   #callSetup(): unknown {
     const context = createSetupContext(this.#parts, this.#record, this.#plugin, {
       signal: this.#abort.signal,
-      onStart: (hook) => this.#startHooks.push(hook),
-      onServing: (hook) => this.#servingHooks.push(hook),
-      onStop: (hook) => this.#onStop(hook),
+      onStart: (hook) => this.#startHooks.push(checkedHook('onStart', hook)),
+      onServing: (hook) => this.#servingHooks.push(checkedHook('onServing', hook)),
+      onStop: (hook) => this.#onStop(checkedHook('onStop', hook)),
       onDispose: (dispose) => this.#onDispose(dispose),
       contributions: this.#contributions,
       routes: this.#routes.add,
@@ -158,6 +158,12 @@ export class Activation {
     for (const dispose of this.#disposers) dispose()
     return failures
   }
+}
+
+/** A hook that is no function would fail much later, in words of the kernel. */
+function checkedHook(name: string, hook: unknown): Hook {
+  if (typeof hook === 'function') return hook as Hook
+  throw new PluginFailure('setup', `It called ${name} without a function. Write ${name}(() => { … }).`)
 }
 
 function providedServices(plugin: Plugin, result: unknown): ReadonlyMap<string, unknown> {

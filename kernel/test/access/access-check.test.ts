@@ -140,7 +140,9 @@ test('the node refuses to start with a route whose config protects it less than 
     [{ rateLimit: { max: 1 } as never }, /"rateLimit" that limits nothing\. Write \{ max, timeWindow \}/],
     [{ rateLimit: { max: 1, timeWindow: '1 minute' } as never }, /"rateLimit" that limits nothing/],
     [{ answersLate: 'yes' as never }, /"answersLate" that is neither true nor false/],
-    [{ scope: ['notes:read'] as never }, /"scope" that is no text/],
+    [{ scope: ['notes:read'] as never }, /"scope" that no token can have/],
+    [{ scope: 'notes read' }, /"scope" that no token can have/],
+    [{ scope: 'n'.repeat(101) }, /"scope" that no token can have/],
     [{ body: 'streamed' as 'stream' }, /the body "streamed"\. Use "buffered" or "stream"/],
   ] as const) {
     const wrong = definePlugin({
