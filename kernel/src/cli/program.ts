@@ -64,8 +64,12 @@ the configuration: PORT, NODEKEEP_CONFIG, NODEKEEP_DATA, NODEKEEP_SERVER__HOST a
   return program
 }
 
-/** Gives all commands the same form of help and of errors, one line each. */
-function unify(command: Command): void {
+/**
+ * Gives all commands the same form of help and of errors, one line each.
+ *
+ * @param line the words that call the command
+ */
+function unify(command: Command, line = command.name()): void {
   command
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
@@ -76,10 +80,11 @@ function unify(command: Command): void {
           `nodekeep: ${text
             .replace(/^error: /, '')
             .trimEnd()
-            .replaceAll(/\s*\n\s*/g, ' ')}\n`,
+            .replaceAll(/\s*\n\s*/g, ' ')
+            .replace(/\w$|'$/, '$&.')} "${line} --help" shows what it takes.\n`,
         ),
     })
-  for (const subcommand of command.commands) unify(subcommand)
+  for (const subcommand of command.commands) unify(subcommand, `${line} ${subcommand.name()}`)
 }
 
 /** Tells whether a command line names, explains or completes commands that plugins may add. */

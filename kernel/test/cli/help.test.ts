@@ -57,6 +57,10 @@ test('a misspelled command gets one helpful line', async (t) => {
     ['--prot 1', /unknown option '--prot' \(Did you mean --port\?\)/],
     ['start --port http', /argument 'http' is invalid\. A port is a number from 0 to 65535/],
     ['config nope', /unknown command 'nope'/],
+    [
+      'user delete',
+      /missing required argument 'user'\. "nodekeep user delete --help" shows what it takes\.$/m,
+    ],
     ['plugins list --jsno', /unknown option '--jsno' \(Did you mean --json\?\)/],
   ]
   const outcomes = await Promise.all(slips.map(([line]) => folder.run(...line.split(' '))))

@@ -69,6 +69,9 @@ test('user add lets a wallet sign in that the admission refuses, until it is tak
   t.match(disabled.stderr, 'is disabled. "nodekeep user enable')
   t.equal((await folder.run('user', 'enable', 'ada')).code, 0)
   t.equal((await signIn(ada)).status, 200)
+
+  const kept = await folder.run('user', 'add', owner)
+  t.match(kept, { code: 0, stderr: /is the owner, who may always sign in\.\n$/ })
 })
 
 test('the owner replaces their lost wallet, in the configuration too', async (t) => {

@@ -54,7 +54,9 @@ export async function addUser(wallet: string, { username, ...options }: AddUserO
     const user = await administration.add(wallet, username)
     process.stdout.write(`${describe(user)}\n`)
     process.stderr.write(
-      `${user.username} may sign in now. "nodekeep user disable ${user.username}" takes that back.\n`,
+      user.owner
+        ? `${user.username} is the owner, who may always sign in.\n`
+        : `${user.username} may sign in now. "nodekeep user disable ${user.username}" takes that back.\n`,
     )
   })
 }
