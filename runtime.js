@@ -25,12 +25,17 @@ const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delim
 // The channel tells the command of a node when this process is gone.
 const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+// A program that started this one may talk to the node.
+child.on('message', (message) => process.send?.(message))
+process.on('message', (message) => child.send(message))
+process.on('disconnect', () => child.connected && child.disconnect())
 child.on('error', (error) => {
   console.error(`${node} cannot be run: ${error.message}`)
   process.exitCode = 1
 })
 child.on('exit', (code, signal) => {
   process.exitCode = code ?? 128 + constants.signals[signal]
+  if (process.connected) process.disconnect()
 })
 
 function pinnedNode() {

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, linkSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
@@ -116,6 +117,38 @@ test('a restart is refused where nothing would start the node again', async (t) 
   t.equal(answer.status, 409)
   t.match(await answer.json(), { code: 'CONFLICT', message: /"supervised": true/ })
   t.equal((await owner.ask('/health')).status, 200)
+})
+
+test('a trial replaces the socket that a killed one left, and a checkout passes its messages on', async (t) => {
+  // The path of a socket has at most 107 bytes.
+  const folder = mkdtempSync(join(tmpdir(), 'nodekeep-trial-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const config = { data: './data', server: { port: 0 }, plugins: {} }
+  writeFileSync(join(folder, 'nodekeep.json'), JSON.stringify(config))
+  const root = fileURLToPath(new URL('../../', import.meta.url))
+  const { PATH, XDG_CACHE_HOME } = process.env
+  const start = () =>
+    spawn(
+      process.execPath,
+      [join(root, 'runtime.js'), join(root, 'kernel/bin/nodekeep.js'), 'start', '--trial', 'trial.sock'],
+      {
+        cwd: folder,
+        env: { PATH, XDG_CACHE_HOME },
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      },
+    )
+  const killed = createServer().listen(join(folder, 'left.sock'))
+  await once(killed, 'listening')
+  linkSync(join(folder, 'left.sock'), join(folder, 'trial.sock'))
+  killed.close()
+
+  const launcher = start()
+  t.teardown(() => launcher.kill('SIGKILL'))
+  t.strictSame(await once(launcher, 'message'), [{ nodekeep: 'on trial' }, undefined])
+  launcher.send({ nodekeep: 'admit' })
+  t.match(await once(launcher, 'message'), [{ nodekeep: 'serving', url: /^http/ }])
+  launcher.kill('SIGTERM')
+  t.strictSame(await once(launcher, 'exit'), [0, null])
 })
 
 test('a checkout passes the code of a restart on', async (t) => {

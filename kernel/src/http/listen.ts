@@ -1,3 +1,4 @@
+import { lstatSync, rmSync } from 'node:fs'
 import type { AddressInfo, ListenOptions } from 'node:net'
 import { messageOf } from '../errors/thrown.ts'
 
@@ -18,11 +19,13 @@ export async function listen(open: Open, host: string, port: number): Promise<Ad
 }
 
 /**
- * Listens on a Unix domain socket that only the user of this process can open, or on a pipe of Windows.
+ * Listens on a Unix domain socket that only the user of this process can open, or on a pipe of Windows. A socket that a killed
+ * process left there is replaced.
  *
  * @throws Error with one line for a person
  */
 export async function listenOnSocket(open: Open, path: string): Promise<void> {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path)
   // Between the creation of the socket and a change of its mode, another user could connect.
   const before = process.umask(0o077)
   const opened = open({ path })
