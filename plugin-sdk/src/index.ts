@@ -8,6 +8,7 @@ export {
   type NodeClient,
   type ProgressLine,
 } from './commands.ts'
+export { ChangeGate } from './concurrency/change-gate.ts'
 export { KeyedLock } from './concurrency/keyed-lock.ts'
 export { Mutex } from './concurrency/mutex.ts'
 export { withTimeLimit } from './concurrency/time-limit.ts'

@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import {
+  ChangeGate,
   NodekeepError,
   type StorageDriver,
   type StorageDriverReading,
@@ -35,6 +36,7 @@ const within = `path = :path OR path > :path || '/' AND path < :path || '0'`
 export class SqliteDriver implements StorageDriver {
   readonly supports = { atomicMove: true, durable: true, modified: true }
   readonly #connection: DatabaseSync
+  readonly #gate = new ChangeGate()
   /** Contents without a file. They are deleted when nobody reads. */
   readonly #orphans: SQLInputValue[] = []
   #readers = 0
@@ -92,37 +94,50 @@ export class SqliteDriver implements StorageDriver {
         )
         size += bytes.length
       }
-      await beforeCommit({ revision: String(id) })
-      this.#change(path, () => this.#insert(path, id, size, modified))
-      return await this.stat(path)
+      return await this.#gate.runShared(async () => {
+        await beforeCommit({ revision: String(id) })
+        this.#change(path, () => this.#insert(path, id, size, modified))
+        return this.stat(path)
+      })
     } catch (error) {
       this.#drop(id)
       throw error
     }
   }
 
-  async makeDirectory(path: string): Promise<void> {
-    this.#transaction('FULL', () => this.#makeFolders(path))
+  makeDirectory(path: string): Promise<void> {
+    return this.#gate.runShared(async () => this.#transaction('FULL', () => this.#makeFolders(path)))
   }
 
-  async remove(path: string): Promise<void> {
-    this.#change(path, () => {})
+  remove(path: string): Promise<void> {
+    return this.#gate.runShared(async () => this.#change(path, () => {}))
   }
 
-  async move(source: string, destination: string): Promise<void> {
+  move(source: string, destination: string): Promise<void> {
     const update = `UPDATE node SET path = :to || substr(path, length(:path) + 1),
       parent = iif(path = :path, :parent, :to || substr(parent, length(:path) + 1)) WHERE ${within}`
-    this.#change(destination, () =>
-      this.#prepare(update).run({ path: source, to: destination, parent: parentOf(destination) }),
+    return this.#gate.runShared(async () =>
+      this.#change(destination, () =>
+        this.#prepare(update).run({ path: source, to: destination, parent: parentOf(destination) }),
+      ),
     )
   }
 
   /** A connection with an open transaction sees the database as it is now, even if it changes later. */
-  async snapshot(): Promise<StorageDriverSnapshot> {
+  async snapshot(atMoment: () => Promise<void>, signal: AbortSignal): Promise<StorageDriverSnapshot> {
     const file = this.#connection.location() as string
     const snapshot = new SqliteDriver(new DatabaseSync(file, { readOnly: true }))
-    snapshot.#connection.exec('BEGIN; SELECT 1 FROM node')
-    return Object.assign(snapshot, { release: () => snapshot.close() })
+    const fix = () => {
+      snapshot.#connection.exec('BEGIN; SELECT 1 FROM node')
+      return atMoment()
+    }
+    try {
+      await this.#gate.runExclusive(fix, signal)
+      return Object.assign(snapshot, { release: () => snapshot.close() })
+    } catch (error) {
+      await snapshot.close()
+      throw error
+    }
   }
 
   async close(): Promise<void> {

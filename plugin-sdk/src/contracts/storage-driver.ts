@@ -1,3 +1,4 @@
+import type { BackupOmission } from './backup.ts'
 import type {
   StorageCapabilities,
   StorageConditions,
@@ -71,6 +72,8 @@ export interface StorageDriverWriteOptions extends StorageConditions {
 
 /** A read-only view of all files of a driver at one moment. */
 export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'list' | 'open'> {
+  /** What the snapshot leaves out. None if it is left out itself. */
+  readonly omitted?: readonly BackupOmission[]
   release(): Promise<void>
 }
 
@@ -118,7 +121,12 @@ export interface StorageDriver {
    * it replaces nothing unless `overwrite` is set.
    */
   move(source: string, destination: string, options: StorageMoveOptions): Promise<void>
-  snapshot?(signal: AbortSignal): Promise<StorageDriverSnapshot>
+  /**
+   * Brings changes to a halt, fixes the state, calls `atMoment` once, and lets changes go on when that has resolved. A change
+   * lasts from the call of its method, for a write from the call of `beforeCommit`, to its end. {@link ChangeGate} does the
+   * halt. If `atMoment` rejects, drop everything and reject: it rejects when the signal aborts, too.
+   */
+  snapshot?(atMoment: () => Promise<void>, signal: AbortSignal): Promise<StorageDriverSnapshot>
   /** Releases what the driver holds. All calls, readings and snapshots have ended. */
   close(): Promise<void>
 }

@@ -1,4 +1,5 @@
 import { defineRegistry, lackingMethod } from '../service.ts'
+import type { BackupOmission } from './backup.ts'
 
 /** A file or folder of a backend. */
 export interface StorageEntry {
@@ -137,8 +138,11 @@ export interface StorageCapabilities {
 
 /** A consistent, read-only view of a backend at one moment. */
 export interface StorageSnapshot {
+  /** What the storage contains and the snapshot does not, such as symbolic links, by path. It is complete from the start. */
+  readonly omitted: readonly BackupOmission[]
   list(path: string): AsyncIterable<StorageEntry>
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
+  /** Frees what the snapshot holds. Release every snapshot. A second call does nothing. */
   release(): Promise<void>
 }
 
@@ -203,8 +207,20 @@ export interface StorageBackend {
   remove(path: string, options?: StorageRemoveOptions): Promise<void>
   /** Moves a file or folder, and makes missing parents of the destination. */
   move(source: string, destination: string, options?: StorageMoveOptions): Promise<void>
-  /** Backends that cannot make snapshots have no such method. */
-  snapshot?(signal: AbortSignal): Promise<StorageSnapshot>
+  /**
+   * Makes a snapshot. Backends that cannot make one have no such method.
+   *
+   * The backend brings its changes to a halt, calls `atMoment` once, and lets changes go on when that has resolved. The snapshot
+   * shows the state at the call. During the halt, no `beforeCommit` is called, reads work, and changes wait; `atMoment` must
+   * not wait for a change of this backend, nor make a second snapshot of it. What takes long, such as copying a tree of names,
+   * happens before or after the halt.
+   *
+   * Several backends fix their states at one moment if `atMoment` makes the snapshot of the next one.
+   *
+   * @param atMoment if it rejects, no snapshot is made, and `snapshot` rejects with the same error
+   * @param signal ends everything, also the wait for `atMoment`; rejects with its reason
+   */
+  snapshot?(atMoment: () => Promise<void>, signal: AbortSignal): Promise<StorageSnapshot>
   /** Ends the running calls and readings, then the backend. A second call does the same as the first. */
   close(): Promise<void>
 }

@@ -38,7 +38,7 @@ export function createStorageBackend(driver: StorageDriver): StorageBackend {
 
 class DriverBackend implements StorageBackend {
   readonly supports: StorageCapabilities
-  readonly snapshot?: (signal: AbortSignal) => Promise<StorageSnapshot>
+  readonly snapshot?: Required<StorageBackend>['snapshot']
   readonly #driver: StorageDriver
   readonly #closing = new AbortController()
   readonly #calls = new Set<Promise<unknown>>()
@@ -49,7 +49,9 @@ class DriverBackend implements StorageBackend {
   constructor(driver: StorageDriver) {
     this.#driver = driver
     this.supports = driver.supports
-    if (driver.snapshot) this.snapshot = (signal) => this.#call(() => this.#takeSnapshot(signal), signal)
+    if (driver.snapshot) {
+      this.snapshot = (atMoment, signal) => this.#call(() => this.#takeSnapshot(atMoment, signal), signal)
+    }
   }
 
   probe(signal: AbortSignal): Promise<void> {
@@ -320,10 +322,34 @@ class DriverBackend implements StorageBackend {
     return true
   }
 
-  async #takeSnapshot(signal: AbortSignal): Promise<StorageSnapshot> {
-    const snapshot = await (this.#driver as Required<StorageDriver>).snapshot(signal)
+  async #takeSnapshot(atMoment: () => Promise<void>, callersSignal: AbortSignal): Promise<StorageSnapshot> {
+    const signal = this.#endsWith(callersSignal)
+    let calls = 0
+    let failure: Passed | null = null
+    const atMomentOnce = async () => {
+      calls += 1
+      try {
+        if (calls > 1) throw driverError(new Error('The driver called `atMoment` a second time.'))
+        signal.throwIfAborted()
+        await untilAborted(atMoment(), signal)
+      } catch (error) {
+        failure ??= new Passed(error)
+        throw error
+      }
+    }
+    let snapshot: StorageDriverSnapshot
+    try {
+      snapshot = await (this.#driver as Required<StorageDriver>).snapshot(atMomentOnce, signal)
+    } catch (error) {
+      throw failure ?? error
+    }
+    if (failure !== null || calls === 0) {
+      await snapshot.release()
+      throw failure ?? new Error('The driver did not call `atMoment`.')
+    }
     this.#snapshots.add(snapshot)
     return {
+      omitted: snapshot.omitted ?? [],
       list: (path) => this.#list(snapshot, path),
       read: (path, options = {}) => this.#call(() => this.#read(snapshot, path, options), options.signal),
       release: async () => {

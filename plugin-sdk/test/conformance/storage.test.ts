@@ -62,6 +62,11 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: an atomic move keeps the revisions of the moved files',
       'skipped: during an atomic move, the file is seen at exactly one of the two paths',
       'skipped: a file that an atomic move replaces exists at every moment',
+      'skipped: a snapshot shows what its backend shows at the moment, while writers go on',
+      'skipped: `atMoment` is called once, and nothing changes until it has resolved',
+      'skipped: a snapshot whose `atMoment` rejects fails with its error, and changes go on',
+      'skipped: an abort ends a snapshot, also the wait for `atMoment`, and changes go on',
+      'skipped: a snapshot tells what it leaves out, and can be released twice',
       'skipped: a snapshot stays as it was when the files change',
       'skipped: a snapshot that is made while files are written shows one moment',
       'skipped: a snapshot that is made while a folder is moved shows it once, and whole',
@@ -122,6 +127,36 @@ function countFrom(first: number): () => string {
   return () => `${next++}`
 }
 
+const { halt } = PaperBackend.prototype
+const never = new AbortController().signal
+
+/** Takes the state of a snapshot some time after the halt. */
+function afterTheHalt(backend: PaperBackend): Partial<PaperBackend> {
+  return {
+    async snapshot(atMoment, signal) {
+      await halt.call(backend, atMoment, signal)
+      for (let turn = 0; turn < 10; turn += 1) await setImmediate()
+      return backend.view(Object.assign(new PaperBackend(), { nodes: new Map(backend.nodes) }))
+    },
+  }
+}
+
+/** Never lets changes go on after a failure. */
+function haltedForGood(backend: PaperBackend): Partial<PaperBackend> {
+  return {
+    async halt(work, signal) {
+      const outcome = Promise.withResolvers<void>()
+      const held = () => {
+        const working = work()
+        working.then(outcome.resolve, outcome.reject)
+        return working.catch(() => new Promise<void>(() => {}))
+      }
+      halt.call(backend, held, signal).catch(outcome.reject)
+      await outcome.promise
+    },
+  }
+}
+
 /** Makes a snapshot that copies entries one after the other while changes go on. */
 async function copiedOneByOne(backend: PaperBackend, order: 'first to last' | 'last to first') {
   const copy = new PaperBackend()
@@ -132,7 +167,7 @@ async function copiedOneByOne(backend: PaperBackend, order: 'first to last' | 'l
     if (node !== undefined) copy.nodes.set(path, node)
     await setImmediate()
   }
-  return PaperBackend.prototype.snapshot.call(copy, new AbortController().signal)
+  return PaperBackend.prototype.snapshot.call(copy, async () => {}, new AbortController().signal)
 }
 
 /** The faults, each with the name of a test that must find it and the replaced methods of the backend. */
@@ -336,9 +371,43 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     /a snapshot stays as it was/,
     (backend) => ({
       snapshot: async () => ({
+        omitted: [],
         list: (path: string) => backend.list(path),
         read: (path: string) => backend.read(path),
         release: async () => {},
+      }),
+    }),
+  ],
+  [
+    /shows what its backend shows/,
+    (backend) => ({ halt: (work) => work().then(() => backend.remove('/0/0')) }),
+  ],
+  [/shows what its backend shows/, afterTheHalt],
+  [/nothing changes until/, () => ({ halt: (work) => work() })],
+  [
+    /`atMoment` is called once/,
+    (backend) => ({ halt: (work, signal) => halt.call(backend, work, signal).then(work) }),
+  ],
+  [/`atMoment` is called once/, () => ({ halt: async () => {} })],
+  [
+    /whose `atMoment` rejects/,
+    (backend) => ({ halt: (work, signal) => halt.call(backend, () => work().catch(() => {}), signal) }),
+  ],
+  [
+    /whose `atMoment` rejects/,
+    (backend) => ({
+      halt: (work, signal) => halt.call(backend, work, signal).catch(() => backend.refuse('CONFLICT')),
+    }),
+  ],
+  [/whose `atMoment` rejects/, haltedForGood],
+  [/an abort ends a snapshot/, () => ({ untilAborted: (work) => work })],
+  [/an abort ends a snapshot/, (backend) => ({ halt: (work) => halt.call(backend, work, never) })],
+  [
+    /tells what it leaves out/,
+    (backend) => ({
+      view: (copy) => ({
+        ...PaperBackend.prototype.view.call(backend, copy),
+        omitted: [{ what: '/', why: '' }],
       }),
     }),
   ],

@@ -11,9 +11,9 @@ import type {
   StorageRemoveOptions,
 } from '@nodekeep/plugin-sdk'
 import { callerError, checkRoot, probe } from './availability.ts'
-import { ChangeGate } from './changes/change-gate.ts'
 import { move } from './changes/move.ts'
 import { makeMissing, retryWhileChanging } from './changes/parent-folders.ts'
+import { RecordedChanges } from './changes/recorded-changes.ts'
 import { remove } from './changes/remove.ts'
 import type { Store } from './changes/store.ts'
 import { writeFile } from './changes/write.ts'
@@ -24,12 +24,12 @@ import { takeSnapshot } from './snapshot.ts'
 /** Stores files on a local disk. */
 export class LocalDriver implements StorageDriver {
   readonly supports: StorageDriverCapabilities
-  readonly snapshot?: (signal: AbortSignal) => Promise<StorageDriverSnapshot>
+  readonly snapshot?: Required<StorageDriver>['snapshot']
   readonly close: () => Promise<void>
   readonly #store: Store
   readonly #rootPath: string
   readonly #tree: Tree
-  readonly #gate = new ChangeGate()
+  readonly #changes = new RecordedChanges()
 
   /** @param close closes the parts of the store */
   constructor(
@@ -49,7 +49,8 @@ export class LocalDriver implements StorageDriver {
       reusesBuffers: true,
       freesChunks: true,
     }
-    if (store.hasLinks) this.snapshot = (signal) => this.#run(() => this.#takeSnapshot(signal))
+    if (store.hasLinks)
+      this.snapshot = (atMoment, signal) => this.#run(() => this.#takeSnapshot(atMoment, signal))
   }
 
   probe(signal: AbortSignal): Promise<void> {
@@ -73,13 +74,13 @@ export class LocalDriver implements StorageDriver {
     content: AsyncIterable<Uint8Array>,
     options: StorageDriverWriteOptions,
   ): Promise<StorageEntry> {
-    return this.#run(() => writeFile(this.#store, this.#gate, { names: namesOf(path), content, options }))
+    return this.#run(() => writeFile(this.#store, this.#changes, { names: namesOf(path), content, options }))
   }
 
   makeDirectory(path: string): Promise<void> {
     const names = namesOf(path)
     return this.#run(async () => {
-      await this.#gate.runShared(() => retryWhileChanging(() => this.#makeFolder(names)))
+      await this.#changes.run([names], () => retryWhileChanging(() => this.#makeFolder(names)))
     })
   }
 
@@ -95,7 +96,8 @@ export class LocalDriver implements StorageDriver {
 
   #change(paths: readonly string[][], change: () => Promise<void>): Promise<void> {
     const keys = paths.map((names) => names.join('/'))
-    return this.#run(() => this.#store.locks.run(keys, () => this.#gate.runShared(change)))
+    const recorded = () => this.#changes.run(paths, change, { movesTrees: true })
+    return this.#run(() => this.#store.locks.run(keys, recorded))
   }
 
   /** Returns null when it has to be called again to see what it made. */
@@ -115,9 +117,10 @@ export class LocalDriver implements StorageDriver {
     }
   }
 
-  async #takeSnapshot(signal: AbortSignal): Promise<StorageDriverSnapshot> {
-    const { tree, release } = await this.#gate.runExclusive(() => takeSnapshot(this.#store, signal))
+  async #takeSnapshot(atMoment: () => Promise<void>, signal: AbortSignal): Promise<StorageDriverSnapshot> {
+    const { tree, omitted, release } = await takeSnapshot(this.#store, this.#changes, atMoment, signal)
     return {
+      omitted,
       stat: (path) => this.#run(() => tree.stat(path)),
       list: (path) => this.#list(tree, path),
       open: (path, options) => this.#run(() => tree.read(path, options)),

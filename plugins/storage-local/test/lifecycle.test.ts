@@ -89,7 +89,7 @@ t.test('a close ends reads with an error, and never as if the file were shorter'
 t.test('changes wait while a snapshot is made, and reads and uploads continue', async (t) => {
   const { backend, reached, hold, release } = await openHeldBackend(t, 'link')
   hold()
-  const making = backend.snapshot?.(new AbortController().signal)
+  const making = backend.snapshot?.(async () => {}, new AbortController().signal)
   await reached
   let changed = false
   const received = Promise.withResolvers<void>()
@@ -125,7 +125,7 @@ t.test('a snapshot that is aborted leaves no files, and changes continue', async
   const { root, backend, reached, hold, release } = await openHeldBackend(t, 'link')
   hold()
   const controller = new AbortController()
-  const making = backend.snapshot?.(controller.signal).catch((error: unknown) => error)
+  const making = backend.snapshot?.(async () => {}, controller.signal).catch((error: unknown) => error)
   await reached
   controller.abort(new Error('enough'))
   release()
@@ -139,7 +139,7 @@ t.test('a close releases the open snapshots', async (t) => {
   const before = descriptors()
   const backend = await openLocalBackend({ root })
   await backend.write('/user/a/b', chunks('x'))
-  const snapshot = await backend.snapshot?.(new AbortController().signal)
+  const snapshot = await backend.snapshot?.(async () => {}, new AbortController().signal)
   await backend.close()
   t.strictSame(leftovers(root), [])
   t.equal(descriptors(), before)

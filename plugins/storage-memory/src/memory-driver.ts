@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import {
+  ChangeGate,
   createStorageBackend,
   type StorageBackend,
   type StorageDriver,
@@ -45,6 +46,7 @@ class MemoryDriver implements StorageDriver {
   readonly #freeSpace: FreeSpace
   /** Clients keep revisions longer than this process lives. Those of another process must differ. */
   readonly #process = randomBytes(6).toString('base64url')
+  readonly #gate = new ChangeGate()
   #revisions = 0
 
   constructor({ maxBytes, section = 'storage-memory' }: MemoryBackendOptions) {
@@ -81,13 +83,15 @@ class MemoryDriver implements StorageDriver {
       }
       this.#revisions += 1
       const revision = `${this.#process}-${this.#revisions}`
-      await beforeCommit({ revision })
-      const replaced = find(this.#root, path)
-      const created = replaced?.created ?? new Date()
-      const file = { type: 'file', blocks: blocks.end(), size, modified, created, revision } as const
-      folderAt(this.#root, parentOf(path)).entries.set(nameOf(path), file)
-      this.#freeSpace.release(replaced?.size ?? 0)
-      return entryOf(path, file)
+      return await this.#gate.runShared(async () => {
+        await beforeCommit({ revision })
+        const replaced = find(this.#root, path)
+        const created = replaced?.created ?? new Date()
+        const file = { type: 'file', blocks: blocks.end(), size, modified, created, revision } as const
+        folderAt(this.#root, parentOf(path)).entries.set(nameOf(path), file)
+        this.#freeSpace.release(replaced?.size ?? 0)
+        return entryOf(path, file)
+      })
     } catch (error) {
       this.#freeSpace.release(size)
       throw error
@@ -95,25 +99,33 @@ class MemoryDriver implements StorageDriver {
   }
 
   async makeDirectory(path: string): Promise<void> {
-    folderAt(this.#root, path)
+    await this.#gate.runShared(async () => folderAt(this.#root, path))
   }
 
-  async remove(path: string): Promise<void> {
-    const node = get(this.#root, path)
-    folderAt(this.#root, parentOf(path)).entries.delete(nameOf(path))
-    this.#freeSpace.release(bytesOf(node))
+  remove(path: string): Promise<void> {
+    return this.#gate.runShared(async () => {
+      const node = get(this.#root, path)
+      folderAt(this.#root, parentOf(path)).entries.delete(nameOf(path))
+      this.#freeSpace.release(bytesOf(node))
+    })
   }
 
-  async move(source: string, destination: string): Promise<void> {
-    const node = get(this.#root, source)
-    const replaced = find(this.#root, destination)
-    folderAt(this.#root, parentOf(destination)).entries.set(nameOf(destination), node)
-    folderAt(this.#root, parentOf(source)).entries.delete(nameOf(source))
-    if (replaced !== undefined) this.#freeSpace.release(bytesOf(replaced))
+  move(source: string, destination: string): Promise<void> {
+    return this.#gate.runShared(async () => {
+      const node = get(this.#root, source)
+      const replaced = find(this.#root, destination)
+      folderAt(this.#root, parentOf(destination)).entries.set(nameOf(destination), node)
+      folderAt(this.#root, parentOf(source)).entries.delete(nameOf(source))
+      if (replaced !== undefined) this.#freeSpace.release(bytesOf(replaced))
+    })
   }
 
-  async snapshot(): Promise<StorageDriverSnapshot> {
-    let root = copyFolder(this.#root)
+  async snapshot(atMoment: () => Promise<void>, signal: AbortSignal): Promise<StorageDriverSnapshot> {
+    let root = await this.#gate.runExclusive(async () => {
+      const copy = copyFolder(this.#root)
+      await atMoment()
+      return copy
+    }, signal)
     return {
       stat: async (path) => entryOf(path, get(root, path)),
       async *list(path) {

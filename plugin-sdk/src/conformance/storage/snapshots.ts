@@ -1,23 +1,26 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import type { StorageBackend, StorageSnapshot } from '../../contracts/storage.ts'
-import { assertContent, assertFails, names, put, text } from './assertions.ts'
+import { soon } from '../soon.ts'
+import { assertContent, assertFails, isAbsent, names, put, text } from './assertions.ts'
 import { noAtomicMoves } from './atomic-moves.ts'
 import { pattern, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
 const fileCount = 20
 const snapshotCount = 5
+const never = new AbortController().signal
 const noSnapshots = 'The backend does not support snapshots.'
 
 export function snapshotChecks(check: BackendCheck): void {
+  momentChecks(check)
   check('a snapshot stays as it was when the files change', async (backend, skip) => {
     if (backend.snapshot === undefined) return skip(noSnapshots)
     const bytes = pattern(1_500_000)
     await backend.write('/folder/file', stream(bytes))
     await put(backend, '/overwritten', 'old')
     await put(backend, '/removed', 'old')
-    const snapshot = await backend.snapshot(new AbortController().signal)
+    const snapshot = await backend.snapshot(async () => {}, never)
     await backend.move('/folder', '/moved')
     await put(backend, '/overwritten', 'new')
     await put(backend, '/added', 'new')
@@ -69,6 +72,131 @@ export function snapshotChecks(check: BackendCheck): void {
   })
 }
 
+/** Registers the checks of the moment of a snapshot. */
+function momentChecks(check: BackendCheck): void {
+  check(
+    'a snapshot shows what its backend shows at the moment, while writers go on',
+    async (backend, skip) => {
+      if (backend.snapshot === undefined) return skip(noSnapshots)
+      const paths = Array.from({ length: fileCount }, (_, index) => `/${index % 3}/${index}`)
+      for (const path of paths) await put(backend, path, 'before')
+      const contents = (files: Pick<StorageBackend, 'read'>) =>
+        Promise.all(paths.map((path) => text(files, path)))
+      let running = true
+      let writes = 0
+      const writing = Promise.all(
+        [0, 1].map(async (writer) => {
+          for (let round = 0; running; round += 1) {
+            await put(backend, paths[(round * 2 + writer) % fileCount] ?? '', `${writer} ${round}`)
+            writes += 1
+            await setImmediate()
+          }
+        }),
+      )
+      try {
+        for (let count = 0; count < snapshotCount; count += 1) {
+          let expected: string[] = []
+          const snapshot: StorageSnapshot = await backend.snapshot(async () => {
+            expected = await contents(backend)
+          }, never)
+          const before = writes
+          while (writes < before + 3) await setImmediate()
+          assert.deepEqual(await contents(snapshot), expected)
+          await snapshot.release()
+        }
+      } finally {
+        running = false
+        await writing
+      }
+    },
+  )
+
+  check('`atMoment` is called once, and nothing changes until it has resolved', async (backend, skip) => {
+    if (backend.snapshot === undefined) return skip(noSnapshots)
+    for (const path of ['/overwritten', '/removed', '/moved']) await put(backend, path, 'old')
+    let calls = 0
+    let announced = false
+    let changes: Promise<unknown> = Promise.resolve()
+    const before = ['moved', 'overwritten', 'removed']
+    const snapshot = await backend.snapshot(async () => {
+      calls += 1
+      changes = Promise.all([
+        backend.write('/overwritten', stream('new'), {
+          beforeCommit: async () => {
+            announced = true
+          },
+        }),
+        put(backend, '/folder/added', 'new'),
+        backend.makeDirectory('/made'),
+        backend.remove('/removed'),
+        backend.move('/moved', '/to'),
+      ])
+      changes.catch(() => {})
+      for (let turn = 0; turn < 50; turn += 1) {
+        assert.deepEqual(await names(backend, '/'), before, 'nothing changes during `atMoment`')
+        assert.equal(await text(backend, '/overwritten'), 'old', 'no file changes during `atMoment`')
+        await setImmediate()
+      }
+      assert.ok(!announced, 'no `beforeCommit` is called during `atMoment`')
+    }, never)
+    assert.equal(calls, 1, '`atMoment` is called once')
+    await soon(changes, 'changes go on after `atMoment`')
+    assert.deepEqual(await names(backend, '/'), ['folder', 'made', 'overwritten', 'to'])
+    assert.deepEqual(await names(snapshot, '/'), before)
+    assert.equal(await text(snapshot, '/overwritten'), 'old')
+    await snapshot.release()
+  })
+
+  check(
+    'a snapshot whose `atMoment` rejects fails with its error, and changes go on',
+    async (backend, skip) => {
+      if (backend.snapshot === undefined) return skip(noSnapshots)
+      await put(backend, '/file', 'old')
+      const failure = new Error('another part failed')
+      const outcome = await backend.snapshot(() => Promise.reject(failure), never).catch((thrown) => thrown)
+      assert.equal(outcome, failure, 'the error of `atMoment` reaches the caller unchanged')
+      await soon(put(backend, '/file', 'new'), 'changes go on after a failure')
+      const snapshot = await backend.snapshot(async () => {}, never)
+      assert.equal(await text(snapshot, '/file'), 'new')
+      await snapshot.release()
+    },
+  )
+
+  check(
+    'an abort ends a snapshot, also the wait for `atMoment`, and changes go on',
+    async (backend, skip) => {
+      if (backend.snapshot === undefined) return skip(noSnapshots)
+      await put(backend, '/file', 'old')
+      const reason = new Error('enough')
+      let called = false
+      const early = backend.snapshot(async () => {
+        called = true
+      }, AbortSignal.abort(reason))
+      assert.equal(await early.catch((thrown) => thrown), reason)
+      assert.ok(!called, 'after an abort, `atMoment` is not called')
+      const controller = new AbortController()
+      const stuck = backend.snapshot(() => {
+        controller.abort(reason)
+        return new Promise(() => {})
+      }, controller.signal)
+      const outcome = stuck.catch((thrown) => thrown)
+      assert.equal(await soon(outcome, 'an abort ends the wait for `atMoment`'), reason)
+      await soon(put(backend, '/file', 'new'), 'changes go on after an abort')
+    },
+  )
+
+  check('a snapshot tells what it leaves out, and can be released twice', async (backend, skip) => {
+    if (backend.snapshot === undefined) return skip(noSnapshots)
+    await put(backend, '/folder/file', 'text')
+    const snapshot = await backend.snapshot(async () => {}, never)
+    assert.deepEqual(snapshot.omitted, [], 'files and folders of the backend itself are not left out')
+    await snapshot.release()
+    await snapshot.release()
+    assert.equal(await text(backend, '/folder/file'), 'text')
+    assert.ok(await isAbsent(backend, '/other'))
+  })
+}
+
 /** Makes snapshots while changes run, round after round. Round 0 has ended before the first snapshot. */
 async function duringSnapshots(
   backend: StorageBackend,
@@ -82,7 +210,7 @@ async function duringSnapshots(
   })()
   try {
     for (let count = 0; count < snapshotCount; count += 1) {
-      const snapshot = await backend.snapshot?.(new AbortController().signal)
+      const snapshot = await backend.snapshot?.(async () => {}, never)
       assert.ok(snapshot !== undefined)
       try {
         await inspect(snapshot)

@@ -3,9 +3,9 @@ import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, type Found, findSync } from '../folders/folder.ts'
 import { walk } from '../folders/walk.ts'
 import { entryOf, revisionOf } from '../reading/entry.ts'
-import type { ChangeGate } from './change-gate.ts'
 import { alreadyExists, folderInTheWay, otherRevision } from './conflicts.ts'
 import { makeMissing, retryWhileChanging } from './parent-folders.ts'
+import type { RecordedChanges } from './recorded-changes.ts'
 import { type StagedFile, stage } from './staged-file.ts'
 import type { Store } from './store.ts'
 
@@ -22,7 +22,7 @@ export interface Writing {
 /** Receives a file in the staging folder, then renames it to its path. */
 export async function writeFile(
   store: Store,
-  gate: ChangeGate,
+  changes: RecordedChanges,
   { names, content, options }: Writing,
 ): Promise<StorageEntry> {
   const { size, ifAbsent, ifRevision } = options
@@ -34,7 +34,7 @@ export async function writeFile(
   staged.durable.catch(() => {})
   try {
     await store.locks.run([names.join('/')], () =>
-      gate.runShared(() => commit(store, names, staged, options)),
+      changes.run([names], () => commit(store, names, staged, options)),
     )
   } catch (error) {
     await staged.durable.catch(() => {})

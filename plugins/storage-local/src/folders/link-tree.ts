@@ -1,14 +1,14 @@
 import type { Disk } from '../disk/disk.ts'
 import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
-import { stagingFolderName } from './stored-names.ts'
+import { replacementCharacter, shownName, stagingFolderName } from './stored-names.ts'
 import { openFolder } from './walk.ts'
 
 /** Entries of a folder that are linked at the same time. */
-const entriesAtOnce = 64
+export const entriesAtOnce = 64
 
 /** Folders that are copied at the same time. */
-const foldersAtOnce = 8
+export const foldersAtOnce = 8
 
 /** Folders that stay open until the folders in them are copied. Beyond these, a folder is opened from the root again. */
 const maxOpenParents = 256
@@ -28,12 +28,25 @@ interface OpenPair {
   users: number
 }
 
+/** An open folder of the tree, and its open copy. `isRoot`: it is the root, which contains the staging folder. */
+export interface LinkedFolders {
+  readonly from: Folder
+  readonly to: Folder
+  readonly isRoot: boolean
+}
+
 /**
- * Copies the folders of a tree and links its files into the copies. It leaves out everything that is neither a file nor
- * a folder, and everything that another program removes meanwhile. The number of open descriptors is bounded for a tree
- * of any form.
+ * Copies the folders in a folder and links the files in it into the copies. The tree may change meanwhile: what comes, goes or is
+ * replaced may be missing in the copy, or be there. The number of open descriptors is bounded for a tree of any form.
+ *
+ * @param onOmission is told what is left out, by its names below the folder, as they are on the disk, and why
  */
-export async function linkTree(disk: Disk, from: Folder, to: Folder, signal: AbortSignal): Promise<void> {
+export async function linkTree(
+  disk: Disk,
+  { from, to, isRoot }: LinkedFolders,
+  onOmission: (names: readonly string[], why: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const waiting: WaitingFolder[] = [{ name: '', above: null, parent: null }]
   let openPairs = 0
 
@@ -62,7 +75,8 @@ export async function linkTree(disk: Disk, from: Folder, to: Folder, signal: Abo
     const pair = await open(folder).finally(() => folder.parent && release(folder.parent))
     try {
       for await (const portion of disk.names(pair.from.at('.'))) {
-        const names = folder.above === null ? portion.filter((name) => name !== stagingFolderName) : portion
+        const names =
+          isRoot && folder.above === null ? portion.filter((name) => name !== stagingFolderName) : portion
         for (let start = 0; start < names.length; start += entriesAtOnce) {
           signal.throwIfAborted()
           await allOf(names.slice(start, start + entriesAtOnce).map((name) => link(pair, name, folder)))
@@ -74,14 +88,9 @@ export async function linkTree(disk: Disk, from: Folder, to: Folder, signal: Abo
   }
 
   async function link(pair: OpenPair, name: string, above: WaitingFolder): Promise<void> {
-    try {
-      const stats = await disk.lstat(pair.from.at(name))
-      if (stats.isFile()) await disk.link(pair.from.at(name), pair.to.at(name))
-      if (!stats.isDirectory()) return
-      await disk.mkdir(pair.to.at(name))
-    } catch (error) {
-      return unlessGone(error)
-    }
+    const outcome = await linkEntry(disk, pair.from, pair.to, name)
+    if (outcome !== null && typeof outcome === 'object') onOmission(namesTo(name, above), outcome.why)
+    if (outcome !== 'directory') return
     const staysOpen = openPairs < maxOpenParents
     if (staysOpen) pair.users += 1
     waiting.push({ name, above, parent: staysOpen ? pair : null })
@@ -105,8 +114,37 @@ export async function linkTree(disk: Disk, from: Folder, to: Folder, signal: Abo
   if (failures.length > 0) throw failures[0]
 }
 
+/** What became of an entry: a link, an empty folder, or nothing, for a reason. Null: it is gone, or its copy is there already. */
+export type LinkOutcome = 'file' | 'directory' | { readonly why: string } | null
+
+/** Links a file into a copy of its folder, or makes the copy of a folder in it. Leaves out what a reader would not find. */
+export async function linkEntry(disk: Disk, from: Folder, to: Folder, stored: string): Promise<LinkOutcome> {
+  const shown = shownName(stored)
+  if (shown === null) return { why: 'Its name is in neither NFC nor NFD, or is too long in NFC.' }
+  try {
+    const stats = await disk.lstat(from.at(stored))
+    const named = shown === stored ? undefined : disk.lstatSync(from.at(shown))
+    if (named !== undefined && named.ino !== stats.ino)
+      return { why: 'Another entry has the same name in another Unicode form.' }
+    if (stats.isSymbolicLink()) return { why: 'It is a symbolic link.' }
+    if (!stats.isFile() && !stats.isDirectory()) return { why: 'It is a special file.' }
+    if (stats.isDirectory()) await disk.mkdir(to.at(stored))
+    else await disk.link(from.at(stored), to.at(stored))
+    return stats.isFile() ? 'file' : 'directory'
+  } catch (error) {
+    // A folder has taken the place of the file meanwhile.
+    if (isDiskError(error, 'EPERM') && disk.lstatSync(from.at(stored))?.isDirectory())
+      return linkEntry(disk, from, to, stored)
+    if (isDiskError(error, 'ENOENT') && stored.includes(replacementCharacter))
+      return { why: 'Its name is not valid UTF-8.' }
+    // A folder that changes while its names are read may yield a name twice.
+    if (!isDiskError(error, 'EEXIST')) unlessGone(error)
+    return null
+  }
+}
+
 /** As `Promise.all`, but waits for all work even if some of it fails: the rest may still use the open folders. */
-async function allOf(work: readonly Promise<void>[]): Promise<void> {
+export async function allOf(work: readonly Promise<void>[]): Promise<void> {
   for (const outcome of await Promise.allSettled(work))
     if (outcome.status === 'rejected') throw outcome.reason
 }
@@ -122,6 +160,7 @@ function namesTo(name: string, above: WaitingFolder | null): string[] {
   return names.reverse()
 }
 
-function unlessGone(error: unknown): void {
+/** For `catch`: ignores that something is gone, or is no folder any more. */
+export function unlessGone(error: unknown): void {
   if (!isDiskError(error, 'ENOENT', 'ENOTDIR')) throw error
 }

@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Disk, DiskPath } from '../disk/disk.ts'
 import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, openChild } from './folder.ts'
-
-/** Stands for bytes that are not valid UTF-8. Such a name does not lead to the file that has it. */
-const replacementCharacter = '\uFFFD'
+import { replacementCharacter } from './stored-names.ts'
 
 /** Folders within each other that are open at the same time. Moves can make trees of any depth. */
 const maxOpenLevels = 64

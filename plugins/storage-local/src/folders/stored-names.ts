@@ -1,6 +1,9 @@
 /** The folder in the root for unfinished work. Users never see it. */
 export const stagingFolderName = '.nodekeep'
 
+/** Stands for bytes that are not valid UTF-8. Such a name does not lead to the file that has it. */
+export const replacementCharacter = '\uFFFD'
+
 const maxNameBytes = 255
 
 /**
