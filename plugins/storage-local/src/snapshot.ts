@@ -10,7 +10,7 @@ import { Tree } from './reading/tree.ts'
 const maxLastPassMs = 50
 
 /** Changes beside the linking may be so many that there are always more. Then they have to wait. */
-const maxPasses = 20
+const maxPasses = 8
 
 /** A snapshot. Its release removes the tree. */
 export interface Snapshot {
@@ -27,7 +27,7 @@ export interface Snapshot {
  * is linked, and `atMoment` is called.
  */
 export async function takeSnapshot(
-  { disk, root, staging }: Store,
+  { disk, root, staging, discards }: Store,
   changes: RecordedChanges,
   atMoment: () => Promise<void>,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ export async function takeSnapshot(
         await copy.catchUp(recording.take())
         await atMoment()
       }, signal)
-      await clear(...removed)
+      for (const each of removed) discards.add(each)
       return {
         tree: new Tree(disk, folder),
         omitted: copy.omitted(),

@@ -86,11 +86,15 @@ t.test('a close ends reads with an error, and never as if the file were shorter'
   t.equal(descriptors(), before)
 })
 
-t.test('changes wait while a snapshot is made, and reads and uploads continue', async (t) => {
-  const { backend, reached, hold, release } = await openHeldBackend(t, 'link')
-  hold()
-  const making = backend.snapshot?.(async () => {}, new AbortController().signal)
-  await reached
+t.test('changes wait for the moment of a snapshot, and reads and uploads continue', async (t) => {
+  const { backend } = await openHeldBackend(t, 'link')
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const atMoment = () => {
+    reached.resolve()
+    return released.promise
+  }
+  const making = backend.snapshot?.(atMoment, new AbortController().signal)
+  await reached.promise
   let changed = false
   const received = Promise.withResolvers<void>()
   async function* upload() {
@@ -108,7 +112,7 @@ t.test('changes wait while a snapshot is made, and reads and uploads continue', 
   t.equal((await collect((await backend.read('/user/file')).content)).toString(), 'old')
   await turns(backend)
   t.equal(changed, false)
-  release()
+  released.resolve()
   const snapshot = await making
   await changes
   const past = await Array.fromAsync(snapshot?.list('/user') ?? [])
