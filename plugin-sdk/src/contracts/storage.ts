@@ -215,7 +215,8 @@ export interface StorageBackend {
    * not wait for a change of this backend, nor make a second snapshot of it. What takes long, such as copying a tree of names,
    * happens before or after the halt.
    *
-   * Several backends fix their states at one moment if `atMoment` makes the snapshot of the next one.
+   * Several backends fix their states at one moment if `atMoment` makes the snapshot of the next one. The first one then waits
+   * for all that the next one does.
    *
    * @param atMoment if it rejects, no snapshot is made, and `snapshot` rejects with the same error
    * @param signal ends everything, also the wait for `atMoment`; rejects with its reason

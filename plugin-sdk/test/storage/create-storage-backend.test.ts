@@ -183,6 +183,72 @@ test('a range that no file can have reaches no driver', async (t) => {
   t.strictSame(asked, [])
 })
 
+test('a driver that does not call `atMoment` exactly once, or ignores its failure, makes no snapshot', async (t) => {
+  const failure = new Error('no')
+  for (const [calls, reason] of [
+    [0, null],
+    [2, null],
+    [1, failure],
+  ] as const) {
+    let released = 0
+    const driver = new PaperDriver()
+    const backend = backendWith({
+      async snapshot(atMoment) {
+        for (let count = 0; count < calls; count += 1) await atMoment().catch(() => {})
+        const release = async () => {
+          released += 1
+        }
+        return {
+          stat: (path) => driver.stat(path),
+          list: (path) => driver.list(path),
+          open: () => Promise.reject(),
+          release,
+        }
+      },
+    })
+    let called = 0
+    const atMoment = async () => {
+      called += 1
+      if (reason !== null) throw reason
+    }
+    const outcome = await backend.snapshot?.(atMoment, new AbortController().signal).catch((thrown) => thrown)
+    if (reason === null) t.match(outcome, { code: 'SERVICE_UNAVAILABLE' })
+    else t.equal(outcome, reason)
+    t.equal(called, Math.min(calls, 1))
+    t.equal(released, 1)
+    await backend.close()
+    t.equal(released, 1)
+  }
+})
+
+test('a close ends a snapshot that waits for `atMoment`', async (t) => {
+  const backend = createStorageBackend(new PaperDriver())
+  const reached = Promise.withResolvers<void>()
+  const atMoment = () => {
+    reached.resolve()
+    return new Promise<void>(() => {})
+  }
+  const making = backend.snapshot?.(atMoment, new AbortController().signal).catch((thrown) => thrown)
+  await reached.promise
+  const waiting = backend.write('/file', chunks(Buffer.from('x'))).catch((thrown) => thrown)
+  await backend.close()
+  t.match(await making, { code: 'SERVICE_UNAVAILABLE' })
+  t.match(await waiting, { code: 'SERVICE_UNAVAILABLE' })
+})
+
+test('a snapshot tells what its driver leaves out; nothing if the driver says nothing', async (t) => {
+  const omitted = [{ what: '/link', why: 'It is a symbolic link.' }]
+  for (const told of [{ omitted }, {}]) {
+    const driver = new PaperDriver()
+    const backend = backendWith({
+      snapshot: async (atMoment, signal) => ({ ...(await driver.snapshot(atMoment, signal)), ...told }),
+    })
+    const snapshot = await backend.snapshot?.(async () => {}, new AbortController().signal)
+    t.strictSame(snapshot?.omitted, told.omitted ?? [])
+    await backend.close()
+  }
+})
+
 test('a close waits for running calls, then closes the driver once', async (t) => {
   const events: string[] = []
   const reached = Promise.withResolvers<void>()

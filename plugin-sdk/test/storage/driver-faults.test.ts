@@ -1,4 +1,10 @@
-import { createStorageBackend, type StorageBackend } from '@nodekeep/plugin-sdk'
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import {
+  createStorageBackend,
+  type StorageBackend,
+  type StorageDriverWriteOptions,
+} from '@nodekeep/plugin-sdk'
 import { type StorageHarness, storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
 import { test } from 'tap'
 import { patience } from '../../src/conformance/soon.ts'
@@ -107,6 +113,39 @@ const faults: readonly Fault[] = [
       async move(source: string, destination: string) {
         await original.move.call(driver, source, destination)
         for (const [path, file] of driver.files) driver.files.set(path, { ...file, modified: new Date(0) })
+      },
+    }),
+  ],
+  [
+    'changes go on during the moment of a snapshot',
+    /nothing changes until/,
+    (driver) => ({
+      async snapshot(atMoment: () => Promise<void>, signal: AbortSignal) {
+        await atMoment()
+        return original.snapshot.call(driver, async () => {}, signal)
+      },
+    }),
+  ],
+  [
+    'a write announces its commit during the moment of a snapshot',
+    /nothing changes until/,
+    (driver) => ({
+      announce: async () => {},
+      async write(path: string, content: AsyncIterable<Uint8Array>, options: StorageDriverWriteOptions) {
+        const chunks = await Array.fromAsync(content)
+        await options.beforeCommit({ revision: 'early' })
+        return original.write.call(driver, path, Readable.from(chunks), options)
+      },
+    }),
+  ],
+  [
+    'a snapshot is taken when changes go on again',
+    /what its backend shows at the moment/,
+    (driver) => ({
+      async snapshot(atMoment: () => Promise<void>, signal: AbortSignal) {
+        await driver.gate.runExclusive(atMoment, signal)
+        for (let turn = 0; turn < 10; turn += 1) await setImmediate()
+        return original.snapshot.call(driver, async () => {}, signal)
       },
     }),
   ],
