@@ -13,7 +13,7 @@ const maxLastPassMs = 50
 const maxPasses = 8
 
 /** A snapshot. Its release removes the tree. */
-export interface Snapshot {
+interface Snapshot {
   readonly tree: Tree
   readonly omitted: readonly BackupOmission[]
   release(): Promise<void>

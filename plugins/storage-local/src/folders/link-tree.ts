@@ -29,7 +29,7 @@ interface OpenPair {
 }
 
 /** An open folder of the tree, and its open copy. `isRoot`: it is the root, which contains the staging folder. */
-export interface LinkedFolders {
+interface LinkedFolders {
   readonly from: Folder
   readonly to: Folder
   readonly isRoot: boolean
@@ -115,7 +115,7 @@ export async function linkTree(
 }
 
 /** What became of an entry: a link, an empty folder, or nothing, for a reason. Null: it is gone, or its copy is there already. */
-export type LinkOutcome = 'file' | 'directory' | { readonly why: string } | null
+type LinkOutcome = 'file' | 'directory' | { readonly why: string } | null
 
 /** Links a file into a copy of its folder, or makes the copy of a folder in it. Leaves out what a reader would not find. */
 export async function linkEntry(disk: Disk, from: Folder, to: Folder, stored: string): Promise<LinkOutcome> {
