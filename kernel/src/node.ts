@@ -199,7 +199,7 @@ async function boot(
       }),
     )
     const url = urlOf(address)
-    started.defer(announceAddress(data, lock, url))
+    started.defer(announceAddress(data, lock, url, log))
     await withSignal(options.signal, announceStop, letPluginsServe(cradle))
     return {
       url,

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Log } from '@nodekeep/plugin-sdk'
 import { type DataLock, lockHolder } from './lock.ts'
 
 /** A node that runs on a data folder. */
@@ -20,14 +21,20 @@ interface Announcement {
 /**
  * Writes where the node listens to `<folder>/address.json`: with the port 0 or `--port`, the configuration does not tell.
  *
+ * A full disk must not keep the node from serving: without the file, only the command line does not find it.
+ *
  * @returns removes the file
  */
-export function announceAddress(folder: string, lock: DataLock, url: URL): () => void {
+export function announceAddress(folder: string, lock: DataLock, url: URL, log: Log): () => void {
   const file = fileIn(folder)
-  writeFileSync(file, JSON.stringify({ lock: lock.token, url: url.href } satisfies Announcement), {
-    mode: 0o600,
-  })
-  return () => rmSync(file, { force: true })
+  const announcement: Announcement = { lock: lock.token, url: url.href }
+  try {
+    writeFileSync(file, JSON.stringify(announcement), { mode: 0o600 })
+    return () => rmSync(file, { force: true })
+  } catch (err) {
+    log.warn({ err }, 'The address of the node could not be stored for the command line.')
+    return () => {}
+  }
 }
 
 /** Returns the node that runs on a data folder; `null` when there is none. A file that a crash left behind does not count. */
