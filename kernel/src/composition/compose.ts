@@ -10,6 +10,7 @@ import {
   Leases,
   type LoginProvider,
   LoginProviders,
+  type NodeInfo,
   PublicOrigins,
   Restores,
   tokenKey,
@@ -164,7 +165,13 @@ function createServices(cradle: KernelCradle): ServiceDirectory {
   services.provide(tokenKey(Address), cradle.nodeOrigins)
   services.provide(tokenKey(Control), cradle.nodeControl)
   services.provide(tokenKey(Databases), cradle.databaseSnapshots)
-  services.provide(tokenKey(Info), cradle.info)
+  services.provide(tokenKey(Info), {
+    ...cradle.info,
+    plugins: () =>
+      cradle.records.all
+        .filter(({ isUp }) => isUp)
+        .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
+  } satisfies NodeInfo)
   services.provide(tokenKey(Identity), cradle.identity)
   return services
 }

@@ -1,4 +1,4 @@
-import type { Log, NodeIdentity, NodeInfo, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Log, NodeIdentity, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { NodeOrigins } from '../access/node-origins.ts'
@@ -17,6 +17,7 @@ import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { KnownScopes } from '../sessions/known-scopes.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
+import type { NodeBuild } from '../system/node-info.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
@@ -33,7 +34,7 @@ import type { UserAdministration } from '../users/user-administration.ts'
 export interface KernelValues {
   readonly configuration: Configuration
   readonly log: Log
-  readonly info: NodeInfo
+  readonly info: NodeBuild
   readonly secrets: Secrets
   readonly database: StateDatabase
   readonly accounts: UserAccounts

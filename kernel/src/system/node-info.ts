@@ -20,8 +20,11 @@ const gitTimeoutMs = 2000
 /** The build does not change while the process runs, so git is asked once. */
 let build: Promise<BuildStamp | null> | undefined
 
+/** The facts about a node that are known before it starts. */
+export type NodeBuild = Omit<NodeInfo, 'plugins'>
+
 /** Describes the node of this process. */
-export async function readNodeInfo(): Promise<NodeInfo> {
+export async function readNodeInfo(): Promise<NodeBuild> {
   const startedAt = new Date()
   const place = findPlace()
   build ??= findBuild(place)

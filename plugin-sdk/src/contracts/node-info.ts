@@ -1,6 +1,6 @@
 import { defineService } from '../service.ts'
 
-/** The version, build, start and place of the running node. They do not change while it runs. */
+/** The version, build, start, place and plugins of the running node. Only the plugins change while it runs. */
 export interface NodeInfo {
   /** The version of the kernel, `<major>.<minor>.<patch>`. */
   readonly version: string
@@ -16,6 +16,8 @@ export interface NodeInfo {
   readonly installation: 'sources' | 'packages' | 'release'
   /** The absolute path of the checkout, of the kernel's package, or of the release. */
   readonly folder: string
+  /** The plugins that work now, in the order of their start, with the versions of their packages. */
+  plugins(): readonly { readonly id: string; readonly version: string }[]
 }
 
 /** The kernel's service that describes the running node. */

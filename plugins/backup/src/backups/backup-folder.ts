@@ -1,0 +1,141 @@
+import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { readHeader } from '../archive/read-backup.ts'
+
+/** A backup in the folder. */
+export interface StoredBackup {
+  readonly filename: string
+  /** Bytes. */
+  readonly size: number
+  /** The moment of its state. */
+  readonly created: Date
+  readonly encrypted: boolean
+  /** The number of things that it leaves out. */
+  readonly omitted: number
+}
+
+/** `backup-<YYYYMMDD>-<HHMMSS>.tar.gz`, in UTC. */
+const names = /^backup-\d{8}-\d{6}\.tar\.gz$/
+
+/** How an archive is named until it is whole. */
+const unfinished = /^\.unfinished-/
+
+/** The folder of the finished backups. An archive gets its name there when it is whole, so a listed backup is never a part. */
+export class BackupFolder {
+  readonly path: string
+  /** What was read from archives, by name and time of change. */
+  readonly #known = new Map<string, StoredBackup>()
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** Lists the backups, newest first. Files that are not backups are left out. */
+  async list(): Promise<StoredBackup[]> {
+    const filenames = (await this.#filenames()).filter((name) => names.test(name))
+    const found = await Promise.all(filenames.map((filename) => this.#describe(filename)))
+    return found
+      .filter((backup) => backup !== null)
+      .sort((a, b) => b.created.getTime() - a.created.getTime() || (a.filename < b.filename ? 1 : -1))
+  }
+
+  /**
+   * Returns the path of a backup.
+   *
+   * @throws NodekeepError NOT_FOUND, also for every name that no backup can have
+   */
+  async find(filename: string): Promise<string> {
+    const path = join(this.path, filename)
+    const isThere = names.test(filename) && (await exists(path))
+    if (isThere) return path
+    throw new NodekeepError(
+      'NOT_FOUND',
+      'There is no backup with this name. `GET /api/backup/list` names all backups.',
+    )
+  }
+
+  /** @throws NodekeepError NOT_FOUND */
+  async remove(filename: string): Promise<void> {
+    await rm(await this.find(filename))
+    this.#known.clear()
+    await this.#sync()
+  }
+
+  /** Returns a path for an archive that is not whole yet. */
+  async newFile(): Promise<string> {
+    await mkdir(this.path, { recursive: true, mode: 0o700 })
+    return join(this.path, `.unfinished-${process.pid}-${Date.now()}`)
+  }
+
+  /**
+   * Gives a whole archive its name, durably. Of two backups of one second, the later one is named after the next free second.
+   *
+   * @returns the name
+   */
+  async adopt(file: string, moment: Date): Promise<string> {
+    let second = moment.getTime()
+    while (await exists(join(this.path, nameOf(new Date(second))))) second += 1000
+    const filename = nameOf(new Date(second))
+    await rename(file, join(this.path, filename))
+    await this.#sync()
+    return filename
+  }
+
+  /** Removes what a crash has left. Call it while no archive is written. */
+  async removeUnfinished(): Promise<void> {
+    for (const name of await this.#filenames()) {
+      if (unfinished.test(name)) await rm(join(this.path, name), { force: true, recursive: true })
+    }
+  }
+
+  async #filenames(): Promise<string[]> {
+    try {
+      return await readdir(this.path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw error
+    }
+  }
+
+  /** Returns null for a file that is no backup, or that is gone. */
+  async #describe(filename: string): Promise<StoredBackup | null> {
+    const path = join(this.path, filename)
+    try {
+      const { size, mtimeMs } = await stat(path)
+      const key = `${filename} ${size} ${mtimeMs}`
+      let known = this.#known.get(key)
+      if (known === undefined) {
+        const { header, encrypted } = await readHeader(path)
+        const { created, omitted } = header
+        known = { filename, size, created: new Date(created), encrypted, omitted: omitted.length }
+        this.#known.set(key, known)
+      }
+      return known
+    } catch (error) {
+      if (isNodekeepError(error) || (error as NodeJS.ErrnoException).code === 'ENOENT') return null
+      throw error
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const folder = await open(this.path)
+    try {
+      await folder.sync()
+    } finally {
+      await folder.close()
+    }
+  }
+}
+
+function nameOf(moment: Date): string {
+  const [date, time] = moment.toISOString().slice(0, 19).split('T') as [string, string]
+  return `backup-${date.replaceAll('-', '')}-${time.replaceAll(':', '')}.tar.gz`
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,105 @@
+import type { Log, StateStore } from '@nodekeep/plugin-sdk'
+import type { BackupMaker, MadeBackup } from '../create/backup-maker.ts'
+import { type Keep, keptBackups } from '../retention/kept-backups.ts'
+import type { Targets } from '../targets/targets.ts'
+import type { BackupFolder } from './backup-folder.ts'
+
+/** How the last attempt to make a backup ended. */
+export interface LastAttempt {
+  /** ISO 8601. */
+  readonly at: string
+  /** The backup; null if it failed. */
+  readonly filename: string | null
+  /** The reason of a failure, for the owner. */
+  readonly problem: string | null
+}
+
+/** How long a target that is out of reach is left alone, in milliseconds. */
+const retryMs = 10 * 60_000
+
+interface BackupsParts {
+  readonly maker: BackupMaker
+  readonly folder: BackupFolder
+  readonly targets: Targets
+  readonly keep: Keep | undefined
+  readonly state: StateStore
+  readonly log: Log
+  readonly signal: AbortSignal
+  /** Begins what follows a backup and may take long, such as its drill. */
+  readonly onMade: (backup: MadeBackup) => void
+}
+
+/** Makes backups, and does what follows: deletes those that are not kept, and copies the others to the targets. */
+export class Backups {
+  readonly #parts: BackupsParts
+  #last: LastAttempt | null = null
+  #copying: Promise<void> = Promise.resolve()
+  #retry: NodeJS.Timeout | undefined
+
+  constructor(parts: BackupsParts) {
+    this.#parts = parts
+  }
+
+  /** The last attempt, also of an earlier start. */
+  get last(): LastAttempt | null {
+    return this.#last
+  }
+
+  async load(): Promise<void> {
+    this.#last = (await this.#parts.state.get<LastAttempt>('last')) ?? null
+  }
+
+  /** @throws the errors of `BackupMaker.make` */
+  async make(): Promise<MadeBackup> {
+    const { maker, signal, onMade } = this.#parts
+    const isOther = maker.progress !== null
+    const at = new Date().toISOString()
+    try {
+      const made = await maker.make(signal)
+      await this.#remember({ at, filename: made.filename, problem: null })
+      await this.#thinOut()
+      this.updateTargets()
+      onMade(made)
+      return made
+    } catch (error) {
+      if (!isOther && !signal.aborted) {
+        await this.#remember({ at, filename: null, problem: (error as Error).message })
+      }
+      throw error
+    }
+  }
+
+  /** Brings the targets up to date in the background, and again later if one of them is out of reach. */
+  updateTargets(): void {
+    const { targets, signal } = this.#parts
+    clearTimeout(this.#retry)
+    this.#copying = this.#copying.then(async () => {
+      await targets.update(signal)
+      if (signal.aborted || !targets.areBehind) return
+      this.#retry = setTimeout(() => this.updateTargets(), retryMs)
+      this.#retry.unref()
+    })
+  }
+
+  /** Waits for the end of running copies. Abort the signal before. */
+  async close(): Promise<void> {
+    clearTimeout(this.#retry)
+    await this.#copying
+  }
+
+  async #remember(attempt: LastAttempt): Promise<void> {
+    this.#last = attempt
+    await this.#parts.state.set('last', attempt)
+  }
+
+  async #thinOut(): Promise<void> {
+    const { folder, keep, log } = this.#parts
+    if (keep === undefined) return
+    const backups = await folder.list()
+    const kept = keptBackups(backups, keep)
+    for (const { filename } of backups.filter((backup) => !kept.has(backup))) {
+      await folder.remove(filename)
+      log.info({ filename }, 'An old backup was deleted, as backup.keep says.')
+    }
+  }
+}

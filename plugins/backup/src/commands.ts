@@ -1,0 +1,99 @@
+import { resolve } from 'node:path'
+import { type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
+import { verifyArchive } from './archive/read-archive.ts'
+import { generateKey } from './archive/recovery-key.ts'
+import { BackupFolder } from './backups/backup-folder.ts'
+import type { BackupConfiguration } from './configuration.ts'
+import type { BackupStatus } from './http/status.ts'
+import { identitiesOf } from './recovery-keys.ts'
+
+type Context = CommandContext<BackupConfiguration>
+
+/** How often the progress of a backup is asked for, in milliseconds. */
+const askEveryMs = 500
+
+/** The commands `nodekeep backup …`. */
+export default defineCommands<BackupConfiguration>({
+  async create(context) {
+    const node = await runningNode(context)
+    const creating = answerOf<{ filename: string; size: number }>(
+      node.fetch('/api/backup/create', { method: 'POST', signal: context.signal }),
+    )
+    const { filename, size } = await withProgress(context, node, creating)
+    context.output.state({ filename, size })
+  },
+
+  async list({ nodeDataDir, output }) {
+    const backups = await new BackupFolder(resolve(nodeDataDir, 'backups')).list()
+    output.table(
+      backups.map(({ filename, size, created, encrypted, omitted }) => ({
+        filename,
+        size,
+        created,
+        encrypted: encrypted ? 'yes' : 'no',
+        'left out': omitted,
+      })),
+      'There are no backups yet. `nodekeep backup create` makes one.',
+    )
+  },
+
+  async verify(context) {
+    const file = resolve(context.args[0] ?? '')
+    const progress = context.output.progress('verifying')
+    try {
+      const { header, encrypted, entries, bytes } = await verifyArchive(file, {
+        identities: await identitiesOf(context),
+        signal: context.signal,
+        onProgress: (share) => progress.update(share),
+      })
+      progress.end()
+      context.output.state({
+        result: 'The backup is whole.',
+        created: header.created,
+        'made by': `Nodekeep ${header.nodekeep}`,
+        encrypted,
+        entries,
+        bytes,
+        'left out': header.omitted.length,
+      })
+      for (const { what, why } of header.omitted) context.output.lines(`left out: ${what}: ${why}`)
+    } finally {
+      progress.end()
+    }
+  },
+
+  async key({ output }) {
+    const { recipient, identity } = await generateKey()
+    output.state({ recipient, identity })
+  },
+})
+
+/** @throws Error that says to start the node */
+export async function runningNode(context: Context): Promise<NodeClient> {
+  const node = await context.node()
+  if (node === null) throw new Error('No node runs on this data folder. Start it with `nodekeep start`, then try again.')
+  return node
+}
+
+/** @throws Error with the node's message */
+export async function answerOf<T>(answer: Promise<Response>): Promise<T> {
+  const response = await answer
+  const body = (await response.json()) as T & { message?: string }
+  if (!response.ok) throw new Error(body.message)
+  return body
+}
+
+async function withProgress<T>(context: Context, node: NodeClient, work: Promise<T>): Promise<T> {
+  const line = context.output.progress('backup')
+  const timer = setInterval(async () => {
+    const status = await answerOf<BackupStatus>(node.fetch('/api/backup/status')).catch(() => null)
+    const running = status?.running
+    if (running) line.update(running.share ?? 0, `${running.entries} entries, ${Math.round(running.bytes / 1024 ** 2)} MiB`)
+  }, askEveryMs)
+  try {
+    return await work
+  } finally {
+    clearInterval(timer)
+    line.end()
+  }
+}

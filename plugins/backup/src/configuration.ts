@@ -1,0 +1,46 @@
+import { type Static, Type } from '@nodekeep/plugin-sdk'
+
+const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+
+/** The section `backup` of the configuration. */
+export const configuration = Type.Object({
+  recipients: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    description:
+      'Public keys of age, such as those of `nodekeep backup key`. With at least one, backups are encrypted to all of them, and only their secret halves open them.',
+  }),
+  schedule: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'When backups are made by themselves, as a cron expression in the time zone of the machine: `30 3 * * *` is every night at half past three. By default never.',
+    }),
+  ),
+  keep: Type.Optional(
+    Type.Object(
+      {
+        last: count('The newest backups.'),
+        daily: count('The newest backup of each of so many days.'),
+        weekly: count('The newest backup of each of so many weeks, from Monday on.'),
+        monthly: count('The newest backup of each of so many months.'),
+      },
+      {
+        description:
+          'The backups to keep, counted in UTC. A backup stays if one of the numbers keeps it, and the newest one always stays. Others are deleted after the next backup. By default nothing is deleted.',
+      },
+    ),
+  ),
+  targets: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    description:
+      'The names of storage backends that get a copy of each backup: those of another disk, or of another machine. They must not be in `storage.mounts`.',
+  }),
+  drill: Type.Boolean({
+    default: true,
+    description:
+      'Whether each backup is tried out: restored into an empty folder, and compared with the state of its moment by a second node that starts on it.',
+  }),
+})
+
+/** The configuration of backups. */
+export type BackupConfiguration = Static<typeof configuration>

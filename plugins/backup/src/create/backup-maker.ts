@@ -1,0 +1,141 @@
+import { rm } from 'node:fs/promises'
+import {
+  type BackupParticipant,
+  type Log,
+  type NodeInfo,
+  NodekeepError,
+  type RegistryReader,
+} from '@nodekeep/plugin-sdk'
+import { type ArchiveSource, writeArchive } from '../archive/write-archive.ts'
+import type { BackupFolder, StoredBackup } from '../backups/backup-folder.ts'
+import { requireFreeSpace } from './free-space.ts'
+import { type NodeSnapshot, takeNodeSnapshot } from './node-snapshot.ts'
+
+/** A backup that was just made. */
+export interface MadeBackup extends Pick<StoredBackup, 'filename' | 'size' | 'created'> {
+  readonly omitted: number
+  /** Files that another program changed while they were read. */
+  readonly changed: number
+}
+
+/** How far a running backup is. */
+export interface BackupProgress {
+  readonly step: 'preparing' | 'writing'
+  readonly startedAt: Date
+  /** Files and folders that are in the archive. */
+  readonly entries: number
+  /** Bytes of their content. */
+  readonly bytes: number
+  /** The share that is done, from 0 to 1, by the size of the backup before; null for the first one. */
+  readonly share: number | null
+}
+
+interface MakerParts {
+  readonly participants: RegistryReader<BackupParticipant>
+  readonly folder: BackupFolder
+  readonly info: NodeInfo
+  readonly recipients: readonly string[]
+  readonly log: Log
+}
+
+/** The free space is looked at again after so many bytes. */
+const bytesBetweenLooks = 64 * 1024 * 1024
+
+/** Makes backups, one at a time. */
+export class BackupMaker {
+  readonly #parts: MakerParts
+  #progress: BackupProgress | null = null
+  /** Bytes of content in the last backup. */
+  #lastBytes: number | null = null
+
+  constructor(parts: MakerParts) {
+    this.#parts = parts
+  }
+
+  /** How far the running backup is; null if none runs. */
+  get progress(): BackupProgress | null {
+    return this.#progress
+  }
+
+  /**
+   * Makes a backup. Resolves when the archive is whole, on the disk, and listed.
+   *
+   * @throws NodekeepError CONFLICT while another one is made, INSUFFICIENT_STORAGE, or the error of a participant; nothing is left
+   *   behind then
+   */
+  async make(signal: AbortSignal): Promise<MadeBackup> {
+    if (this.#progress !== null) {
+      throw new NodekeepError(
+        'CONFLICT',
+        'A backup is being made. `GET /api/backup/status` tells how far it is.',
+      )
+    }
+    const startedAt = new Date()
+    this.#progress = { step: 'preparing', startedAt, entries: 0, bytes: 0, share: null }
+    try {
+      return await this.#make(startedAt, signal)
+    } finally {
+      this.#progress = null
+    }
+  }
+
+  async #make(startedAt: Date, callersSignal: AbortSignal): Promise<MadeBackup> {
+    const { participants, folder, info, recipients, log } = this.#parts
+    const file = await folder.newFile()
+    const [last] = await folder.list()
+    await requireFreeSpace(folder.path, last?.size ?? 0)
+    const full = new AbortController()
+    const signal = AbortSignal.any([callersSignal, full.signal])
+    await using snapshot = await takeNodeSnapshot(participants, signal)
+    const omitted = [...snapshot.parts].flatMap(([name, part]) =>
+      part.omitted.map(({ what, why }) => ({ what: `${name}: ${what}`, why })),
+    )
+    let looked = 0
+    const written = await writeArchive(file, {
+      header: {
+        nodekeep: info.version,
+        created: snapshot.moment.toISOString(),
+        plugins: info.plugins(),
+        omitted,
+      },
+      entries: entriesOf(snapshot),
+      recipients,
+      signal,
+      onProgress: ({ entries, bytes }) => {
+        const share = this.#lastBytes === null ? null : Math.min(1, bytes / Math.max(1, this.#lastBytes))
+        this.#progress = { step: 'writing', startedAt, entries, bytes, share }
+        if (bytes - looked < bytesBetweenLooks) return
+        looked = bytes
+        requireFreeSpace(folder.path, 0).catch((error) => full.abort(error))
+      },
+    })
+    this.#lastBytes = written.bytes
+    const changed = written.changed.length
+    try {
+      const filename = await folder.adopt(file, snapshot.moment)
+      const made = { filename, size: written.size, created: snapshot.moment, omitted: omitted.length, changed }
+      log.info({ ...made, seconds: (Date.now() - startedAt.getTime()) / 1000 }, 'A backup was made.')
+      return made
+    } catch (error) {
+      await rm(file, { force: true })
+      throw error
+    }
+  }
+}
+
+/** The entries of all parts, each below the folder of its part. */
+async function* entriesOf({ parts }: NodeSnapshot): AsyncGenerator<ArchiveSource> {
+  for (const [name, part] of parts) {
+    for await (const entry of part.entries()) {
+      yield {
+        path: `${name}/${entry.path}`,
+        type: entry.type,
+        size: entry.size,
+        modified: entry.modified,
+        ...(entry.created && { created: entry.created }),
+        open: () => entry.open(),
+        changed: () => part.changed.includes(entry.path),
+      }
+    }
+  }
+}

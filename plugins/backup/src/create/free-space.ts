@@ -1,0 +1,24 @@
+import { statfs } from 'node:fs/promises'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+
+/**
+ * Bytes of a disk that backups never use; on a small disk, a quarter of it. Files of users may use up all but the last
+ * 32 MiB, which keep deletions possible, so a backup leaves them room.
+ */
+const spared = 64 * 1024 * 1024
+
+/** @throws NodekeepError INSUFFICIENT_STORAGE if a backup of this size does not fit on the disk of a folder */
+export async function requireFreeSpace(folder: string, bytes: number): Promise<void> {
+  const { bavail, blocks, bsize } = await statfs(folder)
+  const free = bavail * bsize - Math.min(spared, (blocks * bsize) / 4)
+  if (free >= bytes) return
+  throw new NodekeepError(
+    'INSUFFICIENT_STORAGE',
+    `The disk has too little space for a backup: about ${mebibytes(bytes)} MiB are needed, and ${mebibytes(Math.max(0, free))} MiB are free. ` +
+      'Delete old backups, or keep the data on a larger disk.',
+  )
+}
+
+function mebibytes(bytes: number): number {
+  return Math.ceil(bytes / 1024 ** 2)
+}

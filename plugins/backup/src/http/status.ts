@@ -1,0 +1,38 @@
+import { type Static, Type } from '@nodekeep/plugin-sdk'
+
+const moment = (description: string) =>
+  Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description })
+
+/** The answer of `GET /api/backup/status`. */
+export const backupStatus = Type.Object({
+  running: Type.Union([
+    Type.Object({
+      step: Type.String({ description: '`preparing` or `writing`.' }),
+      startedAt: Type.String({ format: 'date-time' }),
+      entries: Type.Integer({ description: 'Files and folders that are in the archive.' }),
+      bytes: Type.Integer({ description: 'Bytes of their content.' }),
+      share: Type.Union([Type.Number(), Type.Null()], {
+        description: 'The share that is done, from 0 to 1, estimated by the backup before. Null for the first one.',
+      }),
+    }),
+    Type.Null(),
+  ]),
+  last: Type.Union([
+    Type.Object({
+      at: Type.String({ format: 'date-time' }),
+      filename: Type.Union([Type.String(), Type.Null()], { description: 'Null if it failed.' }),
+      problem: Type.Union([Type.String(), Type.Null()], { description: 'The reason of a failure.' }),
+    }),
+    Type.Null(),
+  ]),
+  next: moment('When the schedule makes the next backup.'),
+  targets: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      completeAt: moment('When the target last had all backups that it should have, since the start of the node.'),
+      problem: Type.Union([Type.String(), Type.Null()], { description: 'The reason why it has not.' }),
+    }),
+  ),
+})
+
+export type BackupStatus = Static<typeof backupStatus>

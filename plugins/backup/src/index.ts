@@ -1,0 +1,65 @@
+import { join } from 'node:path'
+import {
+  BackupParticipants,
+  definePlugin,
+  HealthChecks,
+  Info,
+  StorageBackends,
+} from '@nodekeep/plugin-sdk'
+import { checkRecipient } from './archive/recovery-key.ts'
+import { BackupFolder } from './backups/backup-folder.ts'
+import { Backups } from './backups/backups.ts'
+import { configuration } from './configuration.ts'
+import { BackupMaker } from './create/backup-maker.ts'
+import { backupHealth } from './health.ts'
+import { backupRoutes } from './http/routes.ts'
+import { runOnSchedule, Schedule } from './schedule/schedule.ts'
+import { Targets } from './targets/targets.ts'
+
+/** The plugin `backup`: one moment of the whole node in one archive, and a restore that is proven. */
+export default definePlugin({
+  id: 'backup',
+  description: 'Makes backups of the whole node, tries them out, and restores them.',
+  config: configuration,
+  requires: { participants: BackupParticipants, backends: StorageBackends, info: Info },
+  contributes: { health: HealthChecks },
+  async setup({ config, participants, backends, info, health, nodeDataDir, state, log, signal, ...context }) {
+    const { recipients, keep } = config
+    for (const recipient of recipients) checkRecipient(recipient)
+    const schedule = config.schedule === undefined ? null : new Schedule(config.schedule)
+    const folder = new BackupFolder(join(nodeDataDir, 'backups'))
+    const isEncrypted = recipients.length > 0
+    const maker = new BackupMaker({ participants, folder, info, recipients, log })
+    const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, log })
+    const backups = new Backups({ maker, folder, targets, keep, state, log, signal, onMade: () => {} })
+    await backups.load()
+
+    context.onServing(async () => {
+      await folder.removeUnfinished()
+      backups.updateTargets()
+      if (schedule === null) return
+      const lastRun = () => (backups.last === null ? null : new Date(backups.last.at))
+      context.onStop(
+        runOnSchedule(schedule, lastRun, () =>
+          backups.make().then(
+            () => {},
+            (err) => log.error({ err }, 'The scheduled backup failed.'),
+          ),
+        ),
+      )
+    })
+    context.onStop(() => backups.close())
+
+    health.add('backup', backupHealth({ backups, schedule, targets, startedAt: info.startedAt }))
+    const status = () => ({
+      running: maker.progress && { ...maker.progress, startedAt: maker.progress.startedAt.toISOString() },
+      last: backups.last,
+      next: schedule?.after(new Date())?.toISOString() ?? null,
+      targets: targets.states.map(({ completeAt, ...target }) => ({
+        ...target,
+        completeAt: completeAt?.toISOString() ?? null,
+      })),
+    })
+    context.routes((app) => backupRoutes(app, { backups, folder, status }), { prefix: '/api/backup' })
+  },
+})

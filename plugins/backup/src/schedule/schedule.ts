@@ -1,0 +1,50 @@
+import { Cron } from 'croner'
+
+/** Times at which something is due, by a cron expression in the time zone of the machine. */
+export class Schedule {
+  readonly #cron: Cron
+
+  /** @throws Error with one line for a person when the expression is not valid, or is never due */
+  constructor(expression: string) {
+    try {
+      this.#cron = new Cron(expression, { paused: true })
+    } catch (error) {
+      throw new Error(`"${expression}" is no cron expression: ${(error as Error).message}`, { cause: error })
+    }
+    if (this.#cron.nextRun() === null) throw new Error(`The cron expression "${expression}" is never due.`)
+  }
+
+  /** The first due time after a moment; null if there is none. */
+  after(moment: Date): Date | null {
+    return this.#cron.nextRun(moment)
+  }
+}
+
+/** The longest wait of one timer, in milliseconds. A clock that was set is noticed after it. */
+const longestWaitMs = 60_000
+
+/**
+ * Runs work when it is due. A run that was missed, as by a node that was off, is made up for once. Runs never overlap.
+ *
+ * @param lastRun when the work ran last; null for never, which misses nothing
+ * @returns ends the schedule
+ */
+export function runOnSchedule(schedule: Schedule, lastRun: () => Date | null, run: () => Promise<void>): () => void {
+  const startedAt = new Date()
+  let timer: NodeJS.Timeout
+  let ended = false
+  const wait = () => {
+    if (ended) return
+    const due = schedule.after(lastRun() ?? startedAt)
+    if (due === null) return
+    const ms = due.getTime() - Date.now()
+    timer = setTimeout(() => (ms <= longestWaitMs ? begin() : wait()), Math.min(Math.max(ms, 0), longestWaitMs))
+    timer.unref()
+  }
+  const begin = () => void run().finally(wait)
+  wait()
+  return () => {
+    ended = true
+    clearTimeout(timer)
+  }
+}

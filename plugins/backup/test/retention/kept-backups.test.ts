@@ -1,0 +1,48 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { keptBackups } from '../../src/retention/kept-backups.ts'
+
+/** Backups of these moments, newest first. */
+function backupsAt(...moments: string[]) {
+  return moments.map((moment) => ({ created: new Date(moment) })).sort((a, b) => +b.created - +a.created)
+}
+
+function keptOf(moments: string[], keep: Parameters<typeof keptBackups>[1]): string[] {
+  return [...keptBackups(backupsAt(...moments), keep)]
+    .map(({ created }) => created.toISOString().slice(0, 16))
+    .sort()
+}
+
+test('each number keeps the newest backup of its periods, counted in UTC', async (t) => {
+  const nights = ['2026-11-16T03:00Z', '2026-11-21T03:00Z', '2026-11-22T03:00Z', '2026-11-22T23:59Z', '2026-11-23T00:00Z']
+  t.strictSame(keptOf(nights, { last: 2 }), ['2026-11-22T23:59', '2026-11-23T00:00'])
+  t.strictSame(keptOf(nights, { daily: 2 }), ['2026-11-22T23:59', '2026-11-23T00:00'])
+  // 2026-11-16 and 2026-11-23 are Mondays.
+  t.strictSame(keptOf(nights, { weekly: 2 }), ['2026-11-22T23:59', '2026-11-23T00:00'])
+  t.strictSame(keptOf(['2026-01-31T00:00Z', '2026-02-01T00:00Z', '2026-02-28T00:00Z'], { monthly: 2 }), [
+    '2026-01-31T00:00',
+    '2026-02-28T00:00',
+  ])
+  t.strictSame(keptOf(['2026-01-01T00:00Z', '2026-06-01T00:00Z'], { daily: 2 }), ['2026-01-01T00:00', '2026-06-01T00:00'])
+})
+
+test('the newest backup stays, whatever the numbers say', async (t) => {
+  t.strictSame(keptOf(['2026-11-21T00:00Z', '2026-11-22T00:00Z'], {}), ['2026-11-22T00:00'])
+  t.strictSame(keptOf(['2026-11-22T00:00Z'], { last: 0, daily: 0 }), ['2026-11-22T00:00'])
+  t.strictSame(keptOf([], { last: 3 }), [])
+})
+
+test('a later look never misses a backup that an earlier one deleted', async (t) => {
+  const moment = fc.date({ min: new Date('2020-01-01'), max: new Date('2030-01-01'), noInvalidDate: true })
+  const number = fc.integer({ min: 0, max: 5 })
+  const numbers = fc.record({ last: number, daily: number, weekly: number, monthly: number })
+  fc.assert(
+    fc.property(fc.array(moment, { maxLength: 60 }), numbers, (moments, keep) => {
+      const all = moments.map((created) => ({ created })).sort((a, b) => +b.created - +a.created)
+      const kept = keptBackups(all, keep)
+      const left = all.filter((backup) => kept.has(backup))
+      // What is left is kept again, so a second look deletes nothing.
+      return keptBackups(left, keep).size === left.length
+    }),
+  )
+})

@@ -1,0 +1,39 @@
+import { test } from 'tap'
+import { runOnSchedule, Schedule } from '../../src/schedule/schedule.ts'
+
+test('a schedule tells the due times after a moment', async (t) => {
+  const nightly = new Schedule('30 3 * * *')
+  const due = nightly.after(new Date(2026, 10, 22, 12))
+  t.strictSame(due, new Date(2026, 10, 23, 3, 30))
+  t.strictSame(nightly.after(due as Date), new Date(2026, 10, 24, 3, 30), 'the due time itself is over')
+})
+
+test('a wrong expression is refused with one line', async (t) => {
+  t.throws(() => new Schedule('every night'), { message: /^"every night" is no cron expression: / })
+  t.throws(() => new Schedule('0 0 30 2 *'), { message: /never due/ })
+})
+
+test('a missed run is made up for once, and a failed one does not repeat at once', async (t) => {
+  let last = new Date(Date.now() - 3 * 86_400_000)
+  let runs = 0
+  const ran = Promise.withResolvers<void>()
+  const end = runOnSchedule(
+    new Schedule('0 4 * * *'),
+    () => last,
+    async () => {
+      runs += 1
+      last = new Date()
+      ran.resolve()
+    },
+  )
+  t.teardown(end)
+  await ran.promise
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(runs, 1, 'three nights were missed')
+})
+
+test('nothing is missed before the first run', async (t) => {
+  const end = runOnSchedule(new Schedule('0 4 * * *'), () => null, async () => t.fail('it ran'))
+  await new Promise((resolve) => setImmediate(resolve))
+  end()
+})
