@@ -20,7 +20,7 @@ export interface StartedProxy {
 }
 
 /** A proxy for which there is a recipe. */
-export interface Recipe {
+interface Recipe {
   readonly proxy: string
   /** Programs without which the recipe cannot run. */
   readonly programs: readonly string[]

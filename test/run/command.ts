@@ -44,7 +44,7 @@ export function startTool(tool: string, args: readonly string[], env: NodeJS.Pro
 }
 
 /** The outcome of a program. */
-export interface Outcome {
+interface Outcome {
   readonly ok: boolean
   /** Its output on both streams, in the order of arrival. */
   readonly output: string

@@ -21,7 +21,7 @@ import { userPath } from './paths/user-path.ts'
 /** Characters in the name of a device. */
 const longestDeviceName = 100
 
-export interface FilesServiceParts {
+interface FilesServiceParts {
   readonly mounts: Mounts
   readonly journal: Journal
   readonly recorder: ChangeRecorder

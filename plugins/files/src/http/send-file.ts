@@ -44,7 +44,7 @@ export function fileHeaders(file: FileReading['entry']): Record<string, string> 
   }
 }
 
-export interface FileAnswer {
+interface FileAnswer {
   readonly status: 200 | 206
   readonly headers: Readonly<Record<string, string>>
   /** Bytes of the content. */
