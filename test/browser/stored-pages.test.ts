@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { createTestNode, needsPrograms, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import { type Browser, type BrowserContext, chromium, type Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { findChromium } from './chromium.ts'
 
-const program = await findChromium()
+const program = findChromium()
 
 /** A script that acts as the user who opens a stored page. */
 const script = `document.title = 'ran'; fetch('/whoami').then((answer) => answer.json()).then((who) => { document.title = 'ran as ' + who.user.username })`
@@ -72,7 +72,7 @@ async function answerWithout(route: Route, names: readonly string[]): Promise<vo
   await route.fulfill({ response, headers: Object.fromEntries(headers) })
 }
 
-const skip = program === null ? 'Chromium is not installed' : false
+const skip = program === null && needsPrograms('chromium')
 
 t.test('Chromium opens stored pages', { skip }, async (t) => {
   const scene = await setUp(t, program ?? '')
