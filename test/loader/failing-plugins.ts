@@ -37,6 +37,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed('locate', 'not-there', /no package\.json in .*not-there\. "from" must name the folder/),
   failed('manifest', 'broken/manifest', /package\.json cannot be read/, { id: 'broken-manifest' }),
   failed('manifest', 'no-manifest-field', /has no "nodekeep" field, so it is not a Nodekeep plugin/),
+  failed('manifest', 'manifest-of-list', /package\.json: "nodekeep" must be an object, such as \{ "id"/),
   failed('manifest', 'no-id', /"nodekeep\.id" must be a string that is not empty/),
   failed(
     'manifest',
