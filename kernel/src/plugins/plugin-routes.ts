@@ -63,7 +63,7 @@ export class PluginRoutes {
       await withTimeLimit(Promise.resolve(app.instance.ready()), timeoutMs, late, signal)
     } catch (error) {
       if (isLoadTimeout(error)) throw new PluginFailure('routes', late, error)
-      throw PluginFailure.from('routes', error)
+      throw PluginFailure.from('routes', schemaFailure(error) ?? error)
     }
   }
 
@@ -157,6 +157,19 @@ function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolea
 function isLoadTimeout(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown }
   return code === 'AVV_ERR_PLUGIN_EXEC_TIMEOUT' || code === 'FST_ERR_PLUGIN_TIMEOUT'
+}
+
+/** Says which schema of which route is wrong. Fastify writes that for those who know its parts. */
+function schemaFailure(error: unknown): Error | undefined {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  if (code !== 'FST_ERR_SCH_VALIDATION_BUILD' && code !== 'FST_ERR_SCH_SERIALIZATION_BUILD') return undefined
+  const [, kind, method, url, problem] =
+    /^Failed building the (.+?) schema for (.+?): (.+?), due to error (.+)$/s.exec(String(message)) ?? []
+  if (problem === undefined) return undefined
+  const part = kind === 'validation' ? 'a request' : 'a response'
+  return new Error(`The route ${method} ${url} has ${part} schema that is wrong: ${problem}`, {
+    cause: error,
+  })
 }
 
 function scopeOf(register: Registration['register'], { serializeError }: RoutesOptions) {
