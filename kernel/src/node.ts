@@ -185,6 +185,8 @@ async function boot(
 
   async function admit(): Promise<RunningNode> {
     await keepReserve(data)
+    // The command line may have made somebody the owner during a trial.
+    if ((await accounts.owner()) !== null) ownership.claimed()
     cradle.health.admitTraffic()
     await cradle.knownScopes.store()
     const address = await listen(open, server.host, server.port)
