@@ -195,6 +195,7 @@ async function boot(
         database,
         log,
         sessions: cradle.sessions,
+        keepReserve: () => keepReserve(data),
         holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
         absentPlugins: () =>
           cradle.records.all.filter(({ entry, isUp }) => entry.enabled && !isUp).map(({ id }) => id),

@@ -44,7 +44,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     schemaErrorFormatter: formatSchemaErrors,
     frameworkErrors: (error, request, reply) => {
       logAs(options.log, request, reply)
-      sendError(error, request, reply.header('x-request-id', request.id), options.refusals)
+      sendError(error, request, reply.header('x-request-id', request.id), options)
     },
   }) as unknown as FastifyInstance
   instance.log = options.log
