@@ -24,7 +24,14 @@ const args = ['--conditions=nodekeep-source', '--report-exclude-env', ...process
 const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) }
 // The channel tells the command of a node when this process is gone.
 const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env })
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+let isSignaled = false
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    isSignaled = true
+    child.kill(signal)
+  })
+}
+stopWithScript()
 // A program that started this one may talk to the node.
 child.on('message', (message) => process.send?.(message))
 process.on('message', (message) => child.send(message))
@@ -37,6 +44,22 @@ child.on('exit', (code, signal) => {
   process.exitCode = code ?? 128 + constants.signals[signal]
   if (process.connected) process.disconnect()
 })
+
+/**
+ * Stops the program when the npm script that runs it has ended. npm passes SIGTERM only to the shell of a script. Many shells
+ * end then and leave their programs running.
+ */
+function stopWithScript() {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const { ppid } = process
+  const timer = setInterval(() => {
+    if (process.ppid === ppid) return
+    clearInterval(timer)
+    // A second signal would end a node at once that is letting requests finish.
+    if (!isSignaled) child.kill('SIGTERM')
+  }, 500)
+  timer.unref()
+}
 
 function pinnedNode() {
   const { resolve } = createRequire(import.meta.url)

@@ -185,6 +185,8 @@ async function boot(
 
   async function admit(): Promise<RunningNode> {
     await keepReserve(data)
+    // The command line may have made somebody the owner during a trial.
+    if ((await accounts.owner()) !== null) ownership.claimed()
     cradle.health.admitTraffic()
     await cradle.knownScopes.store()
     const address = await listen(open, server.host, server.port)
@@ -193,6 +195,7 @@ async function boot(
         database,
         log,
         sessions: cradle.sessions,
+        keepReserve: () => keepReserve(data),
         holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
         absentPlugins: () =>
           cradle.records.all.filter(({ entry, isUp }) => entry.enabled && !isUp).map(({ id }) => id),

@@ -130,7 +130,12 @@ export function isId(text: string): boolean {
 
 /** @throws TypeError when the value is not an id */
 export function checkedId(id: string): string {
-  if (typeof id !== 'string' || !isId(id)) {
+  if (typeof id !== 'string') {
+    throw new TypeError(
+      `An id must be a text, such as "acme-geocoder". This one is of the type ${typeof id}.`,
+    )
+  }
+  if (!isId(id)) {
     throw new TypeError(
       `"${id}" is not an id: use lower case words joined by dashes, such as "acme-geocoder".`,
     )

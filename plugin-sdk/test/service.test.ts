@@ -52,6 +52,10 @@ test('An id consists of lower case words joined by dashes', async (t) => {
     t.throws(() => defineService(id, 1), { name: 'TypeError', message: `"${id}" is not an id` })
     t.throws(() => defineRegistry(id, 1), TypeError)
   }
+  for (const id of [{ id: 'acme', major: 1 }, undefined, 7]) {
+    const message = `An id must be a text, such as "acme-geocoder". This one is of the type ${typeof id}.`
+    t.throws(() => defineService(id as never, 1), new TypeError(message))
+  }
 })
 
 test('An event token has only its name', async (t) => {

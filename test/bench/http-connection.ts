@@ -10,7 +10,7 @@ export interface Question {
 }
 
 /** The answer to a request. */
-export interface Answered {
+interface Answered {
   readonly status: number
   /** Milliseconds from the request to the first bytes of the answer. */
   readonly ms: number

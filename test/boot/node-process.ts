@@ -17,7 +17,7 @@ export const presets = ['minimal', 'default'].map((name) =>
 )
 
 /** The end of a node's process. */
-export interface End {
+interface End {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
@@ -125,7 +125,7 @@ function linesOf(stdout: string): Record<string, unknown>[] {
 }
 
 /** The signed-in owner of a node. */
-export interface Owner {
+interface Owner {
   readonly token: string
   /** Calls `fetch` with a path of the node and the owner's session. */
   ask(path: string, init?: RequestInit): Promise<Response>

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, linkSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
@@ -6,15 +6,16 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { type Test, test } from 'tap'
 import { fromFixtures, signInOwner, startNodeProcess } from './node-process.ts'
 
 const plugins = fromFixtures(['trusting-login', 'restarts'], true)
 
 /** Starts a node on trial, as a supervisor does. */
-async function startTrial(t: Test, port: number) {
+async function startTrial(t: Test, port: number, configuration: Readonly<Record<string, unknown>> = {}) {
   const node = await startNodeProcess(
-    { plugins },
+    { plugins, ...configuration },
     { args: ['--port', String(port), '--trial', 'trial.sock'], ipc: true },
   )
   t.teardown(() => node.remove())
@@ -65,6 +66,25 @@ test('a node on trial serves its parent only, and everybody once it is admitted'
   node.child.kill('SIGTERM')
   t.match(await node.end, { code: 0 })
   t.notOk(existsSync(socket))
+})
+
+test('a trial that got its owner by the command line shows no claim code when it is admitted', async (t) => {
+  const { node } = await startTrial(t, 0, { auth: {} })
+  const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
+  const wallet = '0x1111111111111111111111111111111111111111'
+  const args = ['session', 'create', '--wallet', wallet, '--config', 'nodekeep.json']
+  const { PATH, XDG_CACHE_HOME } = process.env
+  await promisify(execFile)(process.execPath, ['--conditions=nodekeep-source', cli, ...args], {
+    cwd: node.folder,
+    env: { PATH, XDG_CACHE_HOME },
+  })
+  node.child.send({ nodekeep: 'admit' })
+  const url = await node.ready
+  t.equal((await fetch(new URL('/health', url))).status, 200)
+  node.child.kill('SIGTERM')
+  const { stderr } = await node.end
+  t.match(stderr, 'Next')
+  t.notMatch(stderr, /no owner|claim code/)
 })
 
 test('a trial ends when its parent asks', async (t) => {

@@ -1,10 +1,20 @@
-import { findProgram } from '../run/command.ts'
+import { findProgram, needsPrograms } from '@nodekeep/kernel/testing'
+import { type Browser, chromium } from 'playwright-core'
+import type { Test } from 'tap'
 
-/** The names that Debian, other distributions and Google use. */
-const names = ['chromium', 'chromium-browser', 'google-chrome']
+/** Chromium under the names that Debian, other distributions and Google use. */
+const program = ['chromium', 'chromium-browser', 'google-chrome']
+  .map(findProgram)
+  .find((path) => path !== null)
 
-/** The path of Chromium, or null when it is not installed. */
-export async function findChromium(): Promise<string | null> {
-  const found = await Promise.all(names.map(findProgram))
-  return found.find((path) => path !== null) ?? null
+/** The reason to skip a test that runs Chromium; `false` if it is installed. */
+export const needsChromium = program === undefined && needsPrograms('chromium')
+
+/** Starts Chromium without a window. It ends with the test. */
+export async function startChromium(t: Test): Promise<Browser> {
+  // Chromium's own sandbox does not work for root. Tests open only pages of their own nodes.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  const browser = await chromium.launch({ executablePath: program ?? 'chromium', args })
+  t.teardown(() => browser.close())
+  return browser
 }

@@ -1,11 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
-import { type Browser, type BrowserContext, chromium, type Route } from 'playwright-core'
+import type { BrowserContext, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { findChromium } from './chromium.ts'
-
-const program = await findChromium()
+import { needsChromium, startChromium } from './chromium.ts'
 
 /** A script that acts as the user who opens a stored page. */
 const script = `document.title = 'ran'; fetch('/whoami').then((answer) => answer.json()).then((who) => { document.title = 'ran as ' + who.user.username })`
@@ -25,7 +23,7 @@ interface Scene {
   readonly context: BrowserContext
 }
 
-async function setUp(t: Test, executablePath: string): Promise<Scene> {
+async function setUp(t: Test): Promise<Scene> {
   const node = await createTestNode({
     folder: import.meta.dirname,
     config: { plugins: { files: true, 'storage-local': true } },
@@ -34,11 +32,7 @@ async function setUp(t: Test, executablePath: string): Promise<Scene> {
   const ada = await node.signIn()
   for (const [name, body] of [...Object.entries(pages), ['pixel.gif', pixel] as const])
     await ada.fetch(`/write?path=/${name}`, { method: 'PUT', body })
-  // Chromium's own sandbox does not work for root. This test opens only pages of its own node.
-  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  const browser: Browser = await chromium.launch({ executablePath, args })
-  t.teardown(() => browser.close())
-  const context = await browser.newContext()
+  const context = await (await startChromium(t)).newContext()
   await context.addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
   return { node, ada, context }
 }
@@ -72,10 +66,8 @@ async function answerWithout(route: Route, names: readonly string[]): Promise<vo
   await route.fulfill({ response, headers: Object.fromEntries(headers) })
 }
 
-const skip = program === null ? 'Chromium is not installed' : false
-
-t.test('Chromium opens stored pages', { skip }, async (t) => {
-  const scene = await setUp(t, program ?? '')
+t.test('Chromium opens stored pages', { skip: needsChromium }, async (t) => {
+  const scene = await setUp(t)
   const { node, ada, context } = scene
 
   for (const name of Object.keys(pages)) {

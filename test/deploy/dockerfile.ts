@@ -1,5 +1,5 @@
 /** A stage of a Dockerfile. */
-export interface Stage {
+interface Stage {
   readonly image: string
   readonly name: string | null
   readonly instructions: readonly { readonly keyword: string; readonly text: string }[]

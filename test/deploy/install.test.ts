@@ -4,6 +4,7 @@ import { chmod, chown, copyFile, cp, lstat, mkdir, mkdtemp, rm, writeFile } from
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, matchesGlob, relative } from 'node:path'
 import { promisify } from 'node:util'
+import { needsPrograms } from '@nodekeep/kernel/testing'
 import t, { type Test } from 'tap'
 import { freePort } from '../bench/first-answer.ts'
 import { root } from '../run/command.ts'
@@ -116,25 +117,20 @@ t.test('the unit for systemd starts the node with the configuration of the recip
   t.same(await once(node, 'exit'), [0, null])
 })
 
-const systemd = spawnSync('systemd-analyze', ['--version']).error === undefined
-t.test(
-  'systemd accepts the unit',
-  { skip: systemd ? false : 'systemd-analyze is not installed' },
-  async (t) => {
-    const file = join(folder, 'nodekeep.service')
-    const unit = changed(await readRecipe('nodekeep.service'), {
-      '/usr/bin/node': join(bin, 'node'),
-      'User=nodekeep': 'User=daemon',
-      [`file:${place}`]: `file:${installed}`,
-    })
-    await writeFile(file, unit)
-    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], {
-      encoding: 'utf8',
-    })
-    const findings = stderr.split('\n').filter((line) => line.includes('nodekeep.service'))
-    t.same({ status, findings }, { status: 0, findings: [] })
-  },
-)
+t.test('systemd accepts the unit', { skip: needsPrograms('systemd-analyze') }, async (t) => {
+  const file = join(folder, 'nodekeep.service')
+  const unit = changed(await readRecipe('nodekeep.service'), {
+    '/usr/bin/node': join(bin, 'node'),
+    'User=nodekeep': 'User=daemon',
+    [`file:${place}`]: `file:${installed}`,
+  })
+  await writeFile(file, unit)
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], {
+    encoding: 'utf8',
+  })
+  const findings = stderr.split('\n').filter((line) => line.includes('nodekeep.service'))
+  t.same({ status, findings }, { status: 0, findings: [] })
+})
 
 /** Copies the files that Docker would send to the build: all but those that the ignore file excludes. */
 async function copyContext(to: string): Promise<void> {

@@ -5,12 +5,12 @@ import { type RequestOptions, request } from 'node:https'
 import { Readable } from 'node:stream'
 import { json, text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
-import { createTestNode } from '@nodekeep/kernel/testing'
+import { createTestNode, needsPrograms } from '@nodekeep/kernel/testing'
 import { type NonceAnswer, siweCredentials } from '@nodekeep/login-siwe/client'
 import { definePlugin } from '@nodekeep/plugin-sdk'
 import { Wallet } from 'ethers'
 import t from 'tap'
-import { findProgram, root } from '../run/command.ts'
+import { root } from '../run/command.ts'
 import { name, readRecipe, recipes, type StartedProxy } from './proxies.ts'
 
 /** Linux has a whole network of loopback addresses, so client and proxy can have different ones. */
@@ -18,13 +18,7 @@ const clientAddress = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1'
 const megabyte = Buffer.alloc(1024 * 1024, 'nodekeep')
 
 for (const { proxy, programs, start } of recipes) {
-  const found = await Promise.all(
-    programs.map(async (program) => [program, await findProgram(program)] as const),
-  )
-  const missing = found.filter(([, path]) => path === null).map(([program]) => program)
-  const skip = missing.length === 0 ? false : `${missing.join(' and ')} not installed`
-
-  t.test(`the recipe for ${proxy}`, { skip }, async (t) => {
+  t.test(`the recipe for ${proxy}`, { skip: needsPrograms(...programs) }, async (t) => {
     const probe = createProbe()
     const { server, storage } = JSON.parse(await readRecipe('nodekeep.json'))
     const log: string[] = []

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { promisify } from 'node:util'
+import { findProgram } from '@nodekeep/kernel/testing'
 import type { Test } from 'tap'
 import { freePort } from '../bench/first-answer.ts'
-import { findProgram, root } from '../run/command.ts'
+import { root } from '../run/command.ts'
 
 /** The name in all recipes. */
 export const name = 'node.example.org'
@@ -20,7 +21,7 @@ export interface StartedProxy {
 }
 
 /** A proxy for which there is a recipe. */
-export interface Recipe {
+interface Recipe {
   readonly proxy: string
   /** Programs without which the recipe cannot run. */
   readonly programs: readonly string[]
@@ -132,7 +133,7 @@ async function run(
   port: number,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<void> {
-  const path = await findProgram(program)
+  const path = findProgram(program)
   if (path === null) throw new Error(`${program} is not installed.`)
   const child = spawn(path, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(child, 'close')

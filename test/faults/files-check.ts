@@ -7,7 +7,7 @@ import type { FilesProcess } from './files-process.ts'
 import type { Tree } from './files-tree.ts'
 
 /** The bytes of files by path, `null` for folders. The root is not included. */
-export type Disk = ReadonlyMap<string, Buffer | null>
+type Disk = ReadonlyMap<string, Buffer | null>
 
 /** Returns the user's files on the disk. */
 export async function readDisk(dataFolder: string, { session }: FilesProcess): Promise<Disk> {

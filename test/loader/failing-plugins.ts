@@ -37,6 +37,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed('locate', 'not-there', /no package\.json in .*not-there\. "from" must name the folder/),
   failed('manifest', 'broken/manifest', /package\.json cannot be read/, { id: 'broken-manifest' }),
   failed('manifest', 'no-manifest-field', /has no "nodekeep" field, so it is not a Nodekeep plugin/),
+  failed('manifest', 'manifest-of-list', /package\.json: "nodekeep" must be an object, such as \{ "id"/),
   failed('manifest', 'no-id', /"nodekeep\.id" must be a string that is not empty/),
   failed(
     'manifest',
@@ -155,10 +156,19 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed(
     'routes',
     'broken-schema',
-    /validation schema for POST: \/broken-schema, due to error schema is invalid/,
+    /^The route POST \/broken-schema has a request schema that is wrong: "body\.properties\.size\.type" must be one of "array", .*"string"\.$/,
   ),
   failed('routes', 'unknown-format-in-route', /The format "dat" does not exist\. Did you mean "date"\?/),
-  failed('routes', 'broken-response-schema', /nowhere/),
+  failed(
+    'routes',
+    'broken-reference',
+    /^The route GET \/broken-reference has a request schema that is wrong: "querystring" refers to "nowhere", and there/,
+  ),
+  failed(
+    'routes',
+    'broken-response-schema',
+    /^The route GET \/broken-response-schema has a response schema that is wrong: .*"nowhere#"/,
+  ),
   failed('routes', 'throws-in-nested', /^the nested plugin broke$/),
   failed('routes', 'throws-in-nested-later', /^the nested plugin broke later$/),
   failed('routes', 'hangs-in-nested', /took longer than 1\.5 s to register \(loader\.setupTimeoutMs\)/),

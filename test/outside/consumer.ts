@@ -10,7 +10,7 @@ import { outcome, startProgram } from '../run/command.ts'
 import { installationVariable } from '../run/run-folder.ts'
 
 /** A folder outside the repository, on a machine that has Node and npm but no compiler. */
-export interface Consumer {
+interface Consumer {
   readonly folder: string
   /** The environment of its programs, with a PATH of node, npm, npx and sh. */
   readonly env: NodeJS.ProcessEnv

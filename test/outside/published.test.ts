@@ -3,6 +3,7 @@ import { access, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { workspaces } from '../release/build.ts'
 import { buildStamp } from '../release/build-stamp.ts'
 import { root } from '../run/command.ts'
 import { checkInstalls } from '../walls/installs.ts'
@@ -54,10 +55,37 @@ t.test('links of a README lead to files of its package', async (t) => {
   t.ok(count >= 3, 'the README of the SDK has links to the examples')
 })
 
-t.test('the command of the kernel prints its version', async (t) => {
-  const manifest = JSON.parse(await readFile(join(root, 'kernel/package.json'), 'utf8'))
-  t.match(await consumer.run('npx', 'nodekeep', '--version'), manifest.version)
-})
+for (const { manifest } of workspaces()) {
+  for (const command of Object.keys(manifest.bin ?? {})) {
+    t.test(`the command ${command} starts, prints its version and helps`, async (t) => {
+      t.match(await consumer.run('npx', command, '--version'), manifest.version)
+      t.match(await consumer.run('npx', command, '--help'), new RegExp(`^Usage: ${command}`, 'm'))
+    })
+  }
+
+  if (manifest.exports?.['./client'] === undefined) continue
+  const client = `${manifest.name}/client`
+  t.test(`${client} loads nothing of the node`, async (t) => {
+    const loaded = await consumer.run('node', '--input-type=module', '--eval', loadedModules(client))
+    const outOfPlace = /@nodekeep\/(?!plugin-sdk\/)[^/]+\/dist\/(?!client|browser|protocol)/
+    const files: string[] = JSON.parse(loaded)
+    t.ok(files.some((file) => /\/dist\/(client|browser)\/index\.js$/.test(file)))
+    t.strictSame(
+      files.filter((file) => outOfPlace.test(file)),
+      [],
+    )
+  })
+}
+
+/** Returns a program that imports a module, and prints the addresses of all modules that were loaded. */
+function loadedModules(name: string): string {
+  return `
+import { registerHooks } from 'node:module'
+const loaded = []
+registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context) } })
+await import('${name}')
+console.log(JSON.stringify(loaded))`
+}
 
 /** Runs in a program that has installed the packages. */
 const program = `

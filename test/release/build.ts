@@ -1,5 +1,7 @@
 /** `npm run build`: builds `dist/` of every workspace: JavaScript with declarations and source maps. */
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root, runTool } from '../run/command.ts'
 import { type Package, readPackages } from '../walls/packages.ts'
@@ -31,14 +33,17 @@ export async function buildWorkspaces(into: string): Promise<void> {
   }
 }
 
-/** Compiles packages in one call, so that the compiler reads shared libraries once. */
+/**
+ * Compiles packages in one call, so that the compiler reads shared libraries once. A second call compiles their browser code,
+ * which has other types.
+ */
 async function compile(
   packages: readonly Package[],
   into: string,
   paths: Record<string, string[]>,
 ): Promise<void> {
   const compiled = await mkdtemp(join(into, 'compiled-'))
-  try {
+  const run = async (include: readonly string[], exclude: readonly string[], options: object) => {
     const project = join(compiled, 'tsconfig.json')
     const config = {
       extends: join(root, 'tsconfig.build.json'),
@@ -47,13 +52,21 @@ async function compile(
         outDir: compiled,
         typeRoots: [join(root, 'node_modules/@types')],
         paths,
+        ...options,
       },
-      include: packages.map(({ folder }) => join(root, folder, 'src')),
-      exclude: [],
+      include,
+      exclude,
     }
     await writeFile(project, JSON.stringify(config))
     const { ok, output } = await runTool('tsc', ['--project', project])
     if (!ok) throw new Error(`The packages do not compile:\n${output}`)
+  }
+  try {
+    const sources = packages.map(({ folder }) => join(root, folder, 'src'))
+    const browser = sources.map((folder) => join(folder, 'browser'))
+    await run(sources, browser, {})
+    const present = browser.filter((folder) => existsSync(folder))
+    if (present.length > 0) await run(present, [], await browserOptions())
     for (const { folder } of packages) {
       await pointToSources(join(compiled, folder, 'src'), join(root, folder, 'src'))
       await moveInto(join(compiled, folder, 'src'), join(into, folder, 'dist'))
@@ -61,6 +74,12 @@ async function compile(
   } finally {
     await rm(compiled, { recursive: true, force: true })
   }
+}
+
+/** The options in which the types of browser code differ. */
+async function browserOptions(): Promise<object> {
+  const { compilerOptions } = JSON.parse(await readFile(join(root, 'tsconfig.browser.json'), 'utf8'))
+  return compilerOptions
 }
 
 /** Moves the content of a folder into another one, which may have content already. */

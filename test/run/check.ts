@@ -24,6 +24,7 @@ const folder = await makeRunFolder()
 const checks = [
   { name: 'lint', tool: 'biome', args: ['check', '--error-on-warnings'] },
   { name: 'types', tool: 'tsc', args: ['--noEmit'] },
+  { name: 'types of browser code', tool: 'tsc', args: ['--noEmit', '--project', 'tsconfig.browser.json'] },
   { name: 'walls', tool: 'node', args: ['test/walls/check.ts'] },
 ]
 const release = [

@@ -1,25 +1,11 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, constants } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
 /** The root of the repository. */
 export const root = fileURLToPath(new URL('../../', import.meta.url))
-
-/** Returns the path of an installed program, or null. Debian installs servers outside the PATH of ordinary users. */
-export async function findProgram(name: string): Promise<string | null> {
-  for (const folder of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']) {
-    const program = join(folder, name)
-    const isThere = await access(program, constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (isThere) return program
-  }
-  return null
-}
 
 /** A running program with its output. */
 export type Program = ChildProcessByStdio<null, Readable, Readable>
@@ -44,7 +30,7 @@ export function startTool(tool: string, args: readonly string[], env: NodeJS.Pro
 }
 
 /** The outcome of a program. */
-export interface Outcome {
+interface Outcome {
   readonly ok: boolean
   /** Its output on both streams, in the order of arrival. */
   readonly output: string

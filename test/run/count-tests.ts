@@ -21,7 +21,7 @@ export interface FileResult extends Counts {
 }
 
 /** Counts the tests of one file as its process writes TAP. */
-export interface FileCount {
+interface FileCount {
   /** A stream to write the TAP to. */
   readonly parser: Parser
   /**
@@ -57,7 +57,7 @@ export function countTests(file: string): FileCount {
 }
 
 /** Counts the tests of files that ran one after the other in one process. */
-export interface GroupCount {
+interface GroupCount {
   readonly parser: Parser
   /** The result of each file that ran to its end, in order. */
   readonly results: readonly FileResult[]

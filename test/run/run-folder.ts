@@ -4,7 +4,7 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** A temporary folder that all tests of one run share. It is removed when the run ends. */
-export interface RunFolder {
+interface RunFolder {
   /** The folder of the packed packages. They are packed once for all tests. */
   readonly tarballs: string
   /** The folder in which the packed packages are installed. They are installed once for all tests. */

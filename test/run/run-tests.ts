@@ -8,7 +8,7 @@ import { groupFiles } from './test-group.ts'
 import { runGroup, runTestFile } from './test-process.ts'
 
 /** The result of a run of test files. */
-export interface TestRun extends Counts {
+interface TestRun extends Counts {
   readonly files: readonly FileResult[]
   /** The failures as text for people; empty if there are none. */
   readonly failures: string

@@ -13,7 +13,7 @@ const tapTimeout = 120
 const killTimeoutMs = 400_000
 
 /** The result of the process of a test file. */
-export interface TestProcess {
+interface TestProcess {
   readonly result: FileResult
   /** Its standard output. */
   readonly tap: string
@@ -34,7 +34,7 @@ export async function runTestFile(file: string, env: NodeJS.ProcessEnv): Promise
 }
 
 /** The result of the process of a group. */
-export interface GroupProcess {
+interface GroupProcess {
   /** One for each file that ran to its end. */
   readonly results: readonly FileResult[]
   readonly ok: boolean

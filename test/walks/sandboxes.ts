@@ -13,7 +13,7 @@ import type { Calls } from './coverage.ts'
 const reportMs = 100
 
 /** Counts calls in the sandbox processes that this process starts. Linux and macOS only. */
-export interface SandboxCounter {
+interface SandboxCounter {
   /** The calls in all sandboxes since `take` was called last. */
   take(): Promise<Calls>
   stop(): Promise<void>

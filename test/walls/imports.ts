@@ -1,7 +1,8 @@
 import { isBuiltin } from 'node:module'
 import { posix } from 'node:path'
 import type { Package, PackageKind } from './packages.ts'
-import type { SourceImports } from './program.ts'
+import type { SourceImports, SourceProgram } from './program.ts'
+import { reaches, type Side, sidesOf } from './sides.ts'
 
 const sdk = '@nodekeep/plugin-sdk'
 const testing = '@nodekeep/kernel/testing'
@@ -16,72 +17,112 @@ const sources: Record<PackageKind, readonly string[]> = {
   client: [],
 }
 
+/** What the check of one import needs to know. */
+interface House {
+  readonly packages: readonly Package[]
+  /** The entries of the SDK that browser code may import. */
+  readonly browserEntries: readonly string[]
+  sideOf(owner: Package, file: string): Side
+}
+
 /**
- * Checks the imports between packages. A package imports its own files and the libraries that its package.json declares. Of
- * this repository, the kernel, plugins and examples import the SDK; the SDK imports nothing. Clients import the entry
- * `/client` of plugins. Tests may also import `@nodekeep/kernel/testing` and development dependencies, those of the root
- * included. The tests in the root's `test/` import any package by its name.
+ * Checks the imports between packages, and between the sides of a package. A package imports its own files and the libraries
+ * that its package.json declares. Of this repository, the kernel, plugins and examples import the SDK; the SDK imports nothing.
+ * Clients, and code for clients and browsers in a plugin, import the entry `/client` of plugins. Such code has nothing else of
+ * Nodekeep but the parts of the SDK that run in browsers, and shares only `src/protocol` with the code of the node. Tests may
+ * also import `@nodekeep/kernel/testing` and development dependencies, those of the root included. The tests in the root's
+ * `test/` import any package by its name.
  *
  * @returns one line for each import that breaks a rule
  */
-export function checkImports(packages: readonly Package[], files: readonly SourceImports[]): string[] {
-  return files.filter(({ file }) => !file.includes('/fixtures/')).flatMap((file) => checkFile(packages, file))
+export function checkImports(
+  packages: readonly Package[],
+  { files, browserFiles, browserKnowsNode }: SourceProgram,
+): string[] {
+  const house = { packages, browserEntries: browserEntries(packages, browserFiles), sideOf: sidesOf(files) }
+  const breaches = files
+    .filter(({ file }) => !file.includes('/fixtures/'))
+    .flatMap((file) => checkFile(house, file))
+  return browserKnowsNode
+    ? [
+        ...breaches,
+        "tsconfig.browser.json: browser code imports Node's types; `tsc -p tsconfig.browser.json --explainFiles` names the import",
+      ]
+    : breaches
 }
 
-function checkFile(packages: readonly Package[], { file, imports }: SourceImports): string[] {
-  const owner = packages.find(({ folder }) => folder === '' || file.startsWith(`${folder}/`))
+function browserEntries(packages: readonly Package[], browserFiles: ReadonlySet<string>): string[] {
+  return packages
+    .filter(({ kind }) => kind === 'sdk')
+    .flatMap(({ folder, manifest }) =>
+      Object.entries(manifest.exports ?? {}).flatMap(([path, target]) => {
+        const source = typeof target === 'string' ? target : (target['nodekeep-source'] ?? '')
+        return browserFiles.has(posix.join(folder, source)) ? [posix.join(manifest.name, path)] : []
+      }),
+    )
+}
+
+function checkFile(house: House, { file, imports }: SourceImports): string[] {
+  const owner = house.packages.find(({ folder }) => folder === '' || file.startsWith(`${folder}/`))
   if (!owner) return []
-  const breaches = imports.map((specifier) => checkImport(packages, owner, file, specifier))
+  const breaches = imports.map((specifier) => checkImport(house, owner, file, specifier))
   return breaches.filter((breach) => breach !== undefined).map((breach) => `${file}: ${breach}`)
 }
 
-function checkImport(
-  packages: readonly Package[],
-  owner: Package,
-  file: string,
-  specifier: string,
-): string | undefined {
+function checkImport(house: House, owner: Package, file: string, specifier: string): string | undefined {
+  const side = house.sideOf(owner, file)
   if (isBuiltin(specifier)) {
+    if (side === 'browser' || side === 'protocol') return `"${specifier}" is not there in a browser`
     return specifier.startsWith('node:') ? undefined : `write "node:${specifier}" for "${specifier}"`
   }
-  if (specifier.startsWith('.')) return checkRelative(packages, owner, file, specifier)
+  if (specifier.startsWith('.')) return checkRelative(house, owner, file, specifier)
   if (specifier.startsWith('#')) {
     return owner.manifest.imports?.[specifier]
       ? undefined
       : `"${specifier}" is not among the imports of its package.json`
   }
   const name = packageName(specifier)
-  if (name === owner.manifest.name) return undefined
+  if (name === owner.manifest.name && side === 'node') return undefined
   const inTest = owner.kind === 'root' || file.startsWith(`${owner.folder}/test/`)
-  if (packages.some(({ manifest }) => manifest.name === name)) {
+  if (house.packages.some(({ manifest }) => manifest.name === name)) {
     if (owner.kind === 'root') return undefined
-    const offered = owner.kind === 'client' ? [`${name}/client`] : []
-    const allowed = inTest
-      ? [...offered, ...sources[owner.kind], sdk, testing]
-      : [...offered, ...sources[owner.kind]]
-    if (!allowed.some((entry) => specifier === entry || (entry === sdk && name === sdk))) {
-      return `"${specifier}" is out of bounds: ${inTest ? 'a test' : 'a source'} of ${kindName(owner)} must not import it`
+    if (!isOffered(house, owner, side, inTest, specifier)) {
+      return `"${specifier}" is out of bounds: ${inTest ? 'a test' : 'a source'} of ${kindName(owner, side)} must not import it`
     }
   }
-  return declares(packages, owner, name, inTest)
+  return name === owner.manifest.name || declares(house.packages, owner, name, inTest)
     ? undefined
     : `"${name}" is not declared in ${posix.join(owner.folder, 'package.json')}`
 }
 
-function checkRelative(
-  packages: readonly Package[],
+/** Whether files of a side may import an entry of a package of this repository. */
+function isOffered(
+  { browserEntries }: House,
   owner: Package,
-  file: string,
+  side: Side,
+  inTest: boolean,
   specifier: string,
-): string | undefined {
+): boolean {
+  const name = packageName(specifier)
+  if (side !== 'node') {
+    return browserEntries.includes(specifier) || (side !== 'protocol' && specifier === `${name}/client`)
+  }
+  if (owner.kind === 'client' && specifier === `${name}/client`) return true
+  return sources[owner.kind].includes(name) || (inTest && (name === sdk || specifier === testing))
+}
+
+function checkRelative(house: House, owner: Package, file: string, specifier: string): string | undefined {
   const target = posix.join(posix.dirname(file), specifier)
   const left = target.startsWith('../') || (owner.folder !== '' && !target.startsWith(`${owner.folder}/`))
-  const entered = packages.some(
+  const entered = house.packages.some(
     ({ folder }) => folder !== owner.folder && folder && target.startsWith(`${folder}/`),
   )
-  return left || entered
-    ? `"${specifier}" reaches into another package; import packages by their names`
-    : undefined
+  if (left || entered) return `"${specifier}" reaches into another package; import packages by their names`
+  if (!file.startsWith(`${owner.folder}/src/`)) return undefined
+  const [from, to] = [house.sideOf(owner, file), house.sideOf(owner, target)]
+  return reaches[from].includes(to)
+    ? undefined
+    : `"${specifier}" is code of another side (${from} imports ${to}); only src/protocol is shared`
 }
 
 function declares(packages: readonly Package[], owner: Package, name: string, inTest: boolean): boolean {
@@ -98,6 +139,7 @@ function packageName(specifier: string): string {
     .join('/')
 }
 
-function kindName({ kind, folder }: Package): string {
+function kindName({ kind, folder }: Package, side: Side): string {
+  if (side !== 'node') return `the ${side} side of ${folder}`
   return kind === 'sdk' ? 'the SDK' : kind === 'kernel' ? 'the kernel' : `the ${kind} ${folder}`
 }

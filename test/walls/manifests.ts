@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Package } from './packages.ts'
 
 /**
  * Checks that packages are complete. A plugin names its id, its SDK range and its entry, has the SDK as a peer dependency,
- * and has a README, sources and tests. A published package exports sources to this repository and built files to others.
+ * and has a README, sources and tests. A published package exports sources to this repository and built files to others. Its
+ * entry `/client` is code of the folder `client` or `browser`. Its commands are programs that the package contains.
  *
  * @returns one line for each package that breaks a rule
  */
@@ -12,9 +13,12 @@ export function checkManifests(root: string, packages: readonly Package[]): stri
   return packages
     .filter(({ kind }) => kind !== 'root')
     .flatMap((entry) =>
-      [...checkPlugin(root, entry), ...checkClient(root, entry), ...checkExports(entry)].map(
-        (breach) => `${entry.folder}/package.json: ${breach}`,
-      ),
+      [
+        ...checkPlugin(root, entry),
+        ...checkClient(root, entry),
+        ...checkExports(entry),
+        ...checkCommands(root, entry),
+      ].map((breach) => `${entry.folder}/package.json: ${breach}`),
     )
 }
 
@@ -53,5 +57,23 @@ function* checkExports({ manifest }: Package): Iterable<string> {
     if (!built || types !== `${built}.d.ts` || code !== `${built}.js`) {
       yield `exports["${path}"] must have nodekeep-source in src, and types and default of the same name in dist`
     }
+    if ((path === './client') !== /^\.\/src\/(client|browser)\//.test(source ?? '')) {
+      yield `exports["./client"], and no other entry, must lead to src/client or src/browser, unlike exports["${path}"]`
+    }
+  }
+}
+
+function* checkCommands(root: string, { folder, manifest }: Package): Iterable<string> {
+  for (const [name, path] of Object.entries(manifest.bin ?? {})) {
+    const file = join(root, folder, path)
+    if (!existsSync(file)) {
+      yield `bin["${name}"] leads to no file`
+      continue
+    }
+    if (!readFileSync(file, 'utf8').startsWith('#!/usr/bin/env node\n'))
+      yield `bin["${name}"] must begin with #!/usr/bin/env node`
+    if ((statSync(file).mode & 0o111) === 0) yield `bin["${name}"] must be executable (chmod +x)`
+    const [top = ''] = path.replace('./', '').split('/')
+    if (!manifest.files?.includes(top)) yield `bin["${name}"] is not published: "files" lacks "${top}"`
   }
 }

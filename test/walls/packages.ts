@@ -13,6 +13,8 @@ export interface Manifest {
   readonly version: string
   readonly private?: boolean
   readonly workspaces?: readonly string[]
+  /** The file of each command. */
+  readonly bin?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
   readonly imports?: Readonly<Record<string, unknown>>
   readonly dependencies?: Readonly<Record<string, string>>
@@ -20,7 +22,12 @@ export interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
   readonly files?: readonly string[]
-  readonly nodekeep?: { readonly id?: string; readonly sdk?: string; readonly entry?: string }
+  readonly nodekeep?: {
+    readonly id?: string
+    readonly sdk?: string
+    readonly entry?: string
+    readonly source?: string
+  }
 }
 
 /** A package of the repository. */

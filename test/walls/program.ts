@@ -1,5 +1,10 @@
-import { join, relative } from 'node:path'
-import { SyntaxKind } from 'typescript/unstable/ast'
+import { join, posix, relative } from 'node:path'
+import {
+  type ExportDeclaration,
+  type ImportDeclaration,
+  type Node,
+  SyntaxKind,
+} from 'typescript/unstable/ast'
 import { API, type Project, SymbolFlags } from 'typescript/unstable/sync'
 
 /** A TypeScript file and its imports, those of types and dynamic ones included. */
@@ -10,42 +15,107 @@ export interface SourceImports {
 }
 
 /** An export of a module. */
-export interface ExportedName {
+interface ExportedName {
   readonly name: string
   /** The file of its declaration, from the root; a file of a library if the library declares it. */
   readonly file: string
   readonly documented: boolean
 }
 
-/** The compiler's knowledge of the files of a repository's `tsconfig.json`. */
+/** The compiler's knowledge of the files of a repository's `tsconfig.json` and `tsconfig.browser.json`. */
 export interface SourceProgram {
   readonly files: readonly SourceImports[]
+  /** The files that `tsconfig.browser.json` names: browser code, and parts of the SDK that browser code may import. */
+  readonly browserFiles: ReadonlySet<string>
+  /** Whether an import of browser code leads to Node's types, so that the compiler knows `process` there. */
+  readonly browserKnowsNode: boolean
   exportsOf(file: string): ExportedName[]
+  /** Returns the names that a file exports. */
+  namesExportedBy(file: string): string[]
+  /** Returns the names that files import from files of this repository by relative paths, by the path of the exporting file. */
+  importedNames(): Map<string, Set<string>>
 }
+
+/** Stands for every name of a module: `import *`, `export *`, `import()`. */
+export const everyName = '*'
 
 /** Calls `read` with the compiler, which runs in a process of its own until `read` returns. */
 export function withProgram<T>(root: string, read: (program: SourceProgram) => T): T {
   const api = new API({ cwd: root })
   try {
-    const [project] = api.updateSnapshot({ openProject: join(root, 'tsconfig.json') }).getProjects()
-    if (!project) throw new Error(`${join(root, 'tsconfig.json')} could not be opened.`)
-    return read({
-      files: project.rootFiles.map((file) => ({
-        file: fromRoot(root, file),
-        imports: importsOf(project, file),
-      })),
-      exportsOf: (file) => exportsOf(project, root, join(root, file)),
+    const snapshot = api.updateSnapshot({
+      openProjects: [join(root, 'tsconfig.json'), join(root, 'tsconfig.browser.json')],
     })
+    const project = (name: string) => {
+      const found = snapshot.getProject(join(root, name))
+      if (!found) throw new Error(`${join(root, name)} could not be opened.`)
+      return found
+    }
+    return read(describe(root, project('tsconfig.json'), project('tsconfig.browser.json')))
   } finally {
     api.close()
   }
 }
 
-function importsOf(project: Project, file: string): string[] {
+function describe(root: string, node: Project, browser: Project): SourceProgram {
+  const projects = new Map<string, Project>()
+  for (const project of [browser, node]) {
+    for (const file of project.rootFiles) projects.set(fromRoot(root, file), project)
+  }
+  const projectOf = (file: string) => projects.get(file) ?? node
+  return {
+    files: [...projects].map(([file, project]) => ({
+      file,
+      imports: importNodes(project, join(root, file)).map(({ specifier }) => specifier),
+    })),
+    browserFiles: new Set(browser.rootFiles.map((file) => fromRoot(root, file))),
+    browserKnowsNode: browser.program.getSourceFileNames().some((file) => file.includes('/@types/node/')),
+    exportsOf: (file) => exportsOf(projectOf(file), root, join(root, file)),
+    namesExportedBy: (file) => exportsOf(projectOf(file), root, join(root, file)).map(({ name }) => name),
+    importedNames() {
+      const found = new Map<string, Set<string>>()
+      for (const [file, project] of projects) {
+        for (const { specifier, names } of importNodes(project, join(root, file))) {
+          if (!specifier.startsWith('.')) continue
+          const target = posix.join(posix.dirname(file), specifier)
+          found.set(target, (found.get(target) ?? new Set()).union(new Set(names)))
+        }
+      }
+      return found
+    },
+  }
+}
+
+/** The imports and re-exports of a file, with the names that each takes. */
+function importNodes(project: Project, file: string): { specifier: string; names: string[] }[] {
   const imports = project.program.getSourceFile(file)?.imports ?? []
   return imports.flatMap((node) =>
-    node.kind === SyntaxKind.StringLiteral ? [(node as { text?: string }).text ?? ''] : [],
+    node.kind === SyntaxKind.StringLiteral
+      ? [{ specifier: (node as { text?: string }).text ?? '', names: namesTaken(node.parent) }]
+      : [],
   )
+}
+
+function namesTaken(declaration: Node): string[] {
+  if (declaration.kind === SyntaxKind.ImportDeclaration) {
+    const { importClause } = declaration as ImportDeclaration
+    const names = importClause?.name === undefined ? [] : ['default']
+    return importClause?.namedBindings ? [...names, ...namesIn(importClause.namedBindings)] : names
+  }
+  const { exportClause } = declaration as ExportDeclaration
+  return declaration.kind === SyntaxKind.ExportDeclaration && exportClause
+    ? namesIn(exportClause)
+    : [everyName]
+}
+
+/** The names in `{ a, b as c }`, as the other module calls them. */
+function namesIn(bindings: Node): string[] {
+  if (bindings.kind !== SyntaxKind.NamedImports && bindings.kind !== SyntaxKind.NamedExports)
+    return [everyName]
+  const { elements } = bindings as unknown as {
+    elements: Iterable<Record<'propertyName' | 'name', { text: string }>>
+  }
+  return Array.from(elements, ({ propertyName, name }) => (propertyName ?? name).text)
 }
 
 function exportsOf({ program, checker }: Project, root: string, file: string): ExportedName[] {

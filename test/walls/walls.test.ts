@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs'
+import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { house, json, notes } from './fixtures/house.ts'
+import { house, json, notes, withClient } from './fixtures/house.ts'
 import { checkWalls } from './walls.ts'
 
 /** Checks that these changes to a sound repository are found, and nothing else. */
@@ -34,7 +34,10 @@ test('a plugin imports neither the kernel nor another plugin', async (t) => {
       'plugins/other/package.json': json(
         notes({ name: '@nodekeep/other', nodekeep: { id: 'other', sdk: '1', entry: '.' } }),
       ),
-      'plugins/other/README.md': '',
+      'plugins/other/README.md': '# Other\n\nDoes something else.\n',
+      'README.md': 'The plugins `notes` and `other` work.\n',
+      'CHANGELOG.md': '- Notes (`notes`), and others (`other`).\n',
+      'config/README.md': 'The plugin `other` is off by default.\n',
       'plugins/other/src/index.ts': "import '@nodekeep/notes'\n",
       'plugins/other/test/other.test.ts': '',
     },
@@ -84,6 +87,107 @@ test('a client is no plugin, and imports of plugins what they made for clients',
     { ...client, [caller]: "import '@nodekeep/notes'\n" },
     /a source of the client examples\/caller must not/,
   )
+})
+
+test('code for clients and browsers shares only its protocol with the code of the node', async (t) => {
+  t.strictSame(checkWalls(house(t, withClient)), [])
+  const breaches: readonly [file: string, content: string, breach: RegExp][] = [
+    ['client/extra.ts', "import '../index.ts'\n", /\(client imports node\)/],
+    ['client/extra.ts', "import type {} from '../server.ts'\n", /\(client imports node\)/],
+    ['browser/extra.ts', "import '../client/index.ts'\n", /\(browser imports client\)/],
+    ['protocol/extra.ts', "import '../server.ts'\n", /\(protocol imports node\)/],
+    ['extra.ts', "import './client/index.ts'\n", /\(node imports client\)/],
+    ['extra.ts', "import './browser/page.ts'\n", /\(node imports browser\)/],
+    ['client/extra.ts', "import '@nodekeep/plugin-sdk'\n", /the client side of plugins\/notes must not/],
+    ['client/extra.ts', "import '@nodekeep/kernel/testing'\n", /the client side of plugins\/notes must not/],
+    ['client/extra.ts', "import '@nodekeep/notes'\n", /the client side of plugins\/notes must not/],
+    [
+      'protocol/extra.ts',
+      "import '@nodekeep/notes/client'\n",
+      /the protocol side of plugins\/notes must not/,
+    ],
+    ['browser/extra.ts', "import 'node:fs'\n", /"node:fs" is not there in a browser/],
+    ['protocol/extra.ts', "import 'node:fs'\n", /"node:fs" is not there in a browser/],
+  ]
+  const others = { 'plugins/notes/src/server.ts': '', 'plugins/notes/src/client/index.ts': '' }
+  for (const [file, content, breach] of breaches) {
+    bites(t, { ...withClient, ...others, [`plugins/notes/src/${file}`]: content }, breach)
+  }
+})
+
+test('browser code reaches no types of Node', async (t) => {
+  const library = (name: string, content: string) => ({
+    [`node_modules/${name}/package.json`]: json({ name, version: '1.0.0', types: 'index.d.ts' }),
+    [`node_modules/${name}/index.d.ts`]: content,
+  })
+  bites(
+    t,
+    {
+      ...withClient,
+      ...library('@types/node', 'declare const process: object\n'),
+      ...library('quiet', '/// <reference types="node" />\nexport {}\n'),
+      'plugins/notes/package.json': json(notes({ dependencies: { quiet: '1.0.0' } })),
+      'plugins/notes/src/browser/extra.ts': "import 'quiet'\n",
+    },
+    /tsconfig\.browser\.json: browser code imports Node's types/,
+  )
+})
+
+test('the entry for clients, and no other, leads to code for clients', async (t) => {
+  const manifest = 'plugins/notes/package.json'
+  const entry = (path: string, name: string) => {
+    const [types, code] = [`./dist/${name}.d.ts`, `./dist/${name}.js`]
+    return notes({ exports: { [path]: { 'nodekeep-source': `./src/${name}.ts`, types, default: code } } })
+  }
+  bites(t, { [manifest]: json(entry('./client', 'index')) }, /exports\["\.\/client"\], and no other entry/)
+  bites(
+    t,
+    { ...withClient, [manifest]: json(entry('./page', 'browser/page')) },
+    /unlike exports\["\.\/page"\]/,
+  )
+})
+
+test('commands of a package can be installed', async (t) => {
+  const command = {
+    'plugins/notes/package.json': json(notes({ bin: { notes: './bin/notes.js' }, files: ['bin'] })),
+    'plugins/notes/bin/notes.js': '#!/usr/bin/env node\n',
+  }
+  const breachesOf = (changes: Record<string, string>, mode: number) => {
+    const root = house(t, { ...command, ...changes })
+    chmodSync(join(root, 'plugins/notes/bin/notes.js'), mode)
+    return checkWalls(root)
+  }
+  t.strictSame(breachesOf({}, 0o755), [])
+  t.match(breachesOf({}, 0o644), [/bin\["notes"\] must be executable/])
+  t.match(breachesOf({ 'plugins/notes/bin/notes.js': '' }, 0o755), [/must begin with #!/])
+  const bin = { notes: './bin/notes.js' }
+  t.match(breachesOf({ 'plugins/notes/package.json': json(notes({ bin })) }, 0o755), [/"files" lacks "bin"/])
+  bites(t, { 'plugins/notes/package.json': json(notes({ bin, files: ['bin'] })) }, /leads to no file/)
+})
+
+test('every plugin is documented, listed, and in a preset or off by default', async (t) => {
+  bites(t, { 'plugins/notes/README.md': '# Notes\n\n| Key |\n' }, /notes\/README\.md: begin with a heading/)
+  bites(t, { 'README.md': '' }, /^README\.md: name the plugin `notes`/)
+  bites(t, { 'CHANGELOG.md': '' }, /^CHANGELOG\.md: name the plugin `notes`/)
+  bites(t, { 'config/default.json': json({ plugins: { notes: false } }) }, /put `notes` into a preset/)
+})
+
+test('every export is imported by another file', async (t) => {
+  const extra = (content: string) => ({ 'kernel/src/extra.ts': content })
+  bites(t, extra('export const lonely = 1\n'), /extra\.ts: no other file imports "lonely"/)
+  bites(t, extra('export interface Lonely { readonly a: string }\n'), /no other file imports "Lonely"/)
+  const importing = (content: string) => ({
+    ...extra('export const one = 1\nexport interface Two { readonly a: string }\n'),
+    'kernel/src/importing.ts': content,
+  })
+  bites(t, importing("import { one } from './extra.ts'\n"), /no other file imports "Two"/)
+  for (const content of [
+    "import { one as two, type Two } from './extra.ts'\n",
+    "import * as everything from './extra.ts'\n",
+    "await import('./extra.ts')\nexport {}\n",
+  ]) {
+    t.strictSame(checkWalls(house(t, importing(content))), [], content)
+  }
 })
 
 test('files do not import each other in a circle, also not for types', async (t) => {
@@ -145,7 +249,10 @@ test('plugin packages are complete', async (t) => {
 
   const root = house(t)
   rmSync(join(root, 'plugins/notes/README.md'))
-  t.strictSame(checkWalls(root), ['plugins/notes/package.json: README.md is missing beside it'])
+  t.match(checkWalls(root), [
+    'plugins/notes/package.json: README.md is missing beside it',
+    /README\.md: begin/,
+  ])
 })
 
 test('nothing runs at install, and no registry is named', async (t) => {
@@ -172,7 +279,7 @@ test('no document offers a real wallet as the owner', async (t) => {
   const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
   bites(
     t,
-    { 'README.md': `nodekeep session create --wallet ${wallet}\n` },
+    { 'README.md': `The plugin \`notes\`: nodekeep session create --wallet ${wallet}\n` },
     /README\.md: .*write a placeholder/,
   )
   bites(t, { 'config/README.md': `"owner": "${wallet}"\n` }, /config\/README\.md: .*write a placeholder/)

@@ -5,8 +5,10 @@ import { checkImports } from './imports.ts'
 import { checkAddresses, checkInstalls } from './installs.ts'
 import { checkManifests } from './manifests.ts'
 import { readPackages } from './packages.ts'
+import { checkPluginPlaces } from './plugin-places.ts'
 import { withProgram } from './program.ts'
 import { checkSampleWallets } from './sample-wallets.ts'
+import { checkUnusedExports } from './unused-exports.ts'
 
 /**
  * Checks the rules of the house that neither the compiler nor the linter checks.
@@ -16,13 +18,15 @@ import { checkSampleWallets } from './sample-wallets.ts'
 export function checkWalls(root: string): string[] {
   const packages = readPackages(root)
   return withProgram(root, (program) => [
-    ...checkImports(packages, program.files),
+    ...checkImports(packages, program),
     ...checkCircles(packages, program.files),
     ...checkManifests(root, packages),
+    ...checkPluginPlaces(root, packages),
     ...checkInstalls(root),
     ...checkAddresses(root),
     ...checkSampleWallets(root),
     ...checkDocumentation(packages, program),
+    ...checkUnusedExports(packages, program),
     ...checkFileNames(program.files.map(({ file }) => file)),
   ])
 }

@@ -1,12 +1,12 @@
 /** A word, a text in quotes, or a list in parentheses. `start` and `end` are its offsets in the source. */
 export type Expression = Atom | Text | List
 
-export interface Atom {
+interface Atom {
   readonly kind: 'atom'
   readonly value: string
 }
 
-export interface Text {
+interface Text {
   readonly kind: 'text'
   readonly value: string
 }

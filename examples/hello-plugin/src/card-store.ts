@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Migration, StateStore } from '@nodekeep/plugin-sdk'
 
 /** A greeting card. */
-export interface Card {
+interface Card {
   readonly from: string
   readonly to: string
   readonly text: string

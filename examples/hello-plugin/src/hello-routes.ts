@@ -12,7 +12,7 @@ const stored = Type.Object({
   path: Type.String({ description: 'The path at which anyone may read the card.' }),
 })
 
-export interface HelloParts {
+interface HelloParts {
   /** The common beginning of the routes. */
   readonly path: string
   readonly greeting: string

@@ -41,6 +41,7 @@ import { UserSessions } from '../sessions/user-sessions.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
 import { DatabaseSnapshots } from '../state/database-snapshots.ts'
+import { releaseForDeletions } from '../state/disk-reserve.ts'
 import { createLeases } from '../state/leases.ts'
 import { KernelRestores } from '../state/restores.ts'
 import { StateStores } from '../state/state-stores.ts'
@@ -214,6 +215,7 @@ function createAppFactory({
 }: KernelCradle): KernelCradle['createApp'] {
   const { server, loader } = configuration.kernel
   const refusals = new RefusalLog()
+  const onDiskFull = () => void releaseForDeletions(configuration.kernel.data)
   return (log, onAdmitted) =>
     createApp({
       log,
@@ -221,6 +223,7 @@ function createAppFactory({
       nextRequestId,
       checkAccess,
       refusals,
+      onDiskFull,
       bodyLimit: server.bodyLimit,
       bodyTimeoutMs: server.bodyTimeoutSeconds * 1000,
       stallTimeoutMs: server.stallTimeoutSeconds * 1000,

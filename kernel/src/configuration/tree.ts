@@ -11,7 +11,7 @@ export interface Branch {
 }
 
 /** An array. */
-export interface List {
+interface List {
   readonly kind: 'list'
   readonly items: readonly Tree[]
   readonly origin: Origin

@@ -4,7 +4,7 @@ import { collectRoutes } from './collect-routes.ts'
 import { type MountedRoute, routerOptions } from './route-table.ts'
 import { sendError } from './send-error.ts'
 import { logAs, type SharedHooksOptions, sharedHooks } from './shared-hooks.ts'
-import { createValidatorCompiler, type SharedSchemas } from './validator.ts'
+import { createValidatorCompiler, formatSchemaErrors, type SharedSchemas } from './validator.ts'
 
 interface AppOptions extends SharedHooksOptions {
   readonly nextRequestId: () => string
@@ -41,9 +41,10 @@ export async function createApp(options: AppOptions): Promise<App> {
         buildValidator: (shared: SharedSchemas) => createValidatorCompiler(shared) as never,
       },
     },
+    schemaErrorFormatter: formatSchemaErrors,
     frameworkErrors: (error, request, reply) => {
       logAs(options.log, request, reply)
-      sendError(error, request, reply.header('x-request-id', request.id), options.refusals)
+      sendError(error, request, reply.header('x-request-id', request.id), options)
     },
   }) as unknown as FastifyInstance
   instance.log = options.log

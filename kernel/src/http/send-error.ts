@@ -21,6 +21,13 @@ const contentHeaders = [
   'last-modified',
 ]
 
+/** The parts of the node that learn of errors. */
+export interface ErrorWatchers {
+  readonly refusals: RefusalLog
+  /** Runs when a request failed because a disk is full. */
+  readonly onDiskFull: () => void
+}
+
 /**
  * Answers anything that was thrown, in the node's form or in the route's own. Logs the node's own faults, and the
  * refusals that concern security.
@@ -29,11 +36,12 @@ export function sendError(
   thrown: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  refusals: RefusalLog,
+  { refusals, onDiskFull }: ErrorWatchers,
 ): FastifyReply {
   const error = toPublicError(thrown, request.id)
   logFault(thrown, error, request)
   refusals.note(request, error)
+  if (error.code === 'INSUFFICIENT_STORAGE') onDiskFull()
   return sendPublicError(error, reply, request.routeOptions.config?.serializeError)
 }
 

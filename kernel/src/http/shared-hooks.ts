@@ -10,9 +10,8 @@ import { addressGroup } from './address-group.ts'
 import { announcesBody, limitBodyTime } from './body-deadline.ts'
 import { discardBody } from './closing.ts'
 import { allowOrigins, isStrayPreflight } from './cors.ts'
-import type { RefusalLog } from './refusal-log.ts'
 import { pathOf } from './request-path.ts'
-import { sendError } from './send-error.ts'
+import { type ErrorWatchers, sendError } from './send-error.ts'
 
 /** Decides whether a request may go on, and sets `request.user`. Calls back with a NodekeepError when it may not. */
 export type AccessCheck = (
@@ -24,7 +23,7 @@ export type AccessCheck = (
 /** Runs for a request that the access check admitted, before the hooks of a plugin's author. */
 export type OnAdmitted = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
 
-export interface SharedHooksOptions {
+export interface SharedHooksOptions extends ErrorWatchers {
   /** The parent of the requests' loggers. */
   readonly log: FastifyBaseLogger
   readonly checkAccess: AccessCheck
@@ -35,7 +34,6 @@ export interface SharedHooksOptions {
   /** Whether each answer is logged, at the level `debug`. */
   readonly logsAnswers: boolean
   readonly onAdmitted?: OnAdmitted
-  readonly refusals: RefusalLog
 }
 
 /** The property of a Fastify request that says whether it announces a body. */
@@ -64,16 +62,7 @@ const noHeaders = {
  */
 export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
   async (app, options) => {
-    const {
-      log,
-      checkAccess,
-      bodyTimeoutMs,
-      stallTimeoutMs,
-      corsOrigins,
-      logsAnswers,
-      onAdmitted,
-      refusals,
-    } = options
+    const { log, checkAccess, bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers, onAdmitted } = options
     const begin = (request: FastifyRequest, reply: FastifyReply) => {
       logAs(log, request, reply)
       reply.header('x-request-id', request.id)
@@ -132,7 +121,7 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
     if (logsAnswers) app.addHook('onResponse', logAnswer)
     app.addHook('onRoute', expectClientsToLeave)
     app.addHook('onRoute', (route) => waitForLateAnswer(route, stallTimeoutMs))
-    app.setErrorHandler((error, request, reply) => sendError(error, request, reply, refusals))
+    app.setErrorHandler((error, request, reply) => sendError(error, request, reply, options))
   },
   { name: 'nodekeep-shared-hooks' },
 )

@@ -1,6 +1,7 @@
-import { Ajv, type ErrorObject } from 'ajv'
-import type { FastifySchemaCompiler } from 'fastify'
-import { createAjv } from '../validation/ajv.ts'
+import { Ajv } from 'ajv'
+import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
+import { createAjv, type SchemaError } from '../validation/ajv.ts'
+import { describeProblems } from '../validation/schema-problems.ts'
 
 /** Schemas that others refer to, by their `$id`: those that were given to `addSchema`. */
 export type SharedSchemas = Readonly<Record<string, object>>
@@ -8,40 +9,40 @@ export type SharedSchemas = Readonly<Record<string, object>>
 /**
  * Compiles request schemas. Bodies are taken literally. Parameters, queries and headers are text by nature, so numbers
  * and booleans are read from them. Nothing is removed silently: the schema decides about unknown fields.
+ *
+ * The compiler throws an Error that says in words what is wrong with a schema.
  */
 export function createValidatorCompiler(shared: SharedSchemas = {}): FastifySchemaCompiler<object> {
   let literal: Ajv | undefined
   let coercing: Ajv | undefined
-  return ({ schema, httpPart }) => {
-    checkSchema(schema)
+  return ({ schema, httpPart = 'schema' }) => {
+    checkSchema(schema, httpPart)
     if (httpPart === 'body') {
       literal ??= withShared(createAjv({ coerceTypes: false }), shared)
-      return compile(literal, schema)
+      return compile(literal, schema, httpPart)
     }
     coercing ??= withShared(createAjv({ coerceTypes: 'array' }), shared)
-    return compile(coercing, schema)
+    return compile(coercing, schema, httpPart)
   }
 }
 
 function withShared(ajv: Ajv, shared: SharedSchemas): Ajv {
   for (const [id, schema] of Object.entries(shared)) {
-    checkSchema(schema)
+    checkSchema(schema, id)
     ajv.addSchema(schema, id)
   }
   return ajv
 }
 
-/** Ajv attaches the refused value to each error. It is hidden here, so that a log of the error does not contain it. */
-function compile(ajv: Ajv, schema: object): ReturnType<FastifySchemaCompiler<object>> {
-  const check = ajv.compile(schema)
-  const validate = (value: unknown): boolean => {
-    const valid = check(value)
-    validate.errors = check.errors ?? null
-    for (const error of validate.errors ?? []) Object.defineProperty(error, 'data', { enumerable: false })
-    return valid
+function compile(ajv: Ajv, schema: object, name: string): ReturnType<FastifySchemaCompiler<object>> {
+  try {
+    return ajv.compile(schema)
+  } catch (error) {
+    if (!(error instanceof Ajv.MissingRefError)) throw error
+    throw new Error(
+      `"${name}" refers to "${error.missingRef}", and there is no such schema. Define it, or add it with app.addSchema().`,
+    )
   }
-  validate.errors = null as ErrorObject[] | null
-  return validate
 }
 
 let checker: Ajv | undefined
@@ -50,9 +51,26 @@ let checker: Ajv | undefined
  * Checks a schema itself. Compiling the meta-schema takes longer than compiling a plugin's schemas, so one instance
  * serves the whole process.
  *
- * @throws Error that says what is wrong with the schema
+ * @param name stands for the schema in the message
  */
-function checkSchema(schema: object): void {
-  checker ??= new Ajv({ strict: false, code: { optimize: false } })
-  checker.validateSchema(schema, true)
+function checkSchema(schema: object, name: string): void {
+  checker ??= new Ajv({ strict: false, verbose: true, code: { optimize: false } })
+  if (checker.validateSchema(schema) === true) return
+  // The first error is about the first alternative of the meta-schema, which is the usual one.
+  const [error] = (checker.errors ?? []) as SchemaError[]
+  const [problem] = describeProblems(error === undefined ? [] : [error])
+  const key = [name, ...(problem?.path ?? [])].join('.')
+  throw new Error(`"${key}" ${problem?.text ?? 'is not a JSON Schema.'}`)
+}
+
+/**
+ * Makes the error of a request that its schema refuses. Ajv attaches the refused value to each of its errors. It is
+ * hidden here, so that a log of the error does not contain it. The error's message for clients is made elsewhere.
+ */
+export const formatSchemaErrors: NonNullable<FastifyServerOptions['schemaErrorFormatter']> = (
+  errors,
+  part,
+) => {
+  for (const error of errors) Object.defineProperty(error, 'data', { enumerable: false })
+  return new Error(`The ${part} of the request does not match its schema.`)
 }

@@ -9,7 +9,7 @@ import { importPlugin, sdkVersion } from './import-plugin.ts'
 import { locatePlugin, type PluginManifest } from './locate-plugin.ts'
 import { type OnFault, PluginRecord } from './plugin-record.ts'
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly configuration: Configuration
   /** Plugins that an embedding program passed and that need no package, by id. */
   readonly inlinePlugins: Readonly<Record<string, Plugin>>

@@ -115,8 +115,14 @@ const manifestFields = ['id', 'sdk', 'entry', 'source', 'section', 'commands']
 async function readManifest(path: string): Promise<PluginManifest> {
   const content = await readPackage(path)
   const fields = content.nodekeep
-  if (!isRecord(fields)) {
+  if (fields === undefined) {
     throw new PluginFailure('manifest', `${path} has no "nodekeep" field, so it is not a Nodekeep plugin.`)
+  }
+  if (!isRecord(fields)) {
+    throw new PluginFailure(
+      'manifest',
+      `${path}: "nodekeep" must be an object, such as { "id": "notes", "sdk": "^0.1.0", "entry": "./index.js" }.`,
+    )
   }
   const text = (field: string): string => {
     const value = fields[field]

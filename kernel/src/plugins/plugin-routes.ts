@@ -1,6 +1,7 @@
+import type { Duplex } from 'node:stream'
 import type { ErrorSerializer, Routes, RoutesApp, RoutesOptions } from '@nodekeep/plugin-sdk'
 import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { bindEmitter } from '../faults/bind-emitter.ts'
 import { type FaultOwner, originOf, runInContextOf } from '../faults/fault-context.ts'
@@ -11,8 +12,8 @@ import type { RouteTable } from '../http/route-table.ts'
 import { sendPublicError } from '../http/send-error.ts'
 import { hasBody, type OnAdmitted } from '../http/shared-hooks.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
+import { sendErrorRaw } from '../http/write-error.ts'
 import { duration, PluginFailure } from './failure.ts'
-import { InFlight, stopped } from './in-flight.ts'
 import { reserveAppMethods } from './reserved-app-methods.ts'
 
 interface Registration {
@@ -26,7 +27,10 @@ export class PluginRoutes {
   readonly #table: RouteTable
   readonly #createApp: (onAdmitted: OnAdmitted) => Promise<App>
   readonly #registrations: Registration[] = []
-  readonly #inFlight = new InFlight()
+  /** The answers that the plugin is giving. */
+  readonly #replies = new Set<FastifyReply>()
+  /** The connections that the plugin has taken over. */
+  readonly #sockets = new Set<Duplex>()
   #app: App | null = null
   #webSockets: WebSockets | null = null
   #loaded = false
@@ -63,7 +67,7 @@ export class PluginRoutes {
       await withTimeLimit(Promise.resolve(app.instance.ready()), timeoutMs, late, signal)
     } catch (error) {
       if (isLoadTimeout(error)) throw new PluginFailure('routes', late, error)
-      throw PluginFailure.from('routes', error)
+      throw PluginFailure.from('routes', schemaFailure(error) ?? error)
     }
   }
 
@@ -81,7 +85,8 @@ export class PluginRoutes {
       upgrade: (request, socket, head) => {
         const owner = connectionFaultOwner(this.#owner, socket)
         return runInContextOf(owner, () => {
-          this.#inFlight.addSocket(socket)
+          this.#sockets.add(socket)
+          socket.once('close', () => this.#sockets.delete(socket))
           bindEmitter(socket, owner)
           return instance.server.emit('upgrade', request, socket, head)
         })
@@ -98,9 +103,19 @@ export class PluginRoutes {
     this.#webSockets?.dismiss()
   }
 
-  /** Waits at most `ms` milliseconds until the requests that run are answered. Later requests are refused. */
+  /**
+   * Waits until everything is answered, but at most `ms` milliseconds. Then it ends the rest with an error. Later requests
+   * are refused.
+   */
   async drain(ms: number): Promise<void> {
-    await this.#inFlight.drain(ms)
+    const open = [...[...this.#replies].map(({ raw }) => raw), ...this.#sockets]
+    const closed = Promise.all(
+      open.map((stream) => new Promise<void>((resolve) => void stream.once('close', resolve))),
+    )
+    await withTimeLimit(closed, ms, 'Some requests are not answered yet.').catch(() => {
+      for (const reply of this.#replies) sendErrorRaw(reply, stopped)
+      for (const socket of this.#sockets) socket.destroy()
+    })
     this.#drained = true
   }
 
@@ -116,7 +131,8 @@ export class PluginRoutes {
       done(new NodekeepError('SERVICE_UNAVAILABLE', stopped.message, { headers: stopped.headers }))
       return
     }
-    this.#inFlight.add(reply)
+    this.#replies.add(reply)
+    reply.raw.once('close', () => this.#replies.delete(reply))
     const owner = new RequestFaultOwner(this.#owner, request, reply)
     if (request[hasBody]) bindEmitter(request.raw, owner)
     runInContextOf(owner, done)
@@ -147,6 +163,13 @@ export class PluginRoutes {
   }
 }
 
+/** The error for requests to a plugin that was stopped. */
+const stopped = publicError(
+  'SERVICE_UNAVAILABLE',
+  'The plugin that answers this was stopped. Try again later.',
+  { 'retry-after': '5', connection: 'close' },
+)
+
 /** Refuses a WebSocket route where the library is not loaded: Fastify would run its handler for ordinary requests. */
 function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolean }): void {
   if (websocket !== true) return
@@ -157,6 +180,19 @@ function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolea
 function isLoadTimeout(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown }
   return code === 'AVV_ERR_PLUGIN_EXEC_TIMEOUT' || code === 'FST_ERR_PLUGIN_TIMEOUT'
+}
+
+/** Says which schema of which route is wrong. Fastify writes that for those who know its parts. */
+function schemaFailure(error: unknown): Error | undefined {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  if (code !== 'FST_ERR_SCH_VALIDATION_BUILD' && code !== 'FST_ERR_SCH_SERIALIZATION_BUILD') return undefined
+  const [, kind, method, url, problem] =
+    /^Failed building the (.+?) schema for (.+?): (.+?), due to error (.+)$/s.exec(String(message)) ?? []
+  if (problem === undefined) return undefined
+  const part = kind === 'validation' ? 'a request' : 'a response'
+  return new Error(`The route ${method} ${url} has ${part} schema that is wrong: ${problem}`, {
+    cause: error,
+  })
 }
 
 function scopeOf(register: Registration['register'], { serializeError }: RoutesOptions) {

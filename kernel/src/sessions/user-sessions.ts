@@ -42,9 +42,7 @@ export class UserSessions {
    * @throws NodekeepError NOT_FOUND when the user has none with that id and kind
    */
   async end(userUuid: string, id: string, kind?: SessionRecord['kind']): Promise<void> {
-    const records = kind === undefined ? [] : await this.#parts.sessions.listByUser(userUuid)
-    const isOther = records.some((record) => record.id === id && record.kind !== kind)
-    if (!isOther && (await this.endIfPresent(userUuid, id))) return
+    if (await this.endIfPresent(userUuid, id, kind)) return
     throw new NodekeepError('NOT_FOUND', `There is no ${kindName(kind)} with that id.`)
   }
 
@@ -52,9 +50,12 @@ export class UserSessions {
    * Ends one session or API token if it has not ended yet. The authenticator forgets the user in both
    * cases, since another process may have ended it.
    *
+   * @param kind the kind that it must have; any kind when not given
    * @returns whether it was there
    */
-  async endIfPresent(userUuid: string, id: string): Promise<boolean> {
+  async endIfPresent(userUuid: string, id: string, kind?: SessionRecord['kind']): Promise<boolean> {
+    const records = kind === undefined ? [] : await this.#parts.sessions.listByUser(userUuid)
+    if (records.some((record) => record.id === id && record.kind !== kind)) return false
     const ended = await this.#parts.sessions.revoke(userUuid, id)
     this.announceEnd(userUuid)
     return ended

@@ -27,7 +27,7 @@ interface SignInRequest {
   readonly label: string
 }
 
-export interface SignedIn {
+interface SignedIn {
   readonly user: UserAccount
   readonly token: string
   /** Whether this sign-in gave the node its first owner. */

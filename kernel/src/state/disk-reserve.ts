@@ -1,11 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { rm, stat, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Enough for the databases of a start, and for recording deletions that make more space. In bytes. */
-const reserveBytes = 2 * 1024 * 1024
+/** The part of the reserve for a start: enough for its databases, and for recording deletions that make more space. In bytes. */
+const startBytes = 2 * 1024 * 1024
+/** The part for a running node: enough for recording deletions. In bytes. */
+const runningBytes = 2 * 1024 * 1024
+const reserveBytes = startBytes + runningBytes
 /** The reserve is made if this is still free afterwards: another program may be filling the disk right now. */
-const plentyBytes = 8 * reserveBytes
+const plentyBytes = 4 * reserveBytes
+/** With less than this, a disk counts as full. */
+const fullBytes = 2 * 1024 * 1024
 
 /**
  * Gives back the space of `<folder>/reserve` if the disk is full. Otherwise a node that was killed on a full disk could not
@@ -14,9 +19,17 @@ const plentyBytes = 8 * reserveBytes
  * It fails only where the folder cannot be used, which the next step of the start says better.
  */
 export async function releaseReserve(folder: string): Promise<void> {
-  const available = await availableBytes(folder).catch(() => null)
-  if (available !== null && available < reserveBytes)
-    await rm(fileIn(folder), { force: true }).catch(() => {})
+  if (await isFull(folder)) await rm(fileIn(folder), { force: true }).catch(() => {})
+}
+
+/**
+ * Gives back the part of the reserve for a running node, if the disk is full and this part is still there. A deletion is
+ * recorded before it happens, so without this space nothing could be deleted. The next start keeps its own part.
+ */
+export async function releaseForDeletions(folder: string): Promise<void> {
+  const file = fileIn(folder)
+  const size = (await stat(file).catch(() => null))?.size ?? 0
+  if (size > startBytes && (await isFull(folder))) await truncate(file, startBytes).catch(() => {})
 }
 
 /** Makes the reserve, unless it is there or the disk is almost full. A node runs without it as well. */
@@ -31,6 +44,11 @@ export async function keepReserve(folder: string): Promise<void> {
   } catch {
     await rm(file, { force: true }).catch(() => {})
   }
+}
+
+async function isFull(folder: string): Promise<boolean> {
+  const available = await availableBytes(folder).catch(() => null)
+  return available !== null && available < fullBytes
 }
 
 /** Null for a file system that cannot tell its space. */

@@ -18,11 +18,13 @@ interface ErasureParts {
 
 interface HousekeepingParts extends ErasureParts {
   readonly sessions: SessionStore
+  /** Makes the reserve of a full disk again. */
+  readonly keepReserve: () => Promise<void>
   readonly holders: GuardedRegistry<UserDataHolder>
 }
 
 /**
- * Removes ended sessions and users whose deletion is due, now and every hour.
+ * Removes ended sessions and users whose deletion is due, and makes the reserve of the disk again, now and every hour.
  *
  * @returns a function that stops it, and waits for work that is under way
  */
@@ -43,6 +45,7 @@ export function startHousekeeping(parts: HousekeepingParts): () => Promise<void>
 
 async function keepHouse(parts: HousekeepingParts, signal: AbortSignal): Promise<void> {
   try {
+    await parts.keepReserve()
     await parts.sessions.sweep(new Date())
     await eraseDueUsers({ ...parts, holders: inContextOfOwner(parts.holders) }, signal)
   } catch (error) {

@@ -87,7 +87,7 @@ export class UserAdministration {
   /** Disables a user now, and schedules the removal of their data for the end of the grace period. */
   async delete(uuid: string): Promise<UserAccount> {
     const changed = await this.#change(uuid, (sql, { owner }) => {
-      if (owner) throw conflict('The owner cannot be deleted.')
+      if (owner) throw ownerStays('deleted')
       const now = Date.now()
       sql.run(
         'UPDATE users SET disabled_at = coalesce(disabled_at, ?), deletion_due = coalesce(deletion_due, ?) WHERE uuid = ?',
@@ -161,7 +161,7 @@ function rename(sql: Sql, uuid: string, username: string): void {
 }
 
 function disable(sql: Sql, { uuid, owner }: UserAccount): void {
-  if (owner) throw conflict('The owner cannot be disabled.')
+  if (owner) throw ownerStays('disabled')
   sql.run('UPDATE users SET disabled_at = coalesce(disabled_at, ?) WHERE uuid = ?', Date.now(), uuid)
 }
 
@@ -205,6 +205,12 @@ export function walletOf(address: string): string {
   throw new NodekeepError(
     'VALIDATION_ERROR',
     `"${address}" is not a wallet address. Write 0x and 40 hexadecimal digits (EIP-55).`,
+  )
+}
+
+function ownerStays(change: string): NodekeepError {
+  return conflict(
+    `The owner cannot be ${change}. Make another user the owner first: set "auth.owner" in the configuration to that user's wallet, and restart the node.`,
   )
 }
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { parseWallet } from '@nodekeep/plugin-sdk'
 
 /** A string format that configuration schemas and route schemas may name. */
-export interface Format {
+interface Format {
   /** Completes the sentence "The value must be …", without a full stop. */
   readonly meaning: string
   validate(text: string): boolean

@@ -1,8 +1,9 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Test, test } from 'tap'
+import { needsPrograms } from '../../src/testing/programs.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 /** Lines that a person has typed so far, with some of the words that Tab must offer next. */
@@ -22,14 +23,14 @@ const cases: readonly (readonly [line: readonly string[], offered: readonly stri
   ],
 ]
 
-test('bash completes commands, options and values', { skip: without('bash') }, async (t) => {
+test('bash completes commands, options and values', { skip: needsPrograms('bash') }, async (t) => {
   await completes(t, 'bash', (script, words) => {
     const array = ['nodekeep', ...words].map((word) => `'${word}'`).join(' ')
     return `source ${script}; COMP_WORDS=(${array}); COMP_CWORD=${words.length}; _nodekeep; printf '%s\\n' "\${COMPREPLY[@]}"`
   })
 })
 
-test('zsh completes commands, options and values', { skip: without('zsh') }, async (t) => {
+test('zsh completes commands, options and values', { skip: needsPrograms('zsh') }, async (t) => {
   // Completion itself needs a terminal. Here its functions filter by the beginning of the word and print.
   const functions = `compdef() {}
     _describe() { for word in "\${(@P)2}"; do compadd -- "\${word%%:*}"; done }
@@ -40,7 +41,7 @@ test('zsh completes commands, options and values', { skip: without('zsh') }, asy
   })
 })
 
-test('fish completes commands, options and values', { skip: without('fish') }, async (t) => {
+test('fish completes commands, options and values', { skip: needsPrograms('fish') }, async (t) => {
   await completes(t, 'fish', (script, words) => `source ${script}; complete -C 'nodekeep ${words.join(' ')}'`)
 })
 
@@ -75,9 +76,4 @@ async function completes(
       `"${line}" offers nothing else`,
     )
   }
-}
-
-/** Returns the reason to skip a test where a shell is not installed. */
-function without(shell: string): string | false {
-  return spawnSync(shell, ['-c', 'exit']).error === undefined ? false : `${shell} is not installed`
 }

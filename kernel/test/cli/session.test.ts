@@ -115,6 +115,8 @@ test('session list shows the sessions of a user, and session revoke ends one', a
 
   t.match(await folder.run('session', 'revoke', id), { code: 0, stdout: /revoked.*within 5 seconds/ })
   t.equal(JSON.parse((await folder.run('session', 'list', '--json')).stdout).length, 1)
-  t.ok(isRefusal(await folder.run('session', 'revoke', id)))
+  const again = await folder.run('session', 'revoke', id)
+  t.ok(isRefusal(again))
+  t.match(again.stderr, `${user.username} has no session with the id "${id}". "nodekeep session list --user`)
   for (let status = 200; status !== 401; ) status = (await as(token, '/api/users')).status
 })

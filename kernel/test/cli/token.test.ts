@@ -50,7 +50,9 @@ test('the command creates, lists and revokes a token while the node runs', async
   t.notMatch(stdout, /nkt_/)
   t.match(await folder.run('token', 'revoke', id), { code: 0, stdout: /within 5 seconds/ })
   t.match(await folder.run('token', 'list'), { stdout: 'There are no API tokens.\n' })
-  t.ok(isRefusal(await folder.run('token', 'revoke', id)))
+  const again = await folder.run('token', 'revoke', id)
+  t.ok(isRefusal(again))
+  t.match(again.stderr, `has no API token with the id "${id}". "nodekeep token list --user`)
 })
 
 test('a scope that no route asks for is refused, and the scopes of the node are listed', async (t) => {

@@ -156,7 +156,10 @@ test('an impossible change gets one line', async (t) => {
   await openSession(owner)
   const { user } = await openSession(ada)
   for (const [args, reason] of [
-    [['disable', owner], /The owner cannot be disabled\./],
+    [
+      ['disable', owner],
+      /The owner cannot be disabled\. Make another user the owner first: set "auth\.owner"/,
+    ],
     [['delete', 'nobody'], /There is no user "nobody"\. "nodekeep user list" shows all users\./],
     [['rename', ada, owner.slice(0, 10).toLowerCase()], /The username "0x[0-9a-f]+" is taken\./],
     [['add', 'YOUR_WALLET_ADDRESS'], /is not a wallet address\. Write 0x and 40/],

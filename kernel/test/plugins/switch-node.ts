@@ -8,7 +8,7 @@ import type { Plugin } from '@nodekeep/plugin-sdk'
 import type { Test } from 'tap'
 
 /** A test node with a signed-in owner, for tests that enable and disable plugins. */
-export interface SwitchNode {
+interface SwitchNode {
   readonly node: TestNode
   /** The owner's session. It is valid for a later node on the same data too. */
   readonly token: string
@@ -19,7 +19,7 @@ export interface SwitchNode {
   state(id: string): PluginDescription | undefined
 }
 
-export interface SwitchNodeOptions extends TestNodeOptions {
+interface SwitchNodeOptions extends TestNodeOptions {
   /** Ids of the required plugins. */
   readonly required?: readonly string[]
   /** The owner's session from an earlier node. */

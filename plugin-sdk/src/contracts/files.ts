@@ -16,7 +16,8 @@ export interface FileEntry extends StorageEntry {
 
 /** A file that is open for reading. */
 export interface FileReading {
-  readonly entry: FileEntry
+  /** Without `created`, which `stat` tells. It takes a query that readers rarely need. */
+  readonly entry: Omit<FileEntry, 'created'>
   /** The requested bytes. Leaving the loop early closes the file. */
   readonly content: AsyncIterable<Uint8Array>
 }

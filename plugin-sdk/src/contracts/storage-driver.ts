@@ -40,10 +40,10 @@ export interface StorageDriverReadOptions {
 export interface StorageDriverReading {
   readonly entry: StorageEntry
   /**
-   * The bytes of the file from `start` on, up to `end` or further. The loop may end early, but it always begins, so the
-   * `finally` of a generator always runs.
+   * The bytes of the file from `start` on, up to `end` or further, in one piece if the driver has them. A loop may end early,
+   * but it always begins, so the `finally` of a generator always runs.
    */
-  readonly content: AsyncIterable<Uint8Array>
+  readonly content: AsyncIterable<Uint8Array> | Uint8Array
   /** The position of the first byte of `content`, if it is before the requested `start`; 0 for the whole file. */
   readonly start?: number
 }

@@ -92,6 +92,27 @@ export class ContentOfRead implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
+/** Cuts the requested bytes out of those of a driver. */
+export function rangeOfBytes(bytes: Uint8Array, skipped: number, length: number): Uint8Array {
+  if (skipped < 0) throw startsTooLate()
+  if (bytes.length < skipped + length) throw endedEarly()
+  return bytes.subarray(skipped, skipped + length)
+}
+
+/** The content of a read whose bytes are all in memory. Until they are taken, the signal ends it. */
+export async function* contentOfBytes(
+  bytes: Uint8Array,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  signal.throwIfAborted()
+  if (bytes.length > 0) yield bytes
+}
+
+/** The fault of a driver that leaves out the first requested bytes. */
+export function startsTooLate(): NodekeepError {
+  return driverError(new Error('The driver began after the first requested byte.'))
+}
+
 function endedEarly(): NodekeepError {
   return new NodekeepError(
     'SERVICE_UNAVAILABLE',

@@ -19,7 +19,7 @@ import type {
   StorageDriverStaged,
 } from '../contracts/storage-driver.ts'
 import { isNodekeepError, NodekeepError } from '../errors.ts'
-import { ContentOfRead } from './content-of-read.ts'
+import { ContentOfRead, contentOfBytes, rangeOfBytes, startsTooLate } from './content-of-read.ts'
 import { ContentOfWrite } from './content-of-write.ts'
 import { driverError } from './driver-error.ts'
 
@@ -201,10 +201,16 @@ class DriverBackend implements StorageBackend {
     const range = type === 'file' ? rangeOf(size, start, end) : null
     const first = range?.first ?? 0
     const skipped = first - (reading.start ?? first)
+    const copies = !reuseBuffers && supports.reusesBuffers === true
+    if (reading.content instanceof Uint8Array) {
+      if (range === null) throw refusedRange(reading.entry)
+      const bytes = rangeOfBytes(reading.content, skipped, range.length)
+      return { entry: reading.entry, content: contentOfBytes(copies ? new Uint8Array(bytes) : bytes, either) }
+    }
     const content = new ContentOfRead(reading.content, {
       skipped,
       length: range === null ? 0 : range.length,
-      copies: !reuseBuffers && supports.reusesBuffers === true,
+      copies,
       onClose: () => {
         this.#contents.delete(content)
         signal?.removeEventListener('abort', abort)
@@ -216,8 +222,7 @@ class DriverBackend implements StorageBackend {
       await content.return()
       throw refusedRange(reading.entry)
     }
-    if (skipped < 0)
-      void content.fail(driverError(new Error('The driver began after the first requested byte.')))
+    if (skipped < 0) void content.fail(startsTooLate())
     if (signal?.aborted) abort()
     else signal?.addEventListener('abort', abort)
     return { entry: reading.entry, content }

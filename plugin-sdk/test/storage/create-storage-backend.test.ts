@@ -5,6 +5,9 @@ import {
   type StorageBackend,
   type StorageDriver,
   type StorageDriverSnapshot,
+
+  type StorageDriver,
+  type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { PaperDriver } from './fixtures/paper-driver.ts'
@@ -381,4 +384,41 @@ test('a driver that begins after the first requested byte, or fails at the last 
     driver.stat = () => Promise.reject(cause)
   }
   await t.rejects(backend.write('/other', failing()), { code: 'SERVICE_UNAVAILABLE', cause })
+})
+
+test('a driver may give all bytes in one piece, which is cut, copied and ended like a stream', async (t) => {
+  const bytes = Buffer.from('0123456789')
+  let given = bytes
+  let start = 0
+  const driver = new PaperDriver()
+  driver.put('/file', bytes)
+  driver.put('/empty', Buffer.alloc(0))
+  const open = async (path: string) => ({
+    entry: await driver.stat(path),
+    content: path === '/file' ? given : new Uint8Array(0),
+    start,
+  })
+  const backend = createStorageBackend(Object.assign(driver, { open, supports: { reusesBuffers: true } }))
+  const read = async (path: string, options?: StorageReadOptions) =>
+    Buffer.concat(await Array.fromAsync((await backend.read(path, options)).content)).toString()
+  t.equal(await read('/file'), '0123456789')
+  t.equal(await read('/file', { start: 3, end: 5 }), '345')
+  t.equal(await read('/empty'), '')
+  await t.rejects(read('/file', { start: 3, end: 10 }), { code: 'RANGE_NOT_SATISFIABLE' })
+  await t.rejects(read('/'), { code: 'CONFLICT' })
+  for await (const chunk of (await backend.read('/file')).content) t.not(chunk.buffer, bytes.buffer, 'a copy')
+
+  given = bytes.subarray(0, 9)
+  await t.rejects(read('/file'), { code: 'SERVICE_UNAVAILABLE' }, 'a byte is missing')
+  given = bytes
+  start = 4
+  await t.rejects(read('/file', { start: 3 }), { code: 'SERVICE_UNAVAILABLE' }, 'it begins too late')
+  start = 0
+  const { content } = await backend.read('/file')
+  const abort = new AbortController()
+  const aborted = await backend.read('/file', { signal: abort.signal })
+  abort.abort(new Error('enough'))
+  await t.rejects(Array.fromAsync(aborted.content), /enough/)
+  await backend.close()
+  await t.rejects(Array.fromAsync(content), { code: 'SERVICE_UNAVAILABLE' })
 })

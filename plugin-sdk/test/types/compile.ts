@@ -2,7 +2,7 @@ import { basename, join } from 'node:path'
 import { API, type Diagnostic } from 'typescript/unstable/sync'
 
 /** An error that the compiler reports. */
-export interface CompileError {
+interface CompileError {
   /** The name of the file. */
   readonly file: string
   /** The line, counted from 1. */

@@ -5,7 +5,7 @@ import aiAnthropic from '../src/index.ts'
 import { type AnthropicServer, key, startAnthropicServer } from './anthropic-server.ts'
 
 /** A node with the plugin, and the server that the plugin calls. */
-export interface ChatNode {
+interface ChatNode {
   readonly node: TestNode
   readonly server: AnthropicServer
   /** The provider `anthropic`. */

@@ -12,7 +12,7 @@ export interface FailedCall {
 }
 
 /** An error answer of the server. */
-export interface Refusal {
+interface Refusal {
   readonly status: number
   readonly said: string
   readonly retryAfter: string | null

@@ -5,7 +5,7 @@ import aiOllama from '../src/index.ts'
 import { type OllamaServer, startOllamaServer } from './ollama-server.ts'
 
 /** A node with the plugin, and the server that the plugin calls. */
-export interface ChatNode {
+interface ChatNode {
   readonly node: TestNode
   readonly server: OllamaServer
   /** The provider `ollama`. */

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@nodekeep/plugin-sdk'
+import { Type } from '@nodekeep/plugin-sdk'
 
 const seconds = (description: string, value: number) =>
   Type.Number({ default: value, minimum: 0.01, maximum: 86_400, description })
@@ -114,6 +114,3 @@ export const configuration = Type.Object({
     { default: {} },
   ),
 })
-
-/** The section with its defaults applied. */
-export type Configuration = Static<typeof configuration>

@@ -7,6 +7,7 @@ import {
 import type { ChangeRecorder } from './changes/change-recorder.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Mounts } from './mounts/mounts.ts'
+import { CopySlots } from './operations/copy-slots.ts'
 import { copy } from './operations/copying.ts'
 import { list } from './operations/listing.ts'
 import { makeDirectory } from './operations/make-directory.ts'
@@ -21,7 +22,7 @@ import { userPath } from './paths/user-path.ts'
 /** Characters in the name of a device. */
 const longestDeviceName = 100
 
-export interface FilesServiceParts {
+interface FilesServiceParts {
   readonly mounts: Mounts
   readonly journal: Journal
   readonly recorder: ChangeRecorder
@@ -32,12 +33,14 @@ export interface FilesServiceParts {
 /** Gives each user access to their files. Paths are checked and normalized here, and nowhere below. */
 export function createFilesService(parts: FilesServiceParts): FilesService {
   const locks = new PathLocks()
+  const copySlots = new CopySlots()
   const since = new Date()
   return {
     for: ({ uuid }) =>
       userFiles({
         ...parts,
         since,
+        copySlots,
         userUuid: uuid,
         locate: (path) => parts.mounts.locate(uuid, path),
         lock: (paths, signal) => locks.acquire(uuid, paths, signal),

@@ -12,7 +12,7 @@ export interface UserInfo {
 }
 
 /** The answer of Particle Network about a uuid and a token. */
-export type Answer =
+type Answer =
   | { readonly kind: 'user'; readonly user: UserInfo }
   /** It does not know the user, or not with this token. */
   | { readonly kind: 'unproven'; readonly code: number }

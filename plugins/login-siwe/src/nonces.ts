@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Mutex, type StateStore } from '@nodekeep/plugin-sdk'
 
 /** An issued nonce. */
-export interface Nonce {
+interface Nonce {
   /** 128 random bits as 32 hexadecimal digits. */
   readonly value: string
   readonly expires: Date

@@ -2,7 +2,7 @@ import { NodekeepError, type StorageDriverReading, type StorageEntry } from '@no
 import { blocksFrom } from './blocks.ts'
 
 /** A file. It never changes: a write replaces it by another one, and a reader keeps the old one alive. */
-export interface MemoryFile {
+interface MemoryFile {
   readonly type: 'file'
   readonly blocks: readonly Uint8Array[]
   readonly size: number
@@ -12,7 +12,7 @@ export interface MemoryFile {
 }
 
 /** A folder, with its entries by name. */
-export interface MemoryFolder {
+interface MemoryFolder {
   readonly type: 'directory'
   readonly entries: Map<string, MemoryNode>
   readonly size: 0
@@ -21,7 +21,7 @@ export interface MemoryFolder {
   readonly revision: string
 }
 
-export type MemoryNode = MemoryFile | MemoryFolder
+type MemoryNode = MemoryFile | MemoryFolder
 
 export function newFolder(): MemoryFolder {
   const now = new Date()

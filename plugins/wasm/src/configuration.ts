@@ -44,7 +44,7 @@ export const configuration = Type.Object({
 })
 
 /** The section `wasm`, with its defaults. */
-export type Configuration = Static<typeof configuration>
+type Configuration = Static<typeof configuration>
 
 /** Maximum size of a module, in bytes. */
 export function moduleBytesOf({ moduleMB }: Configuration): number {

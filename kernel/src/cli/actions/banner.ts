@@ -6,24 +6,23 @@ import { isWildcard } from '../../http/listen.ts'
 import type { RunningNode } from '../../node.ts'
 import type { PluginDescription } from '../../plugins/describe-plugin.ts'
 import { kernelVersion } from '../../system/kernel-version.ts'
+import { itemLines } from '../common/print-lines.ts'
 
 /** Writes the message about a node that is up: its address, its plugins, and the next steps. */
 export function banner(node: RunningNode): string {
   const lines = [
     `Nodekeep ${kernelVersion} is running.`,
     '',
-    ...item('Address', addresses(node)),
-    ...item('Data', [node.dataFolder]),
-    ...item('Plugins', pluginLines(node.plugins())),
-    ...item('Warning', warning(node)),
-    '',
-    ...item('Next', next(node)),
+    ...itemLines([
+      ['Address', addresses(node)],
+      ['Data', node.dataFolder],
+      ['Plugins', pluginLines(node.plugins())],
+      ['Warning', warning(node)],
+      ['', ''],
+      ['Next', next(node)],
+    ]),
   ]
   return `\n${lines.map((line) => `  ${line}`.trimEnd()).join('\n')}\n\n`
-}
-
-function item(name: string, lines: readonly string[]): string[] {
-  return lines.map((line, index) => `${(index === 0 ? name : '').padEnd(9)}${line}`)
 }
 
 /** The addresses from outside, on this machine, and on its networks if the node listens on them. */

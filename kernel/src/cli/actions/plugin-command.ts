@@ -1,13 +1,6 @@
 import { join } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { pathToFileURL } from 'node:url'
-import {
-  type CommandContext,
-  type CommandOutput,
-  type CommandRun,
-  isCommands,
-  type ProgressLine,
-} from '@nodekeep/plugin-sdk'
+import { type CommandContext, type CommandRun, isCommands } from '@nodekeep/plugin-sdk'
 import type { Configuration } from '../../configuration/configuration.ts'
 import type { PluginEntry } from '../../configuration/plugin-entries.ts'
 import { createLogger } from '../../log/logger.ts'
@@ -18,8 +11,8 @@ import type { PluginManifest } from '../../plugins/locate-plugin.ts'
 import { lockDataFolder } from '../../state/lock.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { connectToNode } from '../common/node-client.ts'
-import { printJson, printLines, printTable } from '../common/print-lines.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
+import { askOnTerminal, outputOnTerminal } from './command-terminal.ts'
 
 /** A call of a plugin's command. */
 interface PluginCommandCall {
@@ -52,10 +45,10 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
     nodeDataDir: data,
     args: call.args,
     options: options as CommandContext['options'],
-    output: outputOf(options.json === true),
+    output: outputOnTerminal(options.json === true),
     log: createLogger({ level: 'warn', format: 'pretty', secrets, destination: process.stderr }),
     signal: aborted.signal,
-    confirm,
+    confirm: askOnTerminal,
     async node() {
       const client = await connectToNode(data, options, label)
       if (client !== null) taken.use(client)
@@ -90,58 +83,4 @@ async function importCommand({ commands, packageName }: PluginManifest, name: st
     'shape',
     `${packageName} declares the command "${name}", but ${commands?.entry} defines none.`,
   )
-}
-
-function outputOf(asJson: boolean): CommandOutput {
-  return {
-    lines: (...lines) => printLines(lines),
-    table(rows, empty) {
-      if (asJson) printJson(rows)
-      else printTable(rows.map(asTexts), empty)
-    },
-    state(state) {
-      if (asJson) {
-        printJson(state)
-        return
-      }
-      const texts = Object.entries(asTexts(state))
-      const width = Math.max(...texts.map(([key]) => key.length))
-      printLines(texts.map(([key, text]) => `${key.padEnd(width)}  ${text}`))
-    },
-    progress,
-  }
-}
-
-function asTexts(values: Readonly<Record<string, unknown>>): Record<string, string> {
-  const texts = Object.entries(values).map(([key, value]) => [
-    key,
-    value === null || value === undefined ? '' : value instanceof Date ? value.toISOString() : String(value),
-  ])
-  return Object.fromEntries(texts)
-}
-
-const barWidth = 24
-
-/** A bar on the terminal's error stream, so that the output of the command can be piped. */
-function progress(label: string): ProgressLine {
-  const { stderr } = process
-  if (!stderr.isTTY) return { update() {}, end() {} }
-  return {
-    update(fraction, text = '') {
-      const share = Math.min(1, Math.max(0, fraction))
-      const bar = '#'.repeat(Math.round(share * barWidth)).padEnd(barWidth, '.')
-      stderr.write(`\r\x1b[2K${label} [${bar}] ${Math.floor(share * 100)} % ${text}`)
-    },
-    end: () => void stderr.write('\r\x1b[2K'),
-  }
-}
-
-async function confirm(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) return false
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
-  } finally {
-    terminal.close()
-  }
 }

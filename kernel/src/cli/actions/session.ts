@@ -63,8 +63,13 @@ export async function listSessions(options: ListSessionsOptions): Promise<void> 
 /** `nodekeep session revoke` */
 export async function revokeSession(id: string, options: UserOptions): Promise<void> {
   await withIdentity(options, async ({ userSessions, find }) => {
-    const { uuid } = await find(options.user)
-    await userSessions.end(uuid, id, 'session')
+    const { uuid, username } = await find(options.user)
+    if (!(await userSessions.endIfPresent(uuid, id, 'session'))) {
+      throw new NodekeepError(
+        'NOT_FOUND',
+        `${username} has no session with the id "${id}". "nodekeep session list --user ${username}" shows the sessions.`,
+      )
+    }
     process.stdout.write('The session is revoked. A running node refuses it within 5 seconds.\n')
   })
 }

@@ -2,7 +2,7 @@ import { findRunningNode } from '../../state/running-node.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { connectToNode } from '../common/node-client.ts'
-import { printJson, printLines } from '../common/print-lines.ts'
+import { type Item, itemLines, printJson, printLines } from '../common/print-lines.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 
 export interface StatusOptions extends ConfigurationOptions {
@@ -35,7 +35,7 @@ export async function showStatus(options: StatusOptions): Promise<void> {
   }
   if (health === null || !health.serving) process.exitCode = 1
   if (options.json === true) printJson(status)
-  else printLines(linesOf(status))
+  else printLines(itemLines(itemsOf(status)))
 }
 
 interface HealthStatus {
@@ -79,21 +79,22 @@ interface Status {
   readonly plugins: Readonly<Record<string, string>> | null
 }
 
-function linesOf({ address, process: pid, since, data, owner, health, plugins }: Status): string[] {
-  const states = Object.entries(plugins ?? {})
-  const troubled = states.filter(([, state]) => state !== 'active' && state !== 'disabled')
-  const active = states.filter(([, state]) => state === 'active').length
-  const item = (name: string, text: string) => `${name.padEnd(9)}${text}`
+function itemsOf({ address, process: pid, since, data, owner, health, plugins }: Status): Item[] {
   return [
-    item('Address', address ?? 'it does not listen yet'),
-    item('Process', `${pid}, since ${since}`),
-    item('Data', data),
-    item(
+    ['Address', address ?? 'it does not listen yet'],
+    ['Process', `${pid}, since ${since}`],
+    ['Data', data],
+    [
       'Owner',
       owner === null ? 'none yet: sign in with the claim code' : `${owner.username}, ${owner.wallet}`,
-    ),
-    item('Health', health === null ? 'the node does not answer' : health.status),
-    ...(plugins === null ? [] : [item('Plugins', `${active} active of ${states.length}`)]),
-    ...troubled.map(([id, state]) => item('', `${id} is ${state}`)),
+    ],
+    ['Health', health === null ? 'the node does not answer' : health.status],
+    ['Plugins', plugins === null ? [] : pluginLines(Object.entries(plugins))],
   ]
+}
+
+function pluginLines(states: readonly (readonly [id: string, state: string])[]): string[] {
+  const active = states.filter(([, state]) => state === 'active').length
+  const troubled = states.filter(([, state]) => state !== 'active' && state !== 'disabled')
+  return [`${active} active of ${states.length}`, ...troubled.map(([id, state]) => `${id} is ${state}`)]
 }

@@ -1,3 +1,4 @@
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { issueApiToken } from '../../sessions/issue-session.ts'
 import { refuseUnknownScopes } from '../../sessions/known-scopes.ts'
 import { viewApiToken } from '../../sessions/session-view.ts'
@@ -81,8 +82,13 @@ export async function listTokens(options: ListTokensOptions): Promise<void> {
 /** `nodekeep token revoke` */
 export async function revokeToken(id: string, options: UserOptions): Promise<void> {
   await withIdentity(options, async ({ userSessions, find }) => {
-    const { uuid } = await find(options.user)
-    await userSessions.end(uuid, id, 'api-token')
+    const { uuid, username } = await find(options.user)
+    if (!(await userSessions.endIfPresent(uuid, id, 'api-token'))) {
+      throw new NodekeepError(
+        'NOT_FOUND',
+        `${username} has no API token with the id "${id}". "nodekeep token list --user ${username}" shows the tokens.`,
+      )
+    }
     process.stdout.write('The token is revoked. A running node refuses it within 5 seconds.\n')
   })
 }

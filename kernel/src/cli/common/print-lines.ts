@@ -38,6 +38,17 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[], em
   ])
 }
 
+/** A name, and the value beside it: one line, or several below each other. */
+export type Item = readonly [name: string, value: string | readonly string[]]
+
+/** Returns the lines of a list of items, with their values below each other. An item without lines is left out. */
+export function itemLines(items: readonly Item[]): string[] {
+  const width = Math.max(0, ...items.map(([name]) => name.length))
+  return items.flatMap(([name, value]) =>
+    [value].flat().map((line, index) => `${(index === 0 ? name : '').padEnd(width)}  ${line}`.trimEnd()),
+  )
+}
+
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

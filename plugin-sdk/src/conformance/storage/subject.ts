@@ -1,9 +1,9 @@
+import type { FileReading } from '../../contracts/files.ts'
 import type {
   StorageBackend,
   StorageConditions,
   StorageEntry,
   StorageListOptions,
-  StorageReading,
   StorageReadOptions,
 } from '../../contracts/storage.ts'
 import type { ConformanceCheck } from '../conformance-test.ts'
@@ -12,7 +12,10 @@ import type { ConformanceCheck } from '../conformance-test.ts'
 export interface StorageView {
   stat(path: string): Promise<StorageEntry>
   list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry>
-  read(path: string, options?: StorageReadOptions): Promise<StorageReading>
+  read(
+    path: string,
+    options?: StorageReadOptions,
+  ): Promise<Omit<FileReading, 'entry'> & { readonly entry: Omit<StorageEntry, 'created'> }>
   write(
     path: string,
     content: AsyncIterable<Uint8Array>,

@@ -1,7 +1,7 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** The models of each provider, by the provider's name. */
-export type ModelLists = Readonly<Record<string, readonly string[]>>
+type ModelLists = Readonly<Record<string, readonly string[]>>
 
 /** A model and its provider. */
 export interface ModelName {

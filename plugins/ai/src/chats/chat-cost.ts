@@ -3,7 +3,7 @@ import { type ChatUsage, sumOfTokens } from '../usage/day-usage.ts'
 import type { ProviderCall } from './provider-call.ts'
 
 /** Tokens that were read and written. */
-export type Tokens = Pick<ChatUsage, 'inputTokens' | 'outputTokens' | 'estimated'>
+type Tokens = Pick<ChatUsage, 'inputTokens' | 'outputTokens' | 'estimated'>
 
 const nothing: Tokens = { inputTokens: 0, outputTokens: 0, estimated: false }
 

@@ -2,7 +2,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
 import { untilNextDay } from '../usage/day.ts'
 
-export interface Limits {
+interface Limits {
   readonly chats: number
   readonly chatsPerUser: number
   readonly requestsPerMinute: number

@@ -5,7 +5,7 @@ import type { UserPath } from '../paths/user-path.ts'
 import type { ChangeRecorder } from './change-recorder.ts'
 import { withStorageLimit } from './verify-change.ts'
 
-export interface AbandonedCopiesParts {
+interface AbandonedCopiesParts {
   readonly journal: Journal
   readonly mounts: Mounts
   readonly recorder: ChangeRecorder

@@ -1,7 +1,7 @@
 import { type ChangeIntent, isShown, type PendingIntent } from '../journal/change.ts'
 import type { Journal, PendingChange } from '../journal/journal.ts'
 
-export interface RecorderParts {
+interface RecorderParts {
   readonly journal: Journal
   /** Asks the storage whether a change was applied. */
   readonly wasApplied: (intent: ChangeIntent) => Promise<boolean>

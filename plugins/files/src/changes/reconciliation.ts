@@ -14,7 +14,7 @@ interface OpenChange extends PendingIntent {
   readonly since: Date
 }
 
-export interface ReconciliationParts {
+interface ReconciliationParts {
   readonly journal: Journal
   /** Rejects, rather than waiting forever, when the storage does not answer. */
   readonly wasApplied: (intent: ChangeIntent) => Promise<boolean>

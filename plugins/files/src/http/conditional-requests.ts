@@ -12,7 +12,7 @@ import { entityTag } from './send-file.ts'
 type Version = Pick<FileEntry, 'revision' | 'modified'>
 
 /** The result of the conditions of a request: send the file, answer 304, or answer 412. */
-export type ConditionResult = 'proceed' | 'not-modified' | 'failed'
+type ConditionResult = 'proceed' | 'not-modified' | 'failed'
 
 /** Evaluates the conditions of a GET or HEAD request, in the order of RFC 9110, section 13.2.2. */
 export function readConditions(headers: IncomingHttpHeaders, file: Version): ConditionResult {

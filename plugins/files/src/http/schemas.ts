@@ -4,7 +4,7 @@ import { Type } from '@nodekeep/plugin-sdk'
 export const mostChanges = 1000
 
 /** The longest wait for a change, in seconds. Proxies close silent connections after a minute. */
-export const longestWait = 50
+const longestWait = 50
 
 const path = Type.String({ description: 'Absolute path, such as "/photos/cat.jpg".' })
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { type FileEntry, isNodekeepError } from '@nodekeep/plugin-sdk'
+import { type FileEntry, type FileReading, isNodekeepError } from '@nodekeep/plugin-sdk'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply } from 'fastify'
 import mime from 'mime'
@@ -19,7 +19,7 @@ export function entityTag({ revision }: Pick<FileEntry, 'revision'>): string {
 }
 
 /** The headers that identify the version of a file. */
-export function versionHeaders(file: FileEntry): Record<string, string> {
+export function versionHeaders(file: FileReading['entry']): Record<string, string> {
   return {
     etag: entityTag(file),
     'last-modified': file.modified.toUTCString(),
@@ -28,7 +28,7 @@ export function versionHeaders(file: FileEntry): Record<string, string> {
 }
 
 /** The headers of an answer with the content of a file, except for its length. */
-export function fileHeaders(file: FileEntry): Record<string, string> {
+export function fileHeaders(file: FileReading['entry']): Record<string, string> {
   const type = mime.getType(file.path) ?? 'application/octet-stream'
   return {
     ...versionHeaders(file),
@@ -44,7 +44,7 @@ export function fileHeaders(file: FileEntry): Record<string, string> {
   }
 }
 
-export interface FileAnswer {
+interface FileAnswer {
   readonly status: 200 | 206
   readonly headers: Readonly<Record<string, string>>
   /** Bytes of the content. */

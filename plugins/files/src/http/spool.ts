@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** Content that is stored in a temporary file until its path is known. */
-export interface Spooled {
+interface Spooled {
   /** The bytes, once. */
   content(): AsyncIterable<Uint8Array>
   /** Removes the file. */

@@ -12,14 +12,14 @@ export const formOverhead = 128 * 1024
 /** Bytes of the part `path`. It is longer than the longest path, so that a longer path gets an error that says so. */
 const longestField = 16 * 1024
 
-export interface UploadFormParts {
+interface UploadFormParts {
   readonly spool: Spool
   /** Bytes. */
   readonly maxFileSize: number
 }
 
 /** A form with one file and the path at which to store it. */
-export interface UploadForm {
+interface UploadForm {
   readonly path: string
   /** The bytes of the file. They end when the whole form has arrived and is valid, and fail otherwise. */
   readonly content: AsyncIterable<Uint8Array>

@@ -22,8 +22,8 @@ interface CopyOptions extends Pick<FileMoveOptions, 'by' | 'signal'> {
   readonly keepCreated: boolean
 }
 
-/** Files that are copied at a time. They share the syncs of their folder and of the journal. */
-const copiesAtOnce = 8
+/** Files of one copy that are looked up at a time. {@link Scope.copySlots} bounds the copies of a user. */
+const filesAtOnce = 8
 
 /** Entries that are removed at a time. */
 const removalsAtOnce = 16
@@ -69,10 +69,14 @@ export async function copyTo(
   const copied: Copied = { files: [], folders: [] }
   const files = filesIn(scope, source, copy, destination, { ...options, folders: copied.folders })
   const { signal } = options
-  await concurrently(files, copiesAtOnce, async ([from, to], failed) => {
+  await concurrently(files, filesAtOnce, async ([from, to], failed) => {
     const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
     const details = { ...options, signal: either, staging: stepFor(to === copy) }
-    const revision = await copyFile(scope, from, to, details)
+    const revision = await scope.copySlots.run(scope.userUuid, () => {
+      // The client may have left while the copies before this one ran.
+      either.throwIfAborted()
+      return copyFile(scope, from, to, details)
+    })
     copied.files.push({ path: from, revision })
   })
   return copied

@@ -16,7 +16,8 @@ export async function read(scope: Scope, path: UserPath, options?: StorageReadOp
   const { entry, content } = await backend.read(backendPath, options).catch(async (error) => {
     throw await explain(scope, path, error, 'file')
   })
-  return { entry: await fileEntry(scope, path, entry), content }
+  const { created: _onlyOfTheBackend, ...known } = entry
+  return { entry: { ...known, name: nameOf(path), path }, content }
 }
 
 /**

@@ -10,7 +10,7 @@ import { definedOnly } from './defined-only.ts'
 import { forChange, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 
-export type RemoveOptions = FileChangeOptions & StorageRemoveOptions
+type RemoveOptions = FileChangeOptions & StorageRemoveOptions
 
 /** Removes a file, or a folder with everything in it. */
 export async function remove(scope: Scope, path: UserPath, options: RemoveOptions = {}): Promise<void> {

@@ -1,13 +1,13 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { needsPrograms } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { createFilesNode, put } from '../fixtures/files-node.ts'
 
 const readme = join(import.meta.dirname, '../../README.md')
-const hasCurl = spawnSync('curl', ['--version']).error === undefined
 
-t.test('the commands of the README run', { skip: hasCurl ? false : 'curl is not installed' }, async (t) => {
+t.test('the commands of the README run', { skip: needsPrograms('curl') }, async (t) => {
   const node = await createFilesNode()
   t.teardown(() => node.stop())
   const ada = await node.signIn()

@@ -215,3 +215,30 @@ t.test('a copy has only what listings show, and dates of its own', async (t) => 
   t.ok(copied.created > first.created)
   t.match(await (await get(ada, 'stat', '/docs/file')).json(), { created: first.created })
 })
+
+t.test('the copies of a user take 8 files at a time, and other users do not wait for them', async (t) => {
+  const { node, ada, shaky, copy } = await createNodeWithTwoMounts(t)
+  const bob = await node.signIn()
+  const names = Array.from({ length: 30 }, (_, index) => String(index))
+  for (const name of names) await put(ada, `/cold/${name}`, 'of Ada')
+  await put(bob, '/file', 'of Bob')
+  const go = Promise.withResolvers<void>()
+  const full = Promise.withResolvers<void>()
+  let reading = 0
+  let most = 0
+  shaky.beforeRead = async () => {
+    reading += 1
+    most = Math.max(most, reading)
+    if (reading === 8) full.resolve()
+    await go.promise
+    reading -= 1
+  }
+  const copies = Promise.all(names.map((name) => copy(`/cold/${name}`, `/copies/${name}`)))
+  await full.promise
+  const bobs = await post(bob, 'api/files/copy', { source: '/file', destination: '/copy' })
+  t.equal(bobs.status, 200)
+  t.equal(await (await get(bob, 'read', '/copy')).text(), 'of Bob')
+  go.resolve()
+  t.ok((await copies).every(({ status }) => status === 200))
+  t.equal(most, 8)
+})

@@ -2,7 +2,7 @@ import { ChangeGate, isNodekeepError } from '@nodekeep/plugin-sdk'
 import type { ChangedPaths } from '../folders/linked-copy.ts'
 
 /** Changes that end while a recording runs. */
-export interface Recording {
+interface Recording {
   /** Returns the paths of the changes that ended since the recording began or this was called last. */
   take(): ChangedPaths
   end(): void

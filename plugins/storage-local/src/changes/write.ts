@@ -13,7 +13,7 @@ import type { Store } from './store.ts'
 const maxUncheckedBytes = 64 * 1024
 
 /** A write of a stream to the file with these names. */
-export interface Writing {
+interface Writing {
   readonly names: readonly string[]
   readonly content: AsyncIterable<Uint8Array>
   readonly options: StorageDriverWriteOptions

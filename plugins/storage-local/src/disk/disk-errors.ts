@@ -40,7 +40,7 @@ export function storageError(thrown: unknown): unknown {
 }
 
 /** Returns the code of a failure of the system; undefined for other failures. */
-export function errorCode(thrown: unknown): string | undefined {
+function errorCode(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !('syscall' in thrown)) return undefined
   return typeof (thrown as NodeJS.ErrnoException).code === 'string'
     ? (thrown as NodeJS.ErrnoException).code

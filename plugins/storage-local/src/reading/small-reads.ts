@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import type { StorageDriverReading, StorageEntry } from '@nodekeep/plugin-sdk'
+import type { StorageDriverReading } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
 import type { Disk } from '../disk/disk.ts'
 import { type Folder, hasDescriptorPaths, isExactlyAt } from '../folders/folder.ts'
@@ -66,7 +66,7 @@ export class SmallReads {
       const entry = entryOf(name, stats)
       const isOldEnough = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > minAgeNs
       if (entry?.type !== 'file' || entry.size !== length || !isOldEnough) return undefined
-      return smallReading(entry, Buffer.from(buffer.subarray(0, length)))
+      return { entry, start: 0, content: Buffer.from(buffer.subarray(0, length)) }
     } catch (error) {
       if (error instanceof Error && 'syscall' in error) return undefined
       throw error
@@ -74,13 +74,4 @@ export class SmallReads {
       if (fd !== undefined) this.#disk.closeSync(fd)
     }
   }
-}
-
-/** Returns the reading of all bytes of a file, in one chunk. */
-export function smallReading(entry: StorageEntry, bytes: Buffer): StorageDriverReading {
-  return { entry, start: 0, content: once(bytes) }
-}
-
-async function* once(chunk: Uint8Array): AsyncIterable<Uint8Array> {
-  yield chunk
 }

@@ -14,7 +14,7 @@ import { namesOf, openFolder } from '../folders/walk.ts'
 import { entryOf } from './entry.ts'
 import { chunksOf, type OpenFile, readWhole } from './file-chunks.ts'
 import { listing } from './listing.ts'
-import { maxSmallBytes, SmallReads, smallReading } from './small-reads.ts'
+import { maxSmallBytes, SmallReads } from './small-reads.ts'
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 /** Without O_NONBLOCK, opening a named pipe would wait for a writer. */
@@ -81,7 +81,7 @@ export class Tree {
     try {
       const bytes = await readWhole(file)
       this.#smallReads.note(path)
-      return smallReading(file.entry, bytes)
+      return { entry: file.entry, start: 0, content: bytes }
     } finally {
       this.#disk.closeSync(file.fd)
     }

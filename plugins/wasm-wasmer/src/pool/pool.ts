@@ -5,7 +5,7 @@ import { Run, type RunResult } from './run.ts'
 import { Sandbox, type SandboxPurpose } from './sandbox.ts'
 
 /** Settings of a pool. */
-export interface PoolSettings {
+interface PoolSettings {
   readonly spares: number
   readonly idleMs: number
   readonly log: Log

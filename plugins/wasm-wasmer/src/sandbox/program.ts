@@ -10,7 +10,7 @@ const nothing = Buffer.from(
 )
 
 /** A program and its input. */
-export interface Program extends Pick<RunRequest, 'args' | 'env'> {
+interface Program extends Pick<RunRequest, 'args' | 'env'> {
   readonly module: Uint8Array
   readonly stdin: Uint8Array
 }

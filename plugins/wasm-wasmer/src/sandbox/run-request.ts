@@ -13,7 +13,7 @@ import { OutOfMemory, Refusal } from './refusal.ts'
 import type { Sdk } from './sdk.ts'
 
 /** Sends a message, with a body. */
-export type Send = (message: SandboxMessage, body?: readonly Uint8Array[]) => void
+type Send = (message: SandboxMessage, body?: readonly Uint8Array[]) => void
 
 /** Runs the program of a request, and sends how it ended. */
 export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send): Promise<void> {

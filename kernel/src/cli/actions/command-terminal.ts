@@ -1,0 +1,54 @@
+import { createInterface } from 'node:readline/promises'
+import type { CommandOutput, ProgressLine } from '@nodekeep/plugin-sdk'
+import { itemLines, printJson, printLines, printTable } from '../common/print-lines.ts'
+
+/** Makes the output of a plugin's command: tables and states are text for people, or JSON for programs. */
+export function outputOnTerminal(asJson: boolean): CommandOutput {
+  return {
+    lines: (...lines) => printLines(lines),
+    table(rows, empty) {
+      if (asJson) printJson(rows)
+      else printTable(rows.map(asTexts), empty)
+    },
+    state(state) {
+      if (asJson) printJson(state)
+      else printLines(itemLines(Object.entries(asTexts(state))))
+    },
+    progress,
+  }
+}
+
+function asTexts(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  const texts = Object.entries(values).map(([key, value]) => [
+    key,
+    value === null || value === undefined ? '' : value instanceof Date ? value.toISOString() : String(value),
+  ])
+  return Object.fromEntries(texts)
+}
+
+const barWidth = 24
+
+/** A bar on the terminal's error stream, so that the output of the command can be piped. */
+function progress(label: string): ProgressLine {
+  const { stderr } = process
+  if (!stderr.isTTY) return { update() {}, end() {} }
+  return {
+    update(fraction, text = '') {
+      const share = Math.min(1, Math.max(0, fraction))
+      const bar = '#'.repeat(Math.round(share * barWidth)).padEnd(barWidth, '.')
+      stderr.write(`\r\x1b[2K${label} [${bar}] ${Math.floor(share * 100)} % ${text}`)
+    },
+    end: () => void stderr.write('\r\x1b[2K'),
+  }
+}
+
+/** Asks a question that is answered with yes or no. Without a person at the terminal, the answer is no. */
+export async function askOnTerminal(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) return false
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+  } finally {
+    terminal.close()
+  }
+}
