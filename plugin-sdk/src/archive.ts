@@ -1,34 +1,26 @@
 import { on } from 'node:events'
-import { readdir, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { ArchiveEntry } from './archive/archive-entry.ts'
+import type { ArchiveBounds, ReadableEntry } from './archive/archive-entries.ts'
+import type { HashedEntry } from './archive/hashed-entries.ts'
+import { emptyFolder } from './archive/long-paths.ts'
 import type { FromThread, ThreadSettings } from './archive/protocol.ts'
 import { NodekeepError } from './errors.ts'
 
-export type { ArchiveEntry }
+export { type ArchiveBounds, archiveEntries, type ReadableEntry } from './archive/archive-entries.ts'
+export type { ArchiveEntry } from './archive/archive-entry.ts'
+export { ArchiveError, type ArchiveFailure, archiveFailure } from './archive/archive-failure.ts'
+export { EntryTree } from './archive/entry-tree.ts'
+export { type HashedEntry, hashEntries, unpackEntries } from './archive/hashed-entries.ts'
+export { emptyFolder } from './archive/long-paths.ts'
 
 /** The bounds of an archive, and how to follow and stop its reading. */
-export interface ArchiveOptions {
-  /** Bytes that may come out of the gzip file, with headers. A small file can hold terabytes. */
-  readonly maxBytes: number
-  /** Files and folders that it may have. Default: 1,000,000. */
-  readonly maxEntries?: number
+export interface ArchiveOptions extends ArchiveBounds {
   /** Stops the reading. */
   readonly signal?: AbortSignal
   /** Receives the share of the file that was read, from 0 to 1, at most a hundred times. */
   readonly onProgress?: (share: number) => void
-}
-
-/** An entry whose content was read. */
-export interface HashedEntry extends ArchiveEntry {
-  /** SHA-256 of the content in hexadecimal digits, `null` for a folder. */
-  readonly sha256: string | null
-}
-
-/** An entry whose content can be read, until the next entry is asked for. */
-export interface ReadableEntry extends ArchiveEntry {
-  readonly content: AsyncIterable<Uint8Array>
 }
 
 /**
@@ -54,9 +46,7 @@ export async function unpackArchive(
   try {
     await readHashed(file, { kind: 'unpack', folder }, options, onEntry)
   } catch (error) {
-    for (const name of await readdir(folder)) {
-      await rm(join(folder, name), { recursive: true, force: true, maxRetries: 3 })
-    }
+    await emptyFolder(folder)
     throw error
   }
 }

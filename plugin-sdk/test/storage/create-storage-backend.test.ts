@@ -5,8 +5,6 @@ import {
   type StorageBackend,
   type StorageDriver,
   type StorageDriverSnapshot,
-
-  type StorageDriver,
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
