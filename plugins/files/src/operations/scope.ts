@@ -3,6 +3,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { Location, Mounts } from '../mounts/mounts.ts'
 import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
+import type { Crossings } from './crossings.ts'
 
 /** The parts that every operation on the files of one user works with. */
 export interface Scope {
@@ -10,6 +11,7 @@ export interface Scope {
   readonly mounts: Mounts
   readonly journal: Journal
   readonly recorder: ChangeRecorder
+  readonly crossings: Crossings
   /** Bytes. */
   readonly maxFileSize: number
   /** When the feature started: the times of folders that exist only because of a mount. */
