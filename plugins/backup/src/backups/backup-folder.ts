@@ -1,7 +1,7 @@
 import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
-import { readHeader } from '../archive/read-backup.ts'
+import { readHeader } from '../archive/read-archive.ts'
 
 /** A backup in the folder. */
 export interface StoredBackup {

@@ -32,7 +32,7 @@ test('the newest backup stays, whatever the numbers say', async (t) => {
   t.strictSame(keptOf([], { last: 3 }), [])
 })
 
-test('a later look never misses a backup that an earlier one deleted', async (t) => {
+test('a later look never misses a backup that an earlier one deleted', async () => {
   const moment = fc.date({ min: new Date('2020-01-01'), max: new Date('2030-01-01'), noInvalidDate: true })
   const number = fc.integer({ min: 0, max: 5 })
   const numbers = fc.record({ last: number, daily: number, weekly: number, monthly: number })

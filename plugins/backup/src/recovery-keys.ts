@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import type { CommandContext } from '@nodekeep/plugin-sdk'
+
+/**
+ * The recovery keys that a person gives to a command with `--key <file>`; `-` is the standard input. None without the option:
+ * the command then says whether it needs one.
+ *
+ * @throws Error that names the file
+ */
+export async function identitiesOf({ options }: Pick<CommandContext, 'options'>): Promise<string[]> {
+  const { key } = options
+  if (typeof key !== 'string') return []
+  try {
+    return [key === '-' ? await text(process.stdin) : await readFile(key, 'utf8')]
+  } catch (error) {
+    throw new Error(`The recovery key cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+}
