@@ -71,7 +71,8 @@ export default defineCommands<BackupConfiguration>({
 /** @throws Error that says to start the node */
 export async function runningNode(context: Context): Promise<NodeClient> {
   const node = await context.node()
-  if (node === null) throw new Error('No node runs on this data folder. Start it with `nodekeep start`, then try again.')
+  if (node === null)
+    throw new Error('No node runs on this data folder. Start it with `nodekeep start`, then try again.')
   return node
 }
 
@@ -88,7 +89,11 @@ async function withProgress<T>(context: Context, node: NodeClient, work: Promise
   const timer = setInterval(async () => {
     const status = await answerOf<BackupStatus>(node.fetch('/api/backup/status')).catch(() => null)
     const running = status?.running
-    if (running) line.update(running.share ?? 0, `${running.entries} entries, ${Math.round(running.bytes / 1024 ** 2)} MiB`)
+    if (running)
+      line.update(
+        running.share ?? 0,
+        `${running.entries} entries, ${Math.round(running.bytes / 1024 ** 2)} MiB`,
+      )
   }, askEveryMs)
   try {
     return await work

@@ -1,11 +1,5 @@
 import { join } from 'node:path'
-import {
-  BackupParticipants,
-  definePlugin,
-  HealthChecks,
-  Info,
-  StorageBackends,
-} from '@nodekeep/plugin-sdk'
+import { BackupParticipants, definePlugin, HealthChecks, Info, StorageBackends } from '@nodekeep/plugin-sdk'
 import { checkRecipient } from './archive/recovery-key.ts'
 import { BackupFolder } from './backups/backup-folder.ts'
 import { Backups } from './backups/backups.ts'

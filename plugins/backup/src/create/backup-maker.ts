@@ -113,7 +113,13 @@ export class BackupMaker {
     const changed = written.changed.length
     try {
       const filename = await folder.adopt(file, snapshot.moment)
-      const made = { filename, size: written.size, created: snapshot.moment, omitted: omitted.length, changed }
+      const made = {
+        filename,
+        size: written.size,
+        created: snapshot.moment,
+        omitted: omitted.length,
+        changed,
+      }
       log.info({ ...made, seconds: (Date.now() - startedAt.getTime()) / 1000 }, 'A backup was made.')
       return made
     } catch (error) {

@@ -45,9 +45,7 @@ export async function takeNodeSnapshot(
   const ended = AbortSignal.any([signal, failed.signal])
   const participants = [...registry].reverse()
   const names = participants.map(([name]) => name)
-  const preparations = participants.map(([name, participant]) =>
-    prepare(name, participant, prepareMs, ended),
-  )
+  const preparations = participants.map(([name, participant]) => prepare(name, participant, prepareMs, ended))
   try {
     const prepared = await Promise.all(preparations)
     let moment = new Date()

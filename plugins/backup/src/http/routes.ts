@@ -7,7 +7,9 @@ import { backupStatus } from './status.ts'
 
 const config = { access: 'owner', scope: 'backup' } as const
 
-const byName = Type.Object({ filename: Type.String({ description: 'Such as "backup-20261122-033000.tar.gz".' }) })
+const byName = Type.Object({
+  filename: Type.String({ description: 'Such as "backup-20261122-033000.tar.gz".' }),
+})
 
 interface RouteParts {
   readonly backups: Backups
@@ -20,7 +22,9 @@ export function backupRoutes(app: RoutesApp, { backups, folder, status }: RouteP
   const create = {
     operationId: 'createBackup',
     summary: 'Make a backup, and answer when it is whole',
-    response: { 200: Type.Object({ success: Type.Boolean(), filename: Type.String(), size: Type.Integer() }) },
+    response: {
+      200: Type.Object({ success: Type.Boolean(), filename: Type.String(), size: Type.Integer() }),
+    },
   }
   app.post('/create', { schema: create, config: { ...config, answersLate: true } }, async () => {
     const { filename, size } = await backups.make()
@@ -40,7 +44,11 @@ export function backupRoutes(app: RoutesApp, { backups, folder, status }: RouteP
   app.get('/list', { schema: list, config }, async () => {
     const stored = await folder.list()
     return {
-      backups: stored.map(({ filename, size, created }) => ({ filename, size, created: created.toISOString() })),
+      backups: stored.map(({ filename, size, created }) => ({
+        filename,
+        size,
+        created: created.toISOString(),
+      })),
     }
   })
 

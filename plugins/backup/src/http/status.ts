@@ -12,7 +12,8 @@ export const backupStatus = Type.Object({
       entries: Type.Integer({ description: 'Files and folders that are in the archive.' }),
       bytes: Type.Integer({ description: 'Bytes of their content.' }),
       share: Type.Union([Type.Number(), Type.Null()], {
-        description: 'The share that is done, from 0 to 1, estimated by the backup before. Null for the first one.',
+        description:
+          'The share that is done, from 0 to 1, estimated by the backup before. Null for the first one.',
       }),
     }),
     Type.Null(),
@@ -29,7 +30,9 @@ export const backupStatus = Type.Object({
   targets: Type.Array(
     Type.Object({
       name: Type.String(),
-      completeAt: moment('When the target last had all backups that it should have, since the start of the node.'),
+      completeAt: moment(
+        'When the target last had all backups that it should have, since the start of the node.',
+      ),
       problem: Type.Union([Type.String(), Type.Null()], { description: 'The reason why it has not.' }),
     }),
   ),

@@ -29,7 +29,11 @@ const longestWaitMs = 60_000
  * @param lastRun when the work ran last; null for never, which misses nothing
  * @returns ends the schedule
  */
-export function runOnSchedule(schedule: Schedule, lastRun: () => Date | null, run: () => Promise<void>): () => void {
+export function runOnSchedule(
+  schedule: Schedule,
+  lastRun: () => Date | null,
+  run: () => Promise<void>,
+): () => void {
   const startedAt = new Date()
   let timer: NodeJS.Timeout
   let ended = false
@@ -38,7 +42,10 @@ export function runOnSchedule(schedule: Schedule, lastRun: () => Date | null, ru
     const due = schedule.after(lastRun() ?? startedAt)
     if (due === null) return
     const ms = due.getTime() - Date.now()
-    timer = setTimeout(() => (ms <= longestWaitMs ? begin() : wait()), Math.min(Math.max(ms, 0), longestWaitMs))
+    timer = setTimeout(
+      () => (ms <= longestWaitMs ? begin() : wait()),
+      Math.min(Math.max(ms, 0), longestWaitMs),
+    )
     timer.unref()
   }
   const begin = () => void run().finally(wait)

@@ -14,7 +14,13 @@ function keptOf(moments: string[], keep: Parameters<typeof keptBackups>[1]): str
 }
 
 test('each number keeps the newest backup of its periods, counted in UTC', async (t) => {
-  const nights = ['2026-11-16T03:00Z', '2026-11-21T03:00Z', '2026-11-22T03:00Z', '2026-11-22T23:59Z', '2026-11-23T00:00Z']
+  const nights = [
+    '2026-11-16T03:00Z',
+    '2026-11-21T03:00Z',
+    '2026-11-22T03:00Z',
+    '2026-11-22T23:59Z',
+    '2026-11-23T00:00Z',
+  ]
   t.strictSame(keptOf(nights, { last: 2 }), ['2026-11-22T23:59', '2026-11-23T00:00'])
   t.strictSame(keptOf(nights, { daily: 2 }), ['2026-11-22T23:59', '2026-11-23T00:00'])
   // 2026-11-16 and 2026-11-23 are Mondays.
@@ -23,7 +29,10 @@ test('each number keeps the newest backup of its periods, counted in UTC', async
     '2026-01-31T00:00',
     '2026-02-28T00:00',
   ])
-  t.strictSame(keptOf(['2026-01-01T00:00Z', '2026-06-01T00:00Z'], { daily: 2 }), ['2026-01-01T00:00', '2026-06-01T00:00'])
+  t.strictSame(keptOf(['2026-01-01T00:00Z', '2026-06-01T00:00Z'], { daily: 2 }), [
+    '2026-01-01T00:00',
+    '2026-06-01T00:00',
+  ])
 })
 
 test('the newest backup stays, whatever the numbers say', async (t) => {

@@ -33,7 +33,11 @@ test('a missed run is made up for once, and a failed one does not repeat at once
 })
 
 test('nothing is missed before the first run', async (t) => {
-  const end = runOnSchedule(new Schedule('0 4 * * *'), () => null, async () => void t.fail('it ran'))
+  const end = runOnSchedule(
+    new Schedule('0 4 * * *'),
+    () => null,
+    async () => void t.fail('it ran'),
+  )
   await new Promise((resolve) => setImmediate(resolve))
   end()
 })
