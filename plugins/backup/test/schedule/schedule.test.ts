@@ -1,4 +1,4 @@
-import { test } from 'tap'
+import { teardown, test } from 'tap'
 import { runOnSchedule, Schedule } from '../../src/schedule/schedule.ts'
 
 test('a schedule tells the due times after a moment', async (t) => {
@@ -12,6 +12,10 @@ test('a wrong expression is refused with one line', async (t) => {
   t.throws(() => new Schedule('every night'), { message: /^"every night" is no cron expression: / })
   t.throws(() => new Schedule('0 0 30 2 *'), { message: /never due/ })
 })
+
+// The timers of a schedule do not keep a process alive.
+const alive = setInterval(() => {}, 1000)
+teardown(() => clearInterval(alive))
 
 test('a missed run is made up for once, and a failed one does not repeat at once', async (t) => {
   let last = new Date(Date.now() - 3 * 86_400_000)

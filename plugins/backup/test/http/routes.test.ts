@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { createBackupNode, makeBackup, put } from '../fixtures/backup-node.ts'
+
+const filenames = /^backup-\d{8}-\d{6}\.tar\.gz$/
+
+test('a backup is made, listed, downloaded, opened with plain tar, and deleted', async (t) => {
+  const node = await createBackupNode()
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  const ada = await node.signIn()
+  await put(ada, '/notes/hello.txt', 'hello')
+  await ada.fetch('/mkdir', {
+    method: 'POST',
+    body: JSON.stringify({ path: '/empty' }),
+    headers: { 'content-type': 'application/json' },
+  })
+
+  t.strictSame(await (await owner.fetch('/api/backup/list')).json(), { backups: [] })
+  const before = Date.now()
+  const answer = await owner.fetch('/api/backup/create', { method: 'POST' })
+  t.equal(answer.status, 200)
+  const made = (await answer.json()) as { success: boolean; filename: string; size: number }
+  t.strictSame(Object.keys(made), ['success', 'filename', 'size'])
+  t.match(made.filename, filenames)
+
+  const { backups } = (await (await owner.fetch('/api/backup/list')).json()) as {
+    backups: { filename: string; size: number; created: string }[]
+  }
+  t.strictSame(backups, [{ filename: made.filename, size: made.size, created: backups[0]?.created }])
+  const created = Date.parse(backups[0]?.created ?? '')
+  t.ok(created >= before && created <= Date.now(), 'created is the moment of the state')
+
+  const download = await owner.fetch(`/api/backup/download/${made.filename}`)
+  t.equal(download.status, 200)
+  t.equal(download.headers.get('content-disposition'), `attachment; filename=${made.filename}`)
+  const bytes = Buffer.from(await download.arrayBuffer())
+  t.equal(bytes.length, made.size)
+  const range = await owner.fetch(`/api/backup/download/${made.filename}`, {
+    headers: { range: 'bytes=10-19' },
+  })
+  t.equal(range.status, 206)
+  t.strictSame(Buffer.from(await range.arrayBuffer()), bytes.subarray(10, 20))
+
+  const folder = mkdtempSync(join(tmpdir(), 'nodekeep-backup-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'backup.tar.gz'), bytes)
+  execFileSync('tar', ['xzf', 'backup.tar.gz'], { cwd: folder })
+  t.equal(readFileSync(join(folder, 'files/local', ada.user.uuid, 'notes/hello.txt'), 'utf8'), 'hello')
+  t.strictSame(readdirSync(join(folder, 'files/local', ada.user.uuid, 'empty')), [])
+  execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder, stdio: 'ignore' })
+
+  const second = await makeBackup(owner)
+  t.not(second.filename, made.filename, 'a second backup within the same second has another name')
+  const removed = await owner.fetch(`/api/backup/${made.filename}`, { method: 'DELETE' })
+  t.strictSame(await removed.json(), { success: true })
+  t.equal((await owner.fetch(`/api/backup/${made.filename}`, { method: 'DELETE' })).status, 404)
+  t.strictSame(readdirSync(join(node.dataFolder, 'backups')), [second.filename], 'nothing else is left')
+})
+
+test('only the owner has backups', async (t) => {
+  const node = await createBackupNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  for (const [method, path] of [
+    ['POST', 'create'],
+    ['GET', 'list'],
+    ['GET', 'status'],
+    ['GET', 'download/backup-20260101-000000.tar.gz'],
+    ['DELETE', 'backup-20260101-000000.tar.gz'],
+  ] as const) {
+    t.equal((await ada.fetch(`/api/backup/${path}`, { method })).status, 403, path)
+    t.equal((await node.fetch(`/api/backup/${path}`, { method })).status, 401, path)
+  }
+})
+
+test('a name of a file leads nowhere else', async (t) => {
+  const node = await createBackupNode()
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  await makeBackup(owner)
+  for (const name of [
+    '..%2Fstate.sqlite',
+    '%2e%2e%2fstate.sqlite',
+    '..%5cstate.sqlite',
+    '%252e%252e%252fstate.sqlite',
+    'backup-20260101-000000.tar.gz%00',
+    'backup-20260101-000000.tar.gz%2f..%2f..%2fstate.sqlite',
+    '%2Fetc%2Fpasswd',
+    'backup-20260101-000000.tar.gz',
+    '..%c0%af..%c0%afstate.sqlite',
+  ]) {
+    const answer = await owner.fetch(`/api/backup/download/${name}`)
+    t.ok([400, 404].includes(answer.status), `${name}: ${answer.status}`)
+    t.match(await answer.json(), { error: true }, name)
+  }
+})
+
+test('a second backup meanwhile is refused, and a client that leaves ends nothing', async (t) => {
+  const node = await createBackupNode()
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  for (let index = 0; index < 200; index += 1) await put(owner, `/many/${index}.txt`, `${index}`)
+  const leave = new AbortController()
+  const left = owner.fetch('/api/backup/create', { method: 'POST', signal: leave.signal }).catch(() => null)
+  const status = async () =>
+    (await (await owner.fetch('/api/backup/status')).json()) as {
+      running: { step: string } | null
+      last: { filename: string | null } | null
+    }
+  while ((await status()).running === null);
+  const second = await owner.fetch('/api/backup/create', { method: 'POST' })
+  leave.abort()
+  await left
+  if (second.status !== 200) {
+    t.equal(second.status, 409)
+    t.match(await second.json(), { error: true, code: 'CONFLICT' })
+  }
+  while ((await status()).running !== null);
+  t.match((await status()).last, { filename: filenames, problem: null })
+})
