@@ -1,4 +1,4 @@
-import { teardown, test } from 'tap'
+import t, { test } from 'tap'
 import { runOnSchedule, Schedule } from '../../src/schedule/schedule.ts'
 
 test('a schedule tells the due times after a moment', async (t) => {
@@ -15,7 +15,7 @@ test('a wrong expression is refused with one line', async (t) => {
 
 // The timers of a schedule do not keep a process alive.
 const alive = setInterval(() => {}, 1000)
-teardown(() => clearInterval(alive))
+t.teardown(() => clearInterval(alive))
 
 test('a missed run is made up for once, and a failed one does not repeat at once', async (t) => {
   let last = new Date(Date.now() - 3 * 86_400_000)
