@@ -2,6 +2,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import {
   ChangeGate,
   NodekeepError,
+  type PreparedSnapshot,
   type StorageDriver,
   type StorageDriverReading,
   type StorageDriverReadOptions,
@@ -124,20 +125,17 @@ export class SqliteDriver implements StorageDriver {
   }
 
   /** A connection with an open transaction sees the database as it is now, even if it changes later. */
-  async snapshot(atMoment: () => Promise<void>, signal: AbortSignal): Promise<StorageDriverSnapshot> {
+  async prepareSnapshot(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>> {
     const file = this.#connection.location() as string
     const snapshot = new SqliteDriver(new DatabaseSync(file, { readOnly: true }))
-    const fix = () => {
-      snapshot.#connection.exec('BEGIN; SELECT 1 FROM node')
-      return atMoment()
-    }
-    try {
-      await this.#gate.runExclusive(fix, signal)
-      return Object.assign(snapshot, { release: () => snapshot.close() })
-    } catch (error) {
-      await snapshot.close()
-      throw error
-    }
+    const release = () => snapshot.close()
+    const take = (atMoment: () => Promise<void>) =>
+      this.#gate.runExclusive(async () => {
+        snapshot.#connection.exec('BEGIN; SELECT 1 FROM node')
+        await atMoment()
+        return Object.assign(snapshot, { release })
+      }, signal)
+    return { take, release }
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { BackupOmission } from './backup.ts'
+import type { PreparedSnapshot } from './prepared-snapshot.ts'
 import type {
   StorageCapabilities,
   StorageConditions,
@@ -74,6 +75,8 @@ export interface StorageDriverWriteOptions extends StorageConditions {
 export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'list' | 'open'> {
   /** What the snapshot leaves out. None if it is left out itself. */
   readonly omitted?: readonly BackupOmission[]
+  /** See `changed` of {@link StorageSnapshot}. None if it is left out. */
+  readonly changed?: readonly string[]
   release(): Promise<void>
 }
 
@@ -92,6 +95,8 @@ export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'lis
  */
 export interface StorageDriver {
   readonly supports: StorageDriverCapabilities
+  /** See {@link StorageBackend}. */
+  readonly plainFolder?: string
   /** Throws if the storage cannot work now. */
   probe(signal: AbortSignal): Promise<void>
   /** Returns the entry at a path, also of the root. NOT_FOUND if there is none. */
@@ -122,11 +127,13 @@ export interface StorageDriver {
    */
   move(source: string, destination: string, options: StorageMoveOptions): Promise<void>
   /**
-   * Brings changes to a halt, fixes the state, calls `atMoment` once, and lets changes go on when that has resolved. A change
-   * lasts from the call of its method, for a write from the call of `beforeCommit`, to its end. {@link ChangeGate} does the
-   * halt. If `atMoment` rejects, drop everything and reject: it rejects when the signal aborts, too.
+   * Does everything for a snapshot that takes long, while changes go on. `take` then brings changes to a halt, fixes the state,
+   * calls `atMoment` once, and lets changes go on when that has resolved. It is called at most once, and may be called much
+   * later. A change lasts from the call of its method, for a write from the call of `beforeCommit`, to its end.
+   * {@link ChangeGate} does the halt. If `atMoment` rejects, `take` rejects: `atMoment` rejects when the signal aborts, too.
+   * `release` is called once, unless `take` has resolved.
    */
-  snapshot?(atMoment: () => Promise<void>, signal: AbortSignal): Promise<StorageDriverSnapshot>
+  prepareSnapshot?(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>>
   /** Releases what the driver holds. All calls, readings and snapshots have ended. */
   close(): Promise<void>
 }

@@ -1,5 +1,6 @@
 import { defineRegistry, lackingMethod } from '../service.ts'
 import type { BackupOmission } from './backup.ts'
+import type { PreparedSnapshot } from './prepared-snapshot.ts'
 
 /** A file or folder of a backend. */
 export interface StorageEntry {
@@ -140,7 +141,16 @@ export interface StorageCapabilities {
 export interface StorageSnapshot {
   /** What the storage contains and the snapshot does not, such as symbolic links, by path. It is complete from the start. */
   readonly omitted: readonly BackupOmission[]
+  /**
+   * The paths of files that another program changed in place while they were read from this snapshot, such as files with
+   * hard links elsewhere. Complete when the readings have ended.
+   */
+  readonly changed: readonly string[]
   list(path: string): AsyncIterable<StorageEntry>
+  /**
+   * Opens a file. The content has as many bytes as the entry of the reading tells, also if another program changes the file
+   * meanwhile: bytes that are gone become zeros, and the path gets into `changed`.
+   */
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
   /** Frees what the snapshot holds. Release every snapshot. A second call does nothing. */
   release(): Promise<void>
@@ -183,6 +193,12 @@ export interface StorageSnapshot {
  */
 export interface StorageBackend {
   readonly supports: StorageCapabilities
+  /**
+   * The folder, an absolute path, in which the backend keeps its files as plain files: the file at the path `/a/b` is
+   * `<plainFolder>/a/b`. A restore may put files there, and take them away, by renames while the node does not run. Undefined
+   * for backends that keep files in another way.
+   */
+  readonly plainFolder?: string
   /** Throws if the backend cannot work now. Health checks call it. */
   probe(signal: AbortSignal): Promise<void>
   stat(path: string): Promise<StorageEntry>
@@ -208,20 +224,18 @@ export interface StorageBackend {
   /** Moves a file or folder, and makes missing parents of the destination. */
   move(source: string, destination: string, options?: StorageMoveOptions): Promise<void>
   /**
-   * Makes a snapshot. Backends that cannot make one have no such method.
+   * Prepares a snapshot: everything that takes long, such as copying a tree of names, while changes go on. Backends that cannot
+   * make snapshots have no such method.
    *
-   * The backend brings its changes to a halt, calls `atMoment` once, and lets changes go on when that has resolved. The snapshot
-   * shows the state at the call. During the halt, no `beforeCommit` is called, reads work, and changes wait; `atMoment` must
-   * not wait for a change of this backend, nor make a second snapshot of it. What takes long, such as copying a tree of names,
-   * happens before or after the halt.
+   * `take` brings the changes to a halt, calls `atMoment` once, and lets them go on when that has resolved. The snapshot shows
+   * the state at the call. During the halt, no `beforeCommit` is called, reads work, and changes wait; `atMoment` must not wait
+   * for a change of this backend, nor take a second snapshot of it.
    *
-   * Several backends fix their states at one moment if `atMoment` makes the snapshot of the next one. The first one then waits
-   * for all that the next one does.
+   * Several backends fix their states at one moment by {@link takeTogether}.
    *
-   * @param atMoment if it rejects, no snapshot is made, and `snapshot` rejects with the same error
-   * @param signal ends everything, also the wait for `atMoment`; rejects with its reason
+   * @param signal ends everything until the snapshot is taken, also the wait for `atMoment`; rejects with its reason
    */
-  snapshot?(atMoment: () => Promise<void>, signal: AbortSignal): Promise<StorageSnapshot>
+  prepareSnapshot?(signal: AbortSignal): Promise<PreparedSnapshot<StorageSnapshot>>
   /** Ends the running calls and readings, then the backend. A second call does the same as the first. */
   close(): Promise<void>
 }

@@ -1,4 +1,5 @@
 import { untilAborted } from '../concurrency/until-aborted.ts'
+import type { PreparedSnapshot } from '../contracts/prepared-snapshot.ts'
 import type {
   StorageBackend,
   StorageCapabilities,
@@ -38,20 +39,22 @@ export function createStorageBackend(driver: StorageDriver): StorageBackend {
 
 class DriverBackend implements StorageBackend {
   readonly supports: StorageCapabilities
-  readonly snapshot?: Required<StorageBackend>['snapshot']
+  readonly plainFolder?: string
+  readonly prepareSnapshot?: Required<StorageBackend>['prepareSnapshot']
   readonly #driver: StorageDriver
   readonly #closing = new AbortController()
   readonly #calls = new Set<Promise<unknown>>()
   readonly #contents = new Set<ContentOfRead>()
-  readonly #snapshots = new Set<StorageDriverSnapshot>()
+  /** Snapshots, prepared or taken, that are not released. */
+  readonly #snapshots = new Set<{ release(): Promise<void> }>()
   #closed: Promise<void> | undefined
 
   constructor(driver: StorageDriver) {
     this.#driver = driver
     this.supports = driver.supports
-    if (driver.snapshot) {
-      this.snapshot = (atMoment, signal) => this.#call(() => this.#takeSnapshot(atMoment, signal), signal)
-    }
+    if (driver.plainFolder !== undefined) this.plainFolder = driver.plainFolder
+    if (driver.prepareSnapshot)
+      this.prepareSnapshot = (signal) => this.#call(() => this.#prepareSnapshot(signal), signal)
   }
 
   probe(signal: AbortSignal): Promise<void> {
@@ -139,7 +142,9 @@ class DriverBackend implements StorageBackend {
       const ended = [...this.#contents].map((content) => content.fail(reason))
       await Promise.allSettled([...this.#calls, ...ended])
     }
-    await Promise.allSettled([...this.#snapshots].map((snapshot) => snapshot.release()))
+    const snapshots = [...this.#snapshots]
+    this.#snapshots.clear()
+    await Promise.allSettled(snapshots.map((snapshot) => snapshot.release()))
     await this.#driver.close()
   }
 
@@ -327,8 +332,32 @@ class DriverBackend implements StorageBackend {
     return true
   }
 
-  async #takeSnapshot(atMoment: () => Promise<void>, callersSignal: AbortSignal): Promise<StorageSnapshot> {
+  async #prepareSnapshot(callersSignal: AbortSignal): Promise<PreparedSnapshot<StorageSnapshot>> {
     const signal = this.#endsWith(callersSignal)
+    const prepared = await (this.#driver as Required<StorageDriver>).prepareSnapshot(signal)
+    this.#snapshots.add(prepared)
+    let isTaken = false
+    return {
+      take: (atMoment) =>
+        this.#call(async () => {
+          signal.throwIfAborted()
+          if (isTaken || !this.#snapshots.has(prepared))
+            throw conflict('The snapshot was taken or released before. Prepare another one.')
+          isTaken = true
+          return this.#take(prepared, atMoment, signal)
+        }, callersSignal),
+      release: async () => {
+        if (!isTaken) await this.#release(prepared)
+      },
+    }
+  }
+
+  /** Refuses a driver that does not call `atMoment` exactly once, or that goes on when it rejects. */
+  async #take(
+    prepared: PreparedSnapshot<StorageDriverSnapshot>,
+    atMoment: () => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<StorageSnapshot> {
     let calls = 0
     let failure: Passed | null = null
     const atMomentOnce = async () => {
@@ -344,23 +373,35 @@ class DriverBackend implements StorageBackend {
     }
     let snapshot: StorageDriverSnapshot
     try {
-      snapshot = await (this.#driver as Required<StorageDriver>).snapshot(atMomentOnce, signal)
+      snapshot = await prepared.take(atMomentOnce)
     } catch (error) {
+      this.#snapshots.delete(prepared)
+      await prepared.release()
       throw failure ?? error
     }
+    this.#snapshots.delete(prepared)
     if (failure !== null || calls === 0) {
       await snapshot.release()
       throw failure ?? new Error('The driver did not call `atMoment`.')
     }
     this.#snapshots.add(snapshot)
+    return this.#viewOf(snapshot)
+  }
+
+  #viewOf(snapshot: StorageDriverSnapshot): StorageSnapshot {
     return {
       omitted: snapshot.omitted ?? [],
+      get changed() {
+        return snapshot.changed ?? []
+      },
       list: (path) => this.#list(snapshot, path),
       read: (path, options = {}) => this.#call(() => this.#read(snapshot, path, options), options.signal),
-      release: async () => {
-        if (this.#snapshots.delete(snapshot)) await this.#call(() => snapshot.release())
-      },
+      release: () => this.#release(snapshot),
     }
+  }
+
+  async #release(snapshot: { release(): Promise<void> }): Promise<void> {
+    if (this.#snapshots.delete(snapshot)) await this.#call(() => snapshot.release())
   }
 
   /** Returns a signal that aborts with the caller's, and when the backend closes. */

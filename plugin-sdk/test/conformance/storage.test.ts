@@ -52,7 +52,7 @@ test('The suite for a view of files has only the tests that views and backends s
 
 test('Tests for abilities that a backend does not have are skipped by name', async (t) => {
   const supports = {}
-  const create = async () => Object.assign(new PaperBackend(), { supports, snapshot: undefined })
+  const create = async () => Object.assign(new PaperBackend(), { supports, prepareSnapshot: undefined })
   const outcomes = await runSuite((test) => storageConformance(test, { create }))
   t.strictSame(
     outcomes.filter(({ outcome }) => outcome !== 'passed').map(({ outcome, name }) => `${outcome}: ${name}`),
@@ -66,6 +66,8 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: `atMoment` is called once, and nothing changes until it has resolved',
       'skipped: a snapshot whose `atMoment` rejects fails with its error, and changes go on',
       'skipped: an abort ends a snapshot, also the wait for `atMoment`, and changes go on',
+      'skipped: a prepared snapshot shows the state when it is taken, and stops nobody before',
+      'skipped: a prepared snapshot that is given up holds nobody up',
       'skipped: a snapshot tells what it leaves out, and can be released twice',
       'skipped: a snapshot stays as it was when the files change',
       'skipped: a snapshot that is made while files are written shows one moment',
@@ -133,7 +135,7 @@ const never = new AbortController().signal
 /** Takes the state of a snapshot some time after the halt. */
 function afterTheHalt(backend: PaperBackend): Partial<PaperBackend> {
   return {
-    async snapshot(atMoment, signal) {
+    async take(atMoment, signal) {
       await halt.call(backend, atMoment, signal)
       for (let turn = 0; turn < 10; turn += 1) await setImmediate()
       return backend.view(Object.assign(new PaperBackend(), { nodes: new Map(backend.nodes) }))
@@ -157,6 +159,26 @@ function haltedForGood(backend: PaperBackend): Partial<PaperBackend> {
   }
 }
 
+/** Halts changes when a snapshot is prepared. */
+function heldFromPreparation(backend: PaperBackend): Partial<PaperBackend> {
+  return {
+    async prepareSnapshot(signal) {
+      const prepared = await PaperBackend.prototype.prepareSnapshot.call(backend, signal)
+      const [taken, standing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      backend.gate.runExclusive(() => {
+        standing.resolve()
+        return taken.promise
+      }, signal)
+      await standing.promise
+      const take: typeof prepared.take = (atMoment) => {
+        taken.resolve()
+        return prepared.take(atMoment)
+      }
+      return { ...prepared, take }
+    },
+  }
+}
+
 /** Makes a snapshot that copies entries one after the other while changes go on. */
 async function copiedOneByOne(backend: PaperBackend, order: 'first to last' | 'last to first') {
   const copy = new PaperBackend()
@@ -167,7 +189,7 @@ async function copiedOneByOne(backend: PaperBackend, order: 'first to last' | 'l
     if (node !== undefined) copy.nodes.set(path, node)
     await setImmediate()
   }
-  return PaperBackend.prototype.snapshot.call(copy, async () => {}, new AbortController().signal)
+  return PaperBackend.prototype.take.call(copy, async () => {}, new AbortController().signal)
 }
 
 /** The faults, each with the name of a test that must find it and the replaced methods of the backend. */
@@ -370,8 +392,9 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [
     /a snapshot stays as it was/,
     (backend) => ({
-      snapshot: async () => ({
+      take: async () => ({
         omitted: [],
+        changed: [],
         list: (path: string) => backend.list(path),
         read: (path: string) => backend.read(path),
         release: async () => {},
@@ -403,6 +426,27 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [/an abort ends a snapshot/, () => ({ untilAborted: (work) => work })],
   [/an abort ends a snapshot/, (backend) => ({ halt: (work) => halt.call(backend, work, never) })],
   [
+    /shows the state when it is taken/,
+    (backend) => ({
+      async prepareSnapshot(signal) {
+        const prepared = await PaperBackend.prototype.prepareSnapshot.call(backend, signal)
+        const copy = Object.assign(new PaperBackend(), { nodes: new Map(backend.nodes) })
+        return { ...prepared, take: (atMoment) => prepared.take(atMoment).then(() => backend.view(copy)) }
+      },
+    }),
+  ],
+  [/stops nobody before/, heldFromPreparation],
+  [/given up/, heldFromPreparation],
+  [
+    /given up/,
+    (backend) => ({
+      async prepareSnapshot(signal) {
+        const take = (atMoment: () => Promise<void>) => backend.take(atMoment, signal)
+        return { take, release: async () => {} }
+      },
+    }),
+  ],
+  [
     /tells what it leaves out/,
     (backend) => ({
       view: (copy) => ({
@@ -411,10 +455,10 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       }),
     }),
   ],
-  [/while files are written/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'first to last') })],
-  [/while files are written/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'last to first') })],
-  [/while a folder is moved/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'first to last') })],
-  [/while a folder is moved/, (backend) => ({ snapshot: () => copiedOneByOne(backend, 'last to first') })],
+  [/while files are written/, (backend) => ({ take: () => copiedOneByOne(backend, 'first to last') })],
+  [/while files are written/, (backend) => ({ take: () => copiedOneByOne(backend, 'last to first') })],
+  [/while a folder is moved/, (backend) => ({ take: () => copiedOneByOne(backend, 'first to last') })],
+  [/while a folder is moved/, (backend) => ({ take: () => copiedOneByOne(backend, 'last to first') })],
   [/does not fit/, () => ({ checkLimit: () => {} })],
   [
     /exist after a close/,

@@ -1,7 +1,10 @@
 import {
   createStorageBackend,
   NodekeepError,
+  type PreparedSnapshot,
+  type StorageBackend,
   type StorageDriver,
+  type StorageDriverSnapshot,
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
@@ -9,6 +12,17 @@ import { PaperDriver } from './fixtures/paper-driver.ts'
 
 async function* chunks(...parts: Uint8Array[]): AsyncIterable<Uint8Array> {
   yield* parts
+}
+
+const never = new AbortController().signal
+
+async function snapshotOf(backend: StorageBackend, atMoment: () => Promise<void> = async () => {}) {
+  return (await backend.prepareSnapshot?.(never))?.take(atMoment)
+}
+
+/** Makes the method of a driver that prepares nothing. */
+function prepared(take: PreparedSnapshot<StorageDriverSnapshot>['take']) {
+  return async () => ({ take, release: async () => {} })
 }
 
 /** Makes a backend of the paper driver, with some of its parts replaced. */
@@ -198,7 +212,7 @@ test('a driver that does not call `atMoment` exactly once, or ignores its failur
     let released = 0
     const driver = new PaperDriver()
     const backend = backendWith({
-      async snapshot(atMoment) {
+      prepareSnapshot: prepared(async (atMoment) => {
         for (let count = 0; count < calls; count += 1) await atMoment().catch(() => {})
         const release = async () => {
           released += 1
@@ -209,14 +223,14 @@ test('a driver that does not call `atMoment` exactly once, or ignores its failur
           open: () => Promise.reject(),
           release,
         }
-      },
+      }),
     })
     let called = 0
     const atMoment = async () => {
       called += 1
       if (reason !== null) throw reason
     }
-    const outcome = await backend.snapshot?.(atMoment, new AbortController().signal).catch((thrown) => thrown)
+    const outcome = await snapshotOf(backend, atMoment).catch((thrown) => thrown)
     if (reason === null) t.match(outcome, { code: 'SERVICE_UNAVAILABLE' })
     else t.equal(outcome, reason)
     t.equal(called, Math.min(calls, 1))
@@ -233,7 +247,7 @@ test('a close ends a snapshot that waits for `atMoment`', async (t) => {
     reached.resolve()
     return new Promise<void>(() => {})
   }
-  const making = backend.snapshot?.(atMoment, new AbortController().signal).catch((thrown) => thrown)
+  const making = snapshotOf(backend, atMoment).catch((thrown) => thrown)
   await reached.promise
   const waiting = backend.write('/file', chunks(Buffer.from('x'))).catch((thrown) => thrown)
   await backend.close()
@@ -241,15 +255,46 @@ test('a close ends a snapshot that waits for `atMoment`', async (t) => {
   t.match(await waiting, { code: 'SERVICE_UNAVAILABLE' })
 })
 
+test('a close gives up a prepared snapshot, and a failed `take` releases it once', async (t) => {
+  let released = 0
+  const prepareSnapshot = async () => ({
+    take: () => Promise.reject(new Error('broken')),
+    async release() {
+      released += 1
+    },
+  })
+  const backend = backendWith({ prepareSnapshot })
+  const failing = await backend.prepareSnapshot?.(never)
+  await t.rejects(async () => failing?.take(async () => {}), {
+    code: 'SERVICE_UNAVAILABLE',
+    cause: { message: 'broken' },
+  })
+  t.equal(released, 1)
+  await failing?.release()
+  t.equal(released, 1)
+  const waiting = await backend.prepareSnapshot?.(never)
+  await backend.close()
+  t.equal(released, 2)
+  await waiting?.release()
+  t.equal(released, 2)
+  await t.rejects(async () => waiting?.take(async () => {}), { code: 'SERVICE_UNAVAILABLE' })
+})
+
+test('a backend tells the folder of plain files that its driver names', async (t) => {
+  t.equal(backendWith({ plainFolder: '/srv/files' }).plainFolder, '/srv/files')
+  t.equal(backendWith({}).plainFolder, undefined)
+})
+
 test('a snapshot tells what its driver leaves out; nothing if the driver says nothing', async (t) => {
   const omitted = [{ what: '/link', why: 'It is a symbolic link.' }]
-  for (const told of [{ omitted }, {}]) {
+  for (const told of [{ omitted, changed: ['/log'] }, {}]) {
     const driver = new PaperDriver()
     const backend = backendWith({
-      snapshot: async (atMoment, signal) => ({ ...(await driver.snapshot(atMoment, signal)), ...told }),
+      prepareSnapshot: prepared(async (atMoment) => ({ ...(await driver.take(atMoment, never)), ...told })),
     })
-    const snapshot = await backend.snapshot?.(async () => {}, new AbortController().signal)
+    const snapshot = await snapshotOf(backend)
     t.strictSame(snapshot?.omitted, told.omitted ?? [])
+    t.strictSame(snapshot?.changed, told.changed ?? [])
     await backend.close()
   }
 })

@@ -120,9 +120,9 @@ const faults: readonly Fault[] = [
     'changes go on during the moment of a snapshot',
     /nothing changes until/,
     (driver) => ({
-      async snapshot(atMoment: () => Promise<void>, signal: AbortSignal) {
+      async take(atMoment: () => Promise<void>, signal: AbortSignal) {
         await atMoment()
-        return original.snapshot.call(driver, async () => {}, signal)
+        return original.take.call(driver, async () => {}, signal)
       },
     }),
   ],
@@ -142,10 +142,10 @@ const faults: readonly Fault[] = [
     'a snapshot is taken when changes go on again',
     /what its backend shows at the moment/,
     (driver) => ({
-      async snapshot(atMoment: () => Promise<void>, signal: AbortSignal) {
+      async take(atMoment: () => Promise<void>, signal: AbortSignal) {
         await driver.gate.runExclusive(atMoment, signal)
         for (let turn = 0; turn < 10; turn += 1) await setImmediate()
-        return original.snapshot.call(driver, async () => {}, signal)
+        return original.take.call(driver, async () => {}, signal)
       },
     }),
   ],

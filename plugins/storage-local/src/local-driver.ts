@@ -1,4 +1,5 @@
 import type {
+  PreparedSnapshot,
   StorageDriver,
   StorageDriverCapabilities,
   StorageDriverReading,
@@ -19,15 +20,15 @@ import type { Store } from './changes/store.ts'
 import { writeFile } from './changes/write.ts'
 import { namesOf, walk } from './folders/walk.ts'
 import { Tree } from './reading/tree.ts'
-import { takeSnapshot } from './snapshot.ts'
+import { prepareSnapshot } from './snapshot.ts'
 
 /** Stores files on a local disk. */
 export class LocalDriver implements StorageDriver {
   readonly supports: StorageDriverCapabilities
-  readonly snapshot?: Required<StorageDriver>['snapshot']
+  readonly plainFolder: string
+  readonly prepareSnapshot?: Required<StorageDriver>['prepareSnapshot']
   readonly close: () => Promise<void>
   readonly #store: Store
-  readonly #rootPath: string
   readonly #tree: Tree
   readonly #changes = new RecordedChanges()
 
@@ -38,7 +39,7 @@ export class LocalDriver implements StorageDriver {
     close: () => Promise<void>,
   ) {
     this.#store = store
-    this.#rootPath = settings.rootPath
+    this.plainFolder = settings.rootPath
     this.#tree = new Tree(store.disk, store.root)
     this.close = close
     this.supports = {
@@ -49,12 +50,11 @@ export class LocalDriver implements StorageDriver {
       reusesBuffers: true,
       freesChunks: true,
     }
-    if (store.hasLinks)
-      this.snapshot = (atMoment, signal) => this.#run(() => this.#takeSnapshot(atMoment, signal))
+    if (store.hasLinks) this.prepareSnapshot = (signal) => this.#run(() => this.#prepareSnapshot(signal))
   }
 
   probe(signal: AbortSignal): Promise<void> {
-    return this.#run(() => probe(this.#store, this.#rootPath, signal))
+    return this.#run(() => probe(this.#store, this.plainFolder, signal))
   }
 
   stat(path: string): Promise<StorageEntry> {
@@ -117,14 +117,25 @@ export class LocalDriver implements StorageDriver {
     }
   }
 
-  async #takeSnapshot(atMoment: () => Promise<void>, signal: AbortSignal): Promise<StorageDriverSnapshot> {
-    const { tree, omitted, release } = await takeSnapshot(this.#store, this.#changes, atMoment, signal)
+  async #prepareSnapshot(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>> {
+    const prepared = await prepareSnapshot(this.#store, this.#changes, signal)
     return {
-      omitted,
-      stat: (path) => this.#run(() => tree.stat(path)),
-      list: (path) => this.#list(tree, path),
-      open: (path, options) => this.#run(() => tree.read(path, options)),
-      release: () => this.#run(release),
+      take: (atMoment) =>
+        this.#run(async () => {
+          const snapshot = await prepared.take(atMoment)
+          const { tree, omitted, release } = snapshot
+          return {
+            omitted,
+            get changed() {
+              return snapshot.changed
+            },
+            stat: (path) => this.#run(() => tree.stat(path)),
+            list: (path) => this.#list(tree, path),
+            open: (path, options) => this.#run(() => tree.read(path, options)),
+            release: () => this.#run(release),
+          }
+        }),
+      release: () => this.#run(() => prepared.release()),
     }
   }
 

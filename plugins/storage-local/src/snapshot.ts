@@ -1,7 +1,8 @@
-import type { BackupOmission } from '@nodekeep/plugin-sdk'
+import { setTimeout } from 'node:timers/promises'
+import type { BackupOmission, PreparedSnapshot } from '@nodekeep/plugin-sdk'
 import type { RecordedChanges } from './changes/recorded-changes.ts'
 import type { Store } from './changes/store.ts'
-import { openChild } from './folders/folder.ts'
+import { type Folder, openChild } from './folders/folder.ts'
 import { LinkedCopy } from './folders/linked-copy.ts'
 import { removeTree } from './folders/remove-tree.ts'
 import { Tree } from './reading/tree.ts'
@@ -12,10 +13,14 @@ const maxLastPassMs = 50
 /** Changes beside the linking may be so many that there are always more. Then they have to wait. */
 const maxPasses = 8
 
+/** A prepared snapshot links what changed at this interval, so that little is missing at its moment. In milliseconds. */
+const catchUpEveryMs = 50
+
 /** A snapshot. Its release removes the tree. */
 interface Snapshot {
   readonly tree: Tree
   readonly omitted: readonly BackupOmission[]
+  readonly changed: readonly string[]
   release(): Promise<void>
 }
 
@@ -23,15 +28,14 @@ interface Snapshot {
  * Makes a second tree of hard links to the same files. The backend replaces files and never changes them, so the second
  * tree stays as it is.
  *
- * The tree is linked while changes go on. What they changed is linked again, until little is left. Then changes halt, the rest
- * is linked, and `atMoment` is called.
+ * The tree is linked while changes go on. What they changed is linked again, until little is left, and then from time to time
+ * until the snapshot is taken. Then changes halt, the rest is linked, and `atMoment` is called.
  */
-export async function takeSnapshot(
+export async function prepareSnapshot(
   { disk, root, staging, discards }: Store,
   changes: RecordedChanges,
-  atMoment: () => Promise<void>,
   signal: AbortSignal,
-): Promise<Snapshot> {
+): Promise<PreparedSnapshot<Snapshot>> {
   const name = staging.freshName('snapshot')
   const removed: string[] = []
   const setAside = async (path: string) => {
@@ -39,42 +43,80 @@ export async function takeSnapshot(
     await disk.rename(path, staging.at(aside))
     removed.push(aside)
   }
-  const clear = async (...names: string[]) => {
-    for (const each of names) await removeTree(disk, staging, each)
+  const clear = async (folder?: Folder) => {
+    recording.end()
+    folder?.close()
+    for (const each of [name, ...removed]) await removeTree(disk, staging, each)
   }
   await disk.mkdir(staging.at(name))
   const recording = changes.record()
+  let folder: Folder | undefined
   try {
-    const folder = await openChild(disk, staging, name)
-    try {
-      const copy = new LinkedCopy(disk, root, folder, setAside, signal)
-      await copy.link()
-      for (let passes = 0; passes < maxPasses; passes += 1) {
-        const begun = performance.now()
-        await copy.catchUp(recording.take())
-        if (performance.now() - begun < maxLastPassMs) break
-      }
-      await changes.halt(async () => {
-        await copy.catchUp(recording.take())
-        await atMoment()
-      }, signal)
-      for (const each of removed) discards.add(each)
+    folder = await openChild(disk, staging, name)
+    const copy = new LinkedCopy(disk, root, folder, setAside, signal)
+    const catchUp = () => copy.catchUp(recording.take())
+    await copy.link()
+    for (let passes = 0; passes < maxPasses; passes += 1) {
+      const begun = performance.now()
+      await catchUp()
+      if (performance.now() - begun < maxLastPassMs) break
+    }
+    const discardRemoved = () => {
+      for (const each of removed.splice(0)) discards.add(each)
+    }
+    const following = follow(() => catchUp().then(discardRemoved), signal)
+    return {
+      async take(atMoment) {
+        await following.end()
+        await changes.halt(async () => {
+          await catchUp()
+          await atMoment()
+        }, signal)
+        recording.end()
+        discardRemoved()
+        return snapshotAt(folder as Folder)
+      },
+      async release() {
+        await following.end().catch(() => {})
+        await clear(folder)
+      },
+    }
+
+    function snapshotAt(taken: Folder): Snapshot {
+      const changed = new Set<string>()
       return {
-        tree: new Tree(disk, folder),
+        tree: new Tree(disk, taken, (path) => changed.add(path)),
         omitted: copy.omitted(),
+        get changed() {
+          return [...changed]
+        },
         async release() {
-          folder.close()
-          await clear(name)
+          taken.close()
+          await removeTree(disk, staging, name)
         },
       }
-    } catch (error) {
-      folder.close()
-      throw error
     }
   } catch (error) {
-    await clear(name, ...removed)
+    await clear(folder)
     throw error
-  } finally {
-    recording.end()
+  }
+}
+
+/** Repeats work until it is ended. `end` waits for the running work, and rejects if the work ever failed. */
+function follow(work: () => Promise<void>, signal: AbortSignal) {
+  const ended = new AbortController()
+  const either = AbortSignal.any([ended.signal, signal])
+  const running = (async () => {
+    while (!either.aborted) {
+      await setTimeout(catchUpEveryMs, undefined, { signal: either }).catch(() => {})
+      if (!either.aborted) await work()
+    }
+  })()
+  running.catch(() => {})
+  return {
+    end(): Promise<void> {
+      ended.abort()
+      return running
+    },
   }
 }

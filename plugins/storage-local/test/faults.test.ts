@@ -169,7 +169,8 @@ t.test('no operation leaks a descriptor', async (t) => {
     await backend.stat('/user/small/below').catch(() => {})
     await backend.move('/user/a', '/user/new/b').catch(() => {})
     await backend.move('/user/none', '/user/x/y/z').catch(() => {})
-    await (await backend.snapshot?.(async () => {}, new AbortController().signal))?.release()
+    const prepared = await backend.prepareSnapshot?.(new AbortController().signal)
+    await (await prepared?.take(async () => {}))?.release()
     await backend.remove('/user')
   }
   await round()

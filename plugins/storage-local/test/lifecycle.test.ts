@@ -93,7 +93,8 @@ t.test('changes wait for the moment of a snapshot, and reads and uploads continu
     reached.resolve()
     return released.promise
   }
-  const making = backend.snapshot?.(atMoment, new AbortController().signal)
+  const prepared = await backend.prepareSnapshot?.(new AbortController().signal)
+  const making = prepared?.take(atMoment)
   await reached.promise
   let changed = false
   const received = Promise.withResolvers<void>()
@@ -129,7 +130,7 @@ t.test('a snapshot that is aborted leaves no files, and changes continue', async
   const { root, backend, reached, hold, release } = await openHeldBackend(t, 'link')
   hold()
   const controller = new AbortController()
-  const making = backend.snapshot?.(async () => {}, controller.signal).catch((error: unknown) => error)
+  const making = backend.prepareSnapshot?.(controller.signal).catch((error: unknown) => error)
   await reached
   controller.abort(new Error('enough'))
   release()
@@ -143,7 +144,7 @@ t.test('a close releases the open snapshots', async (t) => {
   const before = descriptors()
   const backend = await openLocalBackend({ root })
   await backend.write('/user/a/b', chunks('x'))
-  const snapshot = await backend.snapshot?.(async () => {}, new AbortController().signal)
+  const snapshot = await (await backend.prepareSnapshot?.(new AbortController().signal))?.take(async () => {})
   await backend.close()
   t.strictSame(leftovers(root), [])
   t.equal(descriptors(), before)

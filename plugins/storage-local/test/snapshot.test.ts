@@ -1,7 +1,21 @@
-import { lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import type { StorageBackend, StorageSnapshot } from '@nodekeep/plugin-sdk'
+import {
+  type PreparedSnapshot,
+  type StorageBackend,
+  type StorageSnapshot,
+  takeTogether,
+} from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { type Disk, localDisk } from '../src/disk/disk.ts'
@@ -10,13 +24,17 @@ import { chunks, collect, contentsOf, folderInMemory, leftovers } from './fixtur
 
 const never = new AbortController().signal
 
+async function prepare(backend: StorageBackend): Promise<PreparedSnapshot<StorageSnapshot>> {
+  const prepared = await backend.prepareSnapshot?.(never)
+  if (prepared === undefined) throw new Error('This disk has no hard links.')
+  return prepared
+}
+
 async function snapshotOf(
   backend: StorageBackend,
   atMoment: () => Promise<void> = async () => {},
 ): Promise<StorageSnapshot> {
-  const snapshot = await backend.snapshot?.(atMoment, never)
-  if (snapshot === undefined) throw new Error('This disk has no hard links.')
-  return snapshot
+  return (await prepare(backend)).take(atMoment)
 }
 
 /** Returns the content of a snapshot: the texts of files, and null for folders. */
@@ -242,4 +260,130 @@ t.test('what comes or goes beside the linking is told as it is at the moment', a
   t.strictSame(await shownBy(snapshot), { '/user': null, '/user/replaced': 'file', '/user/to': null })
   t.ok(lstatSync(join(root, 'user', 'replaced')).isFile())
   await snapshot.release()
+})
+
+t.test('snapshots of two disks link their trees before the first one stands still', async (t) => {
+  let halted = false
+  let linkedDuringHalt = 0
+  const disks = await Promise.all(
+    [0, 1].map(() =>
+      openWatched(t, async () => {
+        if (halted) linkedDuringHalt += 1
+      }),
+    ),
+  )
+  for (const { backend, watch } of disks) {
+    for (let n = 0; n < 30; n += 1) await backend.write(`/user/${n % 5}/${n}`, chunks('old'))
+    watch(true)
+    t.teardown(() => backend.close())
+  }
+  const prepared = await Promise.all(disks.map(({ backend }) => prepare(backend)))
+  const [first, second] = disks.map(({ backend }) => backend) as [StorageBackend, StorageBackend]
+  await first.write('/user/0/0', chunks('new'))
+  await second.write('/user/1/1', chunks('new'))
+  const [before, after] = prepared as [(typeof prepared)[0], (typeof prepared)[0]]
+  const halting: typeof before = {
+    ...before,
+    take: (atMoment) =>
+      before.take(() => {
+        halted = true
+        return atMoment()
+      }),
+  }
+  let waiting: Promise<unknown> = Promise.resolve()
+  const snapshots = await takeTogether([halting, after], async () => {
+    waiting = Promise.all(disks.map(({ backend }) => backend.write('/user/later', chunks('x'))))
+  })
+  await waiting
+  t.ok(linkedDuringHalt <= 1, `${linkedDuringHalt} links were made while the first disk stood still`)
+  for (const [index, snapshot] of snapshots.entries()) {
+    const shown = await shownBy(snapshot)
+    t.equal(Object.values(shown).filter((text) => text === 'old').length, 29)
+    t.equal(shown[`/user/${index}/${index}`], 'new')
+    t.notOk('/user/later' in shown)
+    await snapshot.release()
+  }
+})
+
+t.test('a prepared snapshot links what changes while it waits', async (t) => {
+  const linked = new Set<string>()
+  const disk: Disk = {
+    ...localDisk,
+    async link(from, to) {
+      await localDisk.link(from, to)
+      linked.add(readFileSync(to, 'utf8'))
+      onLink()
+    },
+  }
+  let onLink = () => {}
+  const root = folderInMemory(t)
+  const backend = await openLocalBackend({ root, disk })
+  t.teardown(() => backend.close())
+  const prepared = await prepare(backend)
+  for (const text of ['one', 'two']) {
+    const arrived = new Promise<void>((resolve) => {
+      onLink = () => {
+        if (linked.has(text)) resolve()
+      }
+    })
+    await backend.write('/user/file', chunks(text))
+    await arrived
+  }
+  await prepared.release()
+  await backend.write('/user/file', chunks('changes go on'))
+  t.strictSame(leftovers(root), [])
+})
+
+t.test('a file that another program changes in place is read as it is, and told', async (t) => {
+  const root = folderInMemory(t)
+  const backend = await openLocalBackend({ root })
+  t.teardown(() => backend.close())
+  const [large, small] = [5_000_000, 100]
+  for (const [name, size] of Object.entries({ cut: large, grown: large, small, same: large, late: large }))
+    await backend.write(`/user/${name}`, chunks(Buffer.alloc(size, 'a')))
+  const snapshot = await snapshotOf(backend)
+  const at = (name: string) => join(root, 'user', name)
+  const readWhile = async (name: string, change: () => void) => {
+    const { entry, content } = await snapshot.read(`/user/${name}`)
+    const received: Buffer[] = []
+    for await (const chunk of content) {
+      received.push(Buffer.from(chunk))
+      if (received.length === 1) change()
+    }
+    const bytes = Buffer.concat(received)
+    t.equal(bytes.length, entry.size, `${name} has the size of its entry`)
+    return bytes
+  }
+  const cut = await readWhile('cut', () => truncateSync(at('cut'), 3_000_000))
+  t.equal(cut.lastIndexOf('a'), 2_999_999)
+  t.equal(cut.at(-1), 0)
+  await readWhile('grown', () => appendFileSync(at('grown'), 'more'))
+  await readWhile('same', () => {})
+  await readWhile('small', () => {})
+  t.strictSame([...snapshot.changed].sort(), ['/user/cut', '/user/grown'])
+  appendFileSync(at('late'), 'more')
+  await readWhile('late', () => {})
+  t.equal(snapshot.changed.length, 2, 'a change before the reading is in the entry of the reading')
+  await snapshot.release()
+})
+
+t.test('the files are plain files below the folder that the backend names', async (t) => {
+  const root = folderInMemory(t)
+  const backend = await openLocalBackend({ root })
+  t.teardown(() => backend.close())
+  const paths = [
+    '/user/a b/\u00e9\u00c5\ufb01',
+    '/user/\ud83d\ude00',
+    '/user/CON',
+    '/user/ends with .',
+    '/user/a:b?*',
+  ]
+  for (const path of paths) {
+    await backend.write(path, chunks(path))
+    t.equal(readFileSync(`${backend.plainFolder}${path}`, 'utf8'), path)
+  }
+  // A restore puts a file there by a rename.
+  writeFileSync(join(root, 'unpacked'), 'restored')
+  renameSync(join(root, 'unpacked'), `${backend.plainFolder}/user/restored`)
+  t.equal((await collect((await backend.read('/user/restored')).content)).toString(), 'restored')
 })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import {
   ChangeGate,
   createStorageBackend,
+  type PreparedSnapshot,
   type StorageBackend,
   type StorageDriver,
   type StorageDriverReading,
@@ -20,6 +21,7 @@ import {
   folderAt,
   get,
   list,
+  type MemoryFolder,
   nameOf,
   newFolder,
   parentOf,
@@ -120,23 +122,29 @@ class MemoryDriver implements StorageDriver {
     })
   }
 
-  async snapshot(atMoment: () => Promise<void>, signal: AbortSignal): Promise<StorageDriverSnapshot> {
-    let root = await this.#gate.runExclusive(async () => {
-      const copy = copyFolder(this.#root)
-      await atMoment()
-      return copy
-    }, signal)
-    return {
-      stat: async (path) => entryOf(path, get(root, path)),
-      async *list(path) {
-        yield* list(root, path)
-      },
-      open: async (path, { start }) => read(root, path, start),
-      async release() {
-        root = newFolder()
-      },
-    }
+  async prepareSnapshot(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>> {
+    const take = (atMoment: () => Promise<void>) =>
+      this.#gate.runExclusive(async () => {
+        const copy = copyFolder(this.#root)
+        await atMoment()
+        return snapshotOf(copy)
+      }, signal)
+    return { take, release: async () => {} }
   }
 
   async close(): Promise<void> {}
+}
+
+function snapshotOf(copy: MemoryFolder): StorageDriverSnapshot {
+  let root = copy
+  return {
+    stat: async (path) => entryOf(path, get(root, path)),
+    async *list(path) {
+      yield* list(root, path)
+    },
+    open: async (path, { start }) => read(root, path, start),
+    async release() {
+      root = newFolder()
+    },
+  }
 }

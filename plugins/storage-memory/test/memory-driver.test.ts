@@ -56,7 +56,7 @@ test('a tree may be deeper than the stack', async (t) => {
   const backend = createMemoryBackend({ maxBytes: 100 })
   const deep = '/d'.repeat(20_000)
   await backend.write(`${deep}/file`, chunks(1, 100))
-  const snapshot = await backend.snapshot?.(async () => {}, new AbortController().signal)
+  const snapshot = await (await backend.prepareSnapshot?.(new AbortController().signal))?.take(async () => {})
   t.match(await snapshot?.read(`${deep}/file`), { entry: { size: 100 } })
   await backend.remove('/d')
   await backend.write('/fits', chunks(1, 100))

@@ -20,7 +20,9 @@ export function depthChecks(check: BackendCheck): void {
     assert.deepEqual(await names(backend, `/from${below}`), ['file'])
     await backend.move('/from', '/to')
     assert.equal(await text(backend, `/to${below}/file`), 'deep')
-    const snapshot = await backend.snapshot?.(async () => {}, new AbortController().signal)
+    const snapshot = await (await backend.prepareSnapshot?.(new AbortController().signal))?.take(
+      async () => {},
+    )
     if (snapshot !== undefined) assert.equal(await text(snapshot, `/to${below}/file`), 'deep')
     await snapshot?.release()
     await backend.remove('/to')

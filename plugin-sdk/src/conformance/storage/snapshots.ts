@@ -15,12 +15,12 @@ const noSnapshots = 'The backend does not support snapshots.'
 export function snapshotChecks(check: BackendCheck): void {
   momentChecks(check)
   check('a snapshot stays as it was when the files change', async (backend, skip) => {
-    if (backend.snapshot === undefined) return skip(noSnapshots)
+    if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
     const bytes = pattern(1_500_000)
     await backend.write('/folder/file', stream(bytes))
     await put(backend, '/overwritten', 'old')
     await put(backend, '/removed', 'old')
-    const snapshot = await backend.snapshot(async () => {}, never)
+    const snapshot = await snapshotOf(backend)
     await backend.move('/folder', '/moved')
     await put(backend, '/overwritten', 'new')
     await put(backend, '/added', 'new')
@@ -35,7 +35,7 @@ export function snapshotChecks(check: BackendCheck): void {
   })
 
   check('a snapshot that is made while files are written shows one moment', async (backend, skip) => {
-    if (backend.snapshot === undefined) return skip(noSnapshots)
+    if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
     // One writer writes the files in order, round after round. At any moment, the first files are of one round and the
     // others of the round before.
     const order = Array.from({ length: fileCount }, (_, index) => `/folder-${(index * 7) % fileCount}/file`)
@@ -56,7 +56,7 @@ export function snapshotChecks(check: BackendCheck): void {
   })
 
   check('a snapshot that is made while a folder is moved shows it once, and whole', async (backend, skip) => {
-    if (backend.snapshot === undefined) return skip(noSnapshots)
+    if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
     if (!backend.supports.atomicMove) return skip(noAtomicMoves)
     const inside = Array.from({ length: fileCount }, (_, index) => `${index}`.padStart(2, '0'))
     for (const name of inside) await put(backend, `/folder-at-0/${name}`, name)
@@ -77,7 +77,7 @@ function momentChecks(check: BackendCheck): void {
   check(
     'a snapshot shows what its backend shows at the moment, while writers go on',
     async (backend, skip) => {
-      if (backend.snapshot === undefined) return skip(noSnapshots)
+      if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
       const paths = Array.from({ length: fileCount }, (_, index) => `/${index % 3}/${index}`)
       for (const path of paths) await put(backend, path, 'before')
       const contents = (files: Pick<StorageBackend, 'read'>) =>
@@ -96,9 +96,9 @@ function momentChecks(check: BackendCheck): void {
       try {
         for (let count = 0; count < snapshotCount; count += 1) {
           let expected: string[] = []
-          const snapshot: StorageSnapshot = await backend.snapshot(async () => {
+          const snapshot = await snapshotOf(backend, async () => {
             expected = await contents(backend)
-          }, never)
+          })
           const before = writes
           while (writes < before + 3) await setImmediate()
           assert.deepEqual(await contents(snapshot), expected)
@@ -112,13 +112,13 @@ function momentChecks(check: BackendCheck): void {
   )
 
   check('`atMoment` is called once, and nothing changes until it has resolved', async (backend, skip) => {
-    if (backend.snapshot === undefined) return skip(noSnapshots)
+    if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
     for (const path of ['/overwritten', '/removed', '/moved']) await put(backend, path, 'old')
     let calls = 0
     let announced = false
     let changes: Promise<unknown> = Promise.resolve()
     const before = ['moved', 'overwritten', 'removed']
-    const snapshot = await backend.snapshot(async () => {
+    const snapshot = await snapshotOf(backend, async () => {
       calls += 1
       changes = Promise.all([
         backend.write('/overwritten', stream('new'), {
@@ -138,7 +138,7 @@ function momentChecks(check: BackendCheck): void {
         await setImmediate()
       }
       assert.ok(!announced, 'no `beforeCommit` is called during `atMoment`')
-    }, never)
+    })
     assert.equal(calls, 1, '`atMoment` is called once')
     await soon(changes, 'changes go on after `atMoment`')
     assert.deepEqual(await names(backend, '/'), ['folder', 'made', 'overwritten', 'to'])
@@ -150,13 +150,13 @@ function momentChecks(check: BackendCheck): void {
   check(
     'a snapshot whose `atMoment` rejects fails with its error, and changes go on',
     async (backend, skip) => {
-      if (backend.snapshot === undefined) return skip(noSnapshots)
+      if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
       await put(backend, '/file', 'old')
       const failure = new Error('another part failed')
-      const outcome = await backend.snapshot(() => Promise.reject(failure), never).catch((thrown) => thrown)
+      const outcome = await snapshotOf(backend, () => Promise.reject(failure)).catch((thrown) => thrown)
       assert.equal(outcome, failure, 'the error of `atMoment` reaches the caller unchanged')
       await soon(put(backend, '/file', 'new'), 'changes go on after a failure')
-      const snapshot = await backend.snapshot(async () => {}, never)
+      const snapshot = await snapshotOf(backend)
       assert.equal(await text(snapshot, '/file'), 'new')
       await snapshot.release()
     },
@@ -165,36 +165,98 @@ function momentChecks(check: BackendCheck): void {
   check(
     'an abort ends a snapshot, also the wait for `atMoment`, and changes go on',
     async (backend, skip) => {
-      if (backend.snapshot === undefined) return skip(noSnapshots)
+      if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
       await put(backend, '/file', 'old')
       const reason = new Error('enough')
       let called = false
-      const early = backend.snapshot(async () => {
-        called = true
-      }, AbortSignal.abort(reason))
+      const early = snapshotOf(
+        backend,
+        async () => {
+          called = true
+        },
+        AbortSignal.abort(reason),
+      )
       assert.equal(await early.catch((thrown) => thrown), reason)
       assert.ok(!called, 'after an abort, `atMoment` is not called')
       const controller = new AbortController()
-      const stuck = backend.snapshot(() => {
+      const halted = () => {
         controller.abort(reason)
-        return new Promise(() => {})
-      }, controller.signal)
+        return new Promise<void>(() => {})
+      }
+      const stuck = snapshotOf(backend, halted, controller.signal)
       const outcome = stuck.catch((thrown) => thrown)
       assert.equal(await soon(outcome, 'an abort ends the wait for `atMoment`'), reason)
       await soon(put(backend, '/file', 'new'), 'changes go on after an abort')
     },
   )
 
+  check(
+    'a prepared snapshot shows the state when it is taken, and stops nobody before',
+    async (backend, skip) => {
+      if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
+      for (const path of ['/folder/overwritten', '/folder/removed', '/moved/file'])
+        await put(backend, path, 'old')
+      const prepared = await backend.prepareSnapshot(never)
+      await soon(put(backend, '/folder/overwritten', 'new'), 'changes go on after `prepareSnapshot`')
+      await put(backend, '/folder/added', 'new')
+      await backend.remove('/folder/removed')
+      await backend.move('/moved', '/to')
+      const snapshot = await prepared.take(async () => {})
+      await put(backend, '/folder/later', 'later')
+      assert.deepEqual(await names(snapshot, '/'), ['folder', 'to'])
+      assert.deepEqual(await names(snapshot, '/folder'), ['added', 'overwritten'])
+      assert.equal(await text(snapshot, '/folder/overwritten'), 'new')
+      assert.equal(await text(snapshot, '/to/file'), 'old')
+      await assertFails(
+        prepared.take(async () => {}),
+        ['CONFLICT'],
+        'a second `take`',
+      )
+      await prepared.release()
+      assert.equal(await text(snapshot, '/to/file'), 'old', '`release` after `take` does nothing')
+      await snapshot.release()
+    },
+  )
+
+  check('a prepared snapshot that is given up holds nobody up', async (backend, skip) => {
+    if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
+    await put(backend, '/file', 'old')
+    const given = await backend.prepareSnapshot(never)
+    const other = await backend.prepareSnapshot(never)
+    await given.release()
+    await given.release()
+    const late = given.take(async () => {})
+    await assertFails(late, ['CONFLICT'], '`take` after `release`')
+    await soon(put(backend, '/file', 'new'), 'changes go on beside prepared snapshots')
+    const snapshot = await soon(
+      other.take(async () => {}),
+      'another snapshot is taken',
+    )
+    assert.equal(await text(snapshot, '/file'), 'new')
+    await snapshot.release()
+  })
+
   check('a snapshot tells what it leaves out, and can be released twice', async (backend, skip) => {
-    if (backend.snapshot === undefined) return skip(noSnapshots)
+    if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
     await put(backend, '/folder/file', 'text')
-    const snapshot = await backend.snapshot(async () => {}, never)
+    const snapshot = await snapshotOf(backend)
     assert.deepEqual(snapshot.omitted, [], 'files and folders of the backend itself are not left out')
     await snapshot.release()
     await snapshot.release()
     assert.equal(await text(backend, '/folder/file'), 'text')
     assert.ok(await isAbsent(backend, '/other'))
   })
+}
+
+/** Prepares and takes a snapshot. */
+async function snapshotOf(
+  backend: StorageBackend,
+  atMoment: () => Promise<void> = async () => {},
+  signal: AbortSignal = never,
+): Promise<StorageSnapshot> {
+  const prepared = await backend.prepareSnapshot?.(signal)
+  assert.ok(prepared !== undefined)
+  return prepared.take(atMoment)
 }
 
 /** Makes snapshots while changes run, round after round. Round 0 has ended before the first snapshot. */
@@ -210,8 +272,7 @@ async function duringSnapshots(
   })()
   try {
     for (let count = 0; count < snapshotCount; count += 1) {
-      const snapshot = await backend.snapshot?.(async () => {}, never)
-      assert.ok(snapshot !== undefined)
+      const snapshot = await snapshotOf(backend)
       try {
         await inspect(snapshot)
       } finally {

@@ -19,6 +19,8 @@ export interface OpenFile {
   readonly fd: number
   readonly stats: BigIntStats
   readonly entry: StorageEntry
+  /** Called when another program has changed the file. Without it, the reading fails. */
+  readonly onChanged?: () => void
 }
 
 /**
@@ -59,22 +61,33 @@ export async function readWhole(file: OpenFile): Promise<Buffer> {
   return bytes
 }
 
-async function fill({ disk, fd }: OpenFile, buffer: Buffer, start: number): Promise<Buffer> {
+async function fill(file: OpenFile, buffer: Buffer, start: number): Promise<Buffer> {
+  const { disk, fd } = file
   for (let filled = 0; filled < buffer.length; ) {
     const count = await disk.read(fd, buffer, filled, buffer.length - filled, start + filled)
-    if (count === 0) throw changed()
+    if (count === 0) {
+      noteChange(file)
+      return buffer.fill(0, filled)
+    }
     filled += count
   }
   return buffer
 }
 
-/** @throws NodekeepError CONFLICT if the times or the size of the file tell that its bytes changed */
-function checkUnchanged({ disk, fd, stats }: OpenFile): void {
+/** Notes a change if the times or the size of the file tell that its bytes changed. */
+function checkUnchanged(file: OpenFile): void {
+  const { disk, fd, stats } = file
   const { mtimeNs, size } = disk.fstatSync(fd)
-  if (mtimeNs !== stats.mtimeNs || size !== stats.size) throw changed()
+  if (mtimeNs !== stats.mtimeNs || size !== stats.size) noteChange(file)
 }
 
-/** Only a program that writes into a file in place makes this happen. */
-function changed(): NodekeepError {
-  return new NodekeepError('CONFLICT', 'Another program changed the file while it was read. Read it again.')
+/**
+ * Only a program that writes into a file in place makes this happen.
+ *
+ * @throws NodekeepError CONFLICT if the reading cannot go on
+ */
+function noteChange({ onChanged }: OpenFile): void {
+  if (onChanged === undefined)
+    throw new NodekeepError('CONFLICT', 'Another program changed the file while it was read. Read it again.')
+  onChanged()
 }

@@ -25,10 +25,16 @@ export class Tree {
   readonly #disk: Disk
   readonly #root: Folder
   readonly #smallReads: SmallReads
+  readonly #onChanged: ((path: string) => void) | undefined
 
-  constructor(disk: Disk, root: Folder) {
+  /**
+   * @param onChanged is told which files another program changes while they are read. Their readings go on: bytes that are gone
+   * become zeros. Without it, such readings fail.
+   */
+  constructor(disk: Disk, root: Folder, onChanged?: (path: string) => void) {
     this.#disk = disk
     this.#root = root
+    this.#onChanged = onChanged
     this.#smallReads = new SmallReads(disk, root)
   }
 
@@ -66,7 +72,9 @@ export class Tree {
   async read(path: string, { start, end }: StorageDriverReadOptions): Promise<StorageDriverReading> {
     const quick = this.#smallReads.read(path)
     if (quick !== undefined) return quick
-    const file = await this.#open(path)
+    const opened = await this.#open(path)
+    const noted = this.#onChanged
+    const file = noted ? { ...opened, onChanged: () => noted(path) } : opened
     const { size } = file.entry
     if (size > maxSmallBytes)
       return { entry: file.entry, content: chunksOf(file, start, Math.min((end ?? size) + 1, size)) }

@@ -19,7 +19,7 @@ async function snapshotOf(t: Test, root: string) {
   }
   const backend = await openLocalBackend({ root, disk })
   t.teardown(() => backend.close())
-  const snapshot = await backend.snapshot?.(async () => {}, new AbortController().signal)
+  const snapshot = await (await backend.prepareSnapshot?.(new AbortController().signal))?.take(async () => {})
   if (snapshot === undefined) throw new Error('This disk has no hard links.')
   return { backend, snapshot, most }
 }
@@ -64,7 +64,7 @@ t.test('a snapshot that is aborted or fails leaves no file open', async (t) => {
     }
     const before = descriptors()
     const backend = await openLocalBackend({ root, disk })
-    await t.rejects(async () => backend.snapshot?.(async () => {}, controller.signal))
+    await t.rejects(async () => backend.prepareSnapshot?.(controller.signal))
     await backend.close()
     t.equal(descriptors(), before, ending)
   }
