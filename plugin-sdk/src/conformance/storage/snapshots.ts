@@ -222,7 +222,7 @@ function momentChecks(check: BackendCheck): void {
     if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
     await put(backend, '/file', 'old')
     const given = await backend.prepareSnapshot(never)
-    const other = await backend.prepareSnapshot(never)
+    const other = await soon(backend.prepareSnapshot(never), 'prepared snapshots do not wait for each other')
     await given.release()
     await given.release()
     const late = given.take(async () => {})
