@@ -1,15 +1,22 @@
 import type { Readable } from 'node:stream'
 import { defineRegistry, lackingMethod } from '../service.ts'
+import type { PreparedSnapshot } from './prepared-snapshot.ts'
 
-/** One file of a snapshot. */
+/** One file or folder of a snapshot. A folder is there so that it comes back even if it is empty. */
 export interface BackupEntry {
-  /** Relative to the participant's folder in the archive, `/`-separated. */
+  /** Relative to the participant's folder in the archive, `/`-separated. A folder comes before what is in it. */
   readonly path: string
-  /** Bytes. The stream yields exactly as many. */
+  readonly type: 'file' | 'directory'
+  /** Bytes; 0 for a folder. */
   readonly size: number
   readonly modified: Date
-  /** When the file was created, if that is known and differs from `modified`. */
+  /** When the file was created, if that is known. */
   readonly created?: Date
+  /**
+   * Opens the content, which has exactly `size` bytes. An archive needs the size before the bytes, so a file that another
+   * program changes in place is cut, or filled with zeros, to the size that it had when it was listed. It then gets into
+   * `changed` of the snapshot. Of a folder, the content is empty.
+   */
   open(): Readable
 }
 
@@ -21,10 +28,15 @@ export interface BackupOmission {
 
 /** A consistent state of one part, as it was at the moment of the backup. */
 export interface BackupSnapshot {
-  /** The entries of the state at the moment. Later changes do not change them. */
+  /** The entries of the state at the moment, each path once, always in the same order. Later changes do not change them. */
   entries(): AsyncIterable<BackupEntry>
   /** Complete when `entries` has ended. */
   readonly omitted: readonly BackupOmission[]
+  /**
+   * The paths of files that another program changed in place after the moment. They are in the archive as they were read, which
+   * may be neither their state at the moment nor any other state that existed. Complete when all entries have been read.
+   */
+  readonly changed: readonly string[]
   /** Releases the resources of the snapshot. It is always called, also after a failure. */
   release(): Promise<void>
 }
@@ -32,25 +44,43 @@ export interface BackupSnapshot {
 /**
  * A part of the node with state that backups contain. Its name in the registry is its folder in the archive.
  *
- * Participants nest, so that all stand still at one moment and none longer than needed: the first one brings its changes
- * to a halt and calls `atMoment`, which prepares the second one, and so on. When the last one stands still, each fixes its
- * state and goes on.
+ * All participants first do their long work, side by side. When all are prepared, they are taken at one moment by
+ * {@link takeTogether}: the first one brings its changes to a halt, then the second one, and so on; each fixes its state, and
+ * all go on. So all stand still at one moment, and none longer than needed.
  *
  * A participant has no method to restore. The node puts the files of an archive in their places before a plugin runs; a
- * plugin that must act on it finds `restored` in its context.
+ * plugin that must act on it finds `restored` in its context, and may find {@link restoredEntriesFile} in its folder.
  */
 export interface BackupParticipant {
   /**
-   * Fixes a state. It brings changes to a halt, calls `atMoment` once, and lets changes go on when that has resolved. The state
-   * is the one at the call. Work that can happen before or after, such as listing files, must not happen during the halt.
+   * Does everything that can happen before the moment, such as listing files, while changes go on. `take` fixes the state: see
+   * {@link PreparedSnapshot}. A prepared participant may wait for slower ones, so it keeps up with the changes meanwhile.
    *
-   * @param atMoment rejects when another participant failed; then release everything and reject with the same error
-   * @param signal aborted when the participant takes too long, or when the backup is cancelled
+   * @param signal aborted when the participant takes too long, or when the backup is cancelled, until the snapshot is taken
    */
-  prepare(atMoment: () => Promise<void>, signal: AbortSignal): Promise<BackupSnapshot>
+  prepare(signal: AbortSignal): Promise<PreparedSnapshot<BackupSnapshot>>
 }
 
 /** The parts of the node that a backup contains. */
 export const BackupParticipants = defineRegistry<BackupParticipant>('backup-participants', 1, (participant) =>
   lackingMethod(participant, 'prepare'),
 )
+
+/**
+ * The name of a file that a restore leaves in the data folder of the plugin that is named like a participant:
+ * `plugins/<participant>/restored-entries.jsonl`. It lists the files with `created` that the restore put in place. Each line is
+ * a {@link RestoredEntry} as JSON. A disk cannot be told when a file was created, so the plugin has to remember that itself.
+ * The plugin deletes the file when it has read it.
+ */
+export const restoredEntriesFile = 'restored-entries.jsonl'
+
+/** A line of {@link restoredEntriesFile}. */
+export interface RestoredEntry {
+  /** The path of the {@link BackupEntry}. */
+  readonly path: string
+  readonly size: number
+  /** ISO 8601, as the restored file has it. */
+  readonly modified: string
+  /** ISO 8601. */
+  readonly created: string
+}

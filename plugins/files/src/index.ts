@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
+  BackupParticipants,
   type ChangeLog,
   Changes,
   definePlugin,
@@ -8,11 +9,14 @@ import {
   Files,
   HealthChecks,
   isNodekeepError,
+  restoredEntriesFile,
   SessionsEnded,
   StorageBackends,
   UserData,
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
+import { filesInBackups } from './backup/backup-participant.ts'
+import { takeRestoredDates } from './backup/restored-dates.ts'
 import { removeAbandonedCopies } from './changes/abandoned-copies.ts'
 import { ChangeRecorder } from './changes/change-recorder.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
@@ -26,6 +30,7 @@ import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
 import { moveFormerJournal } from './journal/journal-file.ts'
 import { Mounts } from './mounts/mounts.ts'
+import { Crossings } from './operations/crossings.ts'
 import type { UserPath } from './paths/user-path.ts'
 
 /** The plugin `files`: each user's files on storage backends, over HTTP and for other plugins. */
@@ -34,13 +39,14 @@ export default definePlugin({
   description: "Stores each user's files on storage backends, with a journal of every change.",
   config: configuration,
   requires: { backends: StorageBackends },
-  contributes: { health: HealthChecks, userData: UserData },
+  contributes: { health: HealthChecks, userData: UserData, participants: BackupParticipants },
   provides: { files: Files, changes: Changes },
   async setup({
     config,
     backends,
     health,
     userData,
+    participants,
     log,
     state,
     events,
@@ -71,7 +77,9 @@ export default definePlugin({
       postpone,
     })
     const { maxFileSize } = config
-    const files = createFilesService({ mounts, journal, recorder, maxFileSize })
+    const crossings = new Crossings()
+    const files = createFilesService({ mounts, journal, recorder, crossings, maxFileSize })
+    participants.add('files', filesInBackups({ mounts, journal, crossings }))
 
     context.onStart(async () => {
       mounts.warnOfMissingBackends()
@@ -81,6 +89,7 @@ export default definePlugin({
       const areOthers = context.restored !== null || !isDeepStrictEqual(before, mounts.toJSON())
       if (areOthers) await journal.renew()
       await state.set('mounts', mounts.toJSON())
+      await takeRestoredDates(join(dataDir, restoredEntriesFile), { mounts, journal, log })
       await context.restored?.acknowledge()
       await reconciliation.start(pending)
       const removing = removeAbandonedCopies({ journal, mounts, recorder, log })

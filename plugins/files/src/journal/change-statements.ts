@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ChangeIntent, CommittedChange } from './change.ts'
-import { CreatedDates } from './created-dates.ts'
+import { CreatedDates, type RestoredDate } from './created-dates.ts'
 
 /** The changes that made a staged copy at a path. `0` is the character after `/`. */
 const staged = `user = :user AND staging IN ('begin', 'fill')
@@ -98,6 +98,10 @@ export class ChangeStatements {
       this.#created.apply(change)
       this.#endStaging(change)
     }
+  }
+
+  restoreCreated(dates: readonly RestoredDate[]): void {
+    this.#created.restore(dates)
   }
 
   erase(userUuid: string): void {

@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type FileChange, NodekeepError } from '@nodekeep/plugin-sdk'
 import { type ChangeRow, changeOf, intentOf, type PendingIntent } from './change.ts'
-import { type CreatedDate, splitPath } from './created-dates.ts'
+import { type CreatedDate, createdDateOf, createdIf, type FileVersion, splitPath } from './created-dates.ts'
 
 /**
  * A user's changes before the first pending one: their outcomes are known, and no change can appear between them. Those of
@@ -30,7 +30,7 @@ export class JournalReader {
     this.#pruned = connection.prepare('SELECT through FROM pruned WHERE user = ?')
     this.#pending = connection.prepare('SELECT * FROM changes WHERE pending = 1 ORDER BY seq')
     this.#created = connection.prepare(
-      'SELECT created FROM created WHERE user = ? AND folder = ? AND name = ? AND revision = ?',
+      'SELECT revision, created FROM created WHERE user = ? AND folder = ? AND name = ?',
     )
     this.#createdIn = connection.prepare(
       'SELECT name, revision, created FROM created WHERE user = ? AND folder = ?',
@@ -74,22 +74,17 @@ export class JournalReader {
     return (this.#pending.all() as unknown as ChangeRow[]).map(intentOf)
   }
 
-  createdOf(user: string, path: string, revision: string): Date | null {
+  createdOf(user: string, path: string, file: FileVersion): Date | null {
     this.#checkOpen()
     const { folder, name } = splitPath(path)
-    const row = this.#created.get(user, folder, name, revision)
-    return row === undefined ? null : new Date(Number(row.created))
+    const row = this.#created.get(user, folder, name)
+    return row === undefined ? null : createdIf(createdDateOf(row), file)
   }
 
   createdIn(user: string, folder: string): ReadonlyMap<string, CreatedDate> {
     this.#checkOpen()
     const rows = this.#createdIn.all(user, folder)
-    return new Map(
-      rows.map(({ name, revision, created }) => [
-        String(name),
-        { revision: String(revision), created: new Date(Number(created)) },
-      ]),
-    )
+    return new Map(rows.map((row) => [String(row.name), createdDateOf(row)]))
   }
 
   stagedMoves(): { readonly userUuid: string; readonly path: string }[] {

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent, PendingIntent } from './change.ts'
-import type { CreatedDate } from './created-dates.ts'
+import type { CreatedDate, FileVersion, RestoredDate } from './created-dates.ts'
+import { JournalMoment } from './journal-moment.ts'
 import { JournalReader } from './journal-reader.ts'
 import { JournalWriter } from './journal-writer.ts'
 
@@ -34,14 +35,18 @@ export interface Journal extends Omit<ChangeLog, 'stalled'> {
   pending(): Promise<PendingIntent[]>
   /** Records the outcome of an intent. Does nothing when it has one already, or when its user was erased. */
   resolve(seq: number, outcome: 'commit' | 'discard'): Promise<void>
-  /** When a file was created that was overwritten since; `null` where the backend's own date is right. */
-  createdOf(userUuid: string, path: string, revision: string): Promise<Date | null>
-  /** Such dates for all entries of a folder, by name. A date is valid only for the file with the same revision. */
+  /** When a file was created that was overwritten or restored since; `null` where the backend's own date is right. */
+  createdOf(userUuid: string, path: string, file: FileVersion): Promise<Date | null>
+  /** Such dates for all entries of a folder, by name. `createdIf` tells whether a date is valid for a file. */
   createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>>
   /** The paths of staged copies that were neither placed nor abandoned. */
   stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
   /** Deletes everything about a user, down to the free pages of the file. */
   erase(userUuid: string): Promise<void>
+  /** Remembers when restored files were created. */
+  restoreCreated(dates: readonly RestoredDate[]): Promise<void>
+  /** Opens a view of the journal that is fixed at a moment of the caller's choice. Close it. */
+  openMoment(): JournalMoment
   /** Begins a new epoch, in which no change has happened yet. */
   renew(): Promise<void>
   /** Deletes old changes, in the background, now and every hour. */
@@ -69,7 +74,7 @@ export interface JournalOptions {
 export async function openJournal(file: string, options: JournalOptions = {}): Promise<Journal> {
   const { keepDays = 90, keepNewest = 10_000 } = options
   const writer = await JournalWriter.start({ file, keepDays, keepNewest: Math.max(1, keepNewest) })
-  return new OpenJournal(await openReader(file, writer), writer)
+  return new OpenJournal(file, await openReader(file, writer), writer)
 }
 
 async function openReader(file: string, writer: JournalWriter): Promise<JournalReader> {
@@ -83,12 +88,14 @@ async function openReader(file: string, writer: JournalWriter): Promise<JournalR
 
 class OpenJournal implements Journal {
   #epoch: string
+  readonly #file: string
   readonly #reader: JournalReader
   readonly #writer: JournalWriter
   /** The last outcome of each user that is on its way to the disk. The writer answers in order. */
   readonly #lastOutcomes = new Map<string, Promise<void>>()
 
-  constructor(reader: JournalReader, writer: JournalWriter) {
+  constructor(file: string, reader: JournalReader, writer: JournalWriter) {
+    this.#file = file
     this.#epoch = reader.epoch()
     this.#reader = reader
     this.#writer = writer
@@ -129,9 +136,9 @@ class OpenJournal implements Journal {
     await this.#writer.call({ kind: 'resolve', seq, outcome })
   }
 
-  async createdOf(userUuid: string, path: string, revision: string): Promise<Date | null> {
+  async createdOf(userUuid: string, path: string, file: FileVersion): Promise<Date | null> {
     await this.#outcomesWritten(userUuid)
-    return this.#reader.createdOf(userUuid, path, revision)
+    return this.#reader.createdOf(userUuid, path, file)
   }
 
   async createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>> {
@@ -149,6 +156,14 @@ class OpenJournal implements Journal {
 
   async keep(userUuid: string, reader: string, after: number | null): Promise<void> {
     await this.#writer.call({ kind: 'keep', userUuid, reader, after })
+  }
+
+  async restoreCreated(dates: readonly RestoredDate[]): Promise<void> {
+    await this.#writer.call({ kind: 'restore-created', dates })
+  }
+
+  openMoment(): JournalMoment {
+    return new JournalMoment(this.#file)
   }
 
   async renew(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from './change.ts'
+import type { RestoredDate } from './created-dates.ts'
 
 /** A request to the writer thread. */
 export type WriteRequest =
@@ -7,6 +8,7 @@ export type WriteRequest =
   | { readonly kind: 'resolve'; readonly seq: number; readonly outcome: 'commit' | 'discard' }
   | { readonly kind: 'erase'; readonly userUuid: string }
   | { readonly kind: 'renew'; readonly epoch: string }
+  | { readonly kind: 'restore-created'; readonly dates: readonly RestoredDate[] }
   | {
       readonly kind: 'keep'
       readonly userUuid: string

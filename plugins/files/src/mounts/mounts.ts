@@ -16,6 +16,14 @@ export interface Location {
   readonly backendPath: string
 }
 
+/** The backend of a mount, which counts no failure as an outage of the mount. */
+export interface MountedBackend {
+  readonly name: string
+  readonly point: UserPath
+  /** Null if no plugin provides it. */
+  readonly backend: StorageBackend | null
+}
+
 /** The mounts of `storage.mounts`. They are the same for every user. Backends may be loaded and unloaded meanwhile. */
 export class Mounts {
   readonly #backends: RegistryReader<StorageBackend>
@@ -47,6 +55,24 @@ export class Mounts {
   /** Every mount point. */
   get points(): readonly UserPath[] {
     return this.#mounts.map(([point]) => point)
+  }
+
+  /** The backends of all mounts, by their names. Other backends may be loaded, such as targets of backups. */
+  get backends(): MountedBackend[] {
+    const byName = this.#mounts.toSorted(([, a], [, b]) => (a < b ? -1 : 1))
+    return byName.map(([point, name]) => ({ name, point, backend: this.#backends.get(name) ?? null }))
+  }
+
+  /**
+   * The user and the path of a file in a backup, `<backend>/<user uuid>/<path>`. Null if its backend is not mounted, or another
+   * mount hides the file.
+   */
+  ownerOf(pathInBackup: string): { readonly userUuid: string; readonly path: string } | null {
+    const [name, userUuid = '', ...names] = pathInBackup.split('/')
+    const point = this.#mounts.find(([, backend]) => backend === name)?.[0]
+    if (point === undefined || names.length === 0) return null
+    const path = `${point === root ? '' : point}/${names.join('/')}` as UserPath
+    return this.pointOf(path) === point ? { userUuid, path } : null
   }
 
   /** @throws NodekeepError SERVICE_UNAVAILABLE when the backend of the path is not loaded */

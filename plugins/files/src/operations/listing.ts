@@ -4,7 +4,7 @@ import {
   type StorageEntry,
   type StorageListOptions,
 } from '@nodekeep/plugin-sdk'
-import type { CreatedDate } from '../journal/created-dates.ts'
+import { createdIf } from '../journal/created-dates.ts'
 import { childOf, type UserPath } from '../paths/user-path.ts'
 import { explain } from './path-errors.ts'
 import { fileEntry, mountEntry } from './reading.ts'
@@ -33,7 +33,7 @@ export async function* list(
       }
     }
     if (created === null) yield await fileEntry(scope, path, entry)
-    else yield { ...entry, path, created: createdOf(entry, created.get(entry.name)) }
+    else yield { ...entry, path, created: createdIf(created.get(entry.name), entry) ?? entry.created }
   }
   for (const name of names) yield mounted(name)
 
@@ -65,8 +65,4 @@ function isEmptyMount({ mounts }: Scope, folder: UserPath, error: unknown): bool
   if (!isNodekeepError(error)) return false
   if (mounts.isPoint(folder)) return error.code === 'NOT_FOUND'
   return mounts.holdsMount(folder)
-}
-
-function createdOf(entry: StorageEntry, known: CreatedDate | undefined): Date {
-  return known?.revision === entry.revision ? known.created : entry.created
 }

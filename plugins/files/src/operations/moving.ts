@@ -6,6 +6,7 @@ import {
   type StorageEntry,
 } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
+import type { Release } from '../paths/path-locks.ts'
 import { isBelow, isWithin, parentOf, root, type UserPath } from '../paths/user-path.ts'
 import { type Copied, copyTo, removeCopied, stagingPathFor } from './copy-across-mounts.ts'
 import { definedOnly } from './defined-only.ts'
@@ -31,6 +32,7 @@ export async function move(
   const staging = isAcross ? stagingPathFor(destination, 'moving') : null
   const paths = staging === null ? [source, destination] : [source, destination, staging]
   const release = await scope.lock(paths, options.signal)
+  let endCrossing: Release | undefined
   try {
     if (scope.mounts.holdsMount(source)) throw mountError(source)
     const { entry, replaced } = await checkTransfer(scope, source, destination, options)
@@ -39,11 +41,15 @@ export async function move(
       await moveWithinMount(scope, source, destination, entry, options)
     } else {
       const places = { source, staging, destination, replaced }
-      const copied = await copyIntoPlace(scope, places, { ...options, keepCreated: true })
+      const beforePlacing = async () => {
+        endCrossing = await scope.crossings.begin()
+      }
+      const copied = await copyIntoPlace(scope, places, { ...options, keepCreated: true, beforePlacing })
       await removeCopied(scope, copied, { source, destination }, definedOnly({ by: options.by }))
     }
     return await stat(scope, destination)
   } finally {
+    endCrossing?.()
     release()
   }
 }
@@ -117,7 +123,10 @@ interface StagedCopy {
 export async function copyIntoPlace(
   scope: Scope,
   { source, staging, destination, replaced }: StagedCopy,
-  options: FileMoveOptions & { readonly keepCreated: boolean },
+  options: FileMoveOptions & {
+    readonly keepCreated: boolean
+    readonly beforePlacing?: () => Promise<void>
+  },
 ): Promise<Copied> {
   await makeParent(scope, destination, options)
   try {
@@ -128,6 +137,7 @@ export async function copyIntoPlace(
     const entry = await existingEntry(scope, staging)
     const replaces = replaced !== null && (replaced.type === 'directory' || entry.type === 'directory')
     const step = replaces ? 'replace' : 'place'
+    await options.beforePlacing?.()
     await moveWithinMount(scope, staging, destination, entry, { ...options, staging: step })
     return copied
   } catch (error) {

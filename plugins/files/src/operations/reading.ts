@@ -35,8 +35,7 @@ export async function stat(scope: Scope, path: UserPath): Promise<FileEntry> {
 
 /** An entry of a backend as its user sees it. */
 export async function fileEntry(scope: Scope, path: UserPath, entry: StorageEntry): Promise<FileEntry> {
-  const known =
-    entry.type === 'file' ? await scope.journal.createdOf(scope.userUuid, path, entry.revision) : null
+  const known = entry.type === 'file' ? await scope.journal.createdOf(scope.userUuid, path, entry) : null
   return { ...entry, name: nameOf(path), path, created: known ?? entry.created }
 }
 

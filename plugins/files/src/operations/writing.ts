@@ -98,7 +98,7 @@ async function createdOfReplaced(
   replaced: StorageStaged['replaced'],
 ): Promise<Date | undefined> {
   if (replaced?.type !== 'file') return undefined
-  return (await journal.createdOf(userUuid, path, replaced.revision)) ?? replaced.created
+  return (await journal.createdOf(userUuid, path, replaced)) ?? replaced.created
 }
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t, { test } from 'tap'
 import type { ChangeIntent } from '../../src/journal/change.ts'
-import { temporaryJournal } from './fixtures/temporary-journal.ts'
+import { temporaryJournal, version } from './fixtures/temporary-journal.ts'
 
 const journal = await temporaryJournal(t)
 const born = new Date('2001-02-03T04:05:06.789Z')
@@ -18,22 +18,22 @@ async function overwrite(userUuid: string, path: string): Promise<void> {
 test('an overwritten file keeps its creation date, for exactly one revision', async (t) => {
   const [ada, bob] = [randomUUID(), randomUUID()]
   await overwrite(ada, '/a')
-  t.strictSame(await journal.createdOf(ada, '/a', 'of /a'), born)
-  t.equal(await journal.createdOf(ada, '/a', 'of another'), null)
-  t.equal(await journal.createdOf(bob, '/a', 'of /a'), null)
-  t.equal(await journal.createdOf(ada, '/b', 'of /a'), null)
+  t.strictSame(await journal.createdOf(ada, '/a', version('of /a')), born)
+  t.equal(await journal.createdOf(ada, '/a', version('of another')), null)
+  t.equal(await journal.createdOf(bob, '/a', version('of /a')), null)
+  t.equal(await journal.createdOf(ada, '/b', version('of /a')), null)
 })
 
 test('the date is valid as soon as the change is committed', async (t) => {
   const ada = randomUUID()
   const intent = { userUuid: ada, op: 'write', path: '/a', revision: '1', created: born } as const
   const dropped = await journal.begin(intent)
-  t.equal(await journal.createdOf(ada, '/a', '1'), null)
+  t.equal(await journal.createdOf(ada, '/a', version('1')), null)
   await dropped.discard()
-  t.equal(await journal.createdOf(ada, '/a', '1'), null)
+  t.equal(await journal.createdOf(ada, '/a', version('1')), null)
   const kept = await journal.begin(intent)
   await journal.resolve(kept.seq, 'commit')
-  t.strictSame(await journal.createdOf(ada, '/a', '1'), born)
+  t.strictSame(await journal.createdOf(ada, '/a', version('1')), born)
 })
 
 test('readers see every outcome that was recorded before, even without waiting for it', async (t) => {
@@ -43,7 +43,7 @@ test('readers see every outcome that was recorded before, even without waiting f
     const { seq, commit } = await journal.begin(intent)
     const ended = commit()
     if (round % 3 === 0) t.equal(await journal.head(ada), seq)
-    if (round % 3 === 1) t.strictSame(await journal.createdOf(ada, `/${round}`, '1'), born)
+    if (round % 3 === 1) t.strictSame(await journal.createdOf(ada, `/${round}`, version('1')), born)
     if (round % 3 === 2) t.equal((await journal.read(ada, 0)).at(-1)?.seq, seq)
     await ended
   }
@@ -54,10 +54,10 @@ test('a new file at an old path gets a new creation date', async (t) => {
   const ada = randomUUID()
   await overwrite(ada, '/a')
   await change(ada, { op: 'delete', path: '/a' })
-  t.equal(await journal.createdOf(ada, '/a', 'of /a'), null)
+  t.equal(await journal.createdOf(ada, '/a', version('of /a')), null)
   await overwrite(ada, '/a')
   await change(ada, { op: 'write', path: '/a', revision: 'new' })
-  t.equal(await journal.createdOf(ada, '/a', 'of /a'), null)
+  t.equal(await journal.createdOf(ada, '/a', version('of /a')), null)
 })
 
 const inside = ['/folder/a', '/folder/inner/b', '/folder/inner/deep/c', '/folder/ü 🗝/_', '/folder/%']
@@ -68,9 +68,10 @@ test('the removal of a folder removes the dates below it, and no others', async 
   for (const path of [...inside, ...outside]) await overwrite(ada, path)
   await overwrite(bob, '/folder/a')
   await change(ada, { op: 'delete', path: '/folder' })
-  for (const path of inside) t.equal(await journal.createdOf(ada, path, `of ${path}`), null, path)
-  for (const path of outside) t.strictSame(await journal.createdOf(ada, path, `of ${path}`), born, path)
-  t.strictSame(await journal.createdOf(bob, '/folder/a', 'of /folder/a'), born)
+  for (const path of inside) t.equal(await journal.createdOf(ada, path, version(`of ${path}`)), null, path)
+  for (const path of outside)
+    t.strictSame(await journal.createdOf(ada, path, version(`of ${path}`)), born, path)
+  t.strictSame(await journal.createdOf(bob, '/folder/a', version('of /folder/a')), born)
 })
 
 test('dates move with a folder, and replace those at its new path', async (t) => {
@@ -79,27 +80,28 @@ test('dates move with a folder, and replace those at its new path', async (t) =>
   await change(ada, { op: 'move', source: '/folder', path: '/to/ŷ' })
   for (const path of inside) {
     const moved = path.replace('/folder', '/to/ŷ')
-    t.strictSame(await journal.createdOf(ada, moved, `of ${path}`), born, moved)
-    t.equal(await journal.createdOf(ada, path, `of ${path}`), null, path)
+    t.strictSame(await journal.createdOf(ada, moved, version(`of ${path}`)), born, moved)
+    t.equal(await journal.createdOf(ada, path, version(`of ${path}`)), null, path)
   }
-  t.equal(await journal.createdOf(ada, '/to/ŷ/a', 'of /to/ŷ/a'), null)
-  t.equal(await journal.createdOf(ada, '/to/ŷ/other', 'of /to/ŷ/other'), null)
-  for (const path of outside) t.strictSame(await journal.createdOf(ada, path, `of ${path}`), born, path)
+  t.equal(await journal.createdOf(ada, '/to/ŷ/a', version('of /to/ŷ/a')), null)
+  t.equal(await journal.createdOf(ada, '/to/ŷ/other', version('of /to/ŷ/other')), null)
+  for (const path of outside)
+    t.strictSame(await journal.createdOf(ada, path, version(`of ${path}`)), born, path)
 })
 
 test('a file keeps its date when it moves, also onto another file and to the root', async (t) => {
   const ada = randomUUID()
   for (const path of ['/x/a', '/b']) await overwrite(ada, path)
   await change(ada, { op: 'move', source: '/x/a', path: '/b' })
-  t.strictSame(await journal.createdOf(ada, '/b', 'of /x/a'), born)
-  t.equal(await journal.createdOf(ada, '/b', 'of /b'), null)
-  t.equal(await journal.createdOf(ada, '/x/a', 'of /x/a'), null)
+  t.strictSame(await journal.createdOf(ada, '/b', version('of /x/a')), born)
+  t.equal(await journal.createdOf(ada, '/b', version('of /b')), null)
+  t.equal(await journal.createdOf(ada, '/x/a', version('of /x/a')), null)
 })
 
 test('a move can set the creation date, for a copy to another backend', async (t) => {
   const ada = randomUUID()
   await change(ada, { op: 'move', source: '/a', path: '/b', revision: 'copy', created: born })
-  t.strictSame(await journal.createdOf(ada, '/b', 'copy'), born)
+  t.strictSame(await journal.createdOf(ada, '/b', version('copy')), born)
 })
 
 test('the dates of a folder are read together', async (t) => {

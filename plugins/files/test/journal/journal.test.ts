@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { openJournal } from '../../src/journal/journal.ts'
-import { journalFile, temporaryJournal } from './fixtures/temporary-journal.ts'
+import { journalFile, temporaryJournal, version } from './fixtures/temporary-journal.ts'
 
 const ada = '6f0b0b4e-6d0c-4a53-9d6b-0d7a6d1b8c11'
 const bob = '0d9b4c7e-31b0-4a0e-8f0f-7e6a0f8f3b22'
@@ -143,7 +143,7 @@ test('a renewed journal has another epoch, no changes, and larger numbers', asyn
   await journal.renew()
   t.not(journal.epoch, epoch)
   t.strictSame(await journal.read(ada, 0), [])
-  t.strictSame(await journal.createdOf(ada, '/a', 'r'), new Date(5), 'dates of files stay')
+  t.strictSame(await journal.createdOf(ada, '/a', version('r')), new Date(5), 'dates of files stay')
   await open.commit()
   t.match(await journal.read(ada, 0), [{ path: '/open' }], 'the outcome of a running change is news')
   const next = await journal.begin({ userUuid: ada, op: 'mkdir', path: '/next' })

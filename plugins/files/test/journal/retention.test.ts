@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'tap'
 import { type Journal, openJournal } from '../../src/journal/journal.ts'
-import { journalFile, temporaryJournal } from './fixtures/temporary-journal.ts'
+import { journalFile, temporaryJournal, version } from './fixtures/temporary-journal.ts'
 
 async function write(journal: Journal, userUuid: string, count: number): Promise<number[]> {
   const changes = Array.from({ length: count }, async (_, index) => {
@@ -127,7 +127,7 @@ test('an erased user is in no page of the files, not even in a free one', async 
   t.strictSame(await journal.read('ada', 0), [])
   t.equal(await journal.head('ada'), 0)
   t.strictSame(await journal.pending(), [])
-  t.equal(await journal.createdOf('ada', '/a-name-to-be-forgotten-1', 'r'), null)
+  t.equal(await journal.createdOf('ada', '/a-name-to-be-forgotten-1', version('r')), null)
   t.strictSame(
     (await journal.read('bob', 0)).map(({ seq }) => seq),
     bob,

@@ -1,0 +1,126 @@
+import { Readable } from 'node:stream'
+import type { BackupEntry, BackupOmission, StorageEntry, StorageSnapshot } from '@nodekeep/plugin-sdk'
+import type { JournalMoment } from '../journal/journal-moment.ts'
+import type { Mounts } from '../mounts/mounts.ts'
+import { root, type UserPath } from '../paths/user-path.ts'
+
+/** The snapshot of the backend of one mount. */
+export interface MountSnapshot {
+  /** The name of the backend. */
+  readonly name: string
+  readonly point: UserPath
+  readonly snapshot: StorageSnapshot
+}
+
+interface State {
+  readonly moment: JournalMoment
+  /** The time of the moment. */
+  readonly at: Date
+  readonly mounts: Mounts
+}
+
+/** The lists of a snapshot that get longer while its entries are read. */
+interface Findings {
+  readonly omitted: BackupOmission[]
+  readonly changed: Set<string>
+}
+
+/** The folders of users, which have the uuid of the user as their name. */
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+const zeros = Buffer.alloc(64 * 1024)
+
+/**
+ * The files of all users on one backend: a folder, all its entries in their order, then the folders in it in their order.
+ * Copies that do not have their final name yet are left out.
+ */
+export async function* backedUpFiles(
+  mount: MountSnapshot,
+  state: State,
+  findings: Findings,
+): AsyncGenerator<BackupEntry, void, undefined> {
+  const { name, snapshot } = mount
+  findings.omitted.push(...snapshot.omitted.map(({ what, why }) => ({ what: `${name}${what}`, why })))
+  const homes: StorageEntry[] = []
+  for await (const entry of snapshot.list('/')) {
+    if (entry.type === 'directory' && uuid.test(entry.name)) homes.push(entry)
+    else findings.omitted.push({ what: `${name}/${entry.name}`, why: 'It belongs to no user.' })
+  }
+  for (const home of homes) {
+    const user = home.name
+    yield folderEntry(`${name}/${user}`, home)
+    // Without recursion: with it, every level would pass on all entries of the levels below.
+    const folders = [`/${user}`]
+    for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+      const inside: string[] = []
+      for await (const entry of snapshot.list(folder)) {
+        const path = `${folder}/${entry.name}`
+        const userPath = userPathOf(mount, path.slice(user.length + 1))
+        if (state.moment.isStaged(user, userPath)) continue
+        if (entry.type === 'directory') {
+          inside.push(path)
+          yield folderEntry(`${name}${path}`, entry)
+        } else {
+          const known = state.moment.createdOf(user, userPath, entry)
+          yield fileEntry({ mount, path, entry, created: known ?? entry.created }, state, findings)
+        }
+      }
+      folders.push(...inside.reverse())
+    }
+  }
+}
+
+/** The path of a user's file, as the user knows it. */
+function userPathOf({ point }: MountSnapshot, rest: string): string {
+  return point === root ? rest : `${point}${rest}`
+}
+
+function folderEntry(path: string, { modified, created }: StorageEntry): BackupEntry {
+  return { path, type: 'directory', size: 0, modified, created, open: () => Readable.from([]) }
+}
+
+interface BackedUpFile {
+  readonly mount: MountSnapshot
+  readonly path: string
+  readonly entry: StorageEntry
+  readonly created: Date
+}
+
+function fileEntry(
+  { mount, path, entry, created }: BackedUpFile,
+  { at }: State,
+  { changed }: Findings,
+): BackupEntry {
+  const { size, modified } = entry
+  const archivePath = `${mount.name}${path}`
+  const onChange = () => changed.add(archivePath)
+  // The snapshot has only files that were complete at the moment.
+  if (modified > at && modified <= new Date()) onChange()
+  return {
+    path: archivePath,
+    type: 'file',
+    size,
+    modified,
+    created,
+    open: () => Readable.from(exactly(mount.snapshot, path, entry, onChange), { objectMode: false }),
+  }
+}
+
+/** The content of a file as it was listed: cut, or filled with zeros, if the file has another size now. */
+async function* exactly(
+  snapshot: StorageSnapshot,
+  path: string,
+  { size, revision }: StorageEntry,
+  onChange: () => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { entry, content } = await snapshot.read(path)
+  if (entry.revision !== revision) onChange()
+  let left = size
+  for await (const chunk of content) {
+    const wanted = chunk.subarray(0, left)
+    left -= wanted.length
+    if (wanted.length > 0) yield wanted
+    if (left === 0) break
+  }
+  for (; left > 0; left -= Math.min(left, zeros.length)) yield zeros.subarray(0, left)
+}

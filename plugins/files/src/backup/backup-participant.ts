@@ -1,0 +1,130 @@
+import {
+  type BackupOmission,
+  type BackupParticipant,
+  type BackupSnapshot,
+  type PreparedSnapshot,
+  type StorageSnapshot,
+  takeTogether,
+} from '@nodekeep/plugin-sdk'
+import type { Journal } from '../journal/journal.ts'
+import type { JournalMoment } from '../journal/journal-moment.ts'
+import type { MountedBackend, Mounts } from '../mounts/mounts.ts'
+import type { Crossings } from '../operations/crossings.ts'
+import type { Release } from '../paths/path-locks.ts'
+import { backedUpFiles, type MountSnapshot } from './backed-up-files.ts'
+
+interface BackupParts {
+  readonly mounts: Mounts
+  readonly journal: Journal
+  readonly crossings: Crossings
+}
+
+/** A backend whose snapshot waits for its moment. */
+interface PreparedMount {
+  readonly mount: MountedBackend
+  readonly snapshot: PreparedSnapshot<StorageSnapshot>
+}
+
+/**
+ * The files of all users in backups, at `<backend>/<user uuid>/<path>`. The backends of all mounts come to a halt, and then the
+ * state of the journal is fixed: it tells when files were created, and which files are copies without a final name.
+ */
+export function filesInBackups({ mounts, journal, crossings }: BackupParts): BackupParticipant {
+  return {
+    async prepare(signal) {
+      const omitted: BackupOmission[] = []
+      const prepared = await prepareAll(mounts.backends, omitted, signal)
+      let resume: Release | undefined
+      let moment: JournalMoment | undefined
+      let isTaken = false
+      const release = async () => {
+        resume?.()
+        if (isTaken) return
+        isTaken = true
+        moment?.close()
+        await Promise.all(prepared.map(({ snapshot }) => snapshot.release()))
+      }
+      try {
+        resume = await crossings.pause(signal)
+        moment = journal.openMoment()
+        return { take, release }
+      } catch (error) {
+        await release()
+        throw error
+      }
+
+      async function take(atMoment: () => Promise<void>): Promise<BackupSnapshot> {
+        const fixed = moment as JournalMoment
+        let at = new Date()
+        try {
+          const snapshots = await takeTogether(
+            prepared.map(({ snapshot }) => snapshot),
+            async () => {
+              fixed.fix()
+              at = new Date()
+              await atMoment()
+            },
+          )
+          isTaken = true
+          const taken = snapshots.map((snapshot, index) => ({
+            ...(prepared[index] as PreparedMount).mount,
+            snapshot,
+          }))
+          return snapshotOf(taken, { moment: fixed, at, mounts }, omitted)
+        } finally {
+          resume?.()
+        }
+      }
+    },
+  }
+}
+
+/** Prepares the snapshots of all backends, side by side. Those that cannot make snapshots are left out. */
+async function prepareAll(
+  backends: readonly MountedBackend[],
+  omitted: BackupOmission[],
+  signal: AbortSignal,
+): Promise<PreparedMount[]> {
+  const outcomes = await Promise.allSettled(
+    backends.map(async (mount) => {
+      const { name, backend } = mount
+      if (backend === null) omitted.push({ what: name, why: 'No plugin provides this storage backend.' })
+      const snapshot = await backend?.prepareSnapshot?.(signal)
+      if (backend !== null && snapshot === undefined)
+        omitted.push({ what: name, why: 'This storage backend cannot make snapshots.' })
+      return snapshot === undefined ? [] : [{ mount, snapshot }]
+    }),
+  )
+  const prepared = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []))
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (failed === undefined) return prepared
+  await Promise.allSettled(prepared.map(({ snapshot }) => snapshot.release()))
+  throw failed.reason
+}
+
+function snapshotOf(
+  taken: readonly MountSnapshot[],
+  state: { readonly moment: JournalMoment; readonly at: Date; readonly mounts: Mounts },
+  leftOut: readonly BackupOmission[],
+): BackupSnapshot {
+  const omitted = [...leftOut]
+  const changed = new Set<string>()
+  let released: Promise<void> | undefined
+  return {
+    omitted,
+    get changed() {
+      const read = taken.flatMap(({ name, snapshot }) => snapshot.changed.map((path) => `${name}${path}`))
+      return [...new Set([...changed, ...read])]
+    },
+    async *entries() {
+      omitted.length = leftOut.length
+      for (const mount of taken) yield* backedUpFiles(mount, state, { omitted, changed })
+    },
+    release() {
+      released ??= Promise.all(taken.map(({ snapshot }) => snapshot.release())).then(() =>
+        state.moment.close(),
+      )
+      return released
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { type CreatedDate, createdDateOf, createdIf, type FileVersion, splitPath } from './created-dates.ts'
+
+/** A pending move of a user. Only the storage knows whether it was applied. */
+interface PendingMove {
+  readonly path: string
+  readonly source: string
+}
+
+/** The facts of one user that are not in the tables of their own yet. */
+interface Unsettled {
+  /** The paths of copies that do not have their final name yet. */
+  readonly staged: Set<string>
+  readonly moves: PendingMove[]
+  /** The dates of overwritten files, by path. */
+  readonly writes: Map<string, CreatedDate>
+}
+
+/**
+ * The journal as it was at one moment, for a snapshot of the storages at the same moment. Changes that the storages applied just
+ * before may still be pending in it. Until it is closed, the write-ahead log of the journal cannot shrink.
+ */
+export class JournalMoment {
+  readonly #connection: DatabaseSync
+  readonly #created: StatementSync
+  readonly #users = new Map<string, Unsettled>()
+
+  constructor(file: string) {
+    this.#connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+    this.#created = this.#connection.prepare(
+      'SELECT revision, created FROM created WHERE user = ? AND folder = ? AND name = ?',
+    )
+  }
+
+  /** Fixes the moment. Call it once, while all storages stand still. */
+  fix(): void {
+    this.#connection.exec('BEGIN')
+    for (const { user, path } of this.#connection.prepare('SELECT user, path FROM staged_moves').all())
+      this.#of(String(user)).staged.add(String(path))
+    const pending = this.#connection.prepare(
+      `SELECT user, op, path, source, revision, created FROM changes
+       WHERE pending = 1 AND (op = 'move' OR created IS NOT NULL) ORDER BY seq`,
+    )
+    for (const { user, op, path, source, ...date } of pending.all()) {
+      const { moves, writes } = this.#of(String(user))
+      if (op === 'move') moves.push({ path: String(path), source: String(source) })
+      else writes.set(String(path), createdDateOf(date))
+    }
+  }
+
+  /** Whether the path is that of a copy that does not have its final name yet. */
+  isStaged(userUuid: string, path: string): boolean {
+    return this.#users.get(userUuid)?.staged.has(path) === true
+  }
+
+  /** When a file of the snapshot was created that was overwritten or restored since; `null` where its backend knows. */
+  createdOf(userUuid: string, path: string, file: FileVersion): Date | null {
+    const found = this.#createdAt(userUuid, path, file)
+    if (found !== null) return found
+    // If a pending move brought the file here, its date is still at its former path. The revision tells.
+    for (const move of this.#users.get(userUuid)?.moves ?? []) {
+      if (path !== move.path && !path.startsWith(`${move.path}/`)) continue
+      const former = this.#createdAt(userUuid, `${move.source}${path.slice(move.path.length)}`, file)
+      if (former !== null) return former
+    }
+    return null
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  #createdAt(userUuid: string, path: string, file: FileVersion): Date | null {
+    const { folder, name } = splitPath(path)
+    const row = this.#created.get(userUuid, folder, name)
+    const written = this.#users.get(userUuid)?.writes.get(path)
+    return createdIf(row && createdDateOf(row), file) ?? createdIf(written, file)
+  }
+
+  #of(userUuid: string): Unsettled {
+    const known = this.#users.get(userUuid) ?? { staged: new Set(), moves: [], writes: new Map() }
+    this.#users.set(userUuid, known)
+    return known
+  }
+}

@@ -1,0 +1,30 @@
+import { ChangeGate } from '@nodekeep/plugin-sdk'
+import type { Release } from '../paths/path-locks.ts'
+
+/**
+ * The second steps of moves across mounts: from the placing of the copy to the removal of the source. Meanwhile a file is at two
+ * paths, so a backup waits for their end.
+ */
+export class Crossings {
+  readonly #gate = new ChangeGate()
+
+  /** Begins a second step. It waits while a backup holds it up. */
+  begin(): Promise<Release> {
+    return heldUntilReleased((work) => this.#gate.runShared(work))
+  }
+
+  /**
+   * Waits until no second step runs, and holds up new ones.
+   *
+   * @throws the reason of the signal when it is aborted meanwhile
+   */
+  pause(signal: AbortSignal): Promise<Release> {
+    return heldUntilReleased((work) => this.#gate.runExclusive(work, signal))
+  }
+}
+
+function heldUntilReleased(run: (work: () => Promise<void>) => Promise<void>): Promise<Release> {
+  return new Promise((resolve, reject) => {
+    run(() => new Promise<void>((release) => resolve(release))).catch(reject)
+  })
+}

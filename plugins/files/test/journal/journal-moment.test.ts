@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import t, { test } from 'tap'
+import { temporaryJournal, version } from './fixtures/temporary-journal.ts'
+
+const journal = await temporaryJournal(t)
+const born = new Date('2001-02-03T04:05:06.789Z')
+
+test('a moment has the dates of changes whose outcome is not recorded yet', async (t) => {
+  const ada = randomUUID()
+  const overwrite = (path: string) =>
+    journal.begin({ userUuid: ada, op: 'write', path, revision: `of ${path}`, created: born })
+  await (await overwrite('/folder/settled')).commit()
+  await overwrite('/folder/pending')
+  await journal.begin({ userUuid: ada, op: 'move', source: '/folder', path: '/moved' })
+  const moment = journal.openMoment()
+  t.teardown(() => moment.close())
+  moment.fix()
+  for (const name of ['settled', 'pending']) {
+    const file = version(`of /folder/${name}`)
+    t.strictSame(moment.createdOf(ada, `/folder/${name}`, file), born, 'if the move was not applied')
+    t.strictSame(moment.createdOf(ada, `/moved/${name}`, file), born, 'if it was')
+    t.equal(moment.createdOf(ada, `/moved/${name}`, version('another')), null)
+    t.equal(moment.createdOf(ada, `/movedx/${name}`, file), null)
+    t.equal(moment.createdOf(randomUUID(), `/folder/${name}`, file), null)
+  }
+})
+
+test('a moment does not change when the journal does', async (t) => {
+  const ada = randomUUID()
+  const begin = { userUuid: ada, op: 'mkdir', path: '/.copying-1', staging: 'begin' } as const
+  await (await journal.begin(begin)).commit()
+  const write = { userUuid: ada, op: 'write', path: '/a', revision: '1', created: born } as const
+  await (await journal.begin(write)).commit()
+  const moment = journal.openMoment()
+  t.teardown(() => moment.close())
+  moment.fix()
+  const place = { userUuid: ada, op: 'move', source: '/.copying-1', path: '/b', staging: 'place' } as const
+  await (await journal.begin(place)).commit()
+  await (await journal.begin({ userUuid: ada, op: 'delete', path: '/a' })).commit()
+  t.strictSame(await journal.stagedMoves(), [])
+  t.ok(moment.isStaged(ada, '/.copying-1'))
+  t.notOk(moment.isStaged(ada, '/a'))
+  t.strictSame(moment.createdOf(ada, '/a', version('1')), born)
+})
