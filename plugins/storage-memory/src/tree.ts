@@ -12,7 +12,7 @@ interface MemoryFile {
 }
 
 /** A folder, with its entries by name. */
-interface MemoryFolder {
+export interface MemoryFolder {
   readonly type: 'directory'
   readonly entries: Map<string, MemoryNode>
   readonly size: 0
