@@ -28,7 +28,7 @@ const coarsestTimeMs = 2000
  * Stands for the revision of a restored file, which is not known without a look at the storage. No revision of a storage
  * contains a quotation mark.
  */
-export function restoredRevision({ size, modified }: Pick<RestoredDate, 'size' | 'modified'>): string {
+function restoredRevision({ size, modified }: Pick<RestoredDate, 'size' | 'modified'>): string {
   return `"${size} ${modified.getTime()}`
 }
 
