@@ -2,10 +2,10 @@ import { resolve } from 'node:path'
 import { type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
 import { verifyArchive } from './archive/read-archive.ts'
 import { generateKey } from './archive/recovery-key.ts'
-import { BackupFolder } from './backups/backup-folder.ts'
 import type { BackupConfiguration } from './configuration.ts'
 import type { BackupStatus } from './http/status.ts'
 import { identitiesOf } from './recovery-keys.ts'
+import { BackupFolder } from './stored/backup-folder.ts'
 
 type Context = CommandContext<BackupConfiguration>
 
@@ -69,7 +69,7 @@ export default defineCommands<BackupConfiguration>({
 })
 
 /** @throws Error that says to start the node */
-export async function runningNode(context: Context): Promise<NodeClient> {
+async function runningNode(context: Context): Promise<NodeClient> {
   const node = await context.node()
   if (node === null)
     throw new Error('No node runs on this data folder. Start it with `nodekeep start`, then try again.')
@@ -77,7 +77,7 @@ export async function runningNode(context: Context): Promise<NodeClient> {
 }
 
 /** @throws Error with the node's message */
-export async function answerOf<T>(answer: Promise<Response>): Promise<T> {
+async function answerOf<T>(answer: Promise<Response>): Promise<T> {
   const response = await answer
   const body = (await response.json()) as T & { message?: string }
   if (!response.ok) throw new Error(body.message)

@@ -1,5 +1,5 @@
 import type { HealthCheck } from '@nodekeep/plugin-sdk'
-import type { Backups } from './backups/backups.ts'
+import type { Backups } from './backups.ts'
 import type { Schedule } from './schedule/schedule.ts'
 import type { Targets } from './targets/targets.ts'
 

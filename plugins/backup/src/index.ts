@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { BackupParticipants, definePlugin, HealthChecks, Info, StorageBackends } from '@nodekeep/plugin-sdk'
 import { checkRecipient } from './archive/recovery-key.ts'
-import { BackupFolder } from './backups/backup-folder.ts'
-import { Backups } from './backups/backups.ts'
+import { Backups } from './backups.ts'
 import { configuration } from './configuration.ts'
 import { BackupMaker } from './create/backup-maker.ts'
 import { backupHealth } from './health.ts'
 import { backupRoutes } from './http/routes.ts'
 import { runOnSchedule, Schedule } from './schedule/schedule.ts'
+import { BackupFolder } from './stored/backup-folder.ts'
 import { Targets } from './targets/targets.ts'
 
 /** The plugin `backup`: one moment of the whole node in one archive, and a restore that is proven. */

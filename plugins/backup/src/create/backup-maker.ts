@@ -7,7 +7,7 @@ import {
   type RegistryReader,
 } from '@nodekeep/plugin-sdk'
 import { type ArchiveSource, writeArchive } from '../archive/write-archive.ts'
-import type { BackupFolder, StoredBackup } from '../backups/backup-folder.ts'
+import type { BackupFolder, StoredBackup } from '../stored/backup-folder.ts'
 import { requireFreeSpace } from './free-space.ts'
 import { type NodeSnapshot, takeNodeSnapshot } from './node-snapshot.ts'
 
@@ -19,7 +19,7 @@ export interface MadeBackup extends Pick<StoredBackup, 'filename' | 'size' | 'cr
 }
 
 /** How far a running backup is. */
-export interface BackupProgress {
+interface BackupProgress {
   readonly step: 'preparing' | 'writing'
   readonly startedAt: Date
   /** Files and folders that are in the archive. */

@@ -1,7 +1,7 @@
 import { type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import { sendOwnFile } from '@nodekeep/plugin-sdk/send-own-file'
-import type { BackupFolder } from '../backups/backup-folder.ts'
-import type { Backups } from '../backups/backups.ts'
+import type { Backups } from '../backups.ts'
+import type { BackupFolder } from '../stored/backup-folder.ts'
 import type { BackupStatus } from './status.ts'
 import { backupStatus } from './status.ts'
 

@@ -1,4 +1,4 @@
-import type { StoredBackup } from '../backups/backup-folder.ts'
+import type { StoredBackup } from '../stored/backup-folder.ts'
 
 /** How many backups of each kind stay. */
 export interface Keep {

@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { type Log, NodekeepError, type RegistryReader, type StorageBackend } from '@nodekeep/plugin-sdk'
-import type { BackupFolder } from '../backups/backup-folder.ts'
 import { type Keep, keptBackups } from '../retention/kept-backups.ts'
+import type { BackupFolder } from '../stored/backup-folder.ts'
 
 /** The folder of the backups in a target. */
 const folderPath = '/backups'
 
 /** The state of a target. */
-export interface TargetState {
+interface TargetState {
   readonly name: string
   /** When the target last had all backups that it should have; null for never since the start. */
   readonly completeAt: Date | null

@@ -1,11 +1,11 @@
 import type { Log, StateStore } from '@nodekeep/plugin-sdk'
-import type { BackupMaker, MadeBackup } from '../create/backup-maker.ts'
-import { type Keep, keptBackups } from '../retention/kept-backups.ts'
-import type { Targets } from '../targets/targets.ts'
-import type { BackupFolder } from './backup-folder.ts'
+import type { BackupMaker, MadeBackup } from './create/backup-maker.ts'
+import { type Keep, keptBackups } from './retention/kept-backups.ts'
+import type { BackupFolder } from './stored/backup-folder.ts'
+import type { Targets } from './targets/targets.ts'
 
 /** How the last attempt to make a backup ended. */
-export interface LastAttempt {
+interface LastAttempt {
   /** ISO 8601. */
   readonly at: string
   /** The backup; null if it failed. */
