@@ -1,11 +1,13 @@
 import type { UserFiles } from '../contracts/files.ts'
 import type { StorageBackend } from '../contracts/storage.ts'
 import { type ConformanceCheck, type ConformanceTest, checksOf } from './conformance-test.ts'
+import { atomicFolderChecks } from './storage/atomic-folders.ts'
 import { atomicMoveChecks } from './storage/atomic-moves.ts'
 import { codeChecks } from './storage/codes.ts'
 import { committingChecks } from './storage/committing.ts'
 import { concurrencyChecks } from './storage/concurrency.ts'
 import { conditionChecks } from './storage/conditions.ts'
+import { copyChecks } from './storage/copying.ts'
 import { dateChecks } from './storage/dates.ts'
 import { depthChecks } from './storage/depth.ts'
 import { freeSpaceChecks } from './storage/free-space.ts'
@@ -64,6 +66,8 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   committingChecks(check)
   lifecycleChecks(check)
   atomicMoveChecks(check)
+  atomicFolderChecks(check)
+  copyChecks(check)
   snapshotChecks(check)
   const racing = checksUnless(check, ({ supports }) =>
     supports.atomicConditions

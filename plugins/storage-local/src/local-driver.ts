@@ -44,6 +44,7 @@ export class LocalDriver implements StorageDriver {
     this.close = close
     this.supports = {
       atomicMove: true,
+      atomicFolders: true,
       durable: settings.isDurable,
       modified: settings.keepsTimes,
       atomicConditions: true,
