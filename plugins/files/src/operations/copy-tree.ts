@@ -62,22 +62,22 @@ export async function copyTree(
     copied.source.folders.push(path)
     copied.copy.folders.push(copyOf(path))
   }
-  await concurrently(files, filesAtOnce, async ({ path }, failed) => {
-    const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
-    const details = { ...options, signal: either, staging: stepFor(path) }
-    const { from, to, isSame } = await scope.copySlots.run(scope.userUuid, () => {
+  await concurrently(files, filesAtOnce, ({ path }, failed) =>
+    scope.copySlots.run(scope.userUuid, async () => {
+      const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
       // The client may have left while the copies before this one ran.
       either.throwIfAborted()
-      return copyFile(scope, path, copyOf(path), details)
-    })
-    copied.source.files.push({ path, revision: from })
-    copied.copy.files.push({ path: copyOf(path), revision: to })
-    if (isSame) return
-    throw new NodekeepError(
-      'INTERNAL_ERROR',
-      `The storage returns other bytes for the copy of "${path}" than were written, so the copy is removed.`,
-    )
-  })
+      const details = { ...options, signal: either, staging: stepFor(path) }
+      const { from, to, verify } = await copyFile(scope, path, copyOf(path), details)
+      copied.source.files.push({ path, revision: from })
+      copied.copy.files.push({ path: copyOf(path), revision: to })
+      if (await verify()) return
+      throw new NodekeepError(
+        'INTERNAL_ERROR',
+        `The storage returns other bytes for the copy of "${path}" than were written, so the copy is removed.`,
+      )
+    }),
+  )
 }
 
 type CopyFileOptions = CopyOptions & {
@@ -91,10 +91,10 @@ interface CopiedFile {
   /** The revision of the copy. */
   readonly to: string
   /** Whether the copy has the bytes of its source. */
-  readonly isSame: boolean
+  verify(): Promise<boolean>
 }
 
-/** Copies a file, by its backend if that can copy files. */
+/** Copies a file, by its backend if that copies files. Such a copy is not verified: no byte passed through the node. */
 async function copyFile(
   scope: Scope,
   source: UserPath,
@@ -102,8 +102,8 @@ async function copyFile(
   options: CopyFileOptions,
 ): Promise<CopiedFile> {
   const { backend } = scope.locate(source)
-  const isWithin = backend === scope.locate(copy).backend && backend.copy !== undefined
-  return isWithin ? copyByBackend(scope, source, copy, options) : copyBytes(scope, source, copy, options)
+  const isOwn = backend === scope.locate(copy).backend && backend.copy !== undefined
+  return isOwn ? copyByBackend(scope, source, copy, options) : copyBytes(scope, source, copy, options)
 }
 
 async function copyByBackend(
@@ -111,7 +111,7 @@ async function copyByBackend(
   source: UserPath,
   copy: UserPath,
   { by, signal, keepCreated, staging }: CopyFileOptions,
-) {
+): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
   const entry = await forChange(source, () => backend.stat(backendPath))
   const { created, modified, revision } = await fileEntry(scope, source, entry)
@@ -129,7 +129,7 @@ async function copyByBackend(
       cause: error,
     })
   })
-  return { from: revision, to, isSame: true }
+  return { from: revision, to, verify: async () => true }
 }
 
 async function copyBytes(
@@ -137,7 +137,7 @@ async function copyBytes(
   source: UserPath,
   copy: UserPath,
   { by, signal, keepCreated, staging }: CopyFileOptions,
-) {
+): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
   const reading = await forChange(source, () => backend.read(backendPath, { signal }))
   const { size, created, modified, revision }: FileEntry = await fileEntry(scope, source, reading.entry)
@@ -147,8 +147,8 @@ async function copyBytes(
     staging,
     ...(keepCreated && { created }),
   })
-  const isSame = hash.digest('hex') === (await hashOf(scope, copy, signal))
-  return { from: revision, to: written.revision, isSame }
+  const verify = async () => hash.digest('hex') === (await hashOf(scope, copy, signal))
+  return { from: revision, to: written.revision, verify }
 }
 
 async function* hashing(content: AsyncIterable<Uint8Array>, hash: Hash): AsyncIterable<Uint8Array> {
