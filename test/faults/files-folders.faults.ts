@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type ChangeLog, isNodekeepError, type UserFiles } from '@nodekeep/plugin-sdk'
-import { captureServices } from '../../plugins/files/test/fixtures/captured-services.ts'
-import { createFilesNode } from '../../plugins/files/test/fixtures/files-node.ts'
-import { type ObjectBackend, objectBackend } from '../../plugins/files/test/fixtures/object-backend.ts'
-import { replayRevisions } from '../../plugins/files/test/fixtures/replay.ts'
 import type { Fault, Round } from './fault.ts'
+import {
+  captureServices,
+  createFilesNode,
+  type ObjectBackend,
+  objectBackend,
+  replayRevisions,
+} from './fixtures/plugin-fixtures.ts'
 import type { Random } from './random.ts'
 
 const mount = '/cold'

@@ -11,7 +11,7 @@ import type { Scope } from './scope.ts'
 import { checkPathLengthsOf, type Tree, treeAt } from './walk.ts'
 import { storeLocked, writeLocked } from './writing.ts'
 
-export interface CopyOptions extends Pick<FileMoveOptions, 'by' | 'signal'> {
+interface CopyOptions extends Pick<FileMoveOptions, 'by' | 'signal'> {
   /** Whether each copy gets the date of creation of its file. */
   readonly keepCreated: boolean
   /** Whether readers of the journal see nothing of the copy before it is placed. */

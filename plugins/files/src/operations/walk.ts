@@ -11,7 +11,7 @@ export interface Tree {
 }
 
 /** The entry at a path and all entries below it, on its mount. A folder comes before its content. */
-export async function* walk(
+async function* walk(
   scope: Scope,
   path: UserPath,
 ): AsyncGenerator<readonly [path: UserPath, entry: StorageEntry], void, undefined> {
