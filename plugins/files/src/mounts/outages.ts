@@ -97,6 +97,7 @@ export class Outages {
       return { ...options, beforeCommit: step }
     }
 
+    const { watch } = backend
     return {
       supports: backend.supports,
       probe: (signal) => watched(backend.probe(signal)),
@@ -110,6 +111,10 @@ export class Outages {
       makeDirectory: (path) => watched(backend.makeDirectory(path)),
       remove: (path, options) => watched(backend.remove(path, options)),
       move: (source, destination, options) => watched(backend.move(source, destination, options)),
+      ...(watch !== undefined && {
+        watch: (listener: (path: string) => void, signal: AbortSignal) =>
+          watched(watch.call(backend, listener, signal)),
+      }),
       close: () => backend.close(),
     }
   }
