@@ -51,13 +51,11 @@ async function store(file: string, text: string): Promise<void> {
 }
 
 /** Starts a node on a data folder, with the tokens of the users that it knew before. */
-async function start(t: Test, dataFolder: string, storage = {}) {
+async function start(t: Test, dataFolder?: string, storage = {}) {
   const services = captureServices()
-  const lines: string[] = []
   const node = await createFilesNode(storage, {
-    dataFolder,
+    ...(dataFolder !== undefined && { dataFolder }),
     plugins: [services.plugin],
-    onLog: (line) => lines.push(JSON.stringify(line)),
   })
   t.teardown(() => node.stop())
   const known = (user: TestUser): TestUser => ({
@@ -68,14 +66,14 @@ async function start(t: Test, dataFolder: string, storage = {}) {
         headers: { ...(init.headers as object), authorization: `Bearer ${user.token}` },
       }),
   })
-  return { node, services, known, lines }
+  return { node, services, known }
 }
 
 /** Waits until the index of a user has caught up: following resolves after the first comparison. */
 const compared = (changes: ChangeLog, { user }: TestUser) => changes.follow(user.uuid)
 
 t.test('the feed tells what other programs create, edit, rename and delete', async (t) => {
-  const { node } = await start(t, t.testdir())
+  const { node } = await start(t)
   const ada = await node.signIn()
   await put(ada, '/own', 'x')
   await put(ada, '/folder/in it', 'x')
@@ -111,7 +109,7 @@ t.test('the feed tells what other programs create, edit, rename and delete', asy
 })
 
 t.test('a folder of 5,000 files appears and disappears', async (t) => {
-  const { node, services } = await start(t, t.testdir())
+  const { node, services } = await start(t)
   const ada = await node.signIn()
   const { changes } = services
   await compared(changes, ada)
@@ -172,6 +170,7 @@ t.test('changes that were made while the node was down are found after its start
     'write /later',
     'write /new/file by disk',
   ])
+  await second.node.stop()
 })
 
 t.test('nothing is taken as deleted when the disk is not mounted', async (t) => {
@@ -202,10 +201,11 @@ t.test('nothing is taken as deleted when the disk is not mounted', async (t) => 
   const rows = await untilChanges(third.known(ada), cursor, 'delete /folder/7 by disk')
   const deleted = rows.filter((row) => row.startsWith('delete'))
   t.ok(deleted.every((row) => !row.startsWith('delete /folder') || row === 'delete /folder/7 by disk'))
+  await third.node.stop()
 })
 
 t.test('nothing is taken as deleted when the storage folder goes while the node runs', async (t) => {
-  const { node, services } = await start(t, t.testdir())
+  const { node, services } = await start(t)
   const ada = await node.signIn()
   await put(ada, '/folder/file', 'x')
   const { cursor } = await page(ada)
@@ -219,7 +219,7 @@ t.test('nothing is taken as deleted when the storage folder goes while the node 
 })
 
 t.test('nothing is indexed or watched for users whom nobody follows', async (t) => {
-  const { node } = await start(t, t.testdir())
+  const { node } = await start(t)
   const ada = await node.signIn()
   await put(ada, '/file', 'x')
   const kept = join(node.dataFolder, 'plugins', 'files', 'not-in-backups')
@@ -245,7 +245,7 @@ t.test('a deleted user leaves nothing in the index', async (t) => {
 })
 
 t.test('the node’s own changes give no rows by the disk', async (t) => {
-  const { node, services } = await start(t, t.testdir(), { mounts: { '/mem': 'memory' } })
+  const { node, services } = await start(t, undefined, { mounts: { '/mem': 'memory' } })
   const name = fc.constantFrom('a', 'b', 'c')
   const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => `/${names.join('/')}`)
   const place = fc.oneof(
