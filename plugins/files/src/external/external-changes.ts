@@ -23,7 +23,7 @@ const againMs = 250
 /** Milliseconds after which a storage that did not answer is tried again. */
 const retryMs = 30_000
 
-export interface ExternalChangesParts extends ComparisonParts {
+interface ExternalChangesParts extends ComparisonParts {
   readonly state: Pick<StateStore, 'get' | 'set' | 'delete' | 'entries'>
   readonly openIndex: () => TreeIndex
   readonly log: Pick<Log, 'warn' | 'debug'>

@@ -1,13 +1,21 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
-import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
+import {
+  type ChangeLog,
+  definePlugin,
+  type FileChange,
+  type StorageBackend,
+  StorageBackends,
+} from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, post, put } from '../fixtures/files-node.ts'
+import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 /** Generous: the promise is 2 seconds on a quiet machine. */
 const patienceMs = 30_000
@@ -217,6 +225,49 @@ t.test('nothing is taken as deleted when the storage folder goes while the node 
   await compared(services.changes, ada)
   t.strictSame((await page(ada, `?after=${cursor}`)).changes.map(said), ['write /after'])
 })
+
+t.test(
+  'a hint to look everywhere finds all changes, and a backend that does not answer deletes nothing',
+  async (t) => {
+    const services = captureServices()
+    const shaky = shakyBackend({ watches: true })
+    let memory: StorageBackend | undefined
+    const inside = definePlugin({
+      id: 'inside',
+      requires: { backends: StorageBackends },
+      setup({ backends, onStart }) {
+        onStart(() => {
+          memory = backends.get('memory')
+        })
+      },
+    })
+    const node = await createFilesNode(
+      { mounts: { '/cold': 'shaky' } },
+      { plugins: [services.plugin, shaky.plugin, inside] },
+    )
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    for (const name of ['a', 'b', 'folder/c']) await put(ada, `/cold/${name}`, 'x')
+    const { cursor } = await page(ada)
+    const other = memory as StorageBackend
+    const write = (path: string) => other.write(`/${ada.user.uuid}${path}`, Readable.from([Buffer.from('y')]))
+    await write('/new/d')
+    await other.remove(`/${ada.user.uuid}/folder`)
+    shaky.hint('/')
+    const found = ['mkdir /cold/new by disk', 'write /cold/new/d by disk', 'delete /cold/folder by disk']
+    t.strictSame((await untilChanges(ada, cursor, ...found)).toSorted(), found.toSorted())
+
+    const asked = Promise.withResolvers<void>()
+    shaky.beforeStat = async () => asked.resolve()
+    shaky.isReachable = false
+    shaky.hint(`/${ada.user.uuid}/b`)
+    await asked.promise
+    shaky.isReachable = true
+    await put(ada, '/cold/last', 'x')
+    const later = await page(ada, `?after=${cursor}`)
+    t.notOk(later.changes.map(said).includes('delete /cold/b by disk'))
+  },
+)
 
 t.test('nothing is indexed or watched for users whom nobody follows', async (t) => {
   const { node } = await start(t)

@@ -8,7 +8,7 @@ const everywhereMs = 60 * 60_000
 /** The same while the system has no watches left. */
 const withoutWatchesMs = 10 * 60_000
 
-export interface WatchParts extends WatchSettings {
+interface WatchParts extends WatchSettings {
   /** Takes the paths of the backend that may have changed. `/` stands for all of them. */
   readonly listener: (paths: readonly string[]) => void
   readonly signal: AbortSignal
