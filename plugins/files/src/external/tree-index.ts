@@ -31,7 +31,7 @@ const tables = `
 `
 
 /** Everything below a folder: `0` is the character after `/`. */
-const below = `tree = :tree AND (folder = :path OR folder > :path || '/' AND folder < :path || '0')`
+const below = `tree = :tree AND folder >= :path AND folder < :path || '0' AND (folder = :path OR folder >= :path || '/')`
 
 /** An entry as it was when the journal was written last. */
 export interface IndexedEntry {
