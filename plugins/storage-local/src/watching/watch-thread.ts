@@ -1,7 +1,7 @@
 /** The thread that watches the root with chokidar. Reading large folders anew after each change would hold up the node. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
-import { join, relative } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { watch } from 'chokidar'
 import type { FromWatcher, WatchSettings } from './protocol.ts'
@@ -51,7 +51,7 @@ watcher.on('error', (error) => {
 watcher.on('ready', () => send('ready'))
 
 function gather(path: string): void {
-  if (path === staging || path.startsWith(`${staging}/`)) return
+  if (path === staging || path.startsWith(staging + sep)) return
   if (gathered.size === 0) setTimeout(sendGathered, gatherMs)
   gathered.add(relative(root, path))
   if (gathered.size > maxPaths) gathered = new Set([''])
