@@ -19,9 +19,10 @@ import { readingChecks } from './storage/reading.ts'
 import { emptyRemovalChecks, removalChecks } from './storage/removal.ts'
 import { snapshotChecks } from './storage/snapshots.ts'
 import type { StorageCheck } from './storage/subject.ts'
+import { type OtherProgram, watchChecks } from './storage/watching.ts'
 import { writingChecks } from './storage/writing.ts'
 
-export type { ConformanceTest }
+export type { ConformanceTest, OtherProgram }
 
 /** The backend that the suite tests. The suite reads its abilities from `supports`. */
 export interface StorageHarness {
@@ -33,6 +34,8 @@ export interface StorageHarness {
   reopen?(closed: StorageBackend): Promise<StorageBackend>
   /** Makes an empty backend for at most 1 MiB of content. For backends that can be limited. Without it, tests are skipped. */
   createSmall?(): Promise<StorageBackend>
+  /** Changes the files of a backend as another program does. For backends with `watch`. Without it, tests are skipped. */
+  otherProgram?(backend: StorageBackend): OtherProgram
 }
 
 /** The view of files that the suite tests. */
@@ -52,7 +55,7 @@ export interface FilesHarness {
  * storageConformance(test, { create: async () => new AcmeBackend(await emptyBucket()) })
  */
 export function storageConformance(test: ConformanceTest, harness: StorageHarness): void {
-  const { create, createSmall, reopen } = harness
+  const { create, createSmall, otherProgram, reopen } = harness
   const close = async (backend: StorageBackend) => {
     await backend.close()
     await harness.destroy?.(backend)
@@ -69,6 +72,7 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   atomicFolderChecks(check)
   copyChecks(check)
   snapshotChecks(check)
+  watchChecks(check, otherProgram, reopen)
   const racing = checksUnless(check, ({ supports }) =>
     supports.atomicConditions
       ? null

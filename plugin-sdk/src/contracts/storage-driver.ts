@@ -7,6 +7,7 @@ import type {
   StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
+  StorageWatch,
 } from './storage.ts'
 
 /** The abilities of a driver. Those that are left out are false. */
@@ -148,6 +149,8 @@ export interface StorageDriver {
    * `release` is called once, unless `take` has resolved.
    */
   prepareSnapshot?(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>>
+  /** As `watch` of {@link StorageBackend}. The signal aborts when the backend closes, too. No hint arrives after that. */
+  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch>
   /** Releases what the driver holds. All calls, readings and snapshots have ended. */
   close(): Promise<void>
 }

@@ -170,6 +170,15 @@ export interface StorageSnapshot {
   release(): Promise<void>
 }
 
+/** A watch that has begun. */
+export interface StorageWatch {
+  /**
+   * Names the stored files. It stays the same over restarts, and differs if other files are in the same place, such as an
+   * empty folder where a disk is not mounted. Its reader keeps what it knows of one storage apart from the others.
+   */
+  readonly storageId: string
+}
+
 /**
  * Stores files, for features. The author of a storage writes a {@link StorageDriver} and makes a backend of it with
  * {@link createStorageBackend}.
@@ -256,6 +265,18 @@ export interface StorageBackend {
    * @param signal ends everything until the snapshot is taken, also the wait for `atMoment`; rejects with its reason
    */
   prepareSnapshot?(signal: AbortSignal): Promise<PreparedSnapshot<StorageSnapshot>>
+  /**
+   * Gives hints of what other programs change, from when it has resolved until the signal aborts or the backend closes. A
+   * backend whose files only the node changes has no such method.
+   *
+   * A hint says: look at this path and at everything below it. The hint `/` says: look everywhere, because hints may have been
+   * lost. A backend that cannot watch its storage gives this hint at intervals. Hints promise nothing more: the path may be as
+   * it was, hints may come twice and late, and the changes of the node itself may be among them.
+   *
+   * @param listener must not throw
+   * @throws NodekeepError SERVICE_UNAVAILABLE if the storage does not work now
+   */
+  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch>
   /** Ends the running calls and readings, then the backend. A second call does the same as the first. */
   close(): Promise<void>
 }

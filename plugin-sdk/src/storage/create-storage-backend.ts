@@ -11,6 +11,7 @@ import type {
   StorageReadOptions,
   StorageRemoveOptions,
   StorageSnapshot,
+  StorageWatch,
   StorageWriteOptions,
 } from '../contracts/storage.ts'
 import type {
@@ -51,6 +52,7 @@ class DriverBackend implements StorageBackend {
   readonly copy?: Required<StorageBackend>['copy']
   readonly plainFolder?: string
   readonly prepareSnapshot?: Required<StorageBackend>['prepareSnapshot']
+  readonly watch?: Required<StorageBackend>['watch']
   readonly #driver: StorageDriver
   readonly #closing = new AbortController()
   readonly #calls = new Set<Promise<unknown>>()
@@ -69,6 +71,8 @@ class DriverBackend implements StorageBackend {
     if (driver.plainFolder !== undefined) this.plainFolder = driver.plainFolder
     if (driver.prepareSnapshot)
       this.prepareSnapshot = (signal) => this.#call(() => this.#prepareSnapshot(signal), signal)
+    if (driver.watch)
+      this.watch = (listener, signal) => this.#call(() => this.#watch(listener, signal), signal)
   }
 
   probe(signal: AbortSignal): Promise<void> {
@@ -384,6 +388,16 @@ class DriverBackend implements StorageBackend {
 
   async #release(snapshot: { release(): Promise<void> }): Promise<void> {
     if (this.#snapshots.delete(snapshot)) await this.#call(() => snapshot.release())
+  }
+
+  async #watch(listener: (path: string) => void, callersSignal: AbortSignal): Promise<StorageWatch> {
+    const signal = this.#endsWith(callersSignal)
+    const hint = (path: string) => {
+      if (!signal.aborted) listener(path)
+    }
+    const watch = await (this.#driver as Required<StorageDriver>).watch(hint, signal)
+    signal.throwIfAborted()
+    return watch
   }
 
   /** Returns a signal that aborts with the caller's, and when the backend closes. */

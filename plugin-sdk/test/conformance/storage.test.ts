@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import {
   filesConformance,
@@ -15,7 +16,25 @@ function harnessOf(create: () => PaperBackend): StorageHarness {
   return {
     create: async () => create(),
     createSmall: async () => Object.assign(create(), { limit: 1024 * 1024 }),
-    reopen: async (closed) => Object.assign(create(), { nodes: (closed as PaperBackend).nodes }),
+    async reopen(closed) {
+      const { nodes, storageId } = closed as PaperBackend
+      return Object.assign(create(), { nodes, storageId })
+    },
+    otherProgram(watched) {
+      const backend = watched as PaperBackend
+      return {
+        async write(path, text) {
+          const now = new Date()
+          backend.put(path, { bytes: Buffer.from(text), revision: randomUUID(), modified: now, created: now })
+          backend.changed(path)
+        },
+        async remove(path) {
+          for (const other of backend.nodes.keys())
+            if (backend.within(other, path)) backend.nodes.delete(other)
+          backend.changed(path)
+        },
+      }
+    },
   }
 }
 
@@ -52,7 +71,7 @@ test('The suite for a view of files has only the tests that views and backends s
 
 test('Tests for abilities that a backend does not have are skipped by name', async (t) => {
   const supports = {}
-  const missing = { prepareSnapshot: undefined, copy: undefined }
+  const missing = { prepareSnapshot: undefined, copy: undefined, watch: undefined }
   const create = async () => Object.assign(new PaperBackend(), { supports, ...missing })
   const outcomes = await runSuite((test) => storageConformance(test, { create }))
   t.strictSame(
@@ -83,6 +102,9 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: a snapshot stays as it was when the files change',
       'skipped: a snapshot that is made while files are written shows one moment',
       'skipped: a snapshot that is made while a folder is moved shows it once, and whole',
+      'skipped: a watch gives hints of what another program changes',
+      'skipped: an aborted watch gives no more hints, and a new one begins',
+      'skipped: a watch names the storage, which is the same after a close and a new start',
       'skipped: of several writes with `ifAbsent`, exactly one succeeds',
       'skipped: of several writes with the same `ifRevision`, exactly one succeeds',
       'skipped: of several removals of one file, exactly one succeeds',
@@ -525,6 +547,28 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [/while files are written/, (backend) => ({ take: () => copiedOneByOne(backend, 'last to first') })],
   [/while a folder is moved/, (backend) => ({ take: () => copiedOneByOne(backend, 'first to last') })],
   [/while a folder is moved/, (backend) => ({ take: () => copiedOneByOne(backend, 'last to first') })],
+  [
+    /gives hints/,
+    (backend) => ({
+      changed(path) {
+        if (backend.nodes.has(path)) PaperBackend.prototype.changed.call(backend, path)
+      },
+    }),
+  ],
+  [/gives hints/, () => ({ changed() {} })],
+  [
+    /aborted watch/,
+    (backend) => ({ watch: (listener) => PaperBackend.prototype.watch.call(backend, listener, never) }),
+  ],
+  [
+    /watch names the storage/,
+    (backend) => ({
+      async watch(listener, signal) {
+        await PaperBackend.prototype.watch.call(backend, listener, signal)
+        return { storageId: randomUUID() }
+      },
+    }),
+  ],
   [/does not fit/, () => ({ checkLimit: () => {} })],
   [
     /exist after a close/,

@@ -97,7 +97,7 @@ export class Outages {
       return { ...options, beforeCommit: step }
     }
 
-    const { copy } = backend
+    const { copy, watch } = backend
     return {
       ...(copy !== undefined && {
         copy: (source, destination, options) =>
@@ -116,6 +116,10 @@ export class Outages {
       makeDirectory: (path) => watched(backend.makeDirectory(path)),
       remove: (path, options) => watched(backend.remove(path, options)),
       move: (source, destination, options) => watched(backend.move(source, destination, options)),
+      ...(watch !== undefined && {
+        watch: (listener: (path: string) => void, signal: AbortSignal) =>
+          watched(watch.call(backend, listener, signal)),
+      }),
       close: () => backend.close(),
     }
   }
