@@ -34,10 +34,11 @@ async function storeTree(node: FilesProcess, random: Random): Promise<Contents> 
   return contents
 }
 
-/** Moves the tree there and back until the node is killed, or until something stays at the source. */
-async function moveBackAndForth(node: FilesProcess): Promise<number> {
-  let [source, destination] = ['/tree', `${mount}/tree`]
+/** Moves the tree to the mount, within it, and back, until the node is killed, or until something stays at the source. */
+async function moveAround(node: FilesProcess): Promise<number> {
+  const places = ['/tree', `${mount}/tree`, `${mount}/again/tree`]
   for (let count = 0; ; count += 1) {
+    const [source, destination] = [places[count % 3], places[(count + 1) % 3]]
     const answer = await fetch(new URL('/move', node.url), {
       method: 'POST',
       headers: { authorization: `Bearer ${node.session.token}`, 'content-type': 'application/json' },
@@ -45,18 +46,21 @@ async function moveBackAndForth(node: FilesProcess): Promise<number> {
     }).catch(() => null)
     if (answer === null || answer.status === 409) return count
     assert.equal(answer.status, 200, await answer.text().catch(() => 'no text'))
-    ;[source, destination] = [destination, source]
   }
 }
 
 /** Adds files to the moving tree, as another program would. */
-async function disturb(roots: readonly string[], random: Random, until: AbortSignal): Promise<Contents> {
+async function disturb(
+  roots: readonly [string, ...string[]],
+  random: Random,
+  until: AbortSignal,
+): Promise<Contents> {
   const contents: Contents = new Map()
   while (!until.aborted) {
     await delay(random.integer(1, 40))
     const path = `/${random.pick(['a', 'b'])}/${foreign}${contents.size}`
     const bytes = random.bytes(20)
-    const root = roots[random.integer(0, 1)] ?? ''
+    const root = random.pick(roots)
     const aside = join(root, `${foreign}aside`)
     try {
       await writeFile(aside, bytes)
@@ -71,7 +75,7 @@ async function disturb(roots: readonly string[], random: Random, until: AbortSig
   return contents
 }
 
-/** Checks that each file exists on one of the mounts or on both, and is complete. */
+/** Checks that each file exists at one of the places or at several, and is complete. */
 async function checkContents(roots: readonly string[], contents: Contents): Promise<void> {
   for (const [path, bytes] of contents) {
     const copies = await Promise.all(
@@ -96,13 +100,17 @@ async function checkAgreement(node: FilesProcess): Promise<void> {
 }
 
 async function play(dataFolder: string, { random, log }: Round): Promise<void> {
-  const node = await startFiles(dataFolder, undefined, mount)
-  const roots = ['files', 'mounted'].map((folder) => join(dataFolder, folder, node.session.uuid))
+  const backend = random.chance(0.5) ? 'objects' : 'mounted'
+  const node = await startFiles(dataFolder, undefined, mount, backend)
+  const [root, mounted] = ['files', 'mounted'].map((folder) =>
+    join(dataFolder, folder, node.session.uuid),
+  ) as [string, string]
+  const roots = [root, mounted, join(mounted, 'again')] as const
   let contents: Contents
   const ended = new AbortController()
   try {
     contents = await storeTree(node, random)
-    const moving = moveBackAndForth(node)
+    const moving = moveAround(node)
     moving.catch(() => {})
     const disturbing = random.chance(0.5) ? disturb(roots, random, ended.signal) : null
     await delay(random.integer(5, 1000))
@@ -114,7 +122,7 @@ async function play(dataFolder: string, { random, log }: Round): Promise<void> {
     ended.abort()
     await node.kill()
   }
-  const again = await startFiles(dataFolder, node.session, mount)
+  const again = await startFiles(dataFolder, node.session, mount, backend)
   try {
     await checkContents(roots, contents)
     await checkAgreement(again)
@@ -130,7 +138,7 @@ async function play(dataFolder: string, { random, log }: Round): Promise<void> {
 }
 
 export default {
-  name: 'A move across mounts loses nothing, even when the node is killed or another program adds files meanwhile.',
+  name: 'A move across mounts, or of a folder file by file, loses nothing, even when the node is killed or another program adds files meanwhile.',
   defaultRounds: 50,
   async round(round) {
     const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-crossing-'))

@@ -27,18 +27,26 @@ const program = fileURLToPath(new URL('fixtures/files-node.ts', import.meta.url)
  *
  * @param session from an earlier start on the same data. Without a session, a user signs in.
  * @param mount the path of a mount that is stored in the folder `mounted` of the data folder
+ * @param backend `objects` for a mount whose folders do not move in one step
  */
 export async function startFiles(
   dataFolder: string,
   session?: Session,
   mount?: string,
+  backend: 'mounted' | 'objects' = 'mounted',
 ): Promise<FilesProcess> {
   // tap adds options that the node must not get.
   const { NODE_OPTIONS: _options, ...env } = process.env
   const signIn = session === undefined ? ['sign-in'] : ['']
   const child: ChildProcess = spawn(
     process.execPath,
-    ['--conditions=nodekeep-source', program, dataFolder, ...signIn, ...(mount === undefined ? [] : [mount])],
+    [
+      '--conditions=nodekeep-source',
+      program,
+      dataFolder,
+      ...signIn,
+      ...(mount === undefined ? [] : [mount, backend]),
+    ],
     { env, stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const ended = once(child, 'close')

@@ -35,7 +35,7 @@ const within = `path = :path OR path > :path || '/' AND path < :path || '0'`
 
 /** Stores files in one SQLite database. `createStorageBackend` makes a backend of it. */
 export class SqliteDriver implements StorageDriver {
-  readonly supports = { atomicMove: true, durable: true, modified: true }
+  readonly supports = { atomicMove: true, atomicFolders: true, durable: true, modified: true }
   readonly #connection: DatabaseSync
   readonly #gate = new ChangeGate()
   /** Contents without a file. They are deleted when nobody reads. */

@@ -1,11 +1,13 @@
 import type { UserFiles } from '../contracts/files.ts'
 import type { StorageBackend } from '../contracts/storage.ts'
 import { type ConformanceCheck, type ConformanceTest, checksOf } from './conformance-test.ts'
+import { atomicFolderChecks } from './storage/atomic-folders.ts'
 import { atomicMoveChecks } from './storage/atomic-moves.ts'
 import { codeChecks } from './storage/codes.ts'
 import { committingChecks } from './storage/committing.ts'
 import { concurrencyChecks } from './storage/concurrency.ts'
 import { conditionChecks } from './storage/conditions.ts'
+import { copyChecks } from './storage/copying.ts'
 import { dateChecks } from './storage/dates.ts'
 import { depthChecks } from './storage/depth.ts'
 import { freeSpaceChecks } from './storage/free-space.ts'
@@ -17,9 +19,10 @@ import { readingChecks } from './storage/reading.ts'
 import { emptyRemovalChecks, removalChecks } from './storage/removal.ts'
 import { snapshotChecks } from './storage/snapshots.ts'
 import type { StorageCheck } from './storage/subject.ts'
+import { type OtherProgram, watchChecks } from './storage/watching.ts'
 import { writingChecks } from './storage/writing.ts'
 
-export type { ConformanceTest }
+export type { ConformanceTest, OtherProgram }
 
 /** The backend that the suite tests. The suite reads its abilities from `supports`. */
 export interface StorageHarness {
@@ -31,6 +34,8 @@ export interface StorageHarness {
   reopen?(closed: StorageBackend): Promise<StorageBackend>
   /** Makes an empty backend for at most 1 MiB of content. For backends that can be limited. Without it, tests are skipped. */
   createSmall?(): Promise<StorageBackend>
+  /** Changes the files of a backend as another program does. For backends with `watch`. Without it, tests are skipped. */
+  otherProgram?(backend: StorageBackend): OtherProgram
 }
 
 /** The view of files that the suite tests. */
@@ -50,7 +55,7 @@ export interface FilesHarness {
  * storageConformance(test, { create: async () => new AcmeBackend(await emptyBucket()) })
  */
 export function storageConformance(test: ConformanceTest, harness: StorageHarness): void {
-  const { create, createSmall, reopen } = harness
+  const { create, createSmall, otherProgram, reopen } = harness
   const close = async (backend: StorageBackend) => {
     await backend.close()
     await harness.destroy?.(backend)
@@ -64,7 +69,10 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   committingChecks(check)
   lifecycleChecks(check)
   atomicMoveChecks(check)
+  atomicFolderChecks(check)
+  copyChecks(check)
   snapshotChecks(check)
+  watchChecks(check, otherProgram, reopen)
   const racing = checksUnless(check, ({ supports }) =>
     supports.atomicConditions
       ? null

@@ -80,11 +80,14 @@ export interface UserFiles {
    * if the copy is complete but entries stay at the source, because they changed meanwhile or cannot be copied.
    * VALIDATION_ERROR if the path of an entry in a folder would become too long. A move to a longer path walks the folder
    * to check that.
+   *
+   * On a storage without `supports.atomicFolders`, a folder moves file by file. If the storage fails meanwhile, each file is at
+   * one of the two paths, or at both, and the message of the error says so.
    */
   move(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>
   /**
-   * Copies a file, or a folder with all that listings show of it. Each file is verified, and the copy appears at the
-   * destination in one step. Changes of both paths wait meanwhile. The files keep `modified`, where the storage can set it.
+   * Copies a file, or a folder with all that listings show of it. Each file is verified, unless its storage copies it by
+   * itself. The copy appears at the destination in one step, on a storage without `supports.atomicFolders` entry by entry. Changes of both paths wait meanwhile. The files keep `modified`, where the storage can set it.
    * CONFLICT for a mount and a folder that contains one: copy what is in it. Other errors are those of `move`.
    */
   copy(source: string, destination: string, options?: FileMoveOptions): Promise<FileEntry>

@@ -7,6 +7,7 @@ import type {
   StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
+  StorageWatch,
 } from './storage.ts'
 
 /** The abilities of a driver. Those that are left out are false. */
@@ -71,6 +72,14 @@ export interface StorageDriverWriteOptions extends StorageConditions {
   readonly signal: AbortSignal
 }
 
+/** Options of a copy. They are those of the write of the destination. */
+export interface StorageDriverCopyOptions extends Omit<StorageDriverWriteOptions, 'size'> {
+  /**
+   * The revision to copy. If the source has another one, throw PRECONDITION_FAILED. Set with `supports.atomicConditions` only.
+   */
+  readonly ifSourceRevision?: string
+}
+
 /** A read-only view of all files of a driver at one moment. */
 export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'list' | 'open'> {
   /** What the snapshot leaves out. None if it is left out itself. */
@@ -84,10 +93,10 @@ export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'lis
  * The part of a storage backend that its author writes. {@link createStorageBackend} makes a {@link StorageBackend} of it, which
  * checks, counts and closes. It calls a driver as follows:
  *
- * - Paths are clean: see {@link StorageBackend}. `write`, `remove` and `move` never get the root, and `move` never gets a path
- *   within the other one.
+ * - Paths are clean: see {@link StorageBackend}. `write`, `remove`, `move` and `copy` never get the root, and `move` and `copy` never
+ *   get a path within the other one.
  * - Without `supports.atomicConditions`, a change is possible when `beforeCommit` resolves or the method is called: what is to
- *   be removed or moved exists, no file is above a new path, and nothing of another type is at the path of a file or folder.
+ *   be removed, moved or copied exists, no file is above a new path, and nothing of another type is at the path of a file or folder.
  * - Nothing is called after `close`, and nothing else runs then.
  *
  * A driver throws a NodekeepError with NOT_FOUND or INSUFFICIENT_STORAGE where they apply, and with CONFLICT for a reading
@@ -127,6 +136,12 @@ export interface StorageDriver {
    */
   move(source: string, destination: string, options: StorageMoveOptions): Promise<void>
   /**
+   * Copies a file without passing its bytes through the node. Calls `beforeCommit` right before the step that makes the copy
+   * visible, with missing parents. If anything fails, it leaves nothing and throws. Leave it out if the storage has no such
+   * copy: `files` then reads and writes the bytes.
+   */
+  copy?(source: string, destination: string, options: StorageDriverCopyOptions): Promise<StorageEntry>
+  /**
    * Does everything for a snapshot that takes long, while changes go on. `take` then brings changes to a halt, fixes the state,
    * calls `atMoment` once, and lets changes go on when that has resolved. It is called at most once, and may be called much
    * later. A change lasts from the call of its method, for a write from the call of `beforeCommit`, to its end.
@@ -134,6 +149,8 @@ export interface StorageDriver {
    * `release` is called once, unless `take` has resolved.
    */
   prepareSnapshot?(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>>
+  /** As `watch` of {@link StorageBackend}. The signal aborts when the backend closes, too. No hint arrives after that. */
+  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch>
   /** Releases what the driver holds. All calls, readings and snapshots have ended. */
   close(): Promise<void>
 }

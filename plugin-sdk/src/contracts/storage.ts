@@ -94,6 +94,14 @@ export interface StorageWriteOptions extends StorageConditions {
   readonly signal?: AbortSignal
 }
 
+/** Options of a copy. The conditions, `modified`, `beforeCommit` and `signal` are those of the write of the destination. */
+export interface StorageCopyOptions
+  extends StorageConditions,
+    Pick<StorageWriteOptions, 'modified' | 'beforeCommit' | 'signal'> {
+  /** The source must have this revision. */
+  readonly ifSourceRevision?: string
+}
+
 /** Options of a removal. */
 export interface StorageRemoveOptions {
   /** The file must exist with this revision. For a folder, any value fails with PRECONDITION_FAILED. */
@@ -125,6 +133,12 @@ export interface StorageReading {
 export interface StorageCapabilities {
   /** `move` is atomic: a reader finds the file at exactly one of the two paths. Revisions stay the same. */
   readonly atomicMove?: boolean
+  /**
+   * The move, the replacement and the removal of a folder are one step, like a rename on a disk: readers never see a part of
+   * it, and a crash leaves all of it or nothing. Without it, as in most object stores, `files` moves and removes the files of
+   * a folder one by one, and records each of them.
+   */
+  readonly atomicFolders?: boolean
   /** A resolved write survives a power loss. */
   readonly durable?: boolean
   /** A write keeps the time that `modified` sets. */
@@ -156,6 +170,15 @@ export interface StorageSnapshot {
   release(): Promise<void>
 }
 
+/** A watch that has begun. */
+export interface StorageWatch {
+  /**
+   * Names the stored files. It stays the same over restarts, and differs if other files are in the same place, such as an
+   * empty folder where a disk is not mounted. Its reader keeps what it knows of one storage apart from the others.
+   */
+  readonly storageId: string
+}
+
 /**
  * Stores files, for features. The author of a storage writes a {@link StorageDriver} and makes a backend of it with
  * {@link createStorageBackend}.
@@ -173,11 +196,11 @@ export interface StorageSnapshot {
  * |---|---|
  * | The backend is closed. | SERVICE_UNAVAILABLE |
  * | The signal is aborted. | the signal's reason |
- * | The root is to be written, removed, moved or replaced. Source and destination are equal, or one contains the other. | CONFLICT |
- * | `stat`, `list`, `read`, `remove` or the source of a `move`: nothing is at the path, or a file is above it. | NOT_FOUND |
- * | `write`, `makeDirectory` or the destination of a `move`: a file is above the path. | CONFLICT |
- * | `ifAbsent`: a file or folder is at the path. `ifRevision`: a folder, another revision or, for a write, nothing is there. | PRECONDITION_FAILED |
- * | `write`, `read`: a folder is at the path. `makeDirectory`, `list`: a file is there. | CONFLICT |
+ * | The root is to be written, removed, moved, copied or replaced. Source and destination are equal, or one contains the other. | CONFLICT |
+ * | `stat`, `list`, `read`, `remove` or the source of a `move` or `copy`: nothing is at the path, or a file is above it. | NOT_FOUND |
+ * | `write`, `makeDirectory` or the destination of a `move` or `copy`: a file is above the path. | CONFLICT |
+ * | `ifAbsent`: a file or folder is at the path. `ifRevision`: a folder, another revision or, for a write, nothing is there. `ifSourceRevision`: another revision is at the source. The source of a `copy` changes meanwhile. | PRECONDITION_FAILED |
+ * | `write`, `read`, `copy`: a folder is at the path. `makeDirectory`, `list`: a file is there. | CONFLICT |
  * | `move` without `overwrite`: something is at the destination. `onlyIfEmpty`: a file or a folder with content is there. | CONFLICT |
  * | The range is not within the file. | RANGE_NOT_SATISFIABLE |
  * | The written content or `beforeCommit` fails. | its error, unchanged |
@@ -224,6 +247,12 @@ export interface StorageBackend {
   /** Moves a file or folder, and makes missing parents of the destination. */
   move(source: string, destination: string, options?: StorageMoveOptions): Promise<void>
   /**
+   * Copies a file within the backend, such as by the copy of an object store: its bytes do not pass through the node. Makes
+   * missing parents of the destination, and replaces a file there. For everything else, the copy is a write of the
+   * destination, with a revision of its own. Backends that cannot do this have no such method.
+   */
+  copy?(source: string, destination: string, options?: StorageCopyOptions): Promise<StorageEntry>
+  /**
    * Prepares a snapshot: everything that takes long, such as copying a tree of names, while changes go on. Backends that cannot
    * make snapshots have no such method.
    *
@@ -236,6 +265,18 @@ export interface StorageBackend {
    * @param signal ends everything until the snapshot is taken, also the wait for `atMoment`; rejects with its reason
    */
   prepareSnapshot?(signal: AbortSignal): Promise<PreparedSnapshot<StorageSnapshot>>
+  /**
+   * Gives hints of what other programs change, from when it has resolved until the signal aborts or the backend closes. A
+   * backend whose files only the node changes has no such method.
+   *
+   * A hint says: look at this path and at everything below it. The hint `/` says: look everywhere, because hints may have been
+   * lost. A backend that cannot watch its storage gives this hint at intervals. Hints promise nothing more: the path may be as
+   * it was, hints may come twice and late, and the changes of the node itself may be among them.
+   *
+   * @param listener must not throw
+   * @throws NodekeepError SERVICE_UNAVAILABLE if the storage does not work now
+   */
+  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch>
   /** Ends the running calls and readings, then the backend. A second call does the same as the first. */
   close(): Promise<void>
 }

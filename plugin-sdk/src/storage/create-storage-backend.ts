@@ -3,7 +3,7 @@ import type { PreparedSnapshot } from '../contracts/prepared-snapshot.ts'
 import type {
   StorageBackend,
   StorageCapabilities,
-  StorageConditions,
+  StorageCopyOptions,
   StorageEntry,
   StorageListOptions,
   StorageMoveOptions,
@@ -11,6 +11,7 @@ import type {
   StorageReadOptions,
   StorageRemoveOptions,
   StorageSnapshot,
+  StorageWatch,
   StorageWriteOptions,
 } from '../contracts/storage.ts'
 import type {
@@ -18,7 +19,16 @@ import type {
   StorageDriverSnapshot,
   StorageDriverStaged,
 } from '../contracts/storage-driver.ts'
-import { isNodekeepError, NodekeepError } from '../errors.ts'
+import { NodekeepError } from '../errors.ts'
+import {
+  checkCopied,
+  checkMakeDirectory,
+  checkMove,
+  checkRemove,
+  checkWrite,
+  conflict,
+  findEntry,
+} from './conditions.ts'
 import { ContentOfRead, contentOfBytes, rangeOfBytes, startsTooLate } from './content-of-read.ts'
 import { ContentOfWrite } from './content-of-write.ts'
 import { driverError } from './driver-error.ts'
@@ -39,8 +49,10 @@ export function createStorageBackend(driver: StorageDriver): StorageBackend {
 
 class DriverBackend implements StorageBackend {
   readonly supports: StorageCapabilities
+  readonly copy?: Required<StorageBackend>['copy']
   readonly plainFolder?: string
   readonly prepareSnapshot?: Required<StorageBackend>['prepareSnapshot']
+  readonly watch?: Required<StorageBackend>['watch']
   readonly #driver: StorageDriver
   readonly #closing = new AbortController()
   readonly #calls = new Set<Promise<unknown>>()
@@ -52,9 +64,15 @@ class DriverBackend implements StorageBackend {
   constructor(driver: StorageDriver) {
     this.#driver = driver
     this.supports = driver.supports
+    if (driver.copy) {
+      this.copy = (source, destination, options = {}) =>
+        this.#call(() => this.#copy(source, destination, options), options.signal)
+    }
     if (driver.plainFolder !== undefined) this.plainFolder = driver.plainFolder
     if (driver.prepareSnapshot)
       this.prepareSnapshot = (signal) => this.#call(() => this.#prepareSnapshot(signal), signal)
+    if (driver.watch)
+      this.watch = (listener, signal) => this.#call(() => this.#watch(listener, signal), signal)
   }
 
   probe(signal: AbortSignal): Promise<void> {
@@ -83,12 +101,7 @@ class DriverBackend implements StorageBackend {
 
   makeDirectory(path: string): Promise<void> {
     return this.#call(async () => {
-      if (!this.supports.atomicConditions) {
-        const existing = await this.#find(path)
-        if (existing?.type === 'directory') return
-        if (existing !== null) throw conflict('A file is at this path.')
-        await this.#refuseFileAbove(path)
-      }
+      if (!this.supports.atomicConditions && (await checkMakeDirectory(this.#driver, path))) return
       await this.#driver.makeDirectory(path)
     })
   }
@@ -97,32 +110,16 @@ class DriverBackend implements StorageBackend {
     return this.#call(async () => {
       if (path === '/') throw conflict('The root cannot be removed. Remove the files and folders in it.')
       if (this.supports.atomicConditions) return this.#driver.remove(path, options)
-      const { ifRevision, onlyIfEmpty } = options
-      const entry = await this.#driver.stat(path)
-      if (ifRevision !== undefined) refuseOtherRevision(entry, ifRevision)
-      if (onlyIfEmpty && (entry.type === 'file' || !(await this.#isEmpty(path)))) {
-        throw conflict('This is not an empty folder. Remove its content first.')
-      }
+      await checkRemove(this.#driver, path, options)
       await this.#driver.remove(path, {})
     })
   }
 
   move(source: string, destination: string, options: StorageMoveOptions = {}): Promise<void> {
     return this.#call(async () => {
-      if (isWithin(destination, source) || isWithin(source, destination)) {
-        throw conflict(
-          'The destination is the source itself, is in it, or is a folder that contains it. Choose another destination.',
-        )
-      }
+      refuseOverlap(source, destination)
       if (this.supports.atomicConditions) return this.#driver.move(source, destination, options)
-      await this.#driver.stat(source)
-      const replaced = await this.#find(destination)
-      if (replaced === null) await this.#refuseFileAbove(destination)
-      else if (!options.overwrite) {
-        throw conflict(
-          'A file or folder exists at the destination. Choose another destination, or ask to overwrite.',
-        )
-      }
+      await checkMove(this.#driver, source, destination, options)
       await this.#driver.move(source, destination, {})
     })
   }
@@ -234,25 +231,26 @@ class DriverBackend implements StorageBackend {
     options: StorageWriteOptions,
   ): Promise<StorageEntry> {
     if (path === '/') throw conflict('The root is a folder. Write a file in it.')
-    const { size, modified, ifRevision, ifAbsent, freeChunks = false } = options
-    const {
-      atomicConditions = false,
-      freesChunks = false,
-      modified: setsModified = false,
-    } = this.#driver.supports
+    const { size, freeChunks = false } = options
+    const { atomicConditions = false, freesChunks = false } = this.#driver.supports
     const signal = this.#endsWith(options.signal)
-    if (!atomicConditions) await this.#refuseWrite(path, options)
+    if (!atomicConditions) await checkWrite(this.#driver, path, options)
     const content = new ContentOfWrite(source, { size, copies: freesChunks && !freeChunks, signal })
-    const beforeCommit = (staged: StorageDriverStaged) =>
-      this.#beforeCommit(path, content, staged, options, signal)
+    const beforeCommit = async (staged: StorageDriverStaged) => {
+      try {
+        if (!content.hasEnded) throw driverError(new Error('The driver did not read the content to its end.'))
+        await this.#beforeCommit(path, content.size, staged, options, signal)
+      } catch (error) {
+        content.fail(error)
+        throw error
+      }
+    }
     try {
       const entry = await this.#driver.write(path, content, {
         signal,
         beforeCommit,
         ...(size !== undefined && { size }),
-        ...(setsModified && modified !== undefined && !(modified > new Date()) && { modified }),
-        ...(atomicConditions && ifRevision !== undefined && { ifRevision }),
-        ...(atomicConditions && ifAbsent !== undefined && { ifAbsent }),
+        ...this.#optionsOfChange(options),
       })
       if (content.failure === null) return entry
     } catch (error) {
@@ -263,73 +261,61 @@ class DriverBackend implements StorageBackend {
     throw new Passed(content.failure.reason)
   }
 
-  /** The last check of a write. Its errors, and those of the caller's `beforeCommit`, reach the caller unchanged. */
+  async #copy(source: string, destination: string, options: StorageCopyOptions): Promise<StorageEntry> {
+    refuseOverlap(source, destination)
+    const { atomicConditions = false } = this.supports
+    const signal = this.#endsWith(options.signal)
+    const { size, revision } = await checkCopied(this.#driver, source, options.ifSourceRevision)
+    if (!atomicConditions) await checkWrite(this.#driver, destination, options)
+    let failure: Passed | null = null
+    const beforeCommit = async (staged: StorageDriverStaged) => {
+      try {
+        if (!atomicConditions) await checkCopied(this.#driver, source, revision)
+        await this.#beforeCommit(destination, size, staged, options, signal)
+      } catch (error) {
+        failure ??= new Passed(error)
+        throw error
+      }
+    }
+    try {
+      const entry = await (this.#driver as Required<StorageDriver>).copy(source, destination, {
+        signal,
+        beforeCommit,
+        ...(atomicConditions && { ifSourceRevision: revision }),
+        ...this.#optionsOfChange(options),
+      })
+      if (failure === null) return entry
+    } catch (error) {
+      throw failure ?? error
+    }
+    throw failure
+  }
+
+  /** Returns the options of a write or a copy that its driver gets as they are. */
+  #optionsOfChange({ modified, ifRevision, ifAbsent }: StorageCopyOptions) {
+    const { atomicConditions = false, modified: setsModified = false } = this.supports
+    return {
+      ...(setsModified && modified !== undefined && !(modified > new Date()) && { modified }),
+      ...(atomicConditions && ifRevision !== undefined && { ifRevision }),
+      ...(atomicConditions && ifAbsent !== undefined && { ifAbsent }),
+    }
+  }
+
+  /** The last check of a write or a copy. Its errors, and those of the caller's `beforeCommit`, reach the caller unchanged. */
   async #beforeCommit(
     path: string,
-    content: ContentOfWrite,
+    size: number,
     { revision, replaced }: StorageDriverStaged,
-    options: StorageWriteOptions,
+    options: StorageCopyOptions,
     signal: AbortSignal,
   ): Promise<void> {
-    try {
-      if (!content.hasEnded) throw driverError(new Error('The driver did not read the content to its end.'))
-      signal.throwIfAborted()
-      let found = replaced
-      if (!this.supports.atomicConditions) found = await this.#refuseWrite(path, options)
-      if (options.beforeCommit === undefined) return
-      if (found === undefined) found = await this.#find(path)
-      await options.beforeCommit({ revision, size: content.size, replaced: found })
-      signal.throwIfAborted()
-    } catch (error) {
-      content.fail(error)
-      throw error
-    }
-  }
-
-  /** Returns the file that a write would replace; null if there is none. Throws if the write is not possible. */
-  async #refuseWrite(
-    path: string,
-    { ifAbsent, ifRevision }: StorageConditions,
-  ): Promise<StorageEntry | null> {
-    const entry = await this.#find(path)
-    if (entry === null) await this.#refuseFileAbove(path)
-    if (ifAbsent && entry !== null) {
-      throw new NodekeepError(
-        'PRECONDITION_FAILED',
-        'A file or folder exists at this path. Choose another path.',
-      )
-    }
-    if (ifRevision !== undefined) refuseOtherRevision(entry, ifRevision)
-    if (entry?.type === 'directory')
-      throw conflict('A folder has this name. Choose another name for the file.')
-    return entry
-  }
-
-  /** Throws if the nearest entry above a new path is a file. It is found by bisection, because a path may have 2,000 levels. */
-  async #refuseFileAbove(path: string): Promise<void> {
-    const above: string[] = []
-    for (let folder = parentOf(path); folder !== '/'; folder = parentOf(folder)) above.push(folder)
-    let nearest = 0
-    for (let [probed, end] = [0, above.length]; nearest < end; probed = (nearest + end) >> 1) {
-      const entry = await this.#find(above[probed] as string)
-      if (entry?.type === 'file') throw conflict('A file has this name, where a folder is needed.')
-      if (entry === null) nearest = probed + 1
-      else end = probed
-    }
-  }
-
-  async #find(path: string): Promise<StorageEntry | null> {
-    try {
-      return await this.#driver.stat(path)
-    } catch (error) {
-      if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
-      throw driverError(error)
-    }
-  }
-
-  async #isEmpty(path: string): Promise<boolean> {
-    for await (const _entry of this.#driver.list(path)) return false
-    return true
+    signal.throwIfAborted()
+    let found = replaced
+    if (!this.supports.atomicConditions) found = await checkWrite(this.#driver, path, options)
+    if (options.beforeCommit === undefined) return
+    if (found === undefined) found = await findEntry(this.#driver, path)
+    await options.beforeCommit({ revision, size, replaced: found })
+    signal.throwIfAborted()
   }
 
   async #prepareSnapshot(callersSignal: AbortSignal): Promise<PreparedSnapshot<StorageSnapshot>> {
@@ -404,6 +390,16 @@ class DriverBackend implements StorageBackend {
     if (this.#snapshots.delete(snapshot)) await this.#call(() => snapshot.release())
   }
 
+  async #watch(listener: (path: string) => void, callersSignal: AbortSignal): Promise<StorageWatch> {
+    const signal = this.#endsWith(callersSignal)
+    const hint = (path: string) => {
+      if (!signal.aborted) listener(path)
+    }
+    const watch = await (this.#driver as Required<StorageDriver>).watch(hint, signal)
+    signal.throwIfAborted()
+    return watch
+  }
+
   /** Returns a signal that aborts with the caller's, and when the backend closes. */
   #endsWith(signal: AbortSignal | undefined): AbortSignal {
     return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
@@ -434,22 +430,15 @@ function refusedRange({ type, size }: StorageEntry): NodekeepError {
     : new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
 }
 
-function refuseOtherRevision(entry: StorageEntry | null, revision: string): void {
-  if (entry?.type === 'file' && entry.revision === revision) return
-  throw new NodekeepError(
-    'PRECONDITION_FAILED',
-    'The file was changed or removed meanwhile. Read it again, then repeat the change.',
-  )
-}
-
-function conflict(message: string): NodekeepError {
-  return new NodekeepError('CONFLICT', message)
+/** Throws if source and destination of a move or a copy are equal, or one contains the other. The root contains all. */
+function refuseOverlap(source: string, destination: string): void {
+  if (isWithin(destination, source) || isWithin(source, destination)) {
+    throw conflict(
+      'The destination is the source itself, is in it, or is a folder that contains it. Choose another destination.',
+    )
+  }
 }
 
 function isWithin(path: string, folder: string): boolean {
   return folder === '/' || path === folder || path.startsWith(`${folder}/`)
-}
-
-function parentOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/')) || '/'
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import {
   filesConformance,
@@ -15,7 +16,25 @@ function harnessOf(create: () => PaperBackend): StorageHarness {
   return {
     create: async () => create(),
     createSmall: async () => Object.assign(create(), { limit: 1024 * 1024 }),
-    reopen: async (closed) => Object.assign(create(), { nodes: (closed as PaperBackend).nodes }),
+    async reopen(closed) {
+      const { nodes, storageId } = closed as PaperBackend
+      return Object.assign(create(), { nodes, storageId })
+    },
+    otherProgram(watched) {
+      const backend = watched as PaperBackend
+      return {
+        async write(path, text) {
+          const now = new Date()
+          backend.put(path, { bytes: Buffer.from(text), revision: randomUUID(), modified: now, created: now })
+          backend.changed(path)
+        },
+        async remove(path) {
+          for (const other of backend.nodes.keys())
+            if (backend.within(other, path)) backend.nodes.delete(other)
+          backend.changed(path)
+        },
+      }
+    },
   }
 }
 
@@ -52,7 +71,8 @@ test('The suite for a view of files has only the tests that views and backends s
 
 test('Tests for abilities that a backend does not have are skipped by name', async (t) => {
   const supports = {}
-  const create = async () => Object.assign(new PaperBackend(), { supports, prepareSnapshot: undefined })
+  const missing = { prepareSnapshot: undefined, copy: undefined, watch: undefined }
+  const create = async () => Object.assign(new PaperBackend(), { supports, ...missing })
   const outcomes = await runSuite((test) => storageConformance(test, { create }))
   t.strictSame(
     outcomes.filter(({ outcome }) => outcome !== 'passed').map(({ outcome, name }) => `${outcome}: ${name}`),
@@ -62,6 +82,16 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: an atomic move keeps the revisions of the moved files',
       'skipped: during an atomic move, the file is seen at exactly one of the two paths',
       'skipped: a file that an atomic move replaces exists at every moment',
+      'skipped: a moved folder is seen at exactly one of the two paths, with all its files',
+      'skipped: a removed folder is gone with all its files at once',
+      'skipped: a folder that replaces another one is seen whole',
+      'skipped: a copy has the bytes of its source and a revision of its own, and neither changes the other',
+      'skipped: a copy replaces a file, under the conditions of a write',
+      'skipped: a copy with `ifSourceRevision` copies that revision only',
+      'skipped: `beforeCommit` of a copy is called once, before the copy is visible',
+      'skipped: a copy ends without effect when `beforeCommit` rejects',
+      'skipped: a copy that is not possible is refused and changes nothing',
+      'skipped: a copy keeps the time that `modified` sets',
       'skipped: a snapshot shows what its backend shows at the moment, while writers go on',
       'skipped: `atMoment` is called once, and nothing changes until it has resolved',
       'skipped: a snapshot whose `atMoment` rejects fails with its error, and changes go on',
@@ -72,6 +102,9 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: a snapshot stays as it was when the files change',
       'skipped: a snapshot that is made while files are written shows one moment',
       'skipped: a snapshot that is made while a folder is moved shows it once, and whole',
+      'skipped: a watch gives hints of what another program changes',
+      'skipped: an aborted watch gives no more hints, and a new one begins',
+      'skipped: a watch names the storage, which is the same after a close and a new start',
       'skipped: of several writes with `ifAbsent`, exactly one succeeds',
       'skipped: of several writes with the same `ifRevision`, exactly one succeeds',
       'skipped: of several removals of one file, exactly one succeeds',
@@ -131,6 +164,39 @@ function countFrom(first: number): () => string {
 
 const { halt } = PaperBackend.prototype
 const never = new AbortController().signal
+
+/** Moves the files of a folder one by one. */
+function movedOneByOne(backend: PaperBackend): Partial<PaperBackend> {
+  return {
+    async rename(source, destination) {
+      for (const [path, node] of [...backend.nodes]) {
+        if (!backend.within(path, source)) continue
+        backend.nodes.set(destination + path.slice(source.length), node)
+        await setImmediate()
+        backend.nodes.delete(path)
+      }
+    },
+  }
+}
+
+/** Removes the files of a folder one by one, as an object store does. */
+async function removeOneByOne(backend: PaperBackend, folder: string): Promise<void> {
+  for (const path of [...backend.nodes.keys()].reverse()) {
+    if (!backend.within(path, folder)) continue
+    backend.nodes.delete(path)
+    await setImmediate()
+  }
+}
+
+/** Shows a copy before it is announced. */
+function visibleTooEarly(backend: PaperBackend): Partial<PaperBackend> {
+  return {
+    async copy(source, destination, options) {
+      backend.put(destination, backend.get(source))
+      return PaperBackend.prototype.copy.call(backend, source, destination, options)
+    },
+  }
+}
 
 /** Takes the state of a snapshot some time after the halt. */
 function afterTheHalt(backend: PaperBackend): Partial<PaperBackend> {
@@ -345,19 +411,41 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
         PaperBackend.prototype.move.call(backend, source, destination, { overwrite: true }),
     }),
   ],
+  [/during an atomic move/, movedOneByOne],
+  [/a moved folder is seen/, movedOneByOne],
+  [/gone with all its files at once/, (backend) => ({ remove: (path) => removeOneByOne(backend, path) })],
   [
-    /during an atomic move/,
+    /replaces another one is seen whole/,
+    (backend) => ({ removeReplaced: (path) => removeOneByOne(backend, path) }),
+  ],
+  [
+    /has the bytes of its source/,
+    (backend) => ({ revision: (bytes) => backend.nodes.get('/from/file')?.revision ?? `of ${bytes.length}` }),
+  ],
+  [
+    /has the bytes of its source/,
     (backend) => ({
-      async rename(source, destination) {
-        for (const [path, node] of [...backend.nodes]) {
-          if (!backend.within(path, source)) continue
-          backend.nodes.set(destination + path.slice(source.length), node)
-          await setImmediate()
-          backend.nodes.delete(path)
-        }
+      async copy(source, destination, options) {
+        const entry = await PaperBackend.prototype.copy.call(backend, source, destination, options)
+        backend.nodes.delete(source)
+        return entry
       },
     }),
   ],
+  [/under the conditions of a write/, () => ({ check: () => {} })],
+  [
+    /copies that revision only/,
+    (backend) => ({ copied: (path) => PaperBackend.prototype.copied.call(backend, path, {}) }),
+  ],
+  [/`beforeCommit` of a copy/, () => ({ announce: async () => {} })],
+  [/`beforeCommit` of a copy/, visibleTooEarly],
+  [/a copy ends without effect/, visibleTooEarly],
+  [
+    /a copy ends without effect/,
+    () => ({ announce: async (staged, { beforeCommit }) => beforeCommit?.(staged).catch(() => {}) }),
+  ],
+  [/a copy that is not possible/, () => ({ copied: () => Buffer.from('a folder') })],
+  [/a copy keeps the time/, () => ({ dates: () => ({ modified: new Date(), created: new Date() }) })],
   [
     /exists at every moment/,
     (backend) => ({
@@ -459,6 +547,28 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [/while files are written/, (backend) => ({ take: () => copiedOneByOne(backend, 'last to first') })],
   [/while a folder is moved/, (backend) => ({ take: () => copiedOneByOne(backend, 'first to last') })],
   [/while a folder is moved/, (backend) => ({ take: () => copiedOneByOne(backend, 'last to first') })],
+  [
+    /gives hints/,
+    (backend) => ({
+      changed(path) {
+        if (backend.nodes.has(path)) PaperBackend.prototype.changed.call(backend, path)
+      },
+    }),
+  ],
+  [/gives hints/, () => ({ changed() {} })],
+  [
+    /aborted watch/,
+    (backend) => ({ watch: (listener) => PaperBackend.prototype.watch.call(backend, listener, never) }),
+  ],
+  [
+    /watch names the storage/,
+    (backend) => ({
+      async watch(listener, signal) {
+        await PaperBackend.prototype.watch.call(backend, listener, signal)
+        return { storageId: randomUUID() }
+      },
+    }),
+  ],
   [/does not fit/, () => ({ checkLimit: () => {} })],
   [
     /exist after a close/,

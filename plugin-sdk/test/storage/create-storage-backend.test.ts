@@ -4,6 +4,7 @@ import {
   type PreparedSnapshot,
   type StorageBackend,
   type StorageDriver,
+  type StorageDriverCopyOptions,
   type StorageDriverSnapshot,
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
@@ -107,16 +108,50 @@ test('conditions reach only a driver with `atomicConditions`, and are not checke
         supports: { atomicConditions },
         remove: async (_path: string, options: object) => void seen.push(options),
         move: async (_source: string, _destination: string, options: object) => void seen.push(options),
+        async copy(
+          _source: string,
+          _destination: string,
+          { signal, beforeCommit, ...options }: StorageDriverCopyOptions,
+        ) {
+          await beforeCommit({ revision: 'copied' })
+          seen.push(options)
+          return driver.stat('/file')
+        },
       }),
     )
     const { revision } = await backend.write('/file', chunks())
     await backend.remove('/file', { ifRevision: revision })
     await backend.move('/file', '/other', { overwrite: true })
-    t.strictSame(seen, atomicConditions ? [{ ifRevision: revision }, { overwrite: true }] : [{}, {}])
+    await backend.copy?.('/file', '/copy', { ifAbsent: true })
+    const conditions = [
+      { ifRevision: revision },
+      { overwrite: true },
+      { ifAbsent: true, ifSourceRevision: revision },
+    ]
+    t.strictSame(seen, atomicConditions ? conditions : [{}, {}, {}])
     const stale = backend.remove('/file', { ifRevision: 'another' })
     if (atomicConditions) await stale
     else await t.rejects(stale, { code: 'PRECONDITION_FAILED' })
   }
+})
+
+test('a copy whose source changes before its last step, or whose driver hides an error, fails', async (t) => {
+  const driver = new PaperDriver()
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      copy: async (source: string, destination: string, options: StorageDriverCopyOptions) => {
+        driver.put(source, Buffer.from('later'), 'later')
+        await PaperDriver.prototype.copy.call(driver, source, destination, options).catch(() => {})
+        return driver.stat(source)
+      },
+    }),
+  )
+  await backend.write('/file', chunks(Buffer.from('x')))
+  await t.rejects((backend as Required<StorageBackend>).copy('/file', '/copy'), {
+    code: 'PRECONDITION_FAILED',
+  })
+  await t.rejects(backend.stat('/copy'), { code: 'NOT_FOUND' })
+  t.notOk(createStorageBackend(Object.assign(new PaperDriver(), { copy: undefined })).copy)
 })
 
 test('chunks are copied only between a driver that reuses memory and a caller that keeps it', async (t) => {

@@ -17,7 +17,7 @@ import { read, stat } from './operations/reading.ts'
 import { remove } from './operations/removal.ts'
 import type { Scope } from './operations/scope.ts'
 import { write } from './operations/writing.ts'
-import { PathLocks } from './paths/path-locks.ts'
+import type { PathLocks } from './paths/path-locks.ts'
 import { userPath } from './paths/user-path.ts'
 
 /** Characters in the name of a device. */
@@ -28,13 +28,14 @@ interface FilesServiceParts {
   readonly journal: Journal
   readonly recorder: ChangeRecorder
   readonly crossings: Crossings
+  readonly locks: PathLocks
   /** Bytes. */
   readonly maxFileSize: number
 }
 
 /** Gives each user access to their files. Paths are checked and normalized here, and nowhere below. */
 export function createFilesService(parts: FilesServiceParts): FilesService {
-  const locks = new PathLocks()
+  const { locks } = parts
   const copySlots = new CopySlots()
   const since = new Date()
   return {

@@ -22,6 +22,8 @@ import { ChangeRecorder } from './changes/change-recorder.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
 import { wasApplied } from './changes/verify-change.ts'
 import { configuration } from './configuration.ts'
+import { ExternalChanges } from './external/external-changes.ts'
+import { TreeIndex } from './external/tree-index.ts'
 import { createFilesService } from './files-service.ts'
 import { ChangeFollowers } from './http/change-followers.ts'
 import { fileRoutes } from './http/routes.ts'
@@ -31,6 +33,7 @@ import { openJournal } from './journal/journal.ts'
 import { moveFormerJournal } from './journal/journal-file.ts'
 import { Mounts } from './mounts/mounts.ts'
 import { Crossings } from './operations/crossings.ts'
+import { PathLocks } from './paths/path-locks.ts'
 import type { UserPath } from './paths/user-path.ts'
 
 /** The plugin `files`: each user's files on storage backends, over HTTP and for other plugins. */
@@ -77,9 +80,14 @@ export default definePlugin({
       postpone,
     })
     const { maxFileSize } = config
+    const locks = new PathLocks()
     const crossings = new Crossings()
-    const files = createFilesService({ mounts, journal, recorder, crossings, maxFileSize })
+    const files = createFilesService({ mounts, journal, recorder, locks, crossings, maxFileSize })
     participants.add('files', filesInBackups({ mounts, journal, crossings }))
+    const { signal } = context
+    const openIndex = () => new TreeIndex(context.sqliteFile('index', { inBackups: false }))
+    const external = new ExternalChanges({ journal, mounts, locks, announce, signal, state, openIndex, log })
+    context.onStop(() => external.stop())
 
     context.onStart(async () => {
       mounts.warnOfMissingBackends()
@@ -97,7 +105,10 @@ export default definePlugin({
         log.warn({ err: error }, 'Copies of unfinished moves may stay until the next start.'),
       )
     })
-    context.onServing(() => journal.prune())
+    context.onServing(() => {
+      journal.prune()
+      return external.start()
+    })
     context.onStop(() => reconciliation.stop())
 
     health.add('storage', {
@@ -116,6 +127,7 @@ export default definePlugin({
           if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
         })
       }
+      await external.erase(userUuid)
       await journal.erase(userUuid)
     }
 
@@ -124,6 +136,7 @@ export default definePlugin({
       get epoch() {
         return journal.epoch
       },
+      follow: (userUuid) => external.follow(userUuid),
       head: (userUuid) => journal.head(userUuid),
       read: (userUuid, after, limit) => journal.read(userUuid, after, limit),
       keep: (userUuid, reader, after) => journal.keep(userUuid, reader, after),

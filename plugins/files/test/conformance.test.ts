@@ -3,13 +3,16 @@ import { type ConformanceTest, filesConformance } from '@nodekeep/plugin-sdk/con
 import t from 'tap'
 import { captureServices } from './fixtures/captured-services.ts'
 import { createFilesNode } from './fixtures/files-node.ts'
+import { objectBackend } from './fixtures/object-backend.ts'
 
 // Concurrent: one of the tests waits for the disk.
 t.jobs = 2
-for (const backend of ['local', 'memory']) {
+for (const backend of ['local', 'memory', 'objects']) {
   t.test(`the view of a user on the backend "${backend}" conforms`, async (t) => {
     const services = captureServices()
-    const node = await createFilesNode({ mounts: { '/': backend } }, { plugins: [services.plugin] })
+    const objects = objectBackend({ atomicMove: true, copies: true })
+    const plugins = [services.plugin, objects.plugin]
+    const node = await createFilesNode({ mounts: { '/': backend } }, { plugins })
     t.teardown(() => node.stop())
     const test: ConformanceTest = (name, run) => void t.test(name, run)
     filesConformance(test, { create: async () => services.files.for({ uuid: randomUUID() }) })

@@ -4,11 +4,12 @@ import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
 import type { ChangeLog } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { captureServices } from './fixtures/captured-services.ts'
+import { type CapturedServices, captureServices } from './fixtures/captured-services.ts'
 import { createFilesNode, get, post, put } from './fixtures/files-node.ts'
 import { untilEmpty } from './fixtures/leftovers.ts'
 import { type Expected, Model } from './fixtures/model.ts'
 import { multipart } from './fixtures/multipart.ts'
+import { objectBackend } from './fixtures/object-backend.ts'
 import { type Operation, operation } from './fixtures/operations.ts'
 import { replay } from './fixtures/replay.ts'
 
@@ -20,6 +21,30 @@ t.test('the API behaves like a map of paths, and the journal and the disk agree'
   const services = captureServices()
   const node = await createFilesNode({}, { plugins: [services.plugin] })
   t.teardown(() => node.stop())
+  await playSequences(node, services, numRuns)
+  const root = join(node.dataFolder, 'files')
+  const folders = await readdir(root)
+  t.notOk(
+    folders.find((name) => !/^[0-9a-f-]{36}$/.test(name) && name !== '.nodekeep'),
+    'no entry is outside the folders of users',
+  )
+  // Removed folders are emptied in the background.
+  t.strictSame(await untilEmpty(() => filesIn(join(root, '.nodekeep'))), [], 'no temporary file exists')
+})
+
+for (const atomicMove of [true, false]) {
+  const files = atomicMove ? 'moves single files only' : 'moves nothing'
+  t.test(`the API, the journal and the disk agree on a storage that ${files} in one step`, async (t) => {
+    const services = captureServices()
+    const { plugin } = objectBackend({ atomicMove, copies: !atomicMove })
+    const node = await createFilesNode({ mounts: { '/': 'objects' } }, { plugins: [services.plugin, plugin] })
+    t.teardown(() => node.stop())
+    await playSequences(node, services, Math.ceil(numRuns / 4))
+  })
+}
+
+/** Plays random calls for users of their own, and compares the answers, the disk and the journal with a map of paths. */
+async function playSequences(node: TestNode, services: CapturedServices, numRuns: number): Promise<void> {
   const sequence = fc.asyncProperty(
     fc.array(operation, { minLength: 10, maxLength: 60 }),
     async (operations) => {
@@ -31,15 +56,7 @@ t.test('the API behaves like a map of paths, and the journal and the disk agree'
     },
   )
   await fc.assert(sequence, { numRuns, seed })
-  const root = join(node.dataFolder, 'files')
-  const folders = await readdir(root)
-  t.notOk(
-    folders.find((name) => !/^[0-9a-f-]{36}$/.test(name) && name !== '.nodekeep'),
-    'no entry is outside the folders of users',
-  )
-  // Removed folders are emptied in the background.
-  t.strictSame(await untilEmpty(() => filesIn(join(root, '.nodekeep'))), [], 'no temporary file exists')
-})
+}
 
 /** The names of files in a folder, at any depth, without the lock of the storage. */
 async function filesIn(folder: string): Promise<string[]> {

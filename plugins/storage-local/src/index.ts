@@ -24,6 +24,12 @@ export default definePlugin({
           { err: error },
           'A removed file or folder could not be deleted. The next start tries again.',
         ),
+      onWatchFailure: (error) =>
+        log.warn(
+          { err: error },
+          'The folder of the files cannot be watched for changes of other programs. All files are compared every 10 minutes ' +
+            'instead, until the node restarts. On Linux, raise fs.inotify.max_user_watches and fs.inotify.max_user_instances.',
+        ),
     })
     onStop(() => backend.close())
     backends.add(id === 'storage-local' ? 'local' : id, backend)

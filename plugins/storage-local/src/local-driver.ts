@@ -10,7 +10,9 @@ import type {
   StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
+  StorageWatch,
 } from '@nodekeep/plugin-sdk'
+import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import { callerError, checkRoot, probe } from './availability.ts'
 import { move } from './changes/move.ts'
 import { makeMissing, retryWhileChanging } from './changes/parent-folders.ts'
@@ -21,6 +23,9 @@ import { writeFile } from './changes/write.ts'
 import { namesOf, walk } from './folders/walk.ts'
 import { Tree } from './reading/tree.ts'
 import { prepareSnapshot } from './snapshot.ts'
+import { OwnChanges } from './watching/own-changes.ts'
+import { storageIdOf } from './watching/storage-id.ts'
+import { watchRoot } from './watching/watch.ts'
 
 /** Stores files on a local disk. */
 export class LocalDriver implements StorageDriver {
@@ -31,19 +36,28 @@ export class LocalDriver implements StorageDriver {
   readonly #store: Store
   readonly #tree: Tree
   readonly #changes = new RecordedChanges()
+  readonly #ownChanges = new OwnChanges()
+  readonly #onWatchFailure: (error: Error) => void
 
   /** @param close closes the parts of the store */
   constructor(
     store: Store,
-    settings: { rootPath: string; isDurable: boolean; keepsTimes: boolean },
+    settings: {
+      rootPath: string
+      isDurable: boolean
+      keepsTimes: boolean
+      onWatchFailure: (error: Error) => void
+    },
     close: () => Promise<void>,
   ) {
     this.#store = store
     this.plainFolder = settings.rootPath
+    this.#onWatchFailure = settings.onWatchFailure
     this.#tree = new Tree(store.disk, store.root)
     this.close = close
     this.supports = {
       atomicMove: true,
+      atomicFolders: true,
       durable: settings.isDurable,
       modified: settings.keepsTimes,
       atomicConditions: true,
@@ -74,7 +88,12 @@ export class LocalDriver implements StorageDriver {
     content: AsyncIterable<Uint8Array>,
     options: StorageDriverWriteOptions,
   ): Promise<StorageEntry> {
-    return this.#run(() => writeFile(this.#store, this.#changes, { names: namesOf(path), content, options }))
+    const names = namesOf(path)
+    return this.#run(async () => {
+      const entry = await writeFile(this.#store, this.#changes, { names, content, options })
+      this.#ownChanges.note(path, entry.revision)
+      return entry
+    })
   }
 
   makeDirectory(path: string): Promise<void> {
@@ -86,12 +105,41 @@ export class LocalDriver implements StorageDriver {
 
   remove(path: string, options: StorageRemoveOptions): Promise<void> {
     const names = namesOf(path)
-    return this.#change([names], () => remove(this.#store, names, options))
+    return this.#change([names], async () => {
+      await remove(this.#store, names, options)
+      this.#ownChanges.note(path, null)
+    })
   }
 
   move(source: string, destination: string, options: StorageMoveOptions): Promise<void> {
     const [from, to] = [namesOf(source), namesOf(destination)]
-    return this.#change([from, to], () => move(this.#store, from, to, options.overwrite ?? false))
+    return this.#change([from, to], async () => {
+      await move(this.#store, from, to, options.overwrite ?? false)
+      this.#ownChanges.note(source, null)
+    })
+  }
+
+  async watch(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch> {
+    const { root, staging } = this.#store
+    const storageId = await this.#run(() => storageIdOf(staging))
+    const revisionAt = (path: string) =>
+      this.stat(path).then(
+        (entry) => (entry.type === 'file' ? entry.revision : ''),
+        (error) => (isNodekeepError(error) && error.code === 'NOT_FOUND' ? null : ''),
+      )
+    const tell = async (path: string) => {
+      if (!(await this.#ownChanges.explain(path, revisionAt))) listener(path)
+    }
+    const stop = this.#ownChanges.remember()
+    signal.addEventListener('abort', stop, { once: true })
+    await watchRoot({
+      root: root.path,
+      staging: staging.path,
+      listener: (paths) => paths.forEach(tell),
+      signal,
+      onFailure: this.#onWatchFailure,
+    })
+    return { storageId }
   }
 
   #change(paths: readonly string[][], change: () => Promise<void>): Promise<void> {

@@ -26,6 +26,8 @@ interface LocalBackendOptions {
   readonly root: string
   /** Called with the reason why a removed file or folder could not be deleted. The next start tries again. */
   readonly onLeftover?: (error: unknown) => void
+  /** Called when the folder cannot be watched any more. Hints to look everywhere come every 10 minutes then. */
+  readonly onWatchFailure?: (error: Error) => void
   /** A replacement for the calls to the system, for tests. */
   readonly disk?: Disk
 }
@@ -103,7 +105,7 @@ async function backendAt(
   anyDisk: Disk,
   root: Folder,
   staging: StagingFolder,
-  { root: rootPath, onLeftover = () => {} }: LocalBackendOptions,
+  { root: rootPath, onLeftover = () => {}, onWatchFailure = () => {} }: LocalBackendOptions,
   release: () => void,
 ): Promise<StorageBackend> {
   const probePaths = [staging.at(staging.freshName('probe')), staging.at(staging.freshName('probe'))] as const
@@ -130,7 +132,7 @@ async function backendAt(
     release()
   }
   return createStorageBackend(
-    new LocalDriver(store, { rootPath, isDurable, keepsTimes: times.canBeSet }, close),
+    new LocalDriver(store, { rootPath, isDurable, keepsTimes: times.canBeSet, onWatchFailure }, close),
   )
 }
 

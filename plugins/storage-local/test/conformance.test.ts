@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { StorageBackend } from '@nodekeep/plugin-sdk'
 import { storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
 import t from 'tap'
@@ -12,6 +12,13 @@ storageConformance((name, run) => t.test(name, run), {
   create: async () => open(await mkdtemp(join(tmpdir(), 'storage-local-'))),
   destroy: (closed) => rm(rootOf(closed), { recursive: true, force: true }),
   reopen: (closed) => open(rootOf(closed)),
+  otherProgram: (backend) => ({
+    async write(path, text) {
+      await mkdir(dirname(join(rootOf(backend), path)), { recursive: true })
+      await writeFile(join(rootOf(backend), path), text)
+    },
+    remove: (path) => rm(join(rootOf(backend), path), { recursive: true }),
+  }),
 })
 
 async function open(root: string): Promise<StorageBackend> {

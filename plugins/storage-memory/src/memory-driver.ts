@@ -5,6 +5,7 @@ import {
   type PreparedSnapshot,
   type StorageBackend,
   type StorageDriver,
+  type StorageDriverCopyOptions,
   type StorageDriverReading,
   type StorageDriverReadOptions,
   type StorageDriverSnapshot,
@@ -21,6 +22,7 @@ import {
   folderAt,
   get,
   list,
+  type MemoryFile,
   type MemoryFolder,
   nameOf,
   newFolder,
@@ -43,7 +45,7 @@ export function createMemoryBackend(options: MemoryBackendOptions): StorageBacke
 /** Every change of the tree is one synchronous step, and so it is atomic. */
 class MemoryDriver implements StorageDriver {
   /** A read yields the blocks of the file themselves. */
-  readonly supports = { atomicMove: true, modified: true, reusesBuffers: true }
+  readonly supports = { atomicMove: true, atomicFolders: true, modified: true, reusesBuffers: true }
   readonly #root = newFolder()
   readonly #freeSpace: FreeSpace
   /** Clients keep revisions longer than this process lives. Those of another process must differ. */
@@ -83,17 +85,23 @@ class MemoryDriver implements StorageDriver {
         size += chunk.length
         blocks.append(chunk)
       }
-      this.#revisions += 1
-      const revision = `${this.#process}-${this.#revisions}`
-      return await this.#gate.runShared(async () => {
-        await beforeCommit({ revision })
-        const replaced = find(this.#root, path)
-        const created = replaced?.created ?? new Date()
-        const file = { type: 'file', blocks: blocks.end(), size, modified, created, revision } as const
-        folderAt(this.#root, parentOf(path)).entries.set(nameOf(path), file)
-        this.#freeSpace.release(replaced?.size ?? 0)
-        return entryOf(path, file)
-      })
+      return await this.#commit(path, { blocks: blocks.end(), size, modified }, beforeCommit)
+    } catch (error) {
+      this.#freeSpace.release(size)
+      throw error
+    }
+  }
+
+  /** The copy shares the blocks, but counts as if it had its own: either file may be overwritten. */
+  async copy(
+    source: string,
+    destination: string,
+    { modified = new Date(), beforeCommit }: StorageDriverCopyOptions,
+  ): Promise<StorageEntry> {
+    const { size, blocks } = get(this.#root, source) as MemoryFile
+    this.#freeSpace.reserve(size)
+    try {
+      return await this.#commit(destination, { blocks, size, modified }, beforeCommit)
     } catch (error) {
       this.#freeSpace.release(size)
       throw error
@@ -133,6 +141,23 @@ class MemoryDriver implements StorageDriver {
   }
 
   async close(): Promise<void> {}
+
+  #commit(
+    path: string,
+    content: Pick<MemoryFile, 'blocks' | 'size' | 'modified'>,
+    beforeCommit: StorageDriverWriteOptions['beforeCommit'],
+  ): Promise<StorageEntry> {
+    this.#revisions += 1
+    const revision = `${this.#process}-${this.#revisions}`
+    return this.#gate.runShared(async () => {
+      await beforeCommit({ revision })
+      const replaced = find(this.#root, path)
+      const file = { type: 'file', ...content, created: replaced?.created ?? new Date(), revision } as const
+      folderAt(this.#root, parentOf(path)).entries.set(nameOf(path), file)
+      this.#freeSpace.release(replaced?.size ?? 0)
+      return entryOf(path, file)
+    })
+  }
 }
 
 function snapshotOf(copy: MemoryFolder): StorageDriverSnapshot {

@@ -2,7 +2,7 @@ import { NodekeepError, type StorageDriverReading, type StorageEntry } from '@no
 import { blocksFrom } from './blocks.ts'
 
 /** A file. It never changes: a write replaces it by another one, and a reader keeps the old one alive. */
-interface MemoryFile {
+export interface MemoryFile {
   readonly type: 'file'
   readonly blocks: readonly Uint8Array[]
   readonly size: number

@@ -1,3 +1,4 @@
+import type { StorageBackend } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { createMemoryBackend } from '../src/memory-driver.ts'
 
@@ -41,6 +42,21 @@ test('a removal, a replacement, a move onto a file and an aborted write free the
     await backend.remove('/a')
     await backend.remove('/c')
   }
+  await backend.write('/whole', chunks(1, 100))
+})
+
+test('a copy counts like a file of its own', async (t) => {
+  const backend = createMemoryBackend({ maxBytes: 100 }) as Required<StorageBackend>
+  await backend.write('/file', chunks(1, 40))
+  for (let round = 0; round < 5; round += 1) {
+    await backend.copy('/file', '/copy')
+    const attempt = backend.copy('/file', '/other')
+    await t.rejects(attempt, full)
+    const refused = () => Promise.reject(new Error('no'))
+    await backend.remove('/copy')
+    await t.rejects(backend.copy('/file', '/copy', { beforeCommit: refused }), { message: 'no' })
+  }
+  await backend.remove('/file')
   await backend.write('/whole', chunks(1, 100))
 })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { isAbsent, names, put } from './assertions.ts'
+import { isAbsent, put } from './assertions.ts'
 import type { BackendCheck } from './subject.ts'
 
-export const noAtomicMoves = 'The backend does not support atomic moves.'
+const noAtomicMoves = 'The backend does not support atomic moves.'
 
 /** Tests for backends with `supports.atomicMove`. */
 export function atomicMoveChecks(check: BackendCheck): void {
@@ -11,13 +11,14 @@ export function atomicMoveChecks(check: BackendCheck): void {
     const { revision } = await put(backend, '/folder/file', 'x')
     await backend.move('/folder/file', '/folder/moved')
     assert.equal((await backend.stat('/folder/moved')).revision, revision)
+    if (!backend.supports.atomicFolders) return
     await backend.move('/folder', '/other')
     assert.equal((await backend.stat('/other/moved')).revision, revision)
   })
 
   check('during an atomic move, the file is seen at exactly one of the two paths', async (backend, skip) => {
     if (!backend.supports.atomicMove) return skip(noAtomicMoves)
-    for (let index = 0; index < 20; index += 1) await put(backend, `/step-0/${index}`, 'x')
+    await put(backend, '/step-0', 'x')
     for (let step = 0; step < 30; step += 1) {
       const [source, destination] = [`/step-${step}`, `/step-${step + 1}`]
       const moving = backend.move(source, destination)
@@ -25,11 +26,10 @@ export function atomicMoveChecks(check: BackendCheck): void {
       while (!moved) {
         // The source is checked first: if it is missing there, it must have arrived; if it has arrived, it must have left.
         const [left, lost] = [await isAbsent(backend, source), await isAbsent(backend, destination)]
-        assert.ok(!(left && lost), 'a reader saw the folder at neither path')
+        assert.ok(!(left && lost), 'a reader saw the file at neither path')
         moved = !(await isAbsent(backend, destination))
         if (!moved) continue
-        assert.ok(await isAbsent(backend, source), 'a reader saw the folder at both paths')
-        assert.equal((await names(backend, destination)).length, 20, 'a moved folder has all its files')
+        assert.ok(await isAbsent(backend, source), 'a reader saw the file at both paths')
       }
       await moving
     }

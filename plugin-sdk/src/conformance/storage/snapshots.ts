@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { StorageBackend, StorageSnapshot } from '../../contracts/storage.ts'
 import { soon } from '../soon.ts'
 import { assertContent, assertFails, isAbsent, names, put, text } from './assertions.ts'
-import { noAtomicMoves } from './atomic-moves.ts'
+import { noAtomicFolders } from './atomic-folders.ts'
 import { pattern, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
@@ -57,7 +57,7 @@ export function snapshotChecks(check: BackendCheck): void {
 
   check('a snapshot that is made while a folder is moved shows it once, and whole', async (backend, skip) => {
     if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
-    if (!backend.supports.atomicMove) return skip(noAtomicMoves)
+    if (!backend.supports.atomicFolders) return skip(noAtomicFolders)
     const inside = Array.from({ length: fileCount }, (_, index) => `${index}`.padStart(2, '0'))
     for (const name of inside) await put(backend, `/folder-at-0/${name}`, name)
     const moveRound = async (round: number) => {

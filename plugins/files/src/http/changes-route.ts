@@ -6,6 +6,7 @@ import {
   isNodekeepError,
   type RoutesApp,
   type Static,
+  untilAborted,
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -61,10 +62,14 @@ export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRout
     const isStream = request.headers.accept?.includes('text/event-stream') === true
     const resumed = isStream ? [request.headers['last-event-id']].flat()[0] : undefined
     const cursor = resumed ?? after
-    const start = cursor === undefined ? await headOf(uuid) : positionOf(cursor)
+    const left = clientSignal(reply)
+    const position = cursor === undefined ? null : positionOf(cursor)
+    const following = changes.follow(uuid)
+    // A client that begins lists the files after this, so nothing may be missed from now on.
+    if (position === null) await untilAborted(following, left)
+    const start = position ?? (await headOf(uuid))
     if (!isStream && wait === 0) return (await pageAfter(uuid, start, limit)).body
     const feed = { uuid, start, limit }
-    const left = clientSignal(reply)
     if (!isStream)
       return followers.follow(uuid, left, (one) => awaited(one, { ...feed, waitMs: wait * 1000 }))
     return followers.follow(uuid, left, (one) => streamed(one, { ...feed, request, reply, left }))

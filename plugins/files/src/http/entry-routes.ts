@@ -23,6 +23,8 @@ import { entityTag } from './send-file.ts'
 
 const reading = { scope: 'files:read' }
 const writing = { scope: 'files:write' }
+/** A large folder takes longer to copy, to move or to delete than an answer may take otherwise. */
+const writingLate = { ...writing, answersLate: true }
 
 /** Registers `GET /stat`, `POST /mkdir`, `POST /delete`, `POST /move` and `POST /api/files/copy`. */
 export function entryRoutes(app: RoutesApp, files: FilesService): void {
@@ -56,7 +58,7 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
     body: deleteBody,
     response: { 200: success },
   }
-  app.post('/delete', { schema: remove, config: writing }, async (request) => {
+  app.post('/delete', { schema: remove, config: writingLate }, async (request) => {
     const view = userFilesOf(files, request)
     const { path, onlyIfEmpty = false } = request.body
     await view.remove(path, {
@@ -79,12 +81,10 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
     body: transferBody,
     response: { 200: transferredPath },
   }
-  // A large folder takes longer to copy than an answer may take otherwise.
-  const transferring = { ...writing, answersLate: true }
-  app.post('/move', { schema: move, config: transferring }, (request, reply) =>
+  app.post('/move', { schema: move, config: writingLate }, (request, reply) =>
     transfer('move', request, reply),
   )
-  app.post('/api/files/copy', { schema: copy, config: transferring }, (request, reply) =>
+  app.post('/api/files/copy', { schema: copy, config: writingLate }, (request, reply) =>
     transfer('copy', request, reply),
   )
 

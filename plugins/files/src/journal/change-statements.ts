@@ -10,6 +10,7 @@ const staged = `user = :user AND staging IN ('begin', 'fill')
 export class ChangeStatements {
   readonly #created: CreatedDates
   readonly #insert: StatementSync
+  readonly #insertCommitted: StatementSync
   readonly #commit: StatementSync
   readonly #discard: StatementSync
   readonly #insertStaged: StatementSync
@@ -30,6 +31,9 @@ export class ChangeStatements {
     this.#insert = connection.prepare(
       `INSERT INTO changes (user, op, path, source, size, revision, by, created, at, staging)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#insertCommitted = connection.prepare(
+      'INSERT INTO changes (user, pending, op, path, size, revision, by, at) VALUES (?, 0, ?, ?, ?, ?, ?, ?)',
     )
     this.#commit = connection.prepare(
       `UPDATE changes SET pending = 0 WHERE seq = ? AND pending = 1
@@ -87,6 +91,28 @@ export class ChangeStatements {
       staging ?? null,
     )
     return Number(lastInsertRowid)
+  }
+
+  /**
+   * Adds changes that have happened already.
+   *
+   * @returns the number of the last one
+   */
+  add(changes: readonly ChangeIntent[]): number {
+    let last = 0
+    for (const { userUuid, op, path, size, revision, by } of changes) {
+      const { lastInsertRowid } = this.#insertCommitted.run(
+        userUuid,
+        op,
+        path,
+        size ?? null,
+        revision ?? null,
+        by ?? null,
+        Date.now(),
+      )
+      last = Number(lastInsertRowid)
+    }
+    return last
   }
 
   /** Does nothing when the change is no longer pending. */

@@ -37,6 +37,9 @@ export interface PendingIntent extends ChangeIntent {
   readonly seq: number
 }
 
+/** The paths of a change; `source` for a `move`. */
+export type ChangedPaths = Pick<ChangeIntent, 'path' | 'source'>
+
 /** A row of the table `changes`. Times are milliseconds since 1970. */
 export interface ChangeRow {
   readonly seq: number

@@ -67,6 +67,7 @@ export class GroupCommit {
 
   #apply(request: WriteRequest): number {
     if (request.kind === 'begin') return this.#changes.begin(request.intent)
+    if (request.kind === 'add') return this.#changes.add(request.changes)
     if (request.kind === 'resolve') this.#changes.resolve(request.seq, request.outcome)
     if (request.kind === 'erase') this.#changes.erase(request.userUuid)
     if (request.kind === 'renew') this.#changes.renew(request.epoch)

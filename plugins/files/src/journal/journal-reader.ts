@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type FileChange, NodekeepError } from '@nodekeep/plugin-sdk'
-import { type ChangeRow, changeOf, intentOf, type PendingIntent } from './change.ts'
+import { type ChangedPaths, type ChangeRow, changeOf, intentOf, type PendingIntent } from './change.ts'
 import { type CreatedDate, createdDateOf, createdIf, type FileVersion, splitPath } from './created-dates.ts'
 
 /**
@@ -17,6 +17,7 @@ export class JournalReader {
   readonly #read: StatementSync
   readonly #pruned: StatementSync
   readonly #pending: StatementSync
+  readonly #unread: StatementSync
   readonly #created: StatementSync
   readonly #createdIn: StatementSync
 
@@ -29,6 +30,10 @@ export class JournalReader {
     )
     this.#pruned = connection.prepare('SELECT through FROM pruned WHERE user = ?')
     this.#pending = connection.prepare('SELECT * FROM changes WHERE pending = 1 ORDER BY seq')
+    this.#unread = connection.prepare(
+      `SELECT path, source FROM changes WHERE user = :user AND pending = 1
+       UNION ALL SELECT path, source FROM changes WHERE user = :user AND staging IS NULL AND seq > :after`,
+    )
     this.#created = connection.prepare(
       'SELECT revision, created FROM created WHERE user = ? AND folder = ? AND name = ?',
     )
@@ -72,6 +77,14 @@ export class JournalReader {
   pending(): PendingIntent[] {
     this.#checkOpen()
     return (this.#pending.all() as unknown as ChangeRow[]).map(intentOf)
+  }
+
+  unread(user: string, after: number): ChangedPaths[] {
+    this.#checkOpen()
+    return this.#unread.all({ user, after }).map(({ path, source }) => ({
+      path: String(path),
+      ...(source !== null && { source: String(source) }),
+    }))
   }
 
   createdOf(user: string, path: string, file: FileVersion): Date | null {

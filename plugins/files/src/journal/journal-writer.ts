@@ -49,7 +49,7 @@ export class JournalWriter {
   /**
    * Sends a request. Requests of the same turn of the event loop go in one message.
    *
-   * @returns the sequence number of `begin`, 0 for others
+   * @returns the sequence number of `begin`, the last one of `add`, 0 for others
    */
   call(request: WriteRequest): Promise<number> {
     if (this.#closedBy !== null) return Promise.reject(this.#closedBy)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
-import type { ChangeIntent, PendingIntent } from './change.ts'
+import type { ChangedPaths, ChangeIntent, PendingIntent } from './change.ts'
 import type { CreatedDate, FileVersion, RestoredDate } from './created-dates.ts'
 import { JournalMoment } from './journal-moment.ts'
 import { JournalReader } from './journal-reader.ts'
@@ -28,9 +28,17 @@ export interface PendingChange {
  * Calls reject with NodekeepError INSUFFICIENT_STORAGE when the disk is full, and SERVICE_UNAVAILABLE when the
  * journal is closed or cannot be written.
  */
-export interface Journal extends Omit<ChangeLog, 'stalled'> {
+export interface Journal extends Omit<ChangeLog, 'follow' | 'stalled'> {
   /** Gives the change its number. The intent is on the disk when this resolves. */
   begin(intent: ChangeIntent): Promise<PendingChange>
+  /**
+   * Adds changes that have happened already. They are on the disk when this resolves.
+   *
+   * @returns the number of the last one
+   */
+  add(changes: readonly ChangeIntent[]): Promise<number>
+  /** The changes of a user after a number, and those without an outcome, whether readers see them already or not. */
+  unread(userUuid: string, after: number): Promise<readonly ChangedPaths[]>
   /** The intents of all users without an outcome, oldest first. Intents of running changes are included. */
   pending(): Promise<PendingIntent[]>
   /** Records the outcome of an intent. Does nothing when it has one already, or when its user was erased. */
@@ -126,6 +134,15 @@ class OpenJournal implements Journal {
       commit: () => this.#record(userUuid, seq, 'commit'),
       discard: () => this.#record(userUuid, seq, 'discard'),
     }
+  }
+
+  add(changes: readonly ChangeIntent[]): Promise<number> {
+    return this.#writer.call({ kind: 'add', changes })
+  }
+
+  async unread(userUuid: string, after: number): Promise<readonly ChangedPaths[]> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.unread(userUuid, after)
   }
 
   async pending(): Promise<PendingIntent[]> {

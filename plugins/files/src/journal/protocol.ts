@@ -5,6 +5,7 @@ import type { RestoredDate } from './created-dates.ts'
 /** A request to the writer thread. */
 export type WriteRequest =
   | { readonly kind: 'begin'; readonly intent: ChangeIntent }
+  | { readonly kind: 'add'; readonly changes: readonly ChangeIntent[] }
   | { readonly kind: 'resolve'; readonly seq: number; readonly outcome: 'commit' | 'discard' }
   | { readonly kind: 'erase'; readonly userUuid: string }
   | { readonly kind: 'renew'; readonly epoch: string }
@@ -23,7 +24,7 @@ export interface NumberedRequest {
   readonly request: WriteRequest
 }
 
-/** The result of a request: the sequence number of `begin`, 0 for others, or the reason why it failed. */
+/** The result of a request: the sequence number of `begin`, the last one of `add`, 0 for others, or the reason why it failed. */
 export interface WriteAnswer {
   readonly id: number
   readonly seq: number

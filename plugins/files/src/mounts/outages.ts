@@ -82,8 +82,8 @@ export class Outages {
       },
     })
 
-    /** The journal may refuse the last step of a write. That is no failure of the backend. */
-    const withForeignErrors = (options: StorageWriteOptions = {}): StorageWriteOptions => {
+    /** The journal may refuse the last step of a write or a copy. That is no failure of the backend. */
+    const withForeignErrors = <T extends Pick<StorageWriteOptions, 'beforeCommit'>>(options: T): T => {
       const { beforeCommit } = options
       if (beforeCommit === undefined) return options
       const step = async (staged: StorageStaged) => {
@@ -97,7 +97,12 @@ export class Outages {
       return { ...options, beforeCommit: step }
     }
 
+    const { copy, watch } = backend
     return {
+      ...(copy !== undefined && {
+        copy: (source, destination, options) =>
+          watched(copy.call(backend, source, destination, withForeignErrors(options ?? {}))),
+      }),
       supports: backend.supports,
       probe: (signal) => watched(backend.probe(signal)),
       stat: (path) => watched(backend.stat(path)),
@@ -106,10 +111,15 @@ export class Outages {
         const { entry, content } = await watched(backend.read(path, options))
         return { entry, content: watchedItems(content) }
       },
-      write: (path, content, options) => watched(backend.write(path, content, withForeignErrors(options))),
+      write: (path, content, options) =>
+        watched(backend.write(path, content, withForeignErrors(options ?? {}))),
       makeDirectory: (path) => watched(backend.makeDirectory(path)),
       remove: (path, options) => watched(backend.remove(path, options)),
       move: (source, destination, options) => watched(backend.move(source, destination, options)),
+      ...(watch !== undefined && {
+        watch: (listener: (path: string) => void, signal: AbortSignal) =>
+          watched(watch.call(backend, listener, signal)),
+      }),
       close: () => backend.close(),
     }
   }

@@ -1,11 +1,11 @@
 import { type FileEntry, type FileMoveOptions, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { UserPath } from '../paths/user-path.ts'
-import { stagingPathFor } from './copy-across-mounts.ts'
-import { checkTransfer, copyIntoPlace, refuseImpossible } from './moving.ts'
 import { stat } from './reading.ts'
 import type { Scope } from './scope.ts'
+import { copyIntoPlace, stagingPathFor } from './transfer.ts'
+import { checkTransfer, refuseImpossible } from './transfer-checks.ts'
 
-/** Copies a file or folder. The copy appears at the destination in one step. */
+/** Copies a file or folder. If the storage moves it in one step, the copy appears at the destination in one step. */
 export async function copy(
   scope: Scope,
   source: UserPath,
@@ -20,8 +20,9 @@ export async function copy(
       const message = `"${source}" is a mount or contains one. Copy the files and folders in it.`
       throw new NodekeepError('CONFLICT', message)
     }
-    const { replaced } = await checkTransfer(scope, source, destination, options)
-    await copyIntoPlace(scope, { source, staging, destination, replaced }, { ...options, keepCreated: false })
+    const checked = await checkTransfer(scope, source, destination, options)
+    const transfer = { source, destination, staging, ...checked }
+    await copyIntoPlace(scope, transfer, { ...options, keepCreated: false })
     return await stat(scope, destination)
   } finally {
     release()

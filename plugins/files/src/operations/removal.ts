@@ -6,11 +6,16 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
+import { concurrently } from './concurrently.ts'
 import { definedOnly } from './defined-only.ts'
 import { forChange, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
+import { deepestFirst, treeAt } from './walk.ts'
 
 type RemoveOptions = FileChangeOptions & StorageRemoveOptions
+
+/** Entries that are removed at a time. */
+export const removalsAtOnce = 16
 
 /** Removes a file, or a folder with everything in it. */
 export async function remove(scope: Scope, path: UserPath, options: RemoveOptions = {}): Promise<void> {
@@ -38,15 +43,44 @@ export async function removeLocked(
   path: UserPath,
   options: RemoveOptions & Pick<ChangeIntent, 'staging'>,
 ): Promise<void> {
-  const { mounts, userUuid, recorder } = scope
-  const { backend, backendPath } = scope.locate(path)
-  const { by, staging, ifRevision, onlyIfEmpty } = options
-  const step = () => backend.remove(backendPath, definedOnly({ ifRevision, onlyIfEmpty }))
+  const entry = await scope.mounts.entryAt(scope.userUuid, path)
+  const { atomicFolders } = scope.locate(path).backend.supports
+  const isConditional = options.onlyIfEmpty === true || options.ifRevision !== undefined
+  if (entry?.type === 'directory' && !atomicFolders && !isConditional) {
+    await removeContent(scope, path, definedOnly({ by: options.by }))
+  }
   // The journal records only entries that it knows. A symbolic link of another program has no entry, but is removed when
   // it is named.
-  if ((await mounts.entryAt(userUuid, path)) === null) await forChange(path, step)
-  else
-    await forChange(path, () =>
-      recorder.record({ userUuid, op: 'delete', path, ...definedOnly({ by, staging }) }, step),
+  if (entry === null) await forChange(path, () => removeNow(scope, path, options))
+  else await record(scope, path, options)
+}
+
+/** Removes everything in a folder one by one, so that the journal knows of each entry whether it is gone. */
+async function removeContent(scope: Scope, folder: UserPath, options: FileChangeOptions): Promise<void> {
+  const { files, folders } = await treeAt(scope, folder)
+  const inner = folders.filter((path) => path !== folder)
+  for (const paths of [files.map(({ path }) => path), ...deepestFirst(inner)]) {
+    await concurrently(paths, removalsAtOnce, (path) =>
+      record(scope, path, options).catch((error) => {
+        // Another program removed it meanwhile.
+        if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
+      }),
     )
+  }
+}
+
+/** Removes an entry in one step of its backend, and records it. */
+async function record(
+  scope: Scope,
+  path: UserPath,
+  options: RemoveOptions & Pick<ChangeIntent, 'staging'>,
+): Promise<void> {
+  const { by, staging } = options
+  const intent = { userUuid: scope.userUuid, op: 'delete' as const, path, ...definedOnly({ by, staging }) }
+  await forChange(path, () => scope.recorder.record(intent, () => removeNow(scope, path, options)))
+}
+
+function removeNow(scope: Scope, path: UserPath, { ifRevision, onlyIfEmpty }: RemoveOptions): Promise<void> {
+  const { backend, backendPath } = scope.locate(path)
+  return backend.remove(backendPath, definedOnly({ ifRevision, onlyIfEmpty }))
 }

@@ -2,8 +2,16 @@ import { NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
 import { childOf, longestPath, type UserPath } from '../paths/user-path.ts'
 import type { Scope } from './scope.ts'
 
+/** The entries of a folder at any depth, with the folder itself, or a single file. */
+export interface Tree {
+  /** Files with the revision that they were listed with. */
+  readonly files: { readonly path: UserPath; readonly revision: string }[]
+  /** Folders, each before the folders in it. */
+  readonly folders: UserPath[]
+}
+
 /** The entry at a path and all entries below it, on its mount. A folder comes before its content. */
-export async function* walk(
+async function* walk(
   scope: Scope,
   path: UserPath,
 ): AsyncGenerator<readonly [path: UserPath, entry: StorageEntry], void, undefined> {
@@ -20,6 +28,23 @@ export async function* walk(
       if (child.type === 'directory') folders.push(childPath)
     }
   }
+}
+
+/** Lists a tree before something changes it. */
+export async function treeAt(scope: Scope, path: UserPath, signal?: AbortSignal): Promise<Tree> {
+  const tree: Tree = { files: [], folders: [] }
+  for await (const [entryPath, { type, revision }] of walk(scope, path)) {
+    signal?.throwIfAborted()
+    if (type === 'file') tree.files.push({ path: entryPath, revision })
+    else tree.folders.push(entryPath)
+  }
+  return tree
+}
+
+/** Folders grouped by their depth, the deepest group first. */
+export function deepestFirst(folders: readonly UserPath[]): UserPath[][] {
+  const levels = Map.groupBy(folders, (folder) => folder.split('/').length)
+  return [...levels].sort(([a], [b]) => b - a).map(([, level]) => level)
 }
 
 /**
@@ -41,8 +66,13 @@ export async function checkPathLengths(
   }
 }
 
-/** The check of {@link checkPathLengths} for one path within the folder. */
-export function checkPathLength(path: UserPath, source: UserPath, destination: UserPath): void {
+/** The check of {@link checkPathLengths} for a tree that is listed already. */
+export function checkPathLengthsOf({ files, folders }: Tree, source: UserPath, destination: UserPath): void {
+  for (const { path } of files) checkPathLength(path, source, destination)
+  for (const path of folders) checkPathLength(path, source, destination)
+}
+
+function checkPathLength(path: UserPath, source: UserPath, destination: UserPath): void {
   const added = Buffer.byteLength(destination) - Buffer.byteLength(source)
   if (Buffer.byteLength(path) + added <= longestPath) return
   throw new NodekeepError(

@@ -1,8 +1,10 @@
 import { isDate, isUint8Array } from 'node:util/types'
 import {
+  type FileChangeOptions,
   type FileEntry,
   type FileWriteOptions,
   NodekeepError,
+  type StorageEntry,
   type StorageStaged,
 } from '@nodekeep/plugin-sdk'
 import type { BegunChange } from '../changes/change-recorder.ts'
@@ -53,24 +55,36 @@ export async function write(
 /** Nobody sees this error. */
 const overError = new Error('The write is over.')
 
-/** Details of a file that is copied from another mount. */
+/** Details of the copy of a file. */
 interface CopyDetails {
   /** When the file was created. */
   readonly created: Date
-  readonly staging: StagingStep
+  readonly staging: StagingStep | undefined
 }
 
 /** Stores a file for a caller that holds the lock of the path at the latest when the content ends. */
-export async function writeLocked(
+export function writeLocked(
   scope: Scope,
   path: UserPath,
   content: AsyncIterable<Uint8Array>,
   { by, size, modified, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
   copy: Partial<CopyDetails> = {},
 ): Promise<FileEntry> {
-  const { userUuid, recorder } = scope
   const { backend, backendPath } = scope.locate(path)
-  const { staging } = copy
+  const options = definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, signal })
+  return storeLocked(scope, path, { by, ...copy }, (beforeCommit) =>
+    backend.write(backendPath, content, { ...options, beforeCommit }),
+  )
+}
+
+/** Runs a call of a backend that stores a file, and records it, for a caller that holds the lock of the path. */
+export async function storeLocked(
+  scope: Scope,
+  path: UserPath,
+  { by, staging, ...copy }: Partial<CopyDetails> & { readonly by: FileChangeOptions['by'] | undefined },
+  store: (beforeCommit: (staged: StorageStaged) => Promise<void>) => Promise<StorageEntry>,
+): Promise<FileEntry> {
+  const { userUuid, recorder } = scope
   let change: BegunChange | undefined
   let { created } = copy
   const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
@@ -78,16 +92,10 @@ export async function writeLocked(
     const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision }
     change = await recorder.begin({ ...intent, ...definedOnly({ by, created, staging }) })
   }
-  const options = {
-    ...definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, signal }),
-    beforeCommit,
-  }
-  const entry = await forChange(path, () => backend.write(backendPath, content, options)).catch(
-    async (error) => {
-      await change?.resolveByStorage()
-      throw error
-    },
-  )
+  const entry = await forChange(path, () => store(beforeCommit)).catch(async (error) => {
+    await change?.resolveByStorage()
+    throw error
+  })
   change?.commit()
   return { ...entry, name: nameOf(path), path, created: created ?? entry.created }
 }

@@ -204,6 +204,7 @@ t.test('a cursor of another epoch, or one that is too old, is answered with a re
     Buffer.from(reset.cursor, 'base64url').toString().replace(/\d+$/, '999999'),
   ).toString('base64url')
   t.match(await page(user, `?after=${ahead}`), { reset: true }, 'a number that the journal has not given yet')
+  await second.stop()
 })
 
 t.test('wrong input is refused', async (t) => {

@@ -1,4 +1,5 @@
 import { lockName } from '../folders/root-lock.ts'
+import { storageIdName } from '../watching/storage-id.ts'
 import { undoReplacement } from './replacement.ts'
 import type { Store } from './store.ts'
 
@@ -10,7 +11,7 @@ export async function recover(store: Store): Promise<void> {
   const { disk, staging, syncs, discards } = store
   const leftovers: string[] = []
   for await (const portion of disk.names(staging.at('.'))) {
-    leftovers.push(...portion.filter((name) => name !== lockName))
+    leftovers.push(...portion.filter((name) => name !== lockName && name !== storageIdName))
   }
   const removable: string[] = []
   for (const name of leftovers) {

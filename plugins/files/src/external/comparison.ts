@@ -1,0 +1,284 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isNodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
+import type { ChangedPaths, ChangeIntent } from '../journal/change.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Mounts } from '../mounts/mounts.ts'
+import type { PathLocks, Release } from '../paths/path-locks.ts'
+import { childOf, isWithin, longestPath, type UserPath } from '../paths/user-path.ts'
+import type { IndexedEntry, Tree } from './tree-index.ts'
+
+/** Paths that are checked under one lock, and recorded with one sync of the disk. */
+const batchSize = 256
+
+/** Entries of the index, and changes of the journal, that are handled in one turn of the event loop. */
+const pageSize = 500
+
+/** More hints than this are handled by a look at everything. */
+const maxHints = 20_000
+
+export interface ComparisonParts {
+  readonly journal: Journal
+  readonly mounts: Mounts
+  readonly locks: PathLocks
+  /** Called when readers of the journal may see something new. */
+  readonly announce: (userUuid: string, seq: number) => void
+  /** Ends the comparison. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Compares the files of a user on one mount with the index, and records what differs as changes of other programs.
+ *
+ * The index follows the journal, so the node's own changes do not differ. A difference counts only under the lock of its path,
+ * and when all changes of the path are readable in the journal. Other paths are left for the next run.
+ */
+export class Comparison {
+  readonly #parts: ComparisonParts
+  readonly #userUuid: string
+  readonly #mount: UserPath
+  readonly #tree: Tree
+  #hints = new Set<UserPath>()
+  /** Paths that must be looked at again. While the index is incomplete, they are those that it may lack. */
+  #left: Set<UserPath>
+
+  constructor(parts: ComparisonParts, userUuid: string, mount: UserPath, tree: Tree) {
+    this.#parts = parts
+    this.#userUuid = userUuid
+    this.#mount = mount
+    this.#tree = tree
+    this.#left = new Set([mount])
+  }
+
+  /** Whether the next run has something to look at. */
+  get hasWork(): boolean {
+    return this.#hints.size + this.#left.size > 0
+  }
+
+  /** Lets the next run look at a path of the mount, and at everything below it. */
+  hint(path: UserPath): void {
+    if (this.#hints.size < maxHints) this.#hints.add(path)
+    else this.#hints = new Set([this.#mount])
+  }
+
+  /**
+   * Looks at the paths of the hints. While the index is incomplete, it takes what it finds without recording it.
+   *
+   * @throws the error of a storage that does not answer. The next run then looks at everything
+   */
+  async run(): Promise<void> {
+    try {
+      await this.#catchUp()
+      const looked = withoutNested([...this.#left, ...this.#hints])
+      this.#left = new Set()
+      this.#hints = new Set()
+      if (looked[0] === this.#mount) await this.#walk(this.#mount)
+      else {
+        for (let start = 0; start < looked.length; start += batchSize) {
+          for (const folder of await this.#check(looked.slice(start, start + batchSize)))
+            await this.#walk(folder)
+        }
+      }
+      if (this.#left.size === 0 && !this.#tree.isComplete) this.#tree.complete()
+    } catch (error) {
+      this.#left.add(this.#mount)
+      throw error
+    }
+  }
+
+  /** Compares a folder and everything below it. */
+  async #walk(from: UserPath): Promise<void> {
+    const folders = [from]
+    for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+      await this.#catchUp()
+      const { differing, subfolders } = await this.#compareFolder(folder)
+      folders.push(...subfolders)
+      for (let start = 0; start < differing.length; start += batchSize)
+        folders.push(...(await this.#check(differing.slice(start, start + batchSize))))
+    }
+  }
+
+  async #compareFolder(folder: UserPath) {
+    const { mounts, signal } = this.#parts
+    const known = await this.#entriesIn(folder)
+    const differing: UserPath[] = []
+    const subfolders: UserPath[] = []
+    const { backend, backendPath } = mounts.locate(this.#userUuid, folder)
+    try {
+      for await (const entry of backend.list(backendPath)) {
+        signal.throwIfAborted()
+        const path = childOf(folder, entry.name)
+        const before = known.get(entry.name)
+        known.delete(entry.name)
+        if (!isUsable(path, entry.name) || mounts.isPoint(path)) continue
+        if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.push(path)
+        else if (entry.type === 'directory') subfolders.push(path)
+      }
+    } catch (error) {
+      // A user without files has no folder. Other folders are checked themselves.
+      if (!isMissing(error)) throw error
+      if (folder !== this.#mount) return { differing: [folder], subfolders: [] }
+    }
+    const gone = [...known.keys()]
+      .map((name) => childOf(folder, name))
+      .filter((path) => !mounts.holdsMount(path))
+    return { differing: [...differing, ...gone], subfolders }
+  }
+
+  async #entriesIn(folder: UserPath): Promise<Map<string, IndexedEntry>> {
+    const known = new Map<string, IndexedEntry>()
+    let after = ''
+    for (;;) {
+      const page = this.#tree.page(folder, after, pageSize)
+      for (const [name, entry] of page) known.set(name, entry)
+      const last = page.at(-1)
+      if (last === undefined || page.length < pageSize) return known
+      after = last[0]
+      await nextTurn()
+    }
+  }
+
+  /**
+   * Records the paths that differ from the index.
+   *
+   * @returns the folders among the paths
+   */
+  async #check(paths: readonly UserPath[]): Promise<UserPath[]> {
+    const { locks, mounts, signal } = this.#parts
+    signal.throwIfAborted()
+    const wanted = paths.filter((path) => !mounts.holdsMount(path))
+    if (wanted.length === 0) return []
+    const release = locks.tryAcquire(this.#userUuid, wanted)
+    if (release !== null) return this.#checkLocked(wanted, release)
+    const folders: UserPath[] = []
+    for (const path of wanted) {
+      const release = locks.tryAcquire(this.#userUuid, [path])
+      if (release === null) this.#left.add(path)
+      else folders.push(...(await this.#checkLocked([path], release)))
+    }
+    return folders
+  }
+
+  async #checkLocked(locked: readonly UserPath[], release: Release): Promise<UserPath[]> {
+    const { journal, mounts, announce } = this.#parts
+    const userUuid = this.#userUuid
+    try {
+      await this.#catchUp()
+      const paths = await this.#settled(locked)
+      const found = await Promise.all(
+        paths.map(async (path) => [path, await mounts.entryAt(userUuid, path)] as const),
+      )
+      const differing = found.filter(([path, entry]) => !isSame(this.#tree.get(path) ?? undefined, entry))
+      if (!this.#tree.isComplete) this.#tree.put(differing)
+      else {
+        const isUnknown = ([path, entry]: (typeof found)[number]) => {
+          const before = this.#tree.get(path)
+          return entry?.type === 'file' && before?.type === 'file' && before.revision === null
+        }
+        this.#tree.put(differing.filter(isUnknown))
+        const changes = differing
+          .filter((each) => !isUnknown(each))
+          .flatMap(([path, entry]) => changesOf(userUuid, path, this.#tree.get(path), entry))
+        if (changes.length > 0) {
+          announce(userUuid, await journal.add(changes))
+          await this.#catchUp()
+        }
+      }
+      return found.filter(([, entry]) => entry?.type === 'directory').map(([path]) => path)
+    } finally {
+      release()
+    }
+  }
+
+  /** Leaves out the paths of unfinished copies, and for the next run those with changes that cannot be read yet. */
+  async #settled(paths: readonly UserPath[]): Promise<readonly UserPath[]> {
+    const { journal } = this.#parts
+    const unread = await journal.unread(this.#userUuid, this.#tree.seq)
+    const copies = (await journal.stagedMoves()).filter(({ userUuid }) => userUuid === this.#userUuid)
+    return paths.filter((path) => {
+      if (copies.some((copy) => isWithin(path, copy.path))) return false
+      const isSettled = !unread.some((change) => overlaps(change, path))
+      if (!isSettled) this.#left.add(path)
+      return isSettled
+    })
+  }
+
+  /** Brings the index to the newest change that can be read. If the journal lacks some, the index begins anew. */
+  async #catchUp(): Promise<void> {
+    const { journal, mounts, signal } = this.#parts
+    if (this.#tree.epoch !== journal.epoch) await this.#restart()
+    for (;;) {
+      signal.throwIfAborted()
+      const changes = await journal.read(this.#userUuid, this.#tree.seq, pageSize).catch((error: unknown) => {
+        if (isNodekeepError(error) && error.code === 'CONFLICT') return null
+        throw error
+      })
+      const last = changes?.at(-1)
+      if (changes === null) await this.#restart()
+      else if (last === undefined) return
+      else {
+        const { backend } = mounts.locate(this.#userUuid, this.#mount)
+        const own = changes.filter(({ path }) => mounts.pointOf(path as UserPath) === this.#mount)
+        const unknown = this.#tree.apply(own, last.seq, backend.supports.atomicMove === true)
+        if (!this.#tree.isComplete) for (const path of unknown) this.#left.add(path as UserPath)
+      }
+    }
+  }
+
+  async #restart(): Promise<void> {
+    const { journal } = this.#parts
+    const { epoch } = journal
+    this.#tree.restart(epoch, await journal.head(this.#userUuid))
+    this.#left.add(this.#mount)
+  }
+}
+
+/** The changes that lead from one entry to another. */
+function changesOf(
+  userUuid: string,
+  path: UserPath,
+  before: IndexedEntry | null,
+  entry: StorageEntry | null,
+): ChangeIntent[] {
+  const by = 'disk'
+  const changes: ChangeIntent[] = []
+  if (before !== null && before.type !== entry?.type) changes.push({ userUuid, op: 'delete', path, by })
+  if (entry?.type === 'directory') changes.push({ userUuid, op: 'mkdir', path, by })
+  if (entry?.type === 'file') {
+    const { size, revision } = entry
+    changes.push({ userUuid, op: 'write', path, size, revision, by })
+  }
+  return changes
+}
+
+function isSame(before: IndexedEntry | undefined, entry: StorageEntry | null): boolean {
+  if (before === undefined || entry === null) return before === undefined && entry === null
+  return before.type === entry.type && (entry.type === 'directory' || before.revision === entry.revision)
+}
+
+/** Whether requests can name the path. */
+function isUsable(path: UserPath, name: string): boolean {
+  return !name.includes('\\') && (path.length * 3 <= longestPath || Buffer.byteLength(path) <= longestPath)
+}
+
+/** Nothing is there, or one of the parents is a file. */
+function isMissing(error: unknown): boolean {
+  return isNodekeepError(error) && (error.code === 'NOT_FOUND' || error.code === 'CONFLICT')
+}
+
+function overlaps({ path, source }: ChangedPaths, other: UserPath): boolean {
+  return [path, source].some((one) => one !== undefined && (isWithin(one, other) || isWithin(other, one)))
+}
+
+/** Leaves out the paths that are in others of them, and sorts the rest. A folder comes before what is in it. */
+function withoutNested(paths: readonly UserPath[]): UserPath[] {
+  const all = new Set<string>(paths)
+  return [...all].filter((path) => !foldersAbove(path).some((folder) => all.has(folder))).sort() as UserPath[]
+}
+
+function foldersAbove(path: string): string[] {
+  const folders: string[] = []
+  for (let end = path.lastIndexOf('/'); end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
+    if (path !== '/') folders.push(path.slice(0, end) || '/')
+  }
+  return folders
+}

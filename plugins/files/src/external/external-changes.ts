@@ -1,0 +1,206 @@
+import {
+  type Log,
+  Mutex,
+  type StateStore,
+  type StorageBackend,
+  type StorageWatch,
+} from '@nodekeep/plugin-sdk'
+import { type UserPath, userPath } from '../paths/user-path.ts'
+import { Comparison, type ComparisonParts } from './comparison.ts'
+import type { TreeIndex } from './tree-index.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Milliseconds for which a user is followed after the last call. */
+const followMs = 30 * dayMs
+
+/** Milliseconds for which hints are gathered. */
+const gatherMs = 50
+
+/** Milliseconds after which paths that others change are looked at again. */
+const againMs = 250
+
+/** Milliseconds after which a storage that did not answer is tried again. */
+const retryMs = 30_000
+
+interface ExternalChangesParts extends ComparisonParts {
+  readonly state: Pick<StateStore, 'get' | 'set' | 'delete' | 'entries'>
+  readonly openIndex: () => TreeIndex
+  readonly log: Pick<Log, 'warn' | 'debug'>
+}
+
+/** A user whose files on one mount are followed. */
+interface Followed {
+  readonly userUuid: string
+  readonly mount: UserPath
+  comparison: Comparison | null
+  isRunning: boolean
+  timer: NodeJS.Timeout | undefined
+  /** Settles at the end of the first run. */
+  readonly begun: PromiseWithResolvers<void>
+}
+
+/**
+ * Finds what other programs change in the files of the users that somebody follows. Nothing is watched, compared or kept for
+ * others.
+ */
+export class ExternalChanges {
+  readonly #parts: ExternalChangesParts
+  readonly #followed = new Map<string, readonly Followed[]>()
+  /** When each user was recorded as followed, in milliseconds since 1970. */
+  readonly #recorded = new Map<string, number>()
+  readonly #watches = new WeakMap<StorageBackend, Promise<StorageWatch>>()
+  /** One comparison at a time: they all need the same disk. */
+  readonly #turn = new Mutex()
+  readonly #running = new Set<Promise<void>>()
+  #index: TreeIndex | null = null
+  #isServing = false
+
+  constructor(parts: ExternalChangesParts) {
+    this.#parts = parts
+  }
+
+  /** Goes on with the users that were followed before. Their files are compared in the background. */
+  async start(): Promise<void> {
+    this.#isServing = true
+    for await (const [key] of this.#parts.state.entries()) {
+      if (key.startsWith(followedKey(''))) this.#begin(key.slice(followedKey('').length))
+    }
+    for (const userUuid of this.#recorded.keys()) this.#begin(userUuid)
+  }
+
+  /** Follows a user. Resolves when all mounts that answer are compared for the first time. */
+  async follow(userUuid: string): Promise<void> {
+    const now = Date.now()
+    if (now - (this.#recorded.get(userUuid) ?? 0) > dayMs) {
+      this.#recorded.set(userUuid, now)
+      await this.#parts.state.set(followedKey(userUuid), now, followMs).catch((error) => {
+        this.#recorded.delete(userUuid)
+        this.#parts.log.warn(
+          { err: error, user: userUuid },
+          'Changes of other programs are followed until the node stops.',
+        )
+      })
+    }
+    if (!this.#isServing || this.#parts.signal.aborted) return
+    await Promise.all(this.#begin(userUuid).map(({ begun }) => begun.promise))
+  }
+
+  /** Forgets a user. */
+  async erase(userUuid: string): Promise<void> {
+    for (const { timer } of this.#followed.get(userUuid) ?? []) clearTimeout(timer)
+    this.#followed.delete(userUuid)
+    this.#recorded.delete(userUuid)
+    const wasFollowed = await this.#parts.state.delete(followedKey(userUuid))
+    if (this.#index !== null || wasFollowed)
+      await this.#turn.run(async () => this.#openedIndex().erase(userUuid))
+  }
+
+  /** Waits for the comparison that runs. The signal has ended it. */
+  async stop(): Promise<void> {
+    for (const { timer, begun } of [...this.#followed.values()].flat()) {
+      clearTimeout(timer)
+      begun.resolve()
+    }
+    await Promise.allSettled(this.#running)
+    this.#index?.close()
+  }
+
+  #begin(userUuid: string): readonly Followed[] {
+    const known = this.#followed.get(userUuid)
+    if (known !== undefined) return known
+    const followed = this.#parts.mounts.points.map((mount): Followed => {
+      const begun = Promise.withResolvers<void>()
+      return { userUuid, mount, comparison: null, isRunning: false, timer: undefined, begun }
+    })
+    this.#followed.set(userUuid, followed)
+    for (const each of followed) this.#schedule(each, 0)
+    return followed
+  }
+
+  #schedule(followed: Followed, ms: number): void {
+    if (this.#parts.signal.aborted || followed.isRunning || followed.timer !== undefined) return
+    followed.timer = setTimeout(() => {
+      followed.timer = undefined
+      followed.isRunning = true
+      const running = this.#turn.run(() => this.#run(followed))
+      this.#running.add(running)
+      running.finally(() => this.#running.delete(running))
+    }, ms).unref()
+  }
+
+  async #run(followed: Followed): Promise<void> {
+    const { signal, log } = this.#parts
+    let pauseMs = againMs
+    try {
+      if (signal.aborted || !this.#isFollowed(followed)) return
+      followed.comparison ??= await this.#comparisonOf(followed)
+      await followed.comparison?.run()
+    } catch (error) {
+      if (signal.aborted) return
+      const { userUuid: user, mount } = followed
+      log.debug({ err: error, user, mount }, 'The files of a mount cannot be compared now.')
+      pauseMs = retryMs
+    } finally {
+      followed.begun.resolve()
+      followed.isRunning = false
+      const isOwed = pauseMs === retryMs || followed.comparison?.hasWork === true
+      if (isOwed && this.#isFollowed(followed)) this.#schedule(followed, pauseMs)
+    }
+  }
+
+  /** Returns null for a storage that only the node changes. */
+  async #comparisonOf({ userUuid, mount }: Followed): Promise<Comparison | null> {
+    const { backend } = this.#parts.mounts.locate(userUuid, mount)
+    if (backend.watch === undefined) return null
+    // The watch begins before the comparison, so that nothing is missed between them.
+    const { storageId } = await this.#watch(backend, mount)
+    return new Comparison(this.#parts, userUuid, mount, this.#openedIndex().tree(storageId, userUuid))
+  }
+
+  #watch(backend: StorageBackend, mount: UserPath): Promise<StorageWatch> {
+    const known = this.#watches.get(backend)
+    if (known !== undefined) return known
+    const listener = (path: string) => this.#hint(mount, path)
+    const watch = (backend as Required<StorageBackend>).watch(listener, this.#parts.signal)
+    this.#watches.set(backend, watch)
+    watch.catch(() => this.#watches.delete(backend))
+    return watch
+  }
+
+  /** @param backendPath begins with the folder of a user, unless everything is meant */
+  #hint(mount: UserPath, backendPath: string): void {
+    const [, user = '', ...rest] = backendPath.split('/')
+    const users = user === '' ? [...this.#followed.keys()] : [user]
+    for (const userUuid of users) {
+      const followed = this.#followed.get(userUuid)?.find((each) => each.mount === mount)
+      if (followed?.comparison === null || followed === undefined) continue
+      const path = rest.length === 0 ? mount : usablePath(`${mount === '/' ? '' : mount}/${rest.join('/')}`)
+      if (path === null) continue
+      followed.comparison.hint(path)
+      this.#schedule(followed, gatherMs)
+    }
+  }
+
+  #isFollowed(followed: Followed): boolean {
+    return this.#followed.get(followed.userUuid)?.includes(followed) === true
+  }
+
+  #openedIndex(): TreeIndex {
+    this.#index ??= this.#parts.openIndex()
+    return this.#index
+  }
+}
+
+function followedKey(userUuid: string): string {
+  return `followed:${userUuid}`
+}
+
+/** Returns null for a path that no request can name. */
+function usablePath(path: string): UserPath | null {
+  try {
+    return userPath(path)
+  } catch {
+    return null
+  }
+}

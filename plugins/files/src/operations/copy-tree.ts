@@ -1,0 +1,167 @@
+import { createHash, type Hash } from 'node:crypto'
+import { type FileEntry, type FileMoveOptions, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { StagingStep } from '../journal/change.ts'
+import type { UserPath } from '../paths/user-path.ts'
+import { concurrently } from './concurrently.ts'
+import { definedOnly } from './defined-only.ts'
+import { makeDirectoryLocked } from './make-directory.ts'
+import { forChange } from './path-errors.ts'
+import { fileEntry } from './reading.ts'
+import type { Scope } from './scope.ts'
+import { checkPathLengthsOf, type Tree, treeAt } from './walk.ts'
+import { storeLocked, writeLocked } from './writing.ts'
+
+interface CopyOptions extends Pick<FileMoveOptions, 'by' | 'signal'> {
+  /** Whether each copy gets the date of creation of its file. */
+  readonly keepCreated: boolean
+  /** Whether readers of the journal see nothing of the copy before it is placed. */
+  readonly isStaged: boolean
+}
+
+/** Files of one copy that are looked up at a time. {@link Scope.copySlots} bounds the copies of a user. */
+const filesAtOnce = 8
+
+/** The entries that were copied so far. */
+export interface Copied {
+  /** Entries of the source. Only these may be removed from it. Each file has the revision that was copied. */
+  readonly source: Tree
+  /** Their copies. */
+  readonly copy: Tree
+}
+
+export function nothingCopied(): Copied {
+  return { source: { files: [], folders: [] }, copy: { files: [], folders: [] } }
+}
+
+/**
+ * Copies a file or folder and verifies each file.
+ *
+ * @param copied gets each entry when it was copied
+ * @param destination the final path of the copy
+ * @throws NodekeepError VALIDATION_ERROR when an entry would have too long a path there
+ */
+export async function copyTree(
+  scope: Scope,
+  {
+    source,
+    copy,
+    destination,
+  }: { readonly source: UserPath; readonly copy: UserPath; readonly destination: UserPath },
+  copied: Copied,
+  options: CopyOptions,
+): Promise<void> {
+  const { by, signal, isStaged } = options
+  const copyOf = (path: UserPath) => `${copy}${path.slice(source.length)}` as UserPath
+  const stepFor = (path: UserPath): StagingStep | undefined =>
+    isStaged ? (path === source ? 'begin' : 'fill') : undefined
+  const { files, folders } = await treeAt(scope, source, signal)
+  checkPathLengthsOf({ files, folders }, source, destination)
+  for (const path of folders) {
+    signal?.throwIfAborted()
+    await makeDirectoryLocked(scope, copyOf(path), definedOnly({ by, staging: stepFor(path) }))
+    copied.source.folders.push(path)
+    copied.copy.folders.push(copyOf(path))
+  }
+  await concurrently(files, filesAtOnce, ({ path }, failed) =>
+    scope.copySlots.run(scope.userUuid, async () => {
+      const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
+      // The client may have left while the copies before this one ran.
+      either.throwIfAborted()
+      const details = { ...options, signal: either, staging: stepFor(path) }
+      const { from, to, verify } = await copyFile(scope, path, copyOf(path), details)
+      copied.source.files.push({ path, revision: from })
+      copied.copy.files.push({ path: copyOf(path), revision: to })
+      if (await verify()) return
+      throw new NodekeepError(
+        'INTERNAL_ERROR',
+        `The storage returns other bytes for the copy of "${path}" than were written, so the copy is removed.`,
+      )
+    }),
+  )
+}
+
+type CopyFileOptions = CopyOptions & {
+  readonly signal: AbortSignal
+  readonly staging: StagingStep | undefined
+}
+
+interface CopiedFile {
+  /** The revision that was copied. */
+  readonly from: string
+  /** The revision of the copy. */
+  readonly to: string
+  /** Whether the copy has the bytes of its source. */
+  verify(): Promise<boolean>
+}
+
+/** Copies a file, by its backend if that copies files. Such a copy is not verified: no byte passed through the node. */
+async function copyFile(
+  scope: Scope,
+  source: UserPath,
+  copy: UserPath,
+  options: CopyFileOptions,
+): Promise<CopiedFile> {
+  const { backend } = scope.locate(source)
+  const isOwn = backend === scope.locate(copy).backend && backend.copy !== undefined
+  return isOwn ? copyByBackend(scope, source, copy, options) : copyBytes(scope, source, copy, options)
+}
+
+async function copyByBackend(
+  scope: Scope,
+  source: UserPath,
+  copy: UserPath,
+  { by, signal, keepCreated, staging }: CopyFileOptions,
+): Promise<CopiedFile> {
+  const { backend, backendPath } = scope.locate(source)
+  const entry = await forChange(source, () => backend.stat(backendPath))
+  const { created, modified, revision } = await fileEntry(scope, source, entry)
+  const details = { by, staging, ...(keepCreated && { created }) }
+  const { revision: to } = await storeLocked(scope, copy, details, (beforeCommit) =>
+    (backend as Required<typeof backend>).copy(backendPath, scope.locate(copy).backendPath, {
+      ifSourceRevision: revision,
+      modified,
+      beforeCommit,
+      signal,
+    }),
+  ).catch((error) => {
+    if (!isNodekeepError(error) || error.code !== 'PRECONDITION_FAILED') throw error
+    throw new NodekeepError('CONFLICT', `"${source}" was changed while it was copied. Try again.`, {
+      cause: error,
+    })
+  })
+  return { from: revision, to, verify: async () => true }
+}
+
+async function copyBytes(
+  scope: Scope,
+  source: UserPath,
+  copy: UserPath,
+  { by, signal, keepCreated, staging }: CopyFileOptions,
+): Promise<CopiedFile> {
+  const { backend, backendPath } = scope.locate(source)
+  const reading = await forChange(source, () => backend.read(backendPath, { signal }))
+  const { size, created, modified, revision }: FileEntry = await fileEntry(scope, source, reading.entry)
+  const hash = createHash('sha256')
+  const options = definedOnly({ by, signal, size, modified })
+  const written = await writeLocked(scope, copy, hashing(reading.content, hash), options, {
+    staging,
+    ...(keepCreated && { created }),
+  })
+  const verify = async () => hash.digest('hex') === (await hashOf(scope, copy, signal))
+  return { from: revision, to: written.revision, verify }
+}
+
+async function* hashing(content: AsyncIterable<Uint8Array>, hash: Hash): AsyncIterable<Uint8Array> {
+  for await (const chunk of content) {
+    hash.update(chunk)
+    yield chunk
+  }
+}
+
+async function hashOf(scope: Scope, path: UserPath, signal: AbortSignal): Promise<string> {
+  const { backend, backendPath } = scope.locate(path)
+  const { content } = await backend.read(backendPath, { reuseBuffers: true, signal })
+  const hash = createHash('sha256')
+  for await (const chunk of content) hash.update(chunk)
+  return hash.digest('hex')
+}

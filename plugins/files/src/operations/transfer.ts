@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type FileChangeOptions,
+  type FileMoveOptions,
+  isNodekeepError,
+  NodekeepError,
+  type StorageEntry,
+} from '@nodekeep/plugin-sdk'
+import type { ChangeIntent } from '../journal/change.ts'
+import { childOf, parentOf, type UserPath } from '../paths/user-path.ts'
+import { type Copied, copyTree, nothingCopied } from './copy-tree.ts'
+import { definedOnly } from './defined-only.ts'
+import { makeDirectoryLocked } from './make-directory.ts'
+import { forChange, versionError } from './path-errors.ts'
+import { removeLocked } from './removal.ts'
+import { removeExactly } from './remove-source.ts'
+import type { Scope } from './scope.ts'
+import { existingEntry, type Transferred } from './transfer-checks.ts'
+
+/** The paths of a move or a copy. */
+export interface Transfer extends Transferred {
+  readonly source: UserPath
+  readonly destination: UserPath
+  readonly staging: UserPath
+}
+
+type CopyIntoPlaceOptions = FileMoveOptions & {
+  readonly keepCreated: boolean
+  /** Runs when everything is copied, right before a staged copy gets its name. */
+  readonly beforePlacing?: () => Promise<void>
+}
+
+/**
+ * A path beside the destination, on the same mount, at which a copy is staged before one step gives it its name. The next
+ * start removes what a crash leaves there.
+ */
+export function stagingPathFor(destination: UserPath, activity: 'moving' | 'copying'): UserPath {
+  return childOf(parentOf(destination), `.${activity}-${randomBytes(8).toString('hex')}`)
+}
+
+/** Whether the storage of a path moves such an entry in one step. */
+export function movesInOneStep(scope: Scope, path: UserPath, { type }: StorageEntry): boolean {
+  const { atomicFolders, atomicMove } = scope.locate(path).backend.supports
+  return atomicFolders === true || (atomicMove === true && type === 'file')
+}
+
+/** Moves within a mount, in one step of its storage. */
+export async function moveInOneStep(
+  scope: Scope,
+  source: UserPath,
+  destination: UserPath,
+  { type, revision }: Pick<StorageEntry, 'type' | 'revision'>,
+  { by, overwrite = false, staging }: FileMoveOptions & Pick<ChangeIntent, 'staging'>,
+): Promise<void> {
+  const from = scope.locate(source)
+  const to = scope.locate(destination)
+  const { atomicMove } = from.backend.supports
+  const intent: ChangeIntent = {
+    userUuid: scope.userUuid,
+    op: 'move',
+    path: destination,
+    source,
+    changesRevisions: !atomicMove,
+    ...definedOnly({ by, staging, revision: type === 'file' && atomicMove ? revision : undefined }),
+  }
+  await forChange(destination, () =>
+    scope.recorder.record(intent, () => from.backend.move(from.backendPath, to.backendPath, { overwrite })),
+  )
+}
+
+/**
+ * Removes the entry at the destination if the storage cannot replace it in the step that brings the other one. Most storages
+ * replace a file by a file.
+ */
+export async function makeRoom(
+  scope: Scope,
+  { entry, replaced, destination }: Omit<Transfer, 'staging'>,
+  options: FileChangeOptions,
+): Promise<void> {
+  if (replaced === null || scope.locate(destination).backend.supports.atomicFolders) return
+  if (entry.type === 'file' && replaced.type === 'file') return
+  await removeLocked(scope, destination, options)
+}
+
+/** Copies to the destination. When that fails, the copy is removed. */
+export async function copyIntoPlace(
+  scope: Scope,
+  transfer: Transfer,
+  options: CopyIntoPlaceOptions,
+): Promise<Copied> {
+  await makeParent(scope, transfer.destination, options)
+  const isStaged = movesInOneStep(scope, transfer.destination, transfer.entry)
+  return isStaged ? copyAside(scope, transfer, options) : copyInPlace(scope, transfer, options)
+}
+
+/** Copies to the staging path, then renames in one step. */
+async function copyAside(scope: Scope, transfer: Transfer, options: CopyIntoPlaceOptions): Promise<Copied> {
+  const { source, staging, destination, entry, replaced } = transfer
+  const by = definedOnly({ by: options.by })
+  const copied = nothingCopied()
+  try {
+    await copyTree(scope, { source, copy: staging, destination }, copied, { ...options, isStaged: true })
+    checkCopied(copied, options)
+    await options.beforePlacing?.()
+    await makeRoom(scope, transfer, by)
+    const staged = await existingEntry(scope, staging)
+    const replaces = replaced !== null && (replaced.type === 'directory' || entry.type === 'directory')
+    const step = replaces ? 'replace' : 'place'
+    await moveInOneStep(scope, staging, destination, staged, { ...options, staging: step })
+    return copied
+  } catch (error) {
+    await removeLocked(scope, staging, { staging: 'abandon', ...by }).catch(() => {})
+    throw withoutStagingPath(error, staging, destination)
+  }
+}
+
+/** Copies entry by entry to the destination, where the storage cannot move the copy there in one step. */
+async function copyInPlace(scope: Scope, transfer: Transfer, options: CopyIntoPlaceOptions): Promise<Copied> {
+  const { source, destination } = transfer
+  const by = definedOnly({ by: options.by })
+  const copied = nothingCopied()
+  await makeRoom(scope, transfer, by)
+  try {
+    const paths = { source, copy: destination, destination }
+    await copyTree(scope, paths, copied, { ...options, isStaged: false })
+    checkCopied(copied, options)
+    await options.beforePlacing?.()
+    return copied
+  } catch (error) {
+    await removeExactly(scope, copied.copy, by).catch(() => {})
+    throw error
+  }
+}
+
+/** Another program may have changed the file after its version was checked. */
+function checkCopied({ source }: Copied, { ifRevision }: FileMoveOptions): void {
+  if (ifRevision !== undefined && source.files[0]?.revision !== ifRevision) throw versionError()
+}
+
+/** The folder stays when the copy fails, so it is a change of its own. */
+async function makeParent(
+  scope: Scope,
+  destination: UserPath,
+  { by }: Pick<FileMoveOptions, 'by'>,
+): Promise<void> {
+  const parent = parentOf(destination)
+  if (scope.mounts.holdsMount(parent)) return
+  await forChange(destination, () => makeDirectoryLocked(scope, parent, definedOnly({ by })))
+}
+
+/** Users do not know the staging path, so errors name the destination instead. */
+function withoutStagingPath(error: unknown, staging: UserPath, destination: UserPath): unknown {
+  if (!isNodekeepError(error) || !error.message.includes(staging)) return error
+  const { code, headers, logged } = error
+  const message = error.message.replaceAll(staging, () => destination)
+  return new NodekeepError(code, message, { cause: error, headers, logged })
+}

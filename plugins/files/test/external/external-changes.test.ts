@@ -1,0 +1,359 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
+import {
+  type ChangeLog,
+  definePlugin,
+  type FileChange,
+  type StorageBackend,
+  StorageBackends,
+} from '@nodekeep/plugin-sdk'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { captureServices } from '../fixtures/captured-services.ts'
+import { createFilesNode, post, put } from '../fixtures/files-node.ts'
+import { shakyBackend } from '../fixtures/shaky-backend.ts'
+
+/** Generous: the promise is 2 seconds on a quiet machine. */
+const patienceMs = 30_000
+
+interface Page {
+  readonly changes: readonly Pick<FileChange, 'op' | 'path' | 'by' | 'size' | 'revision'>[]
+  readonly cursor: string
+}
+
+async function page(user: TestUser, query = ''): Promise<Page> {
+  const answer = await user.fetch(`/api/files/changes${query}`)
+  if (answer.status !== 200) throw new Error(await answer.text())
+  return (await answer.json()) as Page
+}
+
+/** A change as text, such as `write /a by disk`. */
+const said = ({ op, path, by }: Page['changes'][number]) =>
+  `${op} ${path}${by === undefined ? '' : ` by ${by}`}`
+
+/** Follows the feed from a cursor until the wanted changes were there, and returns all of them. */
+async function untilChanges(user: TestUser, cursor: string, ...wanted: readonly string[]): Promise<string[]> {
+  const seen: string[] = []
+  const end = performance.now() + patienceMs
+  for (let at = cursor; !wanted.every((one) => seen.includes(one)); ) {
+    if (performance.now() > end)
+      throw new Error(`${JSON.stringify(wanted)} is not in ${JSON.stringify(seen)}`)
+    const next = await page(user, `?after=${at}&wait=5`)
+    seen.push(...next.changes.map(said))
+    at = next.cursor
+  }
+  return seen
+}
+
+/** The folder of a user on the disk. */
+const folderOf = (node: Pick<TestNode, 'dataFolder'>, { user }: TestUser) =>
+  join(node.dataFolder, 'files', user.uuid)
+
+async function store(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, text)
+}
+
+/** Starts a node on a data folder, with the tokens of the users that it knew before. */
+async function start(t: Test, dataFolder?: string, storage = {}) {
+  const services = captureServices()
+  const node = await createFilesNode(storage, {
+    ...(dataFolder !== undefined && { dataFolder }),
+    plugins: [services.plugin],
+  })
+  t.teardown(() => node.stop())
+  const known = (user: TestUser): TestUser => ({
+    ...user,
+    fetch: (path: string, init: RequestInit = {}) =>
+      node.fetch(path, {
+        ...init,
+        headers: { ...(init.headers as object), authorization: `Bearer ${user.token}` },
+      }),
+  })
+  return { node, services, known }
+}
+
+/** Waits until the index of a user has caught up: following resolves after the first comparison. */
+const compared = (changes: ChangeLog, { user }: TestUser) => changes.follow(user.uuid)
+
+t.test('the feed tells what other programs create, edit, rename and delete', async (t) => {
+  const { node } = await start(t)
+  const ada = await node.signIn()
+  await put(ada, '/own', 'x')
+  await put(ada, '/folder/in it', 'x')
+  const { cursor } = await page(ada)
+  const folder = folderOf(node, ada)
+
+  await store(join(folder, 'new'), 'four')
+  await untilChanges(ada, cursor, 'write /new by disk')
+  const [row] = (await page(ada, `?after=${cursor}`)).changes
+  const etag = (await ada.fetch('/stat?path=/new')).headers.get('etag')
+  t.match(row, { op: 'write', path: '/new', size: 4, revision: etag?.slice(1, -1), by: 'disk' })
+
+  await writeFile(join(folder, 'own'), 'edited in place')
+  await untilChanges(ada, cursor, 'write /own by disk')
+  await rename(join(folder, 'own'), join(folder, 'renamed'))
+  await untilChanges(ada, cursor, 'delete /own by disk', 'write /renamed by disk')
+  await mkdir(join(folder, 'a', 'b'), { recursive: true })
+  await untilChanges(ada, cursor, 'mkdir /a by disk', 'mkdir /a/b by disk')
+  await rename(join(folder, 'folder'), join(folder, 'a', 'moved'))
+  const seen = await untilChanges(
+    ada,
+    cursor,
+    'delete /folder by disk',
+    'mkdir /a/moved by disk',
+    'write /a/moved/in it by disk',
+  )
+  t.notOk(seen.includes('delete /folder/in it by disk'), 'a folder is deleted by one change')
+  await rm(join(folder, 'renamed'))
+  await store(join(folder, 'renamed', 'file'), 'x')
+  await untilChanges(ada, cursor, 'mkdir /renamed by disk', 'write /renamed/file by disk')
+  const grace = await node.signIn()
+  t.strictSame((await page(grace)).changes, [], 'nobody sees the changes of others')
+})
+
+t.test('a folder of 5,000 files appears and disappears', async (t) => {
+  const { node, services } = await start(t)
+  const ada = await node.signIn()
+  const { changes } = services
+  await compared(changes, ada)
+  const count = async () =>
+    (await changes.read(ada.user.uuid, 0, 20_000)).filter(({ op }) => op === 'write').length
+  const outside = join(node.dataFolder, 'outside')
+  await mkdir(join(outside, 'source', 'sub'), { recursive: true })
+  for (let index = 0; index < 5000; index += 1)
+    await writeFile(join(outside, 'source', index % 2 === 0 ? 'sub' : '', `${index}`), 'x')
+  const folder = folderOf(node, ada)
+  await mkdir(folder, { recursive: true })
+  const begun = performance.now()
+  await rename(join(outside, 'source'), join(folder, 'big'))
+  while ((await count()) < 5000) {
+    if (performance.now() - begun > patienceMs) throw new Error(`${await count()} rows`)
+    await delay(20)
+  }
+  t.comment(`5,000 rows after ${Math.round(performance.now() - begun)} ms`)
+  t.equal(await count(), 5000)
+  const head = await changes.head(ada.user.uuid)
+  await rm(join(folder, 'big'), { recursive: true })
+  for (;;) {
+    const rows = await changes.read(ada.user.uuid, head, 20_000)
+    if (rows.some(({ op, path }) => op === 'delete' && path === '/big')) break
+    await delay(20)
+  }
+  t.comment(`deleted after ${Math.round(performance.now() - begun)} ms`)
+})
+
+t.test('changes that were made while the node was down are found after its start', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await start(t, dataFolder)
+  const ada = await first.node.signIn()
+  await put(ada, '/kept', 'x')
+  await put(ada, '/edited', 'x')
+  await put(ada, '/folder/deleted', 'x')
+  const { cursor } = await page(ada)
+  await put(ada, '/later', 'x')
+  await first.node.stop()
+  const folder = folderOf(first.node, ada)
+  await writeFile(join(folder, 'edited'), 'edited')
+  await rm(join(folder, 'folder'), { recursive: true })
+  await store(join(folder, 'new', 'file'), 'x')
+
+  const second = await start(t, dataFolder)
+  const rows = await untilChanges(
+    second.known(ada),
+    cursor,
+    'write /edited by disk',
+    'delete /folder by disk',
+    'mkdir /new by disk',
+    'write /new/file by disk',
+  )
+  t.strictSame(rows.toSorted(), [
+    'delete /folder by disk',
+    'mkdir /new by disk',
+    'write /edited by disk',
+    'write /later',
+    'write /new/file by disk',
+  ])
+  await second.node.stop()
+})
+
+t.test('nothing is taken as deleted when the disk is not mounted', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await start(t, dataFolder)
+  const ada = await first.node.signIn()
+  for (let index = 0; index < 20; index += 1) await put(ada, `/folder/${index}`, 'x')
+  const { cursor } = await page(ada)
+  await first.node.stop()
+  const root = join(dataFolder, 'files')
+  await rename(root, join(dataFolder, 'elsewhere'))
+  await mkdir(root)
+
+  const second = await start(t, dataFolder)
+  await compared(second.services.changes, ada)
+  await put(second.known(ada), '/uploaded into the wrong folder', 'x')
+  await store(join(folderOf(second.node, ada), 'other'), 'x')
+  t.strictSame(await untilChanges(second.known(ada), cursor, 'write /other by disk'), [
+    'write /uploaded into the wrong folder',
+    'write /other by disk',
+  ])
+  await second.node.stop()
+
+  await rm(root, { recursive: true })
+  await rename(join(dataFolder, 'elsewhere'), root)
+  await rm(join(folderOf(first.node, ada), 'folder', '7'))
+  const third = await start(t, dataFolder)
+  const rows = await untilChanges(third.known(ada), cursor, 'delete /folder/7 by disk')
+  const deleted = rows.filter((row) => row.startsWith('delete'))
+  t.ok(deleted.every((row) => !row.startsWith('delete /folder') || row === 'delete /folder/7 by disk'))
+  await third.node.stop()
+})
+
+t.test('nothing is taken as deleted when the storage folder goes while the node runs', async (t) => {
+  const { node, services } = await start(t)
+  const ada = await node.signIn()
+  await put(ada, '/folder/file', 'x')
+  const { cursor } = await page(ada)
+  const root = join(node.dataFolder, 'files')
+  await rename(root, join(node.dataFolder, 'elsewhere'))
+  await mkdir(join(root, ada.user.uuid), { recursive: true })
+  await put(ada, '/after', 'x')
+  await untilChanges(ada, cursor, 'write /after')
+  await compared(services.changes, ada)
+  t.strictSame((await page(ada, `?after=${cursor}`)).changes.map(said), ['write /after'])
+})
+
+t.test(
+  'a hint to look everywhere finds all changes, and a backend that does not answer deletes nothing',
+  async (t) => {
+    const services = captureServices()
+    const shaky = shakyBackend({ watches: true })
+    let memory: StorageBackend | undefined
+    const inside = definePlugin({
+      id: 'inside',
+      requires: { backends: StorageBackends },
+      setup({ backends, onStart }) {
+        onStart(() => {
+          memory = backends.get('memory')
+        })
+      },
+    })
+    const node = await createFilesNode(
+      { mounts: { '/cold': 'shaky' } },
+      { plugins: [services.plugin, shaky.plugin, inside] },
+    )
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    for (const name of ['a', 'b', 'folder/c']) await put(ada, `/cold/${name}`, 'x')
+    const { cursor } = await page(ada)
+    const other = memory as StorageBackend
+    const write = (path: string) => other.write(`/${ada.user.uuid}${path}`, Readable.from([Buffer.from('y')]))
+    await write('/new/d')
+    await other.remove(`/${ada.user.uuid}/folder`)
+    shaky.hint('/')
+    const found = ['mkdir /cold/new by disk', 'write /cold/new/d by disk', 'delete /cold/folder by disk']
+    t.strictSame((await untilChanges(ada, cursor, ...found)).toSorted(), found.toSorted())
+
+    const asked = Promise.withResolvers<void>()
+    shaky.beforeStat = async () => asked.resolve()
+    shaky.isReachable = false
+    shaky.hint(`/${ada.user.uuid}/b`)
+    await asked.promise
+    shaky.isReachable = true
+    await put(ada, '/cold/last', 'x')
+    const later = await page(ada, `?after=${cursor}`)
+    t.notOk(later.changes.map(said).includes('delete /cold/b by disk'))
+  },
+)
+
+t.test('nothing is indexed or watched for users whom nobody follows', async (t) => {
+  const { node } = await start(t)
+  const ada = await node.signIn()
+  await put(ada, '/file', 'x')
+  const kept = join(node.dataFolder, 'plugins', 'files', 'not-in-backups')
+  t.notOk(existsSync(join(kept, 'index.sqlite')))
+  t.notOk(existsSync(join(node.dataFolder, 'files', '.nodekeep', 'storage-id')))
+  await page(ada)
+  t.ok(existsSync(join(kept, 'index.sqlite')))
+})
+
+t.test('a deleted user leaves nothing in the index', async (t) => {
+  const { node, services } = await start(t, t.testdir())
+  const ada = await node.signIn()
+  await put(ada, '/a secret name', 'x')
+  await page(ada)
+  const holder = services.userData.get('files')
+  await holder?.erase(ada.user.uuid, new AbortController().signal)
+  await node.stop()
+  const kept = join(node.dataFolder, 'plugins', 'files', 'not-in-backups')
+  for (const name of await readdir(kept)) {
+    const bytes = await readFile(join(kept, name))
+    t.notOk(bytes.includes('a secret name'), name)
+  }
+})
+
+t.test('the node’s own changes give no rows by the disk', async (t) => {
+  const { node, services } = await start(t, undefined, { mounts: { '/mem': 'memory' } })
+  const name = fc.constantFrom('a', 'b', 'c')
+  const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => `/${names.join('/')}`)
+  const place = fc.oneof(
+    { weight: 4, arbitrary: path },
+    path.map((one) => `/mem${one}`),
+  )
+  const operation = fc.oneof(
+    fc.record({ kind: fc.constant('write' as const), path: place }),
+    fc.record({ kind: fc.constant('mkdir' as const), path: place }),
+    fc.record({ kind: fc.constant('delete' as const), path: place }),
+    fc.record({ kind: fc.constantFrom('move' as const, 'copy' as const), path: place, to: place }),
+    fc.record({ kind: fc.constant('outside' as const), path }),
+  )
+  const perform = async (
+    user: TestUser,
+    step: typeof operation extends fc.Arbitrary<infer T> ? T : never,
+  ) => {
+    if (step.kind === 'outside') {
+      const file = join(folderOf(node, user), `outside${step.path.replaceAll('/', '-')}`)
+      return store(file, `${Math.random()}`)
+    }
+    const answer =
+      step.kind === 'write'
+        ? await put(user, step.path, `${Math.random()}`)
+        : step.kind === 'move' || step.kind === 'copy'
+          ? await post(user, step.kind === 'move' ? 'move' : 'api/files/copy', {
+              source: step.path,
+              destination: step.to,
+              overwrite: true,
+            })
+          : await post(user, step.kind, { path: step.path })
+    await answer.body?.cancel()
+  }
+  const property = fc.asyncProperty(fc.array(operation, { minLength: 20, maxLength: 60 }), async (steps) => {
+    const user = await node.signIn()
+    await compared(services.changes, user)
+    const { cursor } = await page(user)
+    // Four writers at once, beside the watch.
+    await Promise.all(
+      [0, 1, 2, 3].map(async (writer) => {
+        for (const [index, step] of steps.entries()) if (index % 4 === writer) await perform(user, step)
+      }),
+    )
+    await store(join(folderOf(node, user), 'outside last'), 'x')
+    const rows = await untilChanges(user, cursor, 'write /outside last by disk')
+    const wrong = rows.filter((row) => row.endsWith('by disk') && !row.includes(' /outside'))
+    if (wrong.length > 0) throw new Error(`rows by the disk: ${wrong.join(', ')}`)
+    const outside = new Set(
+      steps
+        .filter(({ kind }) => kind === 'outside')
+        .map((step) => `/outside${step.path.replaceAll('/', '-')}`),
+    )
+    for (const file of outside)
+      if (!rows.includes(`write ${file} by disk`)) throw new Error(`no row for ${file}`)
+  })
+  await fc.assert(property, {
+    numRuns: Number(process.env.TEST_RUNS ?? 25),
+    seed: Number(process.env.TEST_SEED ?? 4200),
+  })
+})

@@ -1,0 +1,75 @@
+import { Worker } from 'node:worker_threads'
+import { shownName } from '../folders/stored-names.ts'
+import type { FromWatcher, WatchSettings } from './protocol.ts'
+
+/** Milliseconds between two hints to look everywhere: the system may lose events, and tells nothing of other machines. */
+const everywhereMs = 60 * 60_000
+
+/** The same while the system has no watches left. */
+const withoutWatchesMs = 10 * 60_000
+
+interface WatchParts extends WatchSettings {
+  /** Takes the paths of the backend that may have changed. `/` stands for all of them. */
+  readonly listener: (paths: readonly string[]) => void
+  readonly signal: AbortSignal
+  /** Called when the root cannot be watched, and hints to look everywhere come instead. */
+  readonly onFailure: (error: Error) => void
+}
+
+/** Watches a root in a thread of its own. Resolves when all folders are watched, or when it is known that they cannot be. */
+export async function watchRoot({ root, staging, listener, signal, onFailure }: WatchParts): Promise<void> {
+  signal.throwIfAborted()
+  // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
+  const file = new URL(
+    import.meta.url.endsWith('.ts') ? 'watch-thread.ts' : 'watch-thread.js',
+    import.meta.url,
+  )
+  const workerData: WatchSettings = { root, staging }
+  // The thread's files import no plugin packages. Preloading what the process preloads would only delay its start.
+  const thread = new Worker(file, { workerData, execArgv: [], name: 'watch of files' })
+  const lookEverywhere = () => listener(['/'])
+  const begun = Promise.withResolvers<void>()
+  let timer = setInterval(lookEverywhere, everywhereMs).unref()
+  let isWatching = true
+  const fail = (error: Error) => {
+    if (!isWatching || signal.aborted) return
+    isWatching = false
+    onFailure(error)
+    clearInterval(timer)
+    timer = setInterval(lookEverywhere, withoutWatchesMs).unref()
+    lookEverywhere()
+    begun.resolve()
+  }
+  thread.on('message', (message: FromWatcher) => {
+    if (message === 'ready') begun.resolve()
+    else if ('usedUp' in message) {
+      fail(new Error(`The system has no watches left (${message.usedUp}).`))
+      thread.terminate()
+    } else if (isWatching) listener(message.map(pathOf))
+  })
+  thread.on('error', (error) => fail(new Error('The thread that watches has failed.', { cause: error })))
+  thread.on('exit', () => fail(new Error('The thread that watches has ended.')))
+  signal.addEventListener(
+    'abort',
+    () => {
+      clearInterval(timer)
+      thread.terminate()
+      begun.reject(signal.reason)
+    },
+    { once: true },
+  )
+  await begun.promise
+  // A watch keeps no process alive.
+  thread.unref()
+}
+
+/** The path in the backend. A name that is not shown leads to the folder that has it. */
+function pathOf(below: string): string {
+  let path = ''
+  for (const stored of below === '' ? [] : below.split(/[/\\]/)) {
+    const name = shownName(stored)
+    if (name === null) break
+    path += `/${name}`
+  }
+  return path === '' ? '/' : path
+}

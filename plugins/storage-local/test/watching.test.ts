@@ -1,0 +1,97 @@
+import { spawnSync } from 'node:child_process'
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { StorageBackend } from '@nodekeep/plugin-sdk'
+import t, { type Test } from 'tap'
+import { openLocalBackend } from '../src/open-local-backend.ts'
+import { chunks, temporaryFolder } from './fixtures/storage-folder.ts'
+
+/** Opens a backend and watches it. */
+async function watched(t: Test, root = temporaryFolder(t)) {
+  const backend = await openLocalBackend({ root })
+  t.teardown(() => backend.close())
+  await mkdir(join(root, 'user'))
+  const hints: string[] = []
+  await watch(backend, (path) => hints.push(path))
+  /** Waits for a hint of exactly this path. */
+  const hinted = async (path: string) => {
+    while (!hints.includes(path)) await delay(5)
+  }
+  return { backend, root, hints, hinted }
+}
+
+function watch(backend: StorageBackend, listener: (path: string) => void) {
+  if (backend.watch === undefined) throw new Error('The backend cannot watch.')
+  return backend.watch(listener, new AbortController().signal)
+}
+
+t.test('writes and removals of the node itself give no hints, and its unfinished work neither', async (t) => {
+  const { backend, root, hints, hinted } = await watched(t)
+  for (let index = 0; index < 50; index += 1) {
+    await backend.write(`/user/${index}`, chunks('text'))
+    if (index % 2 === 0) await backend.remove(`/user/${index}`)
+  }
+  await writeFile(join(root, 'user', 'last'), 'x')
+  await hinted('/user/last')
+  t.notOk(hints.find((path) => path.includes('.nodekeep')))
+  // A hint may come before its change has ended, so a few are no fault.
+  const own = new Set(hints.filter((path) => /^\/user\/\d+$/.test(path)))
+  t.ok(own.size < 25, `${own.size} of 50 own changes were hinted`)
+})
+
+t.test('a change of another program just after one of the node is hinted', async (t) => {
+  const { backend, root, hinted } = await watched(t)
+  await backend.write('/user/file', chunks('text'))
+  await writeFile(join(root, 'user', 'file'), 'by another program')
+  await hinted('/user/file')
+  t.pass()
+})
+
+t.test('names are composed, and links are not followed', async (t) => {
+  const outside = temporaryFolder(t)
+  const { root, hints, hinted } = await watched(t)
+  await symlink(outside, join(root, 'user', 'link'))
+  await hinted('/user/link')
+  await writeFile(join(outside, 'behind the link'), 'x')
+  await writeFile(join(root, 'user', 'u\u0308ber'), 'x')
+  await hinted('/user/\u00fcber')
+  t.notOk(hints.find((path) => path.includes('behind')))
+})
+
+t.test('an empty folder has another identity than the disk that is not mounted there', async (t) => {
+  const place = temporaryFolder(t)
+  const root = join(place, 'root')
+  const idOf = async () => {
+    const backend = await openLocalBackend({ root })
+    try {
+      return (await watch(backend, () => {})).storageId
+    } finally {
+      await backend.close()
+    }
+  }
+  const first = await idOf()
+  await rename(root, join(place, 'elsewhere'))
+  t.not(await idOf(), first)
+  await rename(root, join(place, 'mount point'))
+  await rename(join(place, 'elsewhere'), root)
+  t.equal(await idOf(), first)
+})
+
+const skip = spawnSync('unshare', ['-Ur', 'true']).status !== 0 && 'The system allows no namespaces.'
+
+t.test('when the system has no watches left, a hint says to look everywhere', { skip }, async (t) => {
+  const root = temporaryFolder(t)
+  for (let index = 0; index < 20; index += 1) await mkdir(join(root, 'user', `${index}`), { recursive: true })
+  const run = (watches: number) => {
+    const program = join(import.meta.dirname, 'fixtures', 'few-watches.ts')
+    const options = [...process.execArgv, program, root, `${watches}`]
+    const { stdout, stderr } = spawnSync('unshare', ['-Ur', process.execPath, ...options], {
+      encoding: 'utf8',
+    })
+    if (stdout === '') throw new Error(stderr)
+    return JSON.parse(stdout) as { hints: string[]; failures: string[] }
+  }
+  t.match(run(10), { hints: ['/'], failures: [/no watches left \(ENOSPC\)/] })
+  t.strictSame(run(1000), { hints: [], failures: [] })
+})
