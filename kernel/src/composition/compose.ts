@@ -26,6 +26,7 @@ import { createApp, createRequestIds } from '../http/create-app.ts'
 import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
 import { Activation } from '../plugins/activation.ts'
+import { findPluginFolders } from '../plugins/plugin-folders.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
@@ -68,7 +69,10 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     // State, services and routes
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
-    restores: single(({ configuration }) => new KernelRestores(configuration.kernel.data)),
+    restores: single(
+      ({ configuration }) =>
+        new KernelRestores(configuration.kernel.data, () => findPluginFolders(configuration)),
+    ),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),
     eventBus: single(() => new KernelEventBus()),

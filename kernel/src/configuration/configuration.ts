@@ -99,6 +99,27 @@ export class Configuration {
   }
 
   /**
+   * Returns the paths that keys of a section set, without the schema of the section: all other keys are ignored.
+   *
+   * @returns the paths as they are written, by key; a key that no layer sets is missing
+   * @throws ConfigurationError with all problems of these keys
+   */
+  paths(name: string, keys: readonly string[]): ReadonlyMap<string, string> {
+    const properties = Object.fromEntries(keys.map((key) => [key, { type: 'string', minLength: 1 }]))
+    const rules: JsonSchema = { type: 'object', properties }
+    const section = this.#merged(name, rules).tree
+    const written = keys.flatMap((key) => {
+      const value = childOf(section, key)
+      return value === undefined ? [] : [[key, value] as const]
+    })
+    const tree: Tree = { kind: 'branch', entries: new Map(written), origin: section.origin }
+    const failed = new Map<string, string>()
+    const values = plainValue(interpolate(tree, rules, this.#sources.environment, failed, [name]))
+    refuse(describeErrors(validateSection(name, rules, values), rules, tree, [name], failed))
+    return new Map(Object.entries(values as Record<string, string>))
+  }
+
+  /**
    * Refuses sections and variables that belong to nothing. Call it after `section` was called for every plugin.
    *
    * @param claims the sections of the plugins that were found; a named plugin without a claim has a section of its id
