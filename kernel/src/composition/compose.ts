@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import {
   Address,
+  BackupParticipants,
   Control,
   Databases,
   type HealthCheck,
@@ -20,6 +21,7 @@ import { createAccessCheck } from '../access/access-check.ts'
 import { Admission } from '../access/admission.ts'
 import { Authenticator } from '../access/authenticator.ts'
 import { NodeOrigins } from '../access/node-origins.ts'
+import { kernelParticipants } from '../backup/kernel-participants.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
 import { createApp, createRequestIds } from '../http/create-app.ts'
@@ -154,10 +156,13 @@ function pluginScope(container: AwilixContainer<KernelCradle>, id: string): Awil
   return scope
 }
 
-function createRegistries({ database }: KernelCradle): Registries {
+function createRegistries({ database, configuration, databaseSnapshots }: KernelCradle): Registries {
   const registries = new Registries()
   registries.entries(tokenKey(LoginProviders)).reserve('logout')
   registries.entries(tokenKey(HealthChecks)).add('database', databaseHealth(database), 'kernel')
+  const participants = registries.entries(tokenKey(BackupParticipants))
+  for (const [name, participant] of Object.entries(kernelParticipants(configuration, databaseSnapshots)))
+    participants.add(name, participant, 'kernel')
   return registries
 }
 

@@ -60,6 +60,11 @@ export class Configuration {
     this.#own = own
   }
 
+  /** The absolute paths of all files that were read: the presets first, the configuration file last. */
+  get files(): readonly string[] {
+    return this.#layers.paths
+  }
+
   /** The kernel's own sections, with defaults. `data` is an absolute path. */
   get kernel(): KernelConfiguration {
     return this.#own.kernel
