@@ -7,7 +7,10 @@ import { placedConfiguration } from './placed-configuration.ts'
 import { smallFilesInBackups } from './small-files-in-backups.ts'
 import { stateInBackups } from './state-in-backups.ts'
 
-/** The kernel's own participants of backups, by name. */
+/**
+ * The kernel's own participants of backups, by name. The first one added to the registry is fixed last, while all others stand
+ * still: that is the state, which every plugin writes to.
+ */
 export function kernelParticipants(
   configuration: Configuration,
   databases: DatabaseSnapshots,
@@ -15,8 +18,8 @@ export function kernelParticipants(
   const { data } = configuration.kernel
   const key = { file: join(data, 'identity', 'node.key'), path: 'node.key' }
   return {
-    configuration: smallFilesInBackups(() => placedConfiguration(configuration)),
-    identity: smallFilesInBackups(() => (existsSync(key.file) ? [key] : [])),
     state: stateInBackups(data, databases),
+    identity: smallFilesInBackups(() => (existsSync(key.file) ? [key] : [])),
+    configuration: smallFilesInBackups(() => placedConfiguration(configuration)),
   }
 }

@@ -6,7 +6,7 @@ import { PluginFailure } from './failure.ts'
 import { locatePlugin, type PluginManifest } from './locate-plugin.ts'
 
 /** A folder that a plugin keeps outside of its own, and the section of the configuration that names it. */
-export interface PluginFolder extends NodeFolder {
+interface PluginFolder extends NodeFolder {
   readonly section: string
 }
 

@@ -37,7 +37,7 @@ async function startNode(t: Test, options: TestNodeOptions = {}) {
     },
     async setup({ participants, databases, leases, identity, state, sqliteFile, routes }) {
       captured = { participants, databases }
-      routes((app) => app.get('/kept', { config: { scope: 'keep' } }, () => ({})))
+      routes((app) => void app.get('/kept', { config: { scope: 'keep' } }, () => ({})))
       await state.set('note', 'stays')
       await state.set('nonce', 'used-once', 5 * 60_000)
       await state.set('ledger', 'this month', 40 * 24 * 3600_000)
@@ -161,7 +161,7 @@ test('a snapshot that is given up at any point leaves nothing', async (t) => {
 
   const failed = await state?.prepare(never)
   const error = new Error('Another participant failed.')
-  await t.rejects(failed?.take(() => Promise.reject(error)) ?? Promise.resolve(), error)
+  await t.rejects(async () => failed?.take(() => Promise.reject(error)), error)
   await failed?.release()
   t.strictSame(copies(), [])
 
@@ -174,7 +174,7 @@ test('a snapshot that is given up at any point leaves nothing', async (t) => {
     for await (const _ of snapshot?.entries() ?? []);
   }
   await t.rejects(entries(), { message: 'The snapshot is released.' })
-  await t.rejects(state?.prepare(AbortSignal.abort(error)) ?? Promise.resolve(), error)
+  await t.rejects(async () => state?.prepare(AbortSignal.abort(error)), error)
 })
 
 test('copies that a crash left behind are removed at the next start', async (t) => {
