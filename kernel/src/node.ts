@@ -1,6 +1,7 @@
 import type { ListenOptions } from 'node:net'
 import { type Plugin, type SessionStore, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import type { Logger } from 'pino'
+import { removeLeftCopies } from './backup/state-in-backups.ts'
 import { composeKernel } from './composition/compose.ts'
 import { databaseSchema } from './composition/database-schema.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
@@ -127,6 +128,7 @@ async function boot(
   const reading = readNodeInfo()
   const lock = lockDataFolder(data)
   started.defer(() => lock.release())
+  removeLeftCopies(data)
   const backup = applyPlannedRestore(data)
   if (backup !== null) log.warn({ backup }, 'The node was restored from a backup.')
   const database = await openStateDatabase(data, databaseSchema)

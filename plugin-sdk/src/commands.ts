@@ -1,4 +1,5 @@
 import type { Log } from './context.ts'
+import type { NodeRestores } from './contracts/restores.ts'
 
 /** A node that runs, as a command of a plugin reaches it. */
 export interface NodeClient {
@@ -64,6 +65,8 @@ export interface CommandContext<Config = unknown> {
    * @throws Error that names the node that runs
    */
   exclusive(): Promise<void>
+  /** Plans a restore for the next start of the node. `plan` throws if `exclusive` was not called before. */
+  readonly restores: NodeRestores
 }
 
 /** A command: an error that it throws is printed as one line, and the exit code is 1. */

@@ -45,6 +45,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
     /"nodekeep\.secton" is not a known field\. Did you mean "section"\?/,
   ),
   failed('manifest', 'entry-outside', /"nodekeep\.entry" must be a path within the package, such as/),
+  failed('manifest', 'folders-outside', /"nodekeep\.folders" must map keys .* to relative paths, such as/),
   failed('sdk', 'wrong-sdk', /works with SDK \^7\.1\.0, and this node has SDK 0\.1\.0\. Install/),
   failed('sdk', 'bad-sdk-range', /"newest please", which is not a version range/),
   failed(

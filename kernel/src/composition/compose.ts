@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import {
   Address,
+  BackupParticipants,
   Control,
   Databases,
   type HealthCheck,
@@ -21,12 +22,14 @@ import { createAccessCheck } from '../access/access-check.ts'
 import { Admission } from '../access/admission.ts'
 import { Authenticator } from '../access/authenticator.ts'
 import { NodeOrigins } from '../access/node-origins.ts'
+import { kernelParticipants } from '../backup/kernel-participants.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
 import { createApp, createRequestIds } from '../http/create-app.ts'
 import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
 import { Activation } from '../plugins/activation.ts'
+import { findPluginFolders } from '../plugins/plugin-folders.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
@@ -69,7 +72,10 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     // State, services and routes
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
-    restores: single(({ configuration }) => new KernelRestores(configuration.kernel.data)),
+    restores: single(
+      ({ configuration }) =>
+        new KernelRestores(configuration.kernel.data, () => findPluginFolders(configuration)),
+    ),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),
     eventBus: single(() => new KernelEventBus()),
@@ -151,10 +157,13 @@ function pluginScope(container: AwilixContainer<KernelCradle>, id: string): Awil
   return scope
 }
 
-function createRegistries({ database }: KernelCradle): Registries {
+function createRegistries({ database, configuration, databaseSnapshots }: KernelCradle): Registries {
   const registries = new Registries()
   registries.entries(tokenKey(LoginProviders)).reserve('logout')
   registries.entries(tokenKey(HealthChecks)).add('database', databaseHealth(database), 'kernel')
+  const participants = registries.entries(tokenKey(BackupParticipants))
+  for (const [name, participant] of Object.entries(kernelParticipants(configuration, databaseSnapshots)))
+    participants.add(name, participant, 'kernel')
   return registries
 }
 

@@ -60,6 +60,11 @@ export class Configuration {
     this.#own = own
   }
 
+  /** The absolute paths of all files that were read: the presets first, the configuration file last. */
+  get files(): readonly string[] {
+    return this.#layers.paths
+  }
+
   /** The kernel's own sections, with defaults. `data` is an absolute path. */
   get kernel(): KernelConfiguration {
     return this.#own.kernel
@@ -96,6 +101,27 @@ export class Configuration {
       ...describeErrors(errors, rules, tree, [name], failed),
     ])
     return value
+  }
+
+  /**
+   * Returns the paths that keys of a section set, without the schema of the section: all other keys are ignored.
+   *
+   * @returns the paths as they are written, by key; a key that no layer sets is missing
+   * @throws ConfigurationError with all problems of these keys
+   */
+  paths(name: string, keys: readonly string[]): ReadonlyMap<string, string> {
+    const properties = Object.fromEntries(keys.map((key) => [key, { type: 'string', minLength: 1 }]))
+    const rules: JsonSchema = { type: 'object', properties }
+    const section = this.#merged(name, rules).tree
+    const written = keys.flatMap((key) => {
+      const value = childOf(section, key)
+      return value === undefined ? [] : [[key, value] as const]
+    })
+    const tree: Tree = { kind: 'branch', entries: new Map(written), origin: section.origin }
+    const failed = new Map<string, string>()
+    const values = plainValue(interpolate(tree, rules, this.#sources.environment, failed, [name]))
+    refuse(describeErrors(validateSection(name, rules, values), rules, tree, [name], failed))
+    return new Map(Object.entries(values as Record<string, string>))
   }
 
   /**

@@ -23,6 +23,8 @@ export interface ConfigurationSources {
 /** The merged files (or the object that replaces them), and the flags. */
 export interface WrittenLayers {
   readonly files: Tree
+  /** The absolute paths of the files, each after its presets. */
+  readonly paths: readonly string[]
   readonly flags: Tree
 }
 
@@ -32,25 +34,30 @@ export interface WrittenLayers {
  * @throws ConfigurationError when a file cannot be read, presets form a circle, or a key would reach into the runtime
  */
 export async function readLayers(sources: ConfigurationSources): Promise<WrittenLayers> {
-  const files = mergeAll((await readFiles(sources)).map(expandPlugins))
+  const { trees, paths } = await readFiles(sources)
+  const files = mergeAll(trees.map(expandPlugins))
   const flags = expandPlugins(treeOf(sources.flags, (path) => flagOrigin(formatKey(path))))
   refuse([...forbiddenKeys(files), ...forbiddenKeys(flags)])
-  return { files, flags }
+  return { files, paths, flags }
 }
 
 /** Reads the layers of the file: its presets in the order of `extends`, each after its own presets, the file last. */
-async function readFiles({ file, inline, workingDirectory }: ConfigurationSources): Promise<Tree[]> {
+async function readFiles({
+  file,
+  inline,
+  workingDirectory,
+}: ConfigurationSources): Promise<{ readonly trees: readonly Tree[]; readonly paths: readonly string[] }> {
   const reader = new LayerReader(workingDirectory)
   if (inline !== undefined) {
     const tree = treeOf(inline, () => ({ kind: 'inline' }))
     const branch = tree.kind === 'branch' ? tree : emptyBranch
     await reader.addPresets(branch, workingDirectory, [])
-    return [...reader.layers, branch]
+    return { trees: [...reader.layers, branch], paths: reader.paths }
   }
   if (file !== null) {
     await reader.addFile(resolve(workingDirectory, file), 'the command line or NODEKEEP_CONFIG', [])
   }
-  return reader.layers
+  return { trees: reader.layers, paths: reader.paths }
 }
 
 /** Reads files after their presets. A preset that is reached twice counts once, at its first position. */
@@ -64,6 +71,10 @@ class LayerReader {
 
   get layers(): Tree[] {
     return [...this.#byFile.values()]
+  }
+
+  get paths(): string[] {
+    return [...this.#byFile.keys()]
   }
 
   async addFile(file: string, namedBy: string, above: readonly JsonFile[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const scheme = 'nodekeep:'
@@ -18,6 +18,11 @@ export function presetNames(): string[] {
 /** Whether a value of `extends` names a preset of the kernel rather than a file. */
 export function isPresetName(value: string): boolean {
   return value.startsWith(scheme)
+}
+
+/** Whether a file is one of the kernel's presets. */
+export function isPresetFile(file: string): boolean {
+  return folder !== undefined && dirname(file) === resolve(folder)
 }
 
 /** Returns the path of the kernel's preset with this name; `null` if there is none. */

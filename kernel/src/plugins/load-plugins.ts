@@ -74,6 +74,7 @@ function inlineManifest(packageName: string, { id }: Plugin): PluginManifest {
     section: id,
     folder: '',
     entry: '',
+    folders: new Map(),
     description: '',
   }
 }

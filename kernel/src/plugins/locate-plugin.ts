@@ -25,6 +25,11 @@ export interface PluginManifest {
   readonly folder: string
   /** Absolute path of the module whose default export is the plugin. */
   readonly entry: string
+  /**
+   * The folders that it keeps outside of its own, `nodekeep.folders`: the key of its section that names the folder, and the
+   * default, a path relative to the data folder.
+   */
+  readonly folders: ReadonlyMap<string, string>
   /** Its commands, and the absolute path of the module that defines what they do. */
   readonly commands?: { readonly entry: string; readonly declarations: readonly CommandDeclaration[] }
   /** The description of the package. */
@@ -101,7 +106,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-const manifestFields = ['id', 'sdk', 'entry', 'source', 'section', 'commands']
+const manifestFields = ['id', 'sdk', 'entry', 'source', 'section', 'folders', 'commands']
 
 /**
  * Reads the manifest of a plugin's package.
@@ -161,6 +166,7 @@ async function readManifest(path: string): Promise<PluginManifest> {
     section: 'section' in fields ? text('section') : id,
     folder,
     entry: mayUseSource && 'source' in fields ? file('source') : file('entry'),
+    folders: foldersOf('folders' in fields ? fields.folders : {}, path),
     ...(commands !== null &&
       commandsFile !== null && {
         commands: {
@@ -170,6 +176,20 @@ async function readManifest(path: string): Promise<PluginManifest> {
       }),
     description: typeof content.description === 'string' ? content.description : '',
   }
+}
+
+function foldersOf(field: unknown, path: string): ReadonlyMap<string, string> {
+  if (isRecord(field) && Object.entries(field).every(([key, folder]) => key !== '' && isPathBelow(folder)))
+    return new Map(Object.entries(field as Record<string, string>))
+  throw new PluginFailure(
+    'manifest',
+    `${path}: "nodekeep.folders" must map keys of the configuration to relative paths, such as { "root": "files" }.`,
+  )
+}
+
+/** Whether a value is a path that stays below the folder from which it starts, on every platform. */
+function isPathBelow(value: unknown): value is string {
+  return typeof value === 'string' && /^[^/\\:]/.test(value) && !/[\\:]|(^|\/)\.{1,2}(\/|$)/.test(value)
 }
 
 function commandsOf(field: unknown, path: string): ManifestCommands {

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import {
+  type NodeFolder,
   NodekeepError,
   type NodeRestores,
   type Restored,
@@ -33,12 +34,20 @@ export function isRestorePlanned(dataFolder: string): boolean {
 /** Plans restores, and tells plugins of the last one that was applied. */
 export class KernelRestores implements NodeRestores {
   readonly #dataFolder: string
+  readonly #findFolders: () => Promise<readonly NodeFolder[]>
 
-  constructor(dataFolder: string) {
+  /** @param findFolders finds the folders that plugins keep outside of their own */
+  constructor(dataFolder: string, findFolders: () => Promise<readonly NodeFolder[]>) {
     this.#dataFolder = dataFolder
+    this.#findFolders = findFolders
   }
 
-  async plan({ backup, moment, moves }: RestorePlan): Promise<void> {
+  async folders(): Promise<readonly NodeFolder[]> {
+    return (await this.#findFolders()).map(({ plugin, key, path }) => ({ plugin, key, path }))
+  }
+
+  async plan({ backup, moment, moves: planned }: RestorePlan): Promise<void> {
+    const moves = planned.flatMap(withLogs)
     checkPaths(planFile(this.#dataFolder), moves)
     for (const move of moves) checkMove(move)
     const plan: StoredPlan = { format: 1, backup, moment: moment.toISOString(), moves }
@@ -110,6 +119,15 @@ function putInPlace({ from, to }: RestoreMove): void {
   }
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
   renameSync(from, to)
+}
+
+/** The write-ahead log of the former database would be applied to the restored one. */
+function withLogs(move: RestoreMove): RestoreMove[] {
+  if (!move.to.endsWith('.sqlite')) return [move]
+  const logs = ['-wal', '-shm'].map((suffix) => {
+    return { from: null, to: move.to + suffix, previous: move.previous + suffix }
+  })
+  return [move, ...logs]
 }
 
 /**

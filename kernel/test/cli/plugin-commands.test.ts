@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { definePlugin } from '@nodekeep/plugin-sdk'
@@ -31,6 +32,13 @@ export default defineCommands({
     await exclusive()
     output.lines(\`alone, \${await confirm('Sure?')}\`)
   },
+  async restore({ exclusive, options, restores, nodeDataDir, output }) {
+    if (options.alone) await exclusive()
+    const [{ path }] = await restores.folders()
+    const moves = [{ from: null, to: path, previous: \`\${nodeDataDir}/restore/previous\` }]
+    await restores.plan({ backup: 'b', moment: new Date(0), moves })
+    output.lines(path)
+  },
   async fails() {
     throw new Error('It did not work.')
   },
@@ -45,6 +53,7 @@ const list = {
   },
   whoami: { description: 'ask the node' },
   repair: { description: 'repair the notes' },
+  restore: { description: 'plan a restore', options: { '--alone': 'alone' } },
   fails: { description: 'fail' },
   undefined: { description: 'declared and not defined' },
 }
@@ -61,6 +70,7 @@ async function folderWithNotes(
     id: 'notes',
     sdk: '^0.1.0',
     entry: './index.js',
+    folders: { root: 'pages' },
     commands: { entry: './commands.js', list },
     ...manifest,
   }
@@ -140,6 +150,19 @@ test('a command reaches the node that runs as its owner, or has the data folder 
   })
   const json = JSON.parse((await folder.run('status', '--json')).stdout)
   t.match(json, { running: true, address: node.url.href, process: process.pid, plugins: { quiet: 'active' } })
+})
+
+test('a command plans a restore while it has the data folder for itself', async (t) => {
+  const folder = await folderWithNotes(t)
+  const pages = join(folder.data, 'pages')
+  await mkdir(pages, { recursive: true })
+  const refused = await folder.run('notes', 'restore')
+  t.ok(isRefusal(refused))
+  t.match(refused.stderr, /has to call exclusive\(\)/)
+  t.match(await folder.run('notes', 'restore', '--alone'), { code: 0, stdout: `${pages}\n` })
+  const node = await createTestNode({ dataFolder: folder.data })
+  t.teardown(() => node.stop())
+  t.notOk(existsSync(pages), 'the next start has applied the plan')
 })
 
 test('the file that a killed node left behind does not count as a node', async (t) => {

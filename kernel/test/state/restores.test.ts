@@ -7,6 +7,8 @@ import { test } from 'tap'
 import { applyPlannedRestore, isRestorePlanned, KernelRestores } from '../../src/state/restores.ts'
 import { createTestNode } from '../../src/testing/create-test-node.ts'
 
+const restoresOf = (data: string) => new KernelRestores(data, async () => [])
+
 const moment = new Date('2026-11-01T03:00:00Z')
 
 /** Writes a data folder with old content, unpacked new content beside it, and a plan. */
@@ -27,14 +29,8 @@ async function planned(data: string): Promise<void> {
     to: join(data, name),
     previous: join(data, 'previous', name),
   })
-  const moves = [
-    move('state.sqlite'),
-    move('state.sqlite-wal', null),
-    move('files/ada'),
-    move('extra/deep'),
-    move('plugins/notes', null),
-  ]
-  await new KernelRestores(data).plan({ backup: 'backup-20261101-030000.tar.gz', moment, moves })
+  const moves = [move('state.sqlite'), move('files/ada'), move('extra/deep'), move('plugins/notes', null)]
+  await restoresOf(data).plan({ backup: 'backup-20261101-030000.tar.gz', moment, moves })
 }
 
 function write(folder: string, files: Readonly<Record<string, string>>): void {
@@ -124,7 +120,7 @@ test('a restore that cannot go on loses nothing and says why', async (t) => {
 test('a plan that could not be applied is refused', async (t) => {
   const data = t.testdir({ new: 'new', old: 'old', taken: 'x' })
   const plan = (from: string, previous: string) =>
-    new KernelRestores(data).plan({
+    restoresOf(data).plan({
       backup: 'b',
       moment,
       moves: [{ from: join(data, from), to: join(data, 'old'), previous: join(data, previous) }],
@@ -136,7 +132,7 @@ test('a plan that could not be applied is refused', async (t) => {
   await t.rejects(plan('new', 'taken'), { code: 'VALIDATION_ERROR', message: /taken exists already/ })
   if (existsSync('/proc/version')) {
     const moves = [{ from: join(data, 'new'), to: '/proc/version', previous: '/proc/previous' }]
-    await t.rejects(new KernelRestores(data).plan({ backup: 'b', moment, moves }), {
+    await t.rejects(restoresOf(data).plan({ backup: 'b', moment, moves }), {
       message: /another file system/,
     })
   }
@@ -162,7 +158,7 @@ test('a plan whose moves would take along each other, or the plan itself, is ref
     [[{ ...move('new', 'old', 'kept'), to: 'old' }], /old is not an absolute path/],
   ]
   for (const [moves, message] of plans) {
-    await t.rejects(new KernelRestores(data).plan({ backup: 'b', moment, moves }), {
+    await t.rejects(restoresOf(data).plan({ backup: 'b', moment, moves }), {
       code: 'VALIDATION_ERROR',
       message,
     })

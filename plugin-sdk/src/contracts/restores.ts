@@ -18,11 +18,31 @@ export interface RestorePlan {
   readonly moves: readonly RestoreMove[]
 }
 
+/** A folder that a plugin keeps outside of its own data folder, such as the root of a storage. */
+export interface NodeFolder {
+  /** The id under which the configuration loads the plugin. */
+  readonly plugin: string
+  /** The key of the plugin's section that names the folder. */
+  readonly key: string
+  /** The absolute path. The folder may not exist yet. */
+  readonly path: string
+}
+
 /** Plans restores. */
 export interface NodeRestores {
   /**
+   * Returns the folders that the manifests of the enabled plugins declare (`nodekeep.folders`), as the configuration sets them. The
+   * plugins are not imported, and one whose package is missing is left out.
+   *
+   * @throws Error that names the key whose value is wrong
+   */
+  folders(): Promise<readonly NodeFolder[]>
+  /**
    * Stores a plan durably, in place of an earlier one that was not applied yet. The next start of the node applies it after it
-   * has locked the data folder and before it opens a database, by renames that can be interrupted at any step.
+   * has locked the data folder and before it opens a database, by renames that can be interrupted at any step. The write-ahead
+   * log of a database (`state.sqlite-wal` and `-shm`) goes to `previous` with it; a plan does not name these files.
+   *
+   * Every plugin learns of the applied restore, also one that the backup does not know: see `restored` in its context.
    *
    * @throws NodekeepError VALIDATION_ERROR if a path is relative, or within another one or the same; if a move crosses file
    *   systems, if something to move is missing, or if there is something at `previous`

@@ -8,7 +8,9 @@ import { createSecrets } from '../../log/secrets.ts'
 import { PluginFailure } from '../../plugins/failure.ts'
 import { importPlugin } from '../../plugins/import-plugin.ts'
 import type { PluginManifest } from '../../plugins/locate-plugin.ts'
+import { findPluginFolders } from '../../plugins/plugin-folders.ts'
 import { lockDataFolder } from '../../state/lock.ts'
+import { KernelRestores } from '../../state/restores.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { connectToNode } from '../common/node-client.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
@@ -38,6 +40,8 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
   const secrets = createSecrets()
   for (const secret of configuration.secretValues()) secrets.add(secret)
   const label = `nodekeep ${entry.id} ${name}`
+  const restores = new KernelRestores(data, () => findPluginFolders(configuration))
+  let isExclusive = false
   const context: CommandContext = {
     id: entry.id,
     config,
@@ -57,6 +61,14 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
     async exclusive() {
       const lock = lockDataFolder(data)
       taken.defer(() => lock.release())
+      isExclusive = true
+    },
+    restores: {
+      folders: () => restores.folders(),
+      async plan(plan) {
+        if (isExclusive) return restores.plan(plan)
+        throw new Error('A command plans a restore while no node runs: it has to call exclusive() before.')
+      },
     },
   }
   await run(context as CommandContext<never>)

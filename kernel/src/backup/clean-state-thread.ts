@@ -1,0 +1,12 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { cleanState } from './clean-state.ts'
+
+/** What the thread is started with. */
+export interface CleaningOrder {
+  readonly from: string
+  readonly to: string
+  readonly moment: number
+}
+
+const { from, to, moment } = workerData as CleaningOrder
+parentPort?.postMessage(cleanState(from, to, moment))

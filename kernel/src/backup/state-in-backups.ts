@@ -1,0 +1,126 @@
+import { once } from 'node:events'
+import { createReadStream, rmSync } from 'node:fs'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { Worker } from 'node:worker_threads'
+import type { BackupEntry, BackupParticipant, BackupSnapshot, DatabaseSnapshot } from '@nodekeep/plugin-sdk'
+import { makePrivateFolder } from '../state/data-folder.ts'
+import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
+import { statementFailure } from '../state/sqlite-errors.ts'
+import type { ListedUser } from './clean-state.ts'
+import type { CleaningOrder } from './clean-state-thread.ts'
+
+/**
+ * The databases of the kernel and of the plugins in backups, by their paths in the data folder, and `users.json`. The copies are
+ * made directly after the moment, since the write-ahead logs grow until they are complete.
+ */
+export function stateInBackups(dataFolder: string, databases: DatabaseSnapshots): BackupParticipant {
+  return {
+    async prepare(signal) {
+      signal.throwIfAborted()
+      makePrivateFolder(copiesFolder(dataFolder))
+      const folder = await mkdtemp(join(copiesFolder(dataFolder), 'copies-'))
+      let isTaken = false
+      return {
+        async take(atMoment) {
+          // Nothing may run between this and the call of `atMoment`.
+          const pinned = databases.pin()
+          const moment = new Date()
+          try {
+            await atMoment()
+          } catch (error) {
+            await pinned.release()
+            throw error
+          }
+          isTaken = true
+          return snapshotOf(pinned, folder, moment)
+        },
+        async release() {
+          if (!isTaken) await rm(folder, { recursive: true, force: true })
+        },
+      }
+    },
+  }
+}
+
+/** Removes the copies that a crash left behind. Call it while nothing uses the data folder. */
+export function removeLeftCopies(dataFolder: string): void {
+  rmSync(copiesFolder(dataFolder), { recursive: true, force: true })
+}
+
+function copiesFolder(dataFolder: string): string {
+  return join(dataFolder, 'state-copies')
+}
+
+function snapshotOf(pinned: DatabaseSnapshot, folder: string, moment: Date): BackupSnapshot {
+  const abandoned = new AbortController()
+  const copying = copyAll(pinned, folder, moment, abandoned.signal).finally(() => pinned.release())
+  copying.catch(() => {})
+  return {
+    omitted: [],
+    changed: [],
+    async *entries() {
+      yield* await copying
+    },
+    async release() {
+      abandoned.abort(new Error('The snapshot is released.'))
+      await copying.catch(() => {})
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function copyAll(
+  { databases }: DatabaseSnapshot,
+  folder: string,
+  moment: Date,
+  signal: AbortSignal,
+): Promise<BackupEntry[]> {
+  const entries: BackupEntry[] = []
+  for (const [index, { path, inBackups, copyTo }] of databases.entries()) {
+    if (!inBackups) continue
+    const file = join(folder, `${index}.sqlite`)
+    await copyTo(file, { signal })
+    if (path !== 'state.sqlite') {
+      entries.push(await fileEntry(path, file, moment))
+      continue
+    }
+    const cleaned = join(folder, 'state.sqlite')
+    const users = await cleanCopy({ from: file, to: cleaned, moment: moment.getTime() }, signal)
+    await rm(file)
+    entries.push(await fileEntry(path, cleaned, moment), textEntry('users.json', users, moment))
+  }
+  return entries
+}
+
+/** Cleans a copy in a thread, since a large state takes seconds. */
+async function cleanCopy(order: CleaningOrder, signal: AbortSignal): Promise<Record<string, ListedUser>> {
+  await writeFile(order.to, '', { mode: 0o600 })
+  // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const file = new URL(`clean-state-thread.${extension}`, import.meta.url)
+  const thread = new Worker(file, {
+    workerData: order,
+    execArgv: [],
+    name: 'cleaning of a copy of the state',
+  })
+  try {
+    const [users] = await once(thread, 'message', { signal })
+    return users
+  } catch (error) {
+    throw signal.aborted ? signal.reason : statementFailure(error)
+  } finally {
+    await thread.terminate()
+  }
+}
+
+async function fileEntry(path: string, file: string, modified: Date): Promise<BackupEntry> {
+  const { size } = await stat(file)
+  return { path, type: 'file', size, modified, open: () => createReadStream(file) }
+}
+
+function textEntry(path: string, value: unknown, modified: Date): BackupEntry {
+  const bytes = Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
+  return { path, type: 'file', size: bytes.length, modified, open: () => Readable.from([bytes]) }
+}

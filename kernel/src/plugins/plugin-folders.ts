@@ -1,0 +1,50 @@
+import { resolve } from 'node:path'
+import type { NodeFolder } from '@nodekeep/plugin-sdk'
+import type { Configuration } from '../configuration/configuration.ts'
+import type { PluginEntry } from '../configuration/plugin-entries.ts'
+import { PluginFailure } from './failure.ts'
+import { locatePlugin, type PluginManifest } from './locate-plugin.ts'
+
+/** A folder that a plugin keeps outside of its own, and the section of the configuration that names it. */
+interface PluginFolder extends NodeFolder {
+  readonly section: string
+}
+
+/**
+ * Finds the folders that the manifests of the enabled plugins declare, without importing the plugins. A plugin whose package is
+ * missing or broken is left out.
+ *
+ * @param dataFolder the folder from which relative paths start
+ * @throws ConfigurationError if a key that names a folder is wrong
+ */
+export async function findPluginFolders(
+  configuration: Configuration,
+  dataFolder: string = configuration.kernel.data,
+): Promise<readonly PluginFolder[]> {
+  const enabled = configuration.plugins.filter((entry) => entry.enabled)
+  const found = await Promise.all(enabled.map((entry) => foldersOf(configuration, entry, dataFolder)))
+  return found.flat()
+}
+
+async function foldersOf(
+  configuration: Configuration,
+  entry: PluginEntry,
+  dataFolder: string,
+): Promise<PluginFolder[]> {
+  const manifest = await manifestOf(entry)
+  if (manifest === null || manifest.folders.size === 0) return []
+  const section = manifest.id === entry.id ? manifest.section : entry.id
+  const configured = configuration.paths(section, [...manifest.folders.keys()])
+  return [...manifest.folders].map(([key, otherwise]) => {
+    return { plugin: entry.id, section, key, path: resolve(dataFolder, configured.get(key) ?? otherwise) }
+  })
+}
+
+async function manifestOf(entry: PluginEntry): Promise<PluginManifest | null> {
+  try {
+    return await locatePlugin(entry)
+  } catch (error) {
+    if (error instanceof PluginFailure) return null
+    throw error
+  }
+}

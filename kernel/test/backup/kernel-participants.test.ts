@@ -1,0 +1,216 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { buffer } from 'node:stream/consumers'
+import {
+  type BackupParticipant,
+  BackupParticipants,
+  type BackupSnapshot,
+  Databases,
+  definePlugin,
+  Identity,
+  Leases,
+  type NodeDatabases,
+  type RegistryReader,
+} from '@nodekeep/plugin-sdk'
+import { type Test, test } from 'tap'
+import { tokenHash } from '../../src/sessions/token.ts'
+import { createTestNode, type TestNodeOptions } from '../../src/testing/create-test-node.ts'
+
+const never = new AbortController().signal
+
+interface Captured {
+  participants: RegistryReader<BackupParticipant>
+  databases: NodeDatabases
+}
+
+/** Starts a node with a plugin that has state with and without an end, a lease, a database and a cache. */
+async function startNode(t: Test, options: TestNodeOptions = {}) {
+  let captured: Captured | undefined
+  const keeper = definePlugin({
+    id: 'keeper',
+    requires: {
+      participants: BackupParticipants,
+      databases: Databases,
+      leases: Leases,
+      identity: Identity,
+    },
+    async setup({ participants, databases, leases, identity, state, sqliteFile, routes }) {
+      captured = { participants, databases }
+      routes((app) => void app.get('/kept', { config: { scope: 'keep' } }, () => ({})))
+      await state.set('note', 'stays')
+      await state.set('nonce', 'used-once', 5 * 60_000)
+      await state.set('ledger', 'this month', 40 * 24 * 3600_000)
+      await leases.acquire('work', 60)
+      for (const [name, inBackups] of [
+        ['notes', true],
+        ['cache', false],
+      ] as const) {
+        const database = new DatabaseSync(sqliteFile(name, { inBackups }))
+        database.exec('PRAGMA journal_mode = WAL; CREATE TABLE IF NOT EXISTS t (x); INSERT INTO t VALUES (1)')
+        database.close()
+      }
+      if (identity.nodeId === '') throw new Error('unreachable')
+    },
+  })
+  const node = await createTestNode({ plugins: [keeper], ...options })
+  t.teardown(() => node.stop())
+  return { node, ...(captured as unknown as Captured) }
+}
+
+async function take(participants: RegistryReader<BackupParticipant>, name: string): Promise<BackupSnapshot> {
+  const prepared = await participants.get(name)?.prepare(never)
+  if (prepared === undefined) throw new Error(`There is no participant "${name}".`)
+  try {
+    return await prepared.take(async () => {})
+  } finally {
+    await prepared.release()
+  }
+}
+
+/** Writes the entries of a snapshot into a folder. */
+async function unpack(snapshot: BackupSnapshot, folder: string): Promise<string[]> {
+  const paths: string[] = []
+  for await (const { path, size, open } of snapshot.entries()) {
+    const bytes = await buffer(open())
+    if (bytes.length !== size) throw new Error(`${path} has ${bytes.length} bytes, not ${size}.`)
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), bytes)
+    paths.push(path)
+  }
+  return paths
+}
+
+function rows(file: string, statement: string): Record<string, unknown>[] {
+  const connection = new DatabaseSync(file, { readOnly: true })
+  try {
+    return connection.prepare(statement).all()
+  } finally {
+    connection.close()
+  }
+}
+
+test('the state in a backup is whole, without sessions, tokens, leases and entries that end soon', async (t) => {
+  const { node, participants, databases } = await startNode(t)
+  const owner = await node.signIn('owner')
+  const bob = await node.signIn()
+  const sessions = await Promise.all(Array.from({ length: 30 }, () => node.signIn('owner')))
+  const tokens = [owner, ...sessions].map(({ token }) => token)
+  const body = JSON.stringify({ name: 'program', scopes: ['keep'] })
+  const headers = { 'content-type': 'application/json' }
+  const made = await owner.fetch('/api/account/tokens', { method: 'POST', body, headers })
+  tokens.push(((await made.json()) as { token: string }).token)
+  await owner.fetch('/api/account/sessions/revoke-all', { method: 'POST' })
+
+  const folder = t.testdir()
+  const snapshot = await take(participants, 'state')
+  await node.signIn()
+  t.strictSame(await unpack(snapshot, folder), ['state.sqlite', 'users.json', 'plugins/keeper/notes.sqlite'])
+  t.strictSame(await unpack(snapshot, folder), ['state.sqlite', 'users.json', 'plugins/keeper/notes.sqlite'])
+  await snapshot.release()
+  t.strictSame(readdirSync(join(node.dataFolder, 'state-copies')), [], 'the copies are gone')
+
+  const state = join(folder, 'state.sqlite')
+  t.strictSame(rows(state, 'SELECT * FROM sessions'), [])
+  t.match(rows(state, 'SELECT name, fence, expires FROM leases'), [{ name: 'work', fence: 1, expires: 0 }])
+  const entries = rows(state, "SELECT key FROM state WHERE namespace = 'keeper' ORDER BY key")
+  t.strictSame(
+    entries.map(({ key }) => key),
+    ['ledger', 'note'],
+  )
+  t.match(rows(state, 'PRAGMA integrity_check'), [{ integrity_check: 'ok' }])
+  t.equal(rows(state, 'SELECT * FROM users').length, 2, 'a later user is not there')
+  t.strictSame(JSON.parse(readFileSync(join(folder, 'users.json'), 'utf8')), {
+    [owner.user.uuid]: { username: owner.user.username, wallet: owner.user.wallet, owner: true },
+    [bob.user.uuid]: { username: bob.user.username, wallet: bob.user.wallet, owner: false },
+  })
+
+  const raw = join(folder, 'raw.sqlite')
+  const unclean = await databases.snapshot()
+  await unclean.databases.find(({ path }) => path === 'state.sqlite')?.copyTo(raw)
+  await unclean.release()
+  const holds = (file: string) => {
+    const bytes = readFileSync(file)
+    return tokens.some((token) => bytes.includes(tokenHash(token)))
+  }
+  t.ok(holds(raw), 'the database itself has hashes, also of sessions that ended')
+  t.notOk(holds(state), 'no page of the copy has one')
+  t.notOk(readFileSync(state).includes('used-once'))
+})
+
+test('the state is that of the moment at which all others stand still', async (t) => {
+  const { node, participants } = await startNode(t)
+  const prepared = await participants.get('state')?.prepare(never)
+  await node.signIn()
+  const snapshot = await prepared?.take(async () => void (await node.signIn()))
+  await prepared?.release()
+  const folder = t.testdir()
+  if (snapshot !== undefined) await unpack(snapshot, folder)
+  await snapshot?.release()
+  t.equal(rows(join(folder, 'state.sqlite'), 'SELECT * FROM users').length, 1)
+})
+
+test('a snapshot that is given up at any point leaves nothing', async (t) => {
+  const { node, participants } = await startNode(t)
+  const state = participants.get('state')
+  const copies = () => readdirSync(join(node.dataFolder, 'state-copies'))
+
+  const untaken = await state?.prepare(never)
+  await untaken?.release()
+  t.strictSame(copies(), [])
+
+  const failed = await state?.prepare(never)
+  const error = new Error('Another participant failed.')
+  await t.rejects(async () => failed?.take(() => Promise.reject(error)), error)
+  await failed?.release()
+  t.strictSame(copies(), [])
+
+  const taken = await state?.prepare(never)
+  const snapshot = await taken?.take(async () => {})
+  await taken?.release()
+  await snapshot?.release()
+  t.strictSame(copies(), [])
+  const entries = async () => {
+    for await (const _ of snapshot?.entries() ?? []);
+  }
+  await t.rejects(entries(), { message: 'The snapshot is released.' })
+  await t.rejects(async () => state?.prepare(AbortSignal.abort(error)), error)
+})
+
+test('copies that a crash left behind are removed at the next start', async (t) => {
+  const dataFolder = t.testdir({ 'state-copies': { 'copies-x': { 'state.sqlite': 'left' } } })
+  const { node } = await startNode(t, { dataFolder })
+  t.notOk(existsSync(join(dataFolder, 'state-copies')))
+  await node.stop()
+})
+
+test('the identity of the node is in a backup if the node has one', async (t) => {
+  const { node, participants } = await startNode(t)
+  const folder = t.testdir()
+  t.strictSame(await unpack(await take(participants, 'identity'), folder), ['node.key'])
+  const key = join(node.dataFolder, 'identity', 'node.key')
+  t.equal(readFileSync(join(folder, 'node.key'), 'utf8'), readFileSync(key, 'utf8'))
+  rmSync(key)
+  t.strictSame(await unpack(await take(participants, 'identity'), folder), [])
+})
+
+test('the configuration files are in a backup as a person wrote them', async (t) => {
+  const folder = t.testdir({ 'base.json': '// mine\n{ "extends": "nodekeep:minimal", "plugins": {} }' })
+  const config = {
+    extends: './base.json',
+    plugins: { 'login-siwe': false, files: false, 'storage-local': false },
+  }
+  const { participants } = await startNode(t, { folder, config })
+  const unpacked = join(folder, 'unpacked')
+  const snapshot = await take(participants, 'configuration')
+  t.strictSame(await unpack(snapshot, unpacked), ['base.json'], 'the preset of the node is not there')
+  t.strictSame(snapshot.omitted, [])
+  t.match(readFileSync(join(unpacked, 'base.json'), 'utf8'), /^\/\/ mine/)
+
+  rmSync(join(folder, 'base.json'))
+  const second = await take(participants, 'configuration')
+  t.match(second.omitted, [{ what: 'base.json', why: /cannot be read/ }])
+
+  const bare = await startNode(t)
+  t.strictSame(await unpack(await take(bare.participants, 'configuration'), unpacked), [])
+})
