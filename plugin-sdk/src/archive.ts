@@ -1,34 +1,25 @@
 import { on } from 'node:events'
-import { readdir, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { ArchiveEntry } from './archive/archive-entry.ts'
+import type { ArchiveBounds, ReadableEntry } from './archive/archive-entries.ts'
+import { type ArchiveFailure, archiveFailure } from './archive/archive-failure.ts'
+import type { HashedEntry } from './archive/hashed-entries.ts'
+import { emptyFolder } from './archive/long-paths.ts'
 import type { FromThread, ThreadSettings } from './archive/protocol.ts'
 import { NodekeepError } from './errors.ts'
 
-export type { ArchiveEntry }
+export { type ArchiveBounds, archiveEntries, type ReadableEntry } from './archive/archive-entries.ts'
+export type { ArchiveEntry } from './archive/archive-entry.ts'
+export { type HashedEntry, hashEntries, unpackEntries } from './archive/hashed-entries.ts'
+export { emptyFolder } from './archive/long-paths.ts'
 
 /** The bounds of an archive, and how to follow and stop its reading. */
-export interface ArchiveOptions {
-  /** Bytes that may come out of the gzip file, with headers. A small file can hold terabytes. */
-  readonly maxBytes: number
-  /** Files and folders that it may have. Default: 1,000,000. */
-  readonly maxEntries?: number
+export interface ArchiveOptions extends ArchiveBounds {
   /** Stops the reading. */
   readonly signal?: AbortSignal
   /** Receives the share of the file that was read, from 0 to 1, at most a hundred times. */
   readonly onProgress?: (share: number) => void
-}
-
-/** An entry whose content was read. */
-export interface HashedEntry extends ArchiveEntry {
-  /** SHA-256 of the content in hexadecimal digits, `null` for a folder. */
-  readonly sha256: string | null
-}
-
-/** An entry whose content can be read, until the next entry is asked for. */
-export interface ReadableEntry extends ArchiveEntry {
-  readonly content: AsyncIterable<Uint8Array>
 }
 
 /**
@@ -54,9 +45,7 @@ export async function unpackArchive(
   try {
     await readHashed(file, { kind: 'unpack', folder }, options, onEntry)
   } catch (error) {
-    for (const name of await readdir(folder)) {
-      await rm(join(folder, name), { recursive: true, force: true, maxRetries: 3 })
-    }
+    await emptyFolder(folder)
     throw error
   }
 }
@@ -112,6 +101,17 @@ export async function* readArchive(
   }
 }
 
+/**
+ * Explains an error that {@link archiveEntries}, {@link hashEntries} or {@link unpackEntries} threw, as a NodekeepError with the
+ * codes of {@link unpackArchive}. Other errors are returned as they are.
+ *
+ * @param name the name of the file, for the message
+ */
+export function archiveError(name: string, error: unknown): unknown {
+  const failure = archiveFailure(error)
+  return failure === null ? error : errorOf(name, failure, error)
+}
+
 async function readHashed(
   file: string,
   task: ThreadSettings['task'],
@@ -121,6 +121,10 @@ async function readHashed(
   for await (const message of readInThread(file, task, options)) {
     if (message.kind === 'entry') onEntry({ ...message.entry, sha256: message.sha256 })
   }
+}
+
+function errorOf(name: string, { code, message }: ArchiveFailure, cause?: unknown): NodekeepError {
+  return new NodekeepError(code, `The archive ${name} ${message}.`, { cause })
 }
 
 /** Yields entries and chunks. The thread has ended when this has. */
@@ -143,10 +147,7 @@ async function* readInThread(
     for await (const [message] of messages as AsyncIterable<[FromThread]>) {
       if (message.kind === 'end') return undefined
       if (message.kind === 'failed') {
-        throw new NodekeepError(
-          message.failure.code,
-          `The archive ${basename(file)} ${message.failure.message}.`,
-        )
+        throw errorOf(basename(file), message.failure)
       }
       if (message.kind === 'progress') onProgress?.(message.share)
       else {

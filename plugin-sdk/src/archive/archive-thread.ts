@@ -1,15 +1,11 @@
 /** The thread that reads an archive, so that neither a bomb nor a large archive keeps the event loop busy. */
-import { createHash } from 'node:crypto'
-import { closeSync, futimesSync, mkdirSync, openSync, utimesSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ArchiveEntry } from './archive-entry.ts'
+import { archiveEntries, type ReadableEntry } from './archive-entries.ts'
 import { archiveFailure } from './archive-failure.ts'
-import { ByteReader } from './byte-reader.ts'
-import { EntryTree } from './entry-tree.ts'
-import { inflate } from './inflate.ts'
+import { hashEntries, unpackEntries } from './hashed-entries.ts'
 import { chunksAhead, type FromThread, type ThreadSettings } from './protocol.ts'
-import { readTar, type TarEntry } from './tar-entries.ts'
 
 if (parentPort === null) throw new Error('This file is the entry point of a worker thread.')
 const port = parentPort
@@ -36,58 +32,29 @@ try {
 
 async function read(): Promise<void> {
   const { file, maxBytes, maxEntries, task } = settings
-  const tree = new EntryTree(maxEntries)
-  const folders: ArchiveEntry[] = []
-  let told = 0
-  const tell = (share: number) => {
-    if (share - told < 0.01) return
+  const entries = archiveEntries(chunksOf(file), { maxBytes, maxEntries })
+  if (task.kind === 'send') for await (const entry of entries) await sendEntry(entry)
+  else {
+    const read = task.kind === 'unpack' ? unpackEntries(entries, task.folder) : hashEntries(entries)
+    for await (const { sha256, ...entry } of read) send({ kind: 'entry', entry, sha256 })
+  }
+}
+
+/** Reads the file, and tells the progress at most a hundred times. */
+async function* chunksOf(file: string): AsyncGenerator<Buffer, void, undefined> {
+  const { size } = await stat(file)
+  let [read, told] = [0, 0]
+  for await (const chunk of createReadStream(file, { highWaterMark: 256 * 1024 })) {
+    yield chunk
+    read += chunk.length
+    const share = Math.min(1, read / size)
+    if (share - told < 0.01) continue
     told = share
     send({ kind: 'progress', share })
   }
-  for await (const { content, ...entry } of readTar(new ByteReader(inflate(file, maxBytes, tell)))) {
-    tree.add(entry.path, entry.type)
-    if (task.kind === 'send') await sendEntry(entry, content)
-    else {
-      const hash = createHash('sha256')
-      if (task.kind !== 'unpack') for await (const chunk of content) hash.update(chunk)
-      else if (entry.type === 'file') {
-        await writeFile(join(task.folder, entry.path), entry, content, (chunk) => hash.update(chunk))
-      } else {
-        mkdirSync(join(task.folder, entry.path), { recursive: true })
-        folders.push(entry)
-      }
-      send({ kind: 'entry', entry, sha256: entry.type === 'file' ? hash.digest('hex') : null })
-    }
-  }
-  if (task.kind !== 'unpack') return
-  // Writing into a folder changes its time, so inner folders come first.
-  for (const { path, modified } of folders.reverse()) utimesSync(join(task.folder, path), modified, modified)
 }
 
-/**
- * Writes a new file. The folders above it were made by this thread, and nothing of an archive can make a link, so the path
- * stays in the folder.
- */
-async function writeFile(
-  path: string,
-  { modified, executable }: ArchiveEntry,
-  content: TarEntry['content'],
-  onChunk: (chunk: Buffer) => void,
-): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true })
-  const descriptor = openSync(path, 'wx', executable ? 0o777 : 0o666)
-  try {
-    for await (const chunk of content) {
-      onChunk(chunk)
-      for (let written = 0; written < chunk.length; ) written += writeSync(descriptor, chunk, written)
-    }
-    futimesSync(descriptor, modified, modified)
-  } finally {
-    closeSync(descriptor)
-  }
-}
-
-async function sendEntry(entry: ArchiveEntry, content: TarEntry['content']): Promise<void> {
+async function sendEntry({ content, ...entry }: ReadableEntry): Promise<void> {
   await slot()
   send({ kind: 'entry', entry, sha256: null })
   for await (const chunk of content) {

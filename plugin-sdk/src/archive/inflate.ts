@@ -1,28 +1,31 @@
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ArchiveError } from './archive-failure.ts'
 
 const chunkBytes = 256 * 1024
 
 /**
- * Reads a gzip file (RFC 1952), which may have several members.
+ * Inflates a gzip file (RFC 1952), which may have several members.
  *
  * @param maxBytes how many bytes may come out; the file may be a bomb
- * @param onProgress receives the share of the file that was read, from 0 to 1
- * @throws ArchiveError, and the errors of zlib and of the file system
+ * @throws ArchiveError, and the errors of zlib and of the source
  */
 export async function* inflate(
-  file: string,
+  source: AsyncIterable<Uint8Array>,
   maxBytes: number,
-  onProgress: (share: number) => void,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const { size } = await stat(file)
-  const source = createReadStream(file, { highWaterMark: chunkBytes })
+  let read = 0
+  async function* counted() {
+    for await (const chunk of source) {
+      read += chunk.length
+      yield chunk
+    }
+  }
+  const compressed = Readable.from(counted(), { highWaterMark: 1 })
   const gunzip = createGunzip({ chunkSize: chunkBytes })
   // `compose` and `pipeline` take it for an abort when gunzip ends before its source does.
-  source.on('error', (error) => gunzip.destroy(error))
-  source.pipe(gunzip)
+  compressed.on('error', (error) => gunzip.destroy(error))
+  compressed.pipe(gunzip)
   let bytes = 0
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {
@@ -30,12 +33,11 @@ export async function* inflate(
       if (bytes > maxBytes) {
         throw new ArchiveError(`has more than the ${maxBytes} bytes that are allowed`, 'PAYLOAD_TOO_LARGE')
       }
-      onProgress(Math.min(1, source.bytesRead / size))
       yield chunk
     }
   } finally {
-    source.destroy()
+    compressed.destroy()
   }
   // zlib ends silently where something follows the last member.
-  if (gunzip.bytesWritten !== size) throw new ArchiveError('has something behind its end')
+  if (gunzip.bytesWritten !== read) throw new ArchiveError('has something behind its end')
 }

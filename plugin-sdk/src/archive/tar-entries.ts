@@ -4,9 +4,8 @@ import { ArchiveError } from './archive-failure.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { quoted } from './entry-tree.ts'
 
-/** An entry with its content. */
-export interface TarEntry extends ArchiveEntry {
-  /** The content. It must be read to its end before the next entry is asked for. */
+/** An entry with its content. What is not read of it is skipped. */
+interface TarEntry extends ArchiveEntry {
   readonly content: AsyncIterable<Buffer>
 }
 
@@ -72,7 +71,7 @@ async function* readEntry(
   if (header.linkpath) throw new ArchiveError(`has a link: ${quoted(name)}`)
   if (isDirectory && size > 0) throw new ArchiveError(`has a folder with content: ${quoted(name)}`)
   let missing = size
-  async function* content() {
+  async function* rest() {
     while (missing > 0) {
       const chunk = await bytes.some(missing)
       if (chunk === null) throw new ArchiveError('is cut short')
@@ -86,9 +85,9 @@ async function* readEntry(
     size,
     modified: modified ?? header.mtime ?? new Date(0),
     executable: ((header.mode ?? 0) & 0o100) !== 0,
-    content: content(),
+    content: rest(),
   }
-  if (missing > 0) throw new Error('The content of an entry was not read to its end.')
+  for await (const _skipped of rest());
   await bytes.exactly(padding(size))
 }
 
@@ -144,9 +143,18 @@ function paxExtensions(body: Buffer): Extensions {
 function addRecord(found: Extensions, key: string, value: Buffer): void {
   if (key === 'path') found.path = text(value)
   else if (key === 'size') found.size = validSize(/^\d+$/.test(text(value)) ? Number(text(value)) : undefined)
-  else if (key === 'mtime') found.modified = new Date(Number(text(value)) * 1000)
+  else if (key === 'mtime') found.modified = timeOf(text(value))
   else if (key === 'linkpath') throw new ArchiveError('has a link')
   else if (key.startsWith('GNU.sparse')) throw new ArchiveError('has a sparse file')
+}
+
+/** Reads decimal seconds since 1970. Fractions of a second are inexact numbers, so the product is rounded before it is cut. */
+function timeOf(seconds: string): Date {
+  const time = new Date(Math.floor(Number((Number(seconds) * 1000).toFixed(3))))
+  if (!/^-?\d+(\.\d+)?$/.test(seconds) || Number.isNaN(time.getTime())) {
+    throw new ArchiveError('is damaged: the time of an entry cannot be read')
+  }
+  return time
 }
 
 function longPath(body: Buffer): string {

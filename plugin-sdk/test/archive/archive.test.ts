@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import tap, { type Test, test } from 'tap'
 import { create } from 'tar'
-import { checkArchive, type HashedEntry, readArchive, unpackArchive } from '../../src/archive.ts'
+import { checkArchive, emptyFolder, type HashedEntry, readArchive, unpackArchive } from '../../src/archive.ts'
 import { type Block, blockOf, pax, records, stored, tarOf } from './fixtures/archives.ts'
 
 const maxBytes = 100 * 1024 * 1024
@@ -23,6 +23,11 @@ async function tree(folder: string): Promise<Record<string, string | null>> {
     found[path] = isFile ? await readFile(join(folder, path), 'latin1') : null
   }
   return found
+}
+
+/** Whole milliseconds since 1970. */
+async function modified(path: string): Promise<number> {
+  return Number((await stat(path, { bigint: true })).mtimeNs / 1_000_000n)
 }
 
 async function unpacked(t: Test, archive: Uint8Array): Promise<Record<string, string | null>> {
@@ -89,11 +94,8 @@ test('what tar packs is unpacked as it was, with times and rights', async (t) =>
       ([path]) => file !== ofLibrary || plain.includes(path.split('/')[0] ?? ''),
     )
     t.strictSame(await tree(folder), Object.fromEntries(kept), file)
-    t.equal(
-      (await stat(join(folder, 'plain'))).mtimeMs,
-      file === gnu ? 1e12 : 1e12 + (file === posix ? 250 : 0),
-    )
-    t.equal((await stat(join(folder, 'folder'))).mtimeMs, 1.1e12)
+    t.equal(await modified(join(folder, 'plain')), file === gnu ? 1e12 : 1e12 + (file === posix ? 250 : 0))
+    t.equal(await modified(join(folder, 'folder')), 1.1e12)
     t.equal((await stat(join(folder, 'run'))).mode & 0o100, 0o100)
     t.equal((await stat(join(folder, 'plain'))).mode & 0o111, 0)
     t.equal(told.length, kept.length)
@@ -145,6 +147,50 @@ test('extended headers and long names name what follows, whatever is in them', a
     Buffer.alloc(1024),
   ])
   t.strictSame(await unpacked(t, sized), { a: 'zzz' })
+})
+
+test('times are exact to the millisecond, also before 1970', async (t) => {
+  const times = [0, 1, 129, 999, 1001, 1_700_000_000_129, 1_700_000_000_999, -1, -1500, -123_456_789]
+  const files = times.flatMap((time, index) => [pax({ mtime: `${time / 1000}` }), { path: `f${index}` }])
+  const file = await stored(t, tarOf(...files, pax({ mtime: '1700000000.129999999' }), { path: 'ns' }))
+  const into = join(dirname(file), 'into')
+  const told: HashedEntry[] = []
+  await unpackArchive(file, into, { maxBytes }, (entry) => told.push(entry))
+  t.strictSame(
+    told.map((entry) => entry.modified.getTime()),
+    [...times, 1_700_000_000_130],
+  )
+  for (const [index, time] of times.entries()) {
+    t.equal((await stat(join(into, `f${index}`))).mtime.getTime(), time, `${time}`)
+    if (time >= 0) t.equal(await modified(join(into, `f${index}`)), time, `${time}, cut`)
+  }
+})
+
+test('paths that are longer than the system takes are unpacked, and removed', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const names = Array.from({ length: 32 }, (_, index) => `${index}`.padEnd(250, 'é').slice(0, 120))
+  const path = names.join('/')
+  const file = await stored(
+    t,
+    tarOf(pax({ path }), { path: 'x', body: 'deep' }, pax({ path: `${path}-folder/` }), {
+      path: 'y',
+      type: 'Directory',
+    }),
+  )
+  t.ok(Buffer.byteLength(path) > 4096 * 1.5)
+  const into = join(dirname(file), 'into')
+  await unpackArchive(file, into, { maxBytes })
+  const { stdout } = await promisify(execFile)('find', [into, '-type', 'f', '-printf', '%P %s'])
+  t.equal(stdout, `${path} 4`)
+
+  await emptyFolder(into)
+  t.strictSame(await readdir(into), [])
+  const broken = await stored(t, Buffer.concat([tarOf(pax({ path }), { path: 'x' }), Buffer.of(1)]))
+  await t.rejects(unpackArchive(broken, join(dirname(broken), 'into'), { maxBytes }), {
+    message: /behind its end/,
+  })
+  t.strictSame(await readdir(join(dirname(broken), 'into')), [])
 })
 
 const link = (type: string, more = {}): Block => ({ path: 'l', type, linkpath: '/etc/passwd', ...more })

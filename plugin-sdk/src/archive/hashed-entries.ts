@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { closeSync, futimesSync, mkdirSync, openSync, utimesSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { ReadableEntry } from './archive-entries.ts'
+import type { ArchiveEntry } from './archive-entry.ts'
+import { withShortPath } from './long-paths.ts'
+
+/** An entry whose content was read. */
+export interface HashedEntry extends ArchiveEntry {
+  /** SHA-256 of the content in hexadecimal digits, `null` for a folder. */
+  readonly sha256: string | null
+}
+
+/** Reads entries to their ends without writing anything. */
+export async function* hashEntries(
+  entries: AsyncIterable<ReadableEntry>,
+): AsyncGenerator<HashedEntry, void, undefined> {
+  for await (const { content, ...entry } of entries) {
+    const hash = createHash('sha256')
+    for await (const chunk of content) hash.update(chunk)
+    yield { ...entry, sha256: entry.type === 'file' ? hash.digest('hex') : null }
+  }
+}
+
+/**
+ * Writes entries into an empty folder, with their times, in the thread that calls it. What it has written stays there when
+ * it throws. The paths of the entries must be checked: those of {@link archiveEntries} are.
+ */
+export async function* unpackEntries(
+  entries: AsyncIterable<ReadableEntry>,
+  folder: string,
+): AsyncGenerator<HashedEntry, void, undefined> {
+  const folders: ArchiveEntry[] = []
+  for await (const { content, ...entry } of entries) {
+    const path = join(folder, entry.path)
+    const hash = createHash('sha256')
+    if (entry.type === 'file') await writeFile(path, entry, content, (chunk) => hash.update(chunk))
+    else {
+      withShortPath(path, (short) => mkdirSync(short, { recursive: true }))
+      folders.push(entry)
+    }
+    yield { ...entry, sha256: entry.type === 'file' ? hash.digest('hex') : null }
+  }
+  // Writing into a folder changes its time, so inner folders come first.
+  for (const { path, modified } of folders.reverse()) {
+    const seconds = secondsOf(modified)
+    withShortPath(join(folder, path), (short) => utimesSync(short, seconds, seconds))
+  }
+}
+
+/**
+ * Writes a new file. The folders above it were made by this thread, and nothing of an archive can make a link, so the path
+ * stays in the folder.
+ */
+async function writeFile(
+  path: string,
+  { modified, executable }: ArchiveEntry,
+  content: AsyncIterable<Uint8Array>,
+  onChunk: (chunk: Uint8Array) => void,
+): Promise<void> {
+  const descriptor = withShortPath(path, (short) => {
+    mkdirSync(dirname(short), { recursive: true })
+    return openSync(short, 'wx', executable ? 0o777 : 0o666)
+  })
+  try {
+    for await (const chunk of content) {
+      onChunk(chunk)
+      for (let written = 0; written < chunk.length; ) written += writeSync(descriptor, chunk, written)
+    }
+    const seconds = secondsOf(modified)
+    futimesSync(descriptor, seconds, seconds)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/**
+ * Returns a time in seconds, as text: Node replaces a negative number, a time before 1970, by the present. A number of seconds is
+ * exact to a quarter of a microsecond, so half of one more keeps the time from falling into the millisecond before.
+ */
+function secondsOf(time: Date): string {
+  return `${(time.getTime() + 0.0005) / 1000}`
+}
