@@ -3,7 +3,6 @@ import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { ArchiveBounds, ReadableEntry } from './archive/archive-entries.ts'
-import { type ArchiveFailure, archiveFailure } from './archive/archive-failure.ts'
 import type { HashedEntry } from './archive/hashed-entries.ts'
 import { emptyFolder } from './archive/long-paths.ts'
 import type { FromThread, ThreadSettings } from './archive/protocol.ts'
@@ -11,6 +10,8 @@ import { NodekeepError } from './errors.ts'
 
 export { type ArchiveBounds, archiveEntries, type ReadableEntry } from './archive/archive-entries.ts'
 export type { ArchiveEntry } from './archive/archive-entry.ts'
+export { ArchiveError, type ArchiveFailure, archiveFailure } from './archive/archive-failure.ts'
+export { EntryTree } from './archive/entry-tree.ts'
 export { type HashedEntry, hashEntries, unpackEntries } from './archive/hashed-entries.ts'
 export { emptyFolder } from './archive/long-paths.ts'
 
@@ -101,17 +102,6 @@ export async function* readArchive(
   }
 }
 
-/**
- * Explains an error that {@link archiveEntries}, {@link hashEntries} or {@link unpackEntries} threw, as a NodekeepError with the
- * codes of {@link unpackArchive}. Other errors are returned as they are.
- *
- * @param name the name of the file, for the message
- */
-export function archiveError(name: string, error: unknown): unknown {
-  const failure = archiveFailure(error)
-  return failure === null ? error : errorOf(name, failure, error)
-}
-
 async function readHashed(
   file: string,
   task: ThreadSettings['task'],
@@ -121,10 +111,6 @@ async function readHashed(
   for await (const message of readInThread(file, task, options)) {
     if (message.kind === 'entry') onEntry({ ...message.entry, sha256: message.sha256 })
   }
-}
-
-function errorOf(name: string, { code, message }: ArchiveFailure, cause?: unknown): NodekeepError {
-  return new NodekeepError(code, `The archive ${name} ${message}.`, { cause })
 }
 
 /** Yields entries and chunks. The thread has ended when this has. */
@@ -147,7 +133,10 @@ async function* readInThread(
     for await (const [message] of messages as AsyncIterable<[FromThread]>) {
       if (message.kind === 'end') return undefined
       if (message.kind === 'failed') {
-        throw errorOf(basename(file), message.failure)
+        throw new NodekeepError(
+          message.failure.code,
+          `The archive ${basename(file)} ${message.failure.message}.`,
+        )
       }
       if (message.kind === 'progress') onProgress?.(message.share)
       else {

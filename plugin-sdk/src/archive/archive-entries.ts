@@ -22,7 +22,7 @@ export interface ReadableEntry extends ArchiveEntry {
  * It makes the checks of {@link unpackArchive}. Whether the archive is whole is known only when the iteration has ended
  * without an error. A content that is not read is skipped.
  *
- * Throws errors of the archive and of the system, which {@link archiveError} explains, and those of the source.
+ * Throws errors of the archive and of the system, which {@link archiveFailure} explains, and those of the source.
  */
 export async function* archiveEntries(
   source: AsyncIterable<Uint8Array>,

@@ -10,7 +10,7 @@ export interface ArchiveFailure {
   readonly message: string
 }
 
-/** Ends the reading of an archive. */
+/** Ends the reading of an archive. Its message is a predicate of the archive: "is damaged". */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError'
   readonly code: ArchiveFailure['code']
@@ -21,7 +21,10 @@ export class ArchiveError extends Error {
   }
 }
 
-/** Returns the failure behind an error of the system, or `null` for a fault of the code. */
+/**
+ * Explains an error that {@link archiveEntries}, {@link hashEntries} or {@link unpackEntries} threw. Returns `null` for errors of
+ * the source and for faults of the code.
+ */
 export function archiveFailure(error: unknown): ArchiveFailure | null {
   if (error instanceof ArchiveError) return { code: error.code, message: error.message }
   const { code, syscall } = error as NodeJS.ErrnoException

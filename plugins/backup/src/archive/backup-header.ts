@@ -1,0 +1,69 @@
+import type { BackupOmission } from '@nodekeep/plugin-sdk'
+import { ArchiveError } from '@nodekeep/plugin-sdk/archive'
+
+/** The format that this version writes. It reads this one and earlier ones. */
+export const backupFormat = 1
+
+/** The names of an archive that the format itself uses. */
+export const ownNames = {
+  header: 'backup.json',
+  sums: 'SHA256SUMS',
+  manifest: 'manifest.json',
+  payload: 'payload.tar.gz.age',
+} as const
+
+/** Bytes of `backup.json` at most. A list of ten thousand omissions has some two million. */
+export const maxHeaderBytes = 16 * 1024 * 1024
+
+/** Files and folders of an archive. Each takes some 300 bytes of memory while the archive is written or read. */
+export const maxEntries = 5_000_000
+
+/** The first entry of an archive, `backup.json`. It is readable without a key, also in an encrypted archive. */
+export interface BackupHeader {
+  /** The version of the format. */
+  readonly format: number
+  /** The version of Nodekeep that made the backup. */
+  readonly nodekeep: string
+  /** The moment of the state, ISO 8601 in UTC with milliseconds. */
+  readonly created: string
+  readonly plugins: readonly { readonly id: string; readonly version: string }[]
+  /** Content of the node that the backup does not have. */
+  readonly omitted: readonly BackupOmission[]
+}
+
+/** @throws ArchiveError */
+export function parseHeader(bytes: Uint8Array): BackupHeader {
+  const header = jsonOf(bytes) as Partial<BackupHeader> | null
+  const format = header?.format
+  if (typeof format !== 'number' || !Number.isInteger(format) || format < 1) throw damaged()
+  if (format > backupFormat) {
+    throw new ArchiveError(
+      `was made by a newer version of Nodekeep, in format ${format}. This version reads formats up to ${backupFormat}: update Nodekeep and try again`,
+    )
+  }
+  const { nodekeep, created, plugins, omitted } = header as Partial<BackupHeader>
+  const isWhole =
+    typeof nodekeep === 'string' &&
+    typeof created === 'string' &&
+    !Number.isNaN(Date.parse(created)) &&
+    isListOf(plugins, 'id', 'version') &&
+    isListOf(omitted, 'what', 'why')
+  if (!isWhole) throw damaged()
+  return header as BackupHeader
+}
+
+function isListOf(list: unknown, ...keys: readonly string[]): boolean {
+  return Array.isArray(list) && list.every((item) => keys.every((key) => typeof item?.[key] === 'string'))
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return null
+  }
+}
+
+function damaged(): ArchiveError {
+  return new ArchiveError(`is damaged: its ${ownNames.header} cannot be read`)
+}

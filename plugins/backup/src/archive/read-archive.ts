@@ -1,0 +1,107 @@
+import { on } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { type ArchiveFailure, archiveFailure, emptyFolder } from '@nodekeep/plugin-sdk/archive'
+import { type PublicHeader, type ReadSettings, readBeginning, type VerifiedBackup } from './read-backup.ts'
+import type { FromReader } from './read-protocol.ts'
+
+/** How a backup is read, and how to follow and stop it. */
+export interface ReadOptions {
+  /** Secret halves of recovery keys, as people give them. One of them must open an encrypted backup. */
+  readonly identities?: readonly string[]
+  readonly signal?: AbortSignal
+  /** Receives the share of the file that was read, from 0 to 1, at most a hundred times. */
+  readonly onProgress?: (share: number) => void
+}
+
+/**
+ * Reads a backup to its end in a thread of its own, and checks everything: its structure, and the SHA-256, size and time of each
+ * entry against the manifest. It writes nothing.
+ *
+ * Rejects with NodekeepError: NOT_FOUND; VALIDATION_ERROR when the backup is damaged, cut short, changed, of a newer format
+ * or none, and when the recovery key is missing, wrong or mistyped; with the reason of the signal when it aborts.
+ */
+export function verifyArchive(file: string, options: ReadOptions = {}): Promise<VerifiedBackup> {
+  return read({ file, folder: null, maxBytes: Number.MAX_SAFE_INTEGER }, options)
+}
+
+/**
+ * Unpacks a backup into an empty folder, with the times of modification, and verifies it meanwhile as {@link verifyArchive}
+ * does. Files get the rights of new files. They need a sync before they survive a power cut. When it rejects, the folder is
+ * empty again.
+ *
+ * It also rejects with NodekeepError CONFLICT when the folder is not empty, PAYLOAD_TOO_LARGE when there is more than
+ * `maxBytes`, and INSUFFICIENT_STORAGE when the disk is full.
+ *
+ * @param options.maxBytes bytes that may come out of the archive, with headers. A small file can hold terabytes.
+ */
+export async function unpackBackup(
+  file: string,
+  folder: string,
+  { maxBytes, ...options }: ReadOptions & { readonly maxBytes: number },
+): Promise<VerifiedBackup> {
+  if ((await readdir(folder)).length > 0) {
+    throw new NodekeepError('CONFLICT', `The folder for the backup ${basename(file)} is not empty.`)
+  }
+  try {
+    return await read({ file, folder, maxBytes }, options)
+  } catch (error) {
+    await emptyFolder(folder)
+    throw error
+  }
+}
+
+/**
+ * Reads only the beginning of a backup.
+ *
+ * Rejects with NodekeepError: NOT_FOUND; VALIDATION_ERROR when it is damaged, no backup, or of a newer format.
+ */
+export async function readHeader(file: string): Promise<PublicHeader> {
+  try {
+    return await readBeginning(file)
+  } catch (error) {
+    const failure = archiveFailure(error)
+    throw failure === null ? error : explained(file, failure)
+  }
+}
+
+async function read(
+  task: Omit<ReadSettings, 'identities'>,
+  { identities = [], signal, onProgress }: ReadOptions,
+): Promise<VerifiedBackup> {
+  signal?.throwIfAborted()
+  const keys = await keysOf(identities)
+  // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const thread = new Worker(new URL(`read-thread.${extension}`, import.meta.url), {
+    workerData: { ...task, identities: keys } satisfies ReadSettings,
+    name: 'backup reader',
+    resourceLimits: { maxOldGenerationSizeMb: 2048 },
+  })
+  try {
+    const messages = on(thread, 'message', { close: ['exit'], ...(signal && { signal }) })
+    for await (const [message] of messages as AsyncIterable<[FromReader]>) {
+      if (message.kind === 'done') return message.backup
+      if (message.kind === 'failed') throw explained(task.file, message.failure)
+      onProgress?.(message.share)
+    }
+    throw new Error('The thread that reads a backup ended too early.')
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw error
+  } finally {
+    await thread.terminate()
+  }
+}
+
+async function keysOf(identities: readonly string[]): Promise<string[]> {
+  if (identities.length === 0) return []
+  const { parseIdentity } = await import('./recovery-key.ts')
+  return await Promise.all(identities.map(parseIdentity))
+}
+
+function explained(file: string, { code, message }: ArchiveFailure): NodekeepError {
+  return new NodekeepError(code, `The archive ${basename(file)} ${message}.`)
+}

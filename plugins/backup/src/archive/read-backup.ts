@@ -1,0 +1,146 @@
+import { hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import {
+  ArchiveError,
+  archiveEntries,
+  hashEntries,
+  type ReadableEntry,
+  unpackEntries,
+} from '@nodekeep/plugin-sdk/archive'
+import { type BackupHeader, maxEntries, maxHeaderBytes, ownNames, parseHeader } from './backup-header.ts'
+import { ManifestCheck } from './manifest.ts'
+
+/** How a backup is read. */
+export interface ReadSettings {
+  readonly file: string
+  /** An empty folder to unpack into, or `null`. */
+  readonly folder: string | null
+  /** Secret halves of recovery keys, in their usual form. */
+  readonly identities: readonly string[]
+  /** Bytes that the entries may have together, with their headers. */
+  readonly maxBytes: number
+}
+
+/** The part of a backup that is readable without a key. */
+export interface PublicHeader {
+  readonly header: BackupHeader
+  readonly encrypted: boolean
+}
+
+/** A backup that was read to its end and agrees with its manifest. */
+export interface VerifiedBackup extends PublicHeader {
+  /** Files and folders, without the manifest. */
+  readonly entries: number
+  /** Bytes of the contents. */
+  readonly bytes: number
+}
+
+const chunkBytes = 256 * 1024
+
+/** Reads only the beginning of a backup, in the thread that calls it. */
+export async function readBeginning(file: string): Promise<PublicHeader> {
+  const { header, encrypted } = await beginning(file)
+  return { header, encrypted }
+}
+
+/**
+ * Reads a whole backup in the thread that calls it, and checks it against its manifest. With a folder, it is unpacked meanwhile.
+ * The folder is not emptied when this rejects.
+ *
+ * @param onChunk called with the number of bytes of the file that were read
+ */
+export async function readBackup(
+  { file, folder, identities, maxBytes }: ReadSettings,
+  onChunk: (bytes: number) => void,
+): Promise<VerifiedBackup> {
+  const { header, bytes, encrypted } = await beginning(file)
+  if (encrypted && identities.length === 0) throw new ArchiveError('is encrypted. Give its recovery key')
+  const chunks = chunksOf(file, onChunk)
+  const { size } = await stat(file)
+  // Beside the encrypted part, which does not compress, is only the header.
+  const outer = { maxBytes: size + maxHeaderBytes }
+  const source = encrypted ? payloadOf(archiveEntries(chunks, outer), identities) : chunks
+  const entries = archiveEntries(source, { maxBytes, maxEntries: maxEntries + Object.keys(ownNames).length })
+  return { header, encrypted, ...(await checked(entries, folder, bytes)) }
+}
+
+/** Reads `backup.json`, and looks whether an encrypted archive follows. */
+async function beginning(file: string): Promise<PublicHeader & { readonly bytes: Buffer }> {
+  let read: { readonly header: BackupHeader; readonly bytes: Buffer } | undefined
+  for await (const entry of archiveEntries(chunksOf(file), { maxBytes: Number.MAX_SAFE_INTEGER })) {
+    if (read !== undefined) return { ...read, encrypted: entry.path === ownNames.payload }
+    if (entry.path !== ownNames.header || entry.type !== 'file') {
+      throw new ArchiveError(`is no backup of Nodekeep: it does not begin with ${ownNames.header}`)
+    }
+    if (entry.size > maxHeaderBytes) throw new ArchiveError(`has a ${ownNames.header} that is too large`)
+    const bytes = Buffer.concat(await Array.fromAsync(entry.content))
+    // What follows may be of a newer format, which this version does not know.
+    read = { bytes, header: parseHeader(bytes) }
+  }
+  throw new ArchiveError(`is cut short: it has only a ${ownNames.header}`)
+}
+
+async function* chunksOf(file: string, onChunk: (bytes: number) => void = () => {}): AsyncGenerator<Buffer> {
+  await stat(file)
+  for await (const chunk of createReadStream(file, { highWaterMark: chunkBytes })) {
+    yield chunk
+    onChunk(chunk.length)
+  }
+}
+
+/** The bytes of the encrypted archive. The iteration ends when the archive around it has ended well. */
+async function* payloadOf(
+  entries: AsyncIterable<ReadableEntry>,
+  identities: readonly string[],
+): AsyncGenerator<Uint8Array> {
+  // The library of age is loaded for encrypted archives only.
+  const { decrypted } = await import('./age.ts')
+  for await (const { path, content } of entries) {
+    if (path === ownNames.payload) yield* decrypted(content, identities)
+    else if (path !== ownNames.header) throw new ArchiveError('has something beside its encrypted part')
+  }
+}
+
+async function checked(
+  entries: AsyncIterable<ReadableEntry>,
+  folder: string | null,
+  header: Buffer,
+): Promise<{ entries: number; bytes: number }> {
+  const manifest = new ManifestCheck()
+  let isEnded = false
+  async function* watched(): AsyncGenerator<ReadableEntry> {
+    for await (const entry of entries) {
+      if (isEnded) throw new ArchiveError(`has something behind its manifest`)
+      isEnded = entry.path === ownNames.manifest
+      yield isEnded ? { ...entry, content: observed(entry.content, (chunk) => manifest.read(chunk)) } : entry
+    }
+  }
+  const sum = { entries: 0, bytes: 0 }
+  const all = folder === null ? hashEntries(watched()) : unpackEntries(watched(), folder)
+  const headerSum = hash('sha256', header)
+  for await (const entry of all) {
+    if (entry.path === ownNames.manifest) manifest.end()
+    else {
+      // In an encrypted archive, the header inside proves the one outside.
+      if (sum.entries === 0 && (entry.path !== ownNames.header || entry.sha256 !== headerSum)) {
+        throw new ArchiveError(`is damaged: its two headers differ`)
+      }
+      manifest.expect(entry)
+      sum.entries += 1
+      sum.bytes += entry.size
+    }
+  }
+  if (!isEnded) throw new ArchiveError(`is cut short: it has no ${ownNames.manifest}`)
+  return sum
+}
+
+async function* observed(
+  content: AsyncIterable<Uint8Array>,
+  onChunk: (chunk: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    onChunk(chunk)
+    yield chunk
+  }
+}

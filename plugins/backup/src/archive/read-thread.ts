@@ -1,0 +1,29 @@
+/** The thread that reads a backup, so that neither a bomb nor a large backup keeps the event loop busy. */
+import { stat } from 'node:fs/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import { archiveFailure } from '@nodekeep/plugin-sdk/archive'
+import { type ReadSettings, readBackup } from './read-backup.ts'
+import type { FromReader } from './read-protocol.ts'
+
+const settings = workerData as ReadSettings
+const send = (message: FromReader) => parentPort?.postMessage(message)
+
+try {
+  const size = await stat(settings.file).then(
+    (found) => found.size,
+    () => 0,
+  )
+  let [read, told] = [0, 0]
+  const backup = await readBackup(settings, (bytes) => {
+    read += bytes
+    const share = Math.min(1, read / size)
+    if (share - told < 0.01) return
+    told = share
+    send({ kind: 'progress', share })
+  })
+  send({ kind: 'done', backup })
+} catch (error) {
+  const failure = archiveFailure(error)
+  if (failure === null) throw error
+  send({ kind: 'failed', failure })
+}

@@ -1,0 +1,162 @@
+/** The thread that packs, hashes, compresses, encrypts and writes an archive. The main thread only reads the sources. */
+import { createHash, type Hash } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { parentPort, workerData } from 'node:worker_threads'
+import { gzipSync } from 'node:zlib'
+import { type ArchiveFailure, archiveFailure, EntryTree } from '@nodekeep/plugin-sdk/archive'
+import { maxEntries, ownNames } from './backup-header.ts'
+import { gzipMembers } from './gzip-members.ts'
+import { type ManifestEntry, ManifestWriter } from './manifest.ts'
+import { shortTarHeader, tarEnd, tarHeader, tarPadding } from './tar-blocks.ts'
+import type { EntryHead, FromWriter, ToWriter, WriteSettings } from './write-protocol.ts'
+
+if (parentPort === null) throw new Error('This file is the entry point of a worker thread.')
+const port = parentPort
+const { file, header, recipients, level } = workerData as WriteSettings
+const send = (message: FromWriter, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer)
+const headerBytes = Buffer.from(`${JSON.stringify(header, null, 2)}\n`)
+const moment = new Date(header.created)
+
+const descriptor = openSync(file, 'r+')
+let written = 0
+try {
+  if (recipients.length > 0) await writeEncrypted()
+  else for await (const member of gzipMembers(tarOfEverything(), level)) write(member)
+  fsyncSync(descriptor)
+  send({ kind: 'done', size: written })
+} catch (error) {
+  const failure = failureOf(error)
+  if (failure === null) throw error
+  send({ kind: 'failed', failure })
+} finally {
+  closeSync(descriptor)
+  port.close()
+}
+
+/**
+ * Writes `backup.json` and an encrypted archive behind it. The tar header of the latter has its size, which is known at the
+ * end; it is in a stored gzip member of its own, which has the same length whatever the size is.
+ */
+async function writeEncrypted(): Promise<void> {
+  // The library of age is loaded for encrypted archives only.
+  const { encrypted } = await import('./age.ts')
+  write(gzipSync(Buffer.concat([...ownEntry(ownNames.header, [headerBytes], headerBytes.length)])))
+  const headerAt = written
+  write(payloadHeader(0))
+  let size = 0
+  async function* payload() {
+    for await (const chunk of encrypted(gzipMembers(tarOfEverything(), level), recipients)) {
+      size += chunk.length
+      yield chunk
+    }
+    yield tarPadding(size)
+    yield tarEnd
+  }
+  for await (const member of gzipMembers(payload(), 0)) write(member)
+  writeAll(payloadHeader(size), headerAt)
+}
+
+function payloadHeader(size: number): Buffer {
+  const modified = new Date(Math.floor(moment.getTime() / 1000) * 1000)
+  const head = shortTarHeader({ path: ownNames.payload, type: 'file', size, modified })
+  return gzipSync(head, { level: 0 })
+}
+
+/** The uncompressed archive: the header, the entries that the main thread sends, the checksums, the manifest. */
+async function* tarOfEverything(): AsyncGenerator<Uint8Array, void, undefined> {
+  const tree = new EntryTree(maxEntries)
+  for (const name of Object.values(ownNames)) tree.add(name, 'file')
+  const manifest = new ManifestWriter()
+  yield* ownEntry(ownNames.header, [headerBytes], headerBytes.length, manifest)
+  let entry: { readonly head: EntryHead; readonly hash: Hash } | null = null
+  for await (const { parts, bytes } of batches()) {
+    let at = 0
+    for (const { begins, length, ends } of parts) {
+      if (begins !== null) {
+        tree.add(begins.path, begins.type)
+        entry = { head: begins, hash: createHash('sha256') }
+        yield tarHeader(begins)
+      }
+      if (entry === null) throw new Error('A content has no entry.')
+      const content = bytes.subarray(at, at + length)
+      at += length
+      entry.hash.update(content)
+      yield content
+      if (ends === null) continue
+      yield tarPadding(entry.head.size)
+      manifest.add(manifestEntry(entry.head, entry.hash.digest('hex'), ends.changed))
+      entry = null
+    }
+    send({ kind: 'free', bytes }, [bytes.buffer])
+  }
+  yield* ownEntry(ownNames.sums, manifest.sums(), manifest.sumsBytes, manifest)
+  yield* ownEntry(ownNames.manifest, manifest.manifest(), manifest.manifestBytes)
+  yield tarEnd
+}
+
+function* ownEntry(
+  path: string,
+  content: Iterable<Buffer>,
+  size: number,
+  manifest?: ManifestWriter,
+): Generator<Buffer, void, undefined> {
+  const head: EntryHead = { path, type: 'file', size, modified: moment }
+  const hash = createHash('sha256')
+  yield tarHeader(head)
+  for (const chunk of content) {
+    hash.update(chunk)
+    yield chunk
+  }
+  yield tarPadding(size)
+  manifest?.add(manifestEntry(head, hash.digest('hex'), false))
+}
+
+function manifestEntry(
+  { path, type, size, modified, created }: EntryHead,
+  sha256: string,
+  changed: boolean,
+): ManifestEntry {
+  return {
+    path,
+    type,
+    size,
+    modified: modified.toISOString(),
+    ...(created && created.getTime() !== modified.getTime() && { created: created.toISOString() }),
+    ...(type === 'file' && { sha256 }),
+    ...(changed && { changed }),
+  }
+}
+
+/** The batches, until the main thread says that there are no more. */
+async function* batches(): AsyncGenerator<Extract<ToWriter, { kind: 'batch' }>, void, undefined> {
+  const waiting: ToWriter[] = []
+  let wake = () => {}
+  port.on('message', (message: ToWriter) => {
+    waiting.push(message)
+    wake()
+  })
+  for (;;) {
+    const message = waiting.shift()
+    if (message?.kind === 'end') return
+    if (message !== undefined) yield message
+    else await new Promise<void>((resolve) => (wake = resolve))
+  }
+}
+
+function write(bytes: Uint8Array): void {
+  writeAll(bytes, written)
+  written += bytes.length
+}
+
+function writeAll(bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done)
+  }
+}
+
+function failureOf(error: unknown): ArchiveFailure | null {
+  const failure = archiveFailure(error)
+  return failure?.code === 'INSUFFICIENT_STORAGE'
+    ? { ...failure, message: 'cannot be written: the disk is full. Free some space and try again' }
+    : failure
+}
