@@ -12,8 +12,8 @@ import type { EntryHead, FromWriter, ToWriter, WriteSettings } from './write-pro
 
 if (parentPort === null) throw new Error('This file is the entry point of a worker thread.')
 const port = parentPort
-const { file, header, recipients, level } = workerData as WriteSettings
-const send = (message: FromWriter, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer)
+const { file, header, recipients, level, memory } = workerData as WriteSettings
+const send = (message: FromWriter) => port.postMessage(message)
 const headerBytes = Buffer.from(`${JSON.stringify(header, null, 2)}\n`)
 const moment = new Date(header.created)
 
@@ -73,7 +73,8 @@ async function* tarOfEverything(): AsyncGenerator<Uint8Array, void, undefined> {
   const manifest = new ManifestWriter()
   yield* ownEntry(ownNames.header, [headerBytes], headerBytes.length, manifest)
   let entry: { readonly head: EntryHead; readonly hash: Hash } | null = null
-  for await (const { parts, bytes } of batches()) {
+  for await (const { parts, memory: index } of batches()) {
+    const bytes = memory[index] as Uint8Array
     let at = 0
     for (const { begins, length, ends } of parts) {
       if (begins !== null) {
@@ -91,7 +92,7 @@ async function* tarOfEverything(): AsyncGenerator<Uint8Array, void, undefined> {
       manifest.add(manifestEntry(entry.head, entry.hash.digest('hex'), ends.changed))
       entry = null
     }
-    send({ kind: 'free', bytes }, [bytes.buffer])
+    send({ kind: 'free', memory: index })
   }
   yield* ownEntry(ownNames.sums, manifest.sums(), manifest.sumsBytes, manifest)
   yield* ownEntry(ownNames.manifest, manifest.manifest(), manifest.manifestBytes)
