@@ -24,7 +24,7 @@ export interface ArchiveSource {
 }
 
 /** What an archive is made of. */
-export interface ArchiveContent {
+interface ArchiveContent {
   readonly header: Omit<BackupHeader, 'format'>
   /** Files may come without the folders above them. */
   readonly entries: AsyncIterable<ArchiveSource>
@@ -38,14 +38,14 @@ export interface ArchiveContent {
 }
 
 /** How far an archive is. */
-export interface ArchiveProgress {
+interface ArchiveProgress {
   readonly entries: number
   /** Bytes of the contents, before compression. */
   readonly bytes: number
 }
 
 /** An archive that was written. */
-export interface WrittenArchive extends ArchiveProgress {
+interface WrittenArchive extends ArchiveProgress {
   /** Bytes of the archive. */
   readonly size: number
   /** The paths of entries that changed while they were read. */
