@@ -8,7 +8,7 @@ import { type PublicHeader, type ReadSettings, readBeginning, type VerifiedBacku
 import type { FromReader } from './read-protocol.ts'
 
 /** How a backup is read, and how to follow and stop it. */
-export interface ReadOptions {
+interface ReadOptions {
   /** Secret halves of recovery keys, as people give them. One of them must open an encrypted backup. */
   readonly identities?: readonly string[]
   readonly signal?: AbortSignal

@@ -24,7 +24,7 @@ export interface ArchiveSource {
 }
 
 /** What an archive is made of. */
-export interface ArchiveContent {
+interface ArchiveContent {
   readonly header: Omit<BackupHeader, 'format'>
   /** Files may come without the folders above them. */
   readonly entries: AsyncIterable<ArchiveSource>
@@ -38,14 +38,14 @@ export interface ArchiveContent {
 }
 
 /** How far an archive is. */
-export interface ArchiveProgress {
+interface ArchiveProgress {
   readonly entries: number
   /** Bytes of the contents, before compression. */
   readonly bytes: number
 }
 
 /** An archive that was written. */
-export interface WrittenArchive extends ArchiveProgress {
+interface WrittenArchive extends ArchiveProgress {
   /** Bytes of the archive. */
   readonly size: number
   /** The paths of entries that changed while they were read. */
@@ -215,10 +215,13 @@ class Writer {
   /** Aborted with the failure of the thread, or with the reason of the caller's signal. */
   readonly signal: AbortSignal
   readonly #onProgress: ArchiveContent['onProgress']
-  readonly #free = Array.from({ length: batches }, () => new Uint8Array(batchBytes))
+  readonly #memory = Array.from({ length: batches }, () => new Uint8Array(new SharedArrayBuffer(batchBytes)))
+  /** Indexes of memory that the thread does not use. */
+  readonly #free = [...this.#memory.keys()]
   #onFree: () => void = () => {}
   readonly #size = Promise.withResolvers<number>()
-  #bytes: Uint8Array<ArrayBuffer> | null = null
+  /** The index of the memory that is being filled. */
+  #current: number | null = null
   #filled = 0
   #parts: Part[] = []
   #path = ''
@@ -226,7 +229,7 @@ class Writer {
   readonly #done = { entries: 0, bytes: 0 }
 
   constructor(
-    settings: WriteSettings,
+    settings: Omit<WriteSettings, 'memory'>,
     signal: AbortSignal | undefined,
     onProgress: ArchiveContent['onProgress'],
   ) {
@@ -236,7 +239,7 @@ class Writer {
     // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     this.#thread = new Worker(new URL(`write-thread.${extension}`, import.meta.url), {
-      workerData: settings,
+      workerData: { ...settings, memory: this.#memory } satisfies WriteSettings,
       name: 'backup writer',
       resourceLimits: { maxOldGenerationSizeMb: 2048 },
     })
@@ -244,7 +247,7 @@ class Writer {
       if (message.kind === 'done') this.#size.resolve(message.size)
       else if (message.kind === 'failed') this.#abort.abort(failed(message.failure))
       else {
-        this.#free.push(message.bytes)
+        this.#free.push(message.memory)
         this.#onFree()
       }
     })
@@ -302,29 +305,28 @@ class Writer {
     return part
   }
 
-  /** Returns the batch, which has room for a byte and a part. */
-  async #room(): Promise<Uint8Array<ArrayBuffer>> {
+  /** Returns the memory of the batch, which has room for a byte and a part. */
+  async #room(): Promise<Uint8Array> {
     if (this.#filled === batchBytes || this.#parts.length >= 1024) this.#send()
-    while (this.#bytes === null) {
-      this.#bytes = this.#free.pop() ?? null
-      if (this.#bytes !== null) break
+    while (this.#current === null) {
+      this.#current = this.#free.pop() ?? null
+      if (this.#current !== null) break
       const freed = new Promise<void>((resolve) => (this.#onFree = resolve))
       await untilAborted(freed, this.signal)
     }
-    return this.#bytes
+    return this.#memory[this.#current] as Uint8Array
   }
 
   #send(): void {
-    if (this.#bytes === null) return
-    const [bytes, parts] = [this.#bytes, this.#parts]
-    this.#bytes = null
+    if (this.#current === null) return
+    this.#post({ kind: 'batch', parts: this.#parts, memory: this.#current })
+    this.#current = null
     this.#filled = 0
     this.#parts = []
-    this.#post({ kind: 'batch', parts, bytes }, [bytes.buffer])
     this.#onProgress?.({ ...this.#done })
   }
 
-  #post(message: ToWriter, transfer: ArrayBuffer[] = []): void {
-    this.#thread.postMessage(message, transfer)
+  #post(message: ToWriter): void {
+    this.#thread.postMessage(message)
   }
 }

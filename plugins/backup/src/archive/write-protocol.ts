@@ -8,6 +8,8 @@ export interface WriteSettings {
   readonly header: BackupHeader
   readonly recipients: readonly string[]
   readonly level: number
+  /** Memory for batches, which both threads share. */
+  readonly memory: readonly Uint8Array<SharedArrayBuffer>[]
 }
 
 /** An entry without its content, in a form that crosses threads. */
@@ -29,13 +31,13 @@ export interface Part {
   ends: { readonly changed: boolean } | null
 }
 
-/** Messages to the thread. It gives the memory of a batch back with `free`. */
+/** Messages to the thread. A batch names the memory with its bytes, which the thread gives back with `free`. */
 export type ToWriter =
-  | { readonly kind: 'batch'; readonly parts: readonly Part[]; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly kind: 'batch'; readonly parts: readonly Part[]; readonly memory: number }
   | { readonly kind: 'end' }
 
 /** Messages from the thread. */
 export type FromWriter =
-  | { readonly kind: 'free'; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly kind: 'free'; readonly memory: number }
   | { readonly kind: 'done'; readonly size: number }
   | { readonly kind: 'failed'; readonly failure: ArchiveFailure }
