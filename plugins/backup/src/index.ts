@@ -28,21 +28,20 @@ export default definePlugin({
     const backups = new Backups({ maker, folder, targets, keep, state, log, signal, onMade: () => {} })
     await backups.load()
 
+    let endSchedule = () => {}
     context.onServing(async () => {
       await folder.removeUnfinished()
       backups.updateTargets()
       if (schedule === null) return
-      const lastRun = () => (backups.last === null ? null : new Date(backups.last.at))
-      context.onStop(
-        runOnSchedule(schedule, lastRun, () =>
-          backups.make().then(
-            () => {},
-            (err) => log.error({ err }, 'The scheduled backup failed.'),
-          ),
-        ),
-      )
+      const lastRun = backups.last === null ? null : new Date(backups.last.at)
+      endSchedule = runOnSchedule(schedule, lastRun, async () => {
+        await backups.make().catch((err) => log.error({ err }, 'The scheduled backup failed.'))
+      })
     })
-    context.onStop(() => backups.close())
+    context.onStop(() => {
+      endSchedule()
+      return backups.close()
+    })
 
     health.add('backup', backupHealth({ backups, schedule, targets, startedAt: info.startedAt }))
     const status = () => ({

@@ -31,24 +31,24 @@ const longestWaitMs = 60_000
  */
 export function runOnSchedule(
   schedule: Schedule,
-  lastRun: () => Date | null,
+  lastRun: Date | null,
   run: () => Promise<void>,
 ): () => void {
-  const startedAt = new Date()
+  let from = lastRun ?? new Date()
   let timer: NodeJS.Timeout
   let ended = false
   const wait = () => {
-    if (ended) return
-    const due = schedule.after(lastRun() ?? startedAt)
-    if (due === null) return
+    const due = schedule.after(from)
+    if (ended || due === null) return
     const ms = due.getTime() - Date.now()
-    timer = setTimeout(
-      () => (ms <= longestWaitMs ? begin() : wait()),
-      Math.min(Math.max(ms, 0), longestWaitMs),
-    )
+    const next = ms <= longestWaitMs ? begin : wait
+    timer = setTimeout(next, Math.min(Math.max(ms, 0), longestWaitMs))
     timer.unref()
   }
-  const begin = () => void run().finally(wait)
+  const begin = () => {
+    from = new Date()
+    void run().finally(wait)
+  }
   wait()
   return () => {
     ended = true

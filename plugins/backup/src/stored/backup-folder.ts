@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
@@ -19,7 +20,10 @@ export interface StoredBackup {
 const names = /^backup-\d{8}-\d{6}\.tar\.gz$/
 
 /** How an archive is named until it is whole. */
-const unfinished = /^\.unfinished-/
+const unfinished = '.unfinished-'
+
+/** Tells the archives that this process writes from those that a crash left behind. */
+const own = `${unfinished}${randomUUID()}-`
 
 /** The folder of the finished backups. An archive gets its name there when it is whole, so a listed backup is never a part. */
 export class BackupFolder {
@@ -65,7 +69,7 @@ export class BackupFolder {
   /** Returns a path for an archive that is not whole yet. */
   async newFile(): Promise<string> {
     await mkdir(this.path, { recursive: true, mode: 0o700 })
-    return join(this.path, `.unfinished-${process.pid}-${Date.now()}`)
+    return join(this.path, `${own}${Date.now()}`)
   }
 
   /**
@@ -82,10 +86,11 @@ export class BackupFolder {
     return filename
   }
 
-  /** Removes what a crash has left. Call it while no archive is written. */
+  /** Removes the archives that another process left unfinished. Call it while this process has the data folder. */
   async removeUnfinished(): Promise<void> {
     for (const name of await this.#filenames()) {
-      if (unfinished.test(name)) await rm(join(this.path, name), { force: true, recursive: true })
+      if (name.startsWith(unfinished) && !name.startsWith(own))
+        await rm(join(this.path, name), { force: true, recursive: true })
     }
   }
 
