@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import { type ArchiveFailure, archiveFailure, EntryTree } from '@nodekeep/plugin-sdk/archive'
 import { maxEntries, ownNames } from './backup-header.ts'
-import { gzipMembers } from './gzip-members.ts'
+import { gzipMembers, storedMember } from './gzip-members.ts'
 import { type ManifestEntry, ManifestWriter } from './manifest.ts'
 import { shortTarHeader, tarEnd, tarHeader, tarPadding } from './tar-blocks.ts'
 import type { EntryHead, FromWriter, ToWriter, WriteSettings } from './write-protocol.ts'
@@ -21,7 +21,7 @@ const descriptor = openSync(file, 'r+')
 let written = 0
 try {
   if (recipients.length > 0) await writeEncrypted()
-  else for await (const member of gzipMembers(tarOfEverything(), level)) write(member)
+  else for await (const member of gzipMembers(tarOfEverything(), level)) write(...member)
   fsyncSync(descriptor)
   send({ kind: 'done', size: written })
 } catch (error) {
@@ -44,22 +44,26 @@ async function writeEncrypted(): Promise<void> {
   const headerAt = written
   write(payloadHeader(0))
   let size = 0
+  async function* plain() {
+    // The stream of age keeps chunks for a while.
+    for await (const member of gzipMembers(tarOfEverything(), level)) yield Buffer.concat(member)
+  }
   async function* payload() {
-    for await (const chunk of encrypted(gzipMembers(tarOfEverything(), level), recipients)) {
+    for await (const chunk of encrypted(plain(), recipients)) {
       size += chunk.length
       yield chunk
     }
     yield tarPadding(size)
     yield tarEnd
   }
-  for await (const member of gzipMembers(payload(), 0)) write(member)
+  for await (const member of gzipMembers(payload(), 0)) write(...member)
   writeAll(payloadHeader(size), headerAt)
 }
 
 function payloadHeader(size: number): Buffer {
   const modified = new Date(Math.floor(moment.getTime() / 1000) * 1000)
   const head = shortTarHeader({ path: ownNames.payload, type: 'file', size, modified })
-  return gzipSync(head, { level: 0 })
+  return Buffer.concat(storedMember(head))
 }
 
 /** The uncompressed archive: the header, the entries that the main thread sends, the checksums, the manifest. */
@@ -143,9 +147,11 @@ async function* batches(): AsyncGenerator<Extract<ToWriter, { kind: 'batch' }>, 
   }
 }
 
-function write(bytes: Uint8Array): void {
-  writeAll(bytes, written)
-  written += bytes.length
+function write(...pieces: readonly Uint8Array[]): void {
+  for (const piece of pieces) {
+    writeAll(piece, written)
+    written += piece.length
+  }
 }
 
 function writeAll(bytes: Uint8Array, position: number): void {
