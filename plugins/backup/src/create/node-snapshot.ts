@@ -23,9 +23,15 @@ export interface SnapshotLimits {
   readonly prepareMs: number
   /** For the moment of all together. Changes wait meanwhile. */
   readonly takeMs: number
+  /** For the next entry, and for the next bytes of an entry. */
+  readonly stallMs: number
 }
 
-const defaultLimits: SnapshotLimits = { prepareMs: 30 * 60_000, takeMs: 10_000 }
+export const defaultLimits: SnapshotLimits = {
+  prepareMs: 30 * 60_000,
+  takeMs: 10_000,
+  stallMs: 10 * 60_000,
+}
 
 /**
  * Fixes the state of all participants at one moment.
@@ -39,7 +45,7 @@ const defaultLimits: SnapshotLimits = { prepareMs: 30 * 60_000, takeMs: 10_000 }
 export async function takeNodeSnapshot(
   registry: Iterable<readonly [string, BackupParticipant]> | RegistryReader<BackupParticipant>,
   signal: AbortSignal,
-  { prepareMs, takeMs }: SnapshotLimits = defaultLimits,
+  { prepareMs, takeMs }: Pick<SnapshotLimits, 'prepareMs' | 'takeMs'>,
 ): Promise<NodeSnapshot> {
   const failed = new AbortController()
   const ended = AbortSignal.any([signal, failed.signal])
