@@ -41,7 +41,7 @@ interface MakerParts {
 }
 
 /** The free space is looked at again after so many bytes. */
-const bytesBetweenLooks = 64 * 1024 * 1024
+const bytesBetweenLooks = 8 * 1024 * 1024
 
 /** Makes backups, one at a time. */
 export class BackupMaker {

@@ -55,22 +55,33 @@ export async function takeNodeSnapshot(
   try {
     const prepared = await Promise.all(preparations)
     let moment = new Date()
-    let current = ''
+    /** The parts that are being taken, in the order of their halts. */
+    const halting: string[] = []
+    let failedAt: string | undefined
     const watched = prepared.map((snapshot, index) => ({
-      take(atMoment: () => Promise<void>) {
-        current = names[index] as string
-        return snapshot.take(atMoment)
+      async take(atMoment: () => Promise<void>) {
+        const name = names[index] as string
+        halting.push(name)
+        try {
+          // A part that waits for one that hangs goes on with the failure.
+          return await snapshot.take(() => untilAborted(atMoment(), ended))
+        } catch (error) {
+          failedAt ??= name
+          throw error
+        } finally {
+          halting.splice(halting.indexOf(name), 1)
+        }
       },
       release: () => snapshot.release(),
     }))
     const taking = takeTogether(watched, async () => {
       moment = new Date()
     })
-    const timer = setTimeout(() => failed.abort(tooLong(current, takeMs)), takeMs)
+    const timer = setTimeout(() => failed.abort(tooLong(halting.at(-1) ?? '', takeMs)), takeMs)
     const taken = await untilAborted(taking, ended)
       .catch((error) => {
         taking.then(releaseAll).catch(() => {})
-        throw ended.aborted ? error : participantError(current, error)
+        throw ended.aborted ? error : participantError(failedAt ?? '', error)
       })
       .finally(() => clearTimeout(timer))
     return {

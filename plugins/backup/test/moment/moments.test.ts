@@ -12,9 +12,15 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
-import { type BackupEntry, BackupParticipants, definePlugin } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
-import { createBackupNode, makeBackup, put } from '../fixtures/backup-node.ts'
+import {
+  createBackupNode,
+  fileEntry,
+  makeBackup,
+  participantPlugin,
+  partOf,
+  put,
+} from '../fixtures/backup-node.ts'
 
 interface Lent {
   readonly path: string
@@ -145,35 +151,12 @@ test('paths of 4,096 bytes are in a view', { skip: process.platform !== 'linux' 
 })
 
 test('a part that fails leaves no view', async (t) => {
-  const entry: BackupEntry = {
-    path: 'file',
-    type: 'file',
-    size: 5,
-    modified: new Date(),
-    open: () => Readable.from([Buffer.from('four')]),
-  }
-  const odd = definePlugin({
-    id: 'odd',
-    contributes: { participants: BackupParticipants },
-    setup({ participants }) {
-      participants.add('odd', {
-        prepare: async () => ({
-          async take(atMoment) {
-            await atMoment()
-            return {
-              async *entries() {
-                yield entry
-              },
-              omitted: [],
-              changed: [],
-              release: async () => {},
-            }
-          },
-          release: async () => {},
-        }),
-      })
-    },
-  })
+  const odd = participantPlugin(
+    'odd',
+    partOf(async function* () {
+      yield fileEntry('file', 'four', { size: 5 })
+    }),
+  )
   const { node, owner } = await start(t, { plugins: [odd] })
   await t.rejects(borrow(owner), /"odd\/file" has fewer than the 5 bytes/)
   t.strictSame(readdirSync(join(node.dataFolder, 'backups')), [])
