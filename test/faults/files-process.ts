@@ -20,25 +20,33 @@ export interface FilesProcess {
   stop(): Promise<void>
 }
 
-const program = fileURLToPath(new URL('fixtures/files-node.ts', import.meta.url))
+const filesNode = new URL('fixtures/files-node.ts', import.meta.url)
 
 /**
  * Starts a node. Rejects with the node's error output when it does not start.
  *
  * @param session from an earlier start on the same data. Without a session, a user signs in.
  * @param mount the path of a mount that is stored in the folder `mounted` of the data folder
+ * @param program the program of the node
  */
 export async function startFiles(
   dataFolder: string,
   session?: Session,
   mount?: string,
+  program = filesNode,
 ): Promise<FilesProcess> {
   // tap adds options that the node must not get.
   const { NODE_OPTIONS: _options, ...env } = process.env
   const signIn = session === undefined ? ['sign-in'] : ['']
   const child: ChildProcess = spawn(
     process.execPath,
-    ['--conditions=nodekeep-source', program, dataFolder, ...signIn, ...(mount === undefined ? [] : [mount])],
+    [
+      '--conditions=nodekeep-source',
+      fileURLToPath(program),
+      dataFolder,
+      ...signIn,
+      ...(mount === undefined ? [] : [mount]),
+    ],
     { env, stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const ended = once(child, 'close')
