@@ -4,6 +4,7 @@ import { verifyArchive } from './archive/read-archive.ts'
 import { generateKey } from './archive/recovery-key.ts'
 import type { BackupConfiguration } from './configuration.ts'
 import type { BackupStatus } from './http/status.ts'
+import { runWithMoment } from './moment/run-with-moment.ts'
 import { identitiesOf } from './recovery-keys.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
 
@@ -60,6 +61,10 @@ export default defineCommands<BackupConfiguration>({
     } finally {
       progress.end()
     }
+  },
+
+  async moment(context) {
+    process.exitCode = await runWithMoment(await runningNode(context), context)
   },
 
   async key({ output }) {

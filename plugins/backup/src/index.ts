@@ -5,7 +5,9 @@ import { Backups } from './backups.ts'
 import { configuration } from './configuration.ts'
 import { BackupMaker } from './create/backup-maker.ts'
 import { backupHealth } from './health.ts'
+import { momentRoutes } from './http/moment-routes.ts'
 import { backupRoutes } from './http/routes.ts'
+import { Moments } from './moment/moments.ts'
 import { runOnSchedule, Schedule } from './schedule/schedule.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
 import { Targets } from './targets/targets.ts'
@@ -26,11 +28,13 @@ export default definePlugin({
     const maker = new BackupMaker({ participants, folder, info, recipients, log })
     const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, log })
     const backups = new Backups({ maker, folder, targets, keep, state, log, signal, onMade: () => {} })
+    const moments = new Moments({ participants, folder: folder.path, info, signal })
     await backups.load()
 
     let endSchedule = () => {}
     context.onServing(async () => {
       await folder.removeUnfinished()
+      await moments.removeStale()
       backups.updateTargets()
       if (schedule === null) return
       const lastRun = backups.last === null ? null : new Date(backups.last.at)
@@ -42,6 +46,7 @@ export default definePlugin({
       endSchedule()
       return backups.close()
     })
+    context.onStop(() => moments.close())
 
     health.add('backup', backupHealth({ backups, schedule, targets, startedAt: info.startedAt }))
     const status = () => ({
@@ -53,6 +58,12 @@ export default definePlugin({
         completeAt: completeAt?.toISOString() ?? null,
       })),
     })
-    context.routes((app) => backupRoutes(app, { backups, folder, status }), { prefix: '/api/backup' })
+    context.routes(
+      (app) => {
+        backupRoutes(app, { backups, folder, status })
+        momentRoutes(app, moments)
+      },
+      { prefix: '/api/backup' },
+    )
   },
 })
