@@ -13,7 +13,7 @@ export type { ArchiveEntry } from './archive/archive-entry.ts'
 export { ArchiveError, type ArchiveFailure, archiveFailure } from './archive/archive-failure.ts'
 export { EntryTree } from './archive/entry-tree.ts'
 export { type HashedEntry, hashEntries, unpackEntries } from './archive/hashed-entries.ts'
-export { emptyFolder } from './archive/long-paths.ts'
+export { emptyFolder, withShortPath } from './archive/long-paths.ts'
 
 /** The bounds of an archive, and how to follow and stop its reading. */
 export interface ArchiveOptions extends ArchiveBounds {

@@ -5,6 +5,7 @@ import { generateKey } from './archive/recovery-key.ts'
 import type { BackupConfiguration } from './configuration.ts'
 import type { BackupStatus } from './http/status.ts'
 import { identitiesOf } from './recovery-keys.ts'
+import { forgetPrevious, previousLines, restore } from './restore/restore-commands.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
 
 type Context = CommandContext<BackupConfiguration>
@@ -23,7 +24,7 @@ export default defineCommands<BackupConfiguration>({
     context.output.state({ filename, size })
   },
 
-  async list({ nodeDataDir, output }) {
+  async list({ nodeDataDir, options, output }) {
     const backups = await new BackupFolder(resolve(nodeDataDir, 'backups')).list()
     output.table(
       backups.map(({ filename, size, created, encrypted, omitted }) => ({
@@ -35,6 +36,7 @@ export default defineCommands<BackupConfiguration>({
       })),
       'There are no backups yet. `nodekeep backup create` makes one.',
     )
+    if (options.json !== true) output.lines(...(await previousLines(nodeDataDir)))
   },
 
   async verify(context) {
@@ -61,6 +63,9 @@ export default defineCommands<BackupConfiguration>({
       progress.end()
     }
   },
+
+  restore,
+  'forget-previous': forgetPrevious,
 
   async key({ output }) {
     const { recipient, identity } = await generateKey()

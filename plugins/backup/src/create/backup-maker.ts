@@ -4,8 +4,10 @@ import {
   type Log,
   type NodeInfo,
   NodekeepError,
+  type NodeRestores,
   type RegistryReader,
 } from '@nodekeep/plugin-sdk'
+import type { PlacedFolder } from '../archive/backup-header.ts'
 import { type ArchiveSource, writeArchive } from '../archive/write-archive.ts'
 import type { BackupFolder, StoredBackup } from '../stored/backup-folder.ts'
 import { requireFreeSpace } from './free-space.ts'
@@ -34,6 +36,7 @@ interface MakerParts {
   readonly participants: RegistryReader<BackupParticipant>
   readonly folder: BackupFolder
   readonly info: NodeInfo
+  readonly restores: Pick<NodeRestores, 'folders'>
   readonly recipients: readonly string[]
   readonly log: Log
 }
@@ -80,7 +83,7 @@ export class BackupMaker {
   }
 
   async #make(startedAt: Date, callersSignal: AbortSignal): Promise<MadeBackup> {
-    const { participants, folder, info, recipients, log } = this.#parts
+    const { participants, folder, info, restores, recipients, log } = this.#parts
     const file = await folder.newFile()
     const [last] = await folder.list()
     await requireFreeSpace(folder.path, last?.size ?? 0)
@@ -97,6 +100,7 @@ export class BackupMaker {
         created: snapshot.moment.toISOString(),
         plugins: info.plugins(),
         omitted,
+        folders: await placedFolders(snapshot, restores),
       },
       entries: entriesOf(snapshot),
       recipients,
@@ -127,6 +131,20 @@ export class BackupMaker {
       throw error
     }
   }
+}
+
+/** Names the folders by the keys of the configuration: on another machine, they have other paths. */
+async function placedFolders(
+  { parts }: NodeSnapshot,
+  restores: Pick<NodeRestores, 'folders'>,
+): Promise<PlacedFolder[]> {
+  const known = await restores.folders()
+  return [...parts].flatMap(([name, { folders = {} }]) =>
+    Object.entries(folders).map(([inner, folder]) => {
+      const owner = known.find(({ path }) => path === folder)
+      return { path: `${name}/${inner}`, ...(owner && { plugin: owner.plugin, key: owner.key }) }
+    }),
+  )
 }
 
 /** The entries of all parts, each below the folder of its part. */

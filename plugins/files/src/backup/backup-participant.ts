@@ -66,10 +66,10 @@ export function filesInBackups({ mounts, journal, crossings }: BackupParts): Bac
             },
           )
           isTaken = true
-          const taken = snapshots.map((snapshot, index) => ({
-            ...(prepared[index] as PreparedMount).mount,
-            snapshot,
-          }))
+          const taken = snapshots.map((snapshot, index) => {
+            const { name, point, backend } = (prepared[index] as PreparedMount).mount
+            return { name, point, snapshot, plainFolder: backend?.plainFolder ?? null }
+          })
           return snapshotOf(taken, { moment: fixed, at, mounts }, omitted)
         } finally {
           resume?.()
@@ -103,7 +103,7 @@ async function prepareAll(
 }
 
 function snapshotOf(
-  taken: readonly MountSnapshot[],
+  taken: readonly (MountSnapshot & { readonly plainFolder: string | null })[],
   state: { readonly moment: JournalMoment; readonly at: Date; readonly mounts: Mounts },
   leftOut: readonly BackupOmission[],
 ): BackupSnapshot {
@@ -112,6 +112,7 @@ function snapshotOf(
   let released: Promise<void> | undefined
   return {
     omitted,
+    folders: Object.fromEntries(taken.map(({ name, plainFolder }) => [name, plainFolder])),
     get changed() {
       const read = taken.flatMap(({ name, snapshot }) => snapshot.changed.map((path) => `${name}${path}`))
       return [...new Set([...changed, ...read])]
