@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { closeSync, futimesSync, mkdirSync, openSync, utimesSync, writeSync } from 'node:fs'
+import { closeSync, fsync, futimesSync, mkdirSync, openSync, utimesSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import type { ReadableEntry } from './archive-entries.ts'
 import type { ArchiveEntry } from './archive-entry.ts'
 import { withShortPath } from './long-paths.ts'
@@ -25,27 +26,54 @@ export async function* hashEntries(
 /**
  * Writes entries into an empty folder, with their times, in the thread that calls it. What it has written stays there when
  * it throws. The paths of the entries must be checked: those of {@link archiveEntries} are.
+ *
+ * @param place an empty folder, or a function that returns the absolute path of an entry: a different one for each entry, and for
+ *   what is in a folder a path within the path of the folder
+ * @param options.sync when the iteration has ended, everything survives a power cut
  */
 export async function* unpackEntries(
   entries: AsyncIterable<ReadableEntry>,
-  folder: string,
+  place: string | ((path: string) => string),
+  { sync = false }: { readonly sync?: boolean } = {},
 ): AsyncGenerator<HashedEntry, void, undefined> {
+  const placeOf = typeof place === 'string' ? (path: string) => join(place, path) : place
   const folders: ArchiveEntry[] = []
+  const written: string[] = []
   for await (const { content, ...entry } of entries) {
-    const path = join(folder, entry.path)
+    const path = placeOf(entry.path)
     const hash = createHash('sha256')
     if (entry.type === 'file') await writeFile(path, entry, content, (chunk) => hash.update(chunk))
     else {
       withShortPath(path, (short) => mkdirSync(short, { recursive: true }))
       folders.push(entry)
     }
+    if (sync) written.push(path)
     yield { ...entry, sha256: entry.type === 'file' ? hash.digest('hex') : null }
   }
   // Writing into a folder changes its time, so inner folders come first.
   for (const { path, modified } of folders.reverse()) {
     const seconds = secondsOf(modified)
-    withShortPath(join(folder, path), (short) => utimesSync(short, seconds, seconds))
+    withShortPath(placeOf(path), (short) => utimesSync(short, seconds, seconds))
   }
+  await syncAll(written)
+}
+
+const syncsAtOnce = 16
+
+/** Syncs files and folders, and the folders above them. Most of their bytes are on the disk by now. */
+async function syncAll(paths: readonly string[]): Promise<void> {
+  const queue = new Set([...paths, ...paths.map((path) => dirname(path))]).values()
+  const syncSome = async () => {
+    for (const path of queue) {
+      const descriptor = withShortPath(path, (short) => openSync(short, 'r'))
+      try {
+        await promisify(fsync)(descriptor)
+      } finally {
+        closeSync(descriptor)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: syncsAtOnce }, syncSome))
 }
 
 /**

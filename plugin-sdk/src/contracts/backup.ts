@@ -46,6 +46,12 @@ export interface BackupSnapshot {
    * may be neither their state at the moment nor any other state that existed. Complete when all entries have been read.
    */
   readonly changed: readonly string[]
+  /**
+   * For the files of users on storages: the first names of the entries' paths, each with the folder of plain files from which the
+   * entries come (see `plainFolder` of a storage), or `null` if the storage has none. Such a folder has one folder for each user,
+   * named by the uuid. A restore replaces these by renames, and leaves everything else in the folder.
+   */
+  readonly folders?: Readonly<Record<string, string | null>>
   /** Releases the resources of the snapshot. It is always called, also after a failure. */
   release(): Promise<void>
 }
@@ -58,7 +64,9 @@ export interface BackupSnapshot {
  * all go on. So all stand still at one moment, and none longer than needed.
  *
  * A participant has no method to restore. The node puts the files of an archive in their places before a plugin runs; a
- * plugin that must act on it finds `restored` in its context, and may find {@link restoredEntriesFile} in its folder.
+ * plugin that must act on it finds `restored` in its context. The entries of a participant are then at
+ * `plugins/<participant>/restored/<path>` of the data folder, so a plugin names its participant like itself. The plugin moves
+ * them to where it wants them, and deletes the folder. It may also find {@link restoredEntriesFile} in its folder.
  */
 export interface BackupParticipant {
   /**

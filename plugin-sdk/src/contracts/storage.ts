@@ -223,8 +223,9 @@ export interface StorageBackend {
   readonly supports: StorageCapabilities
   /**
    * The folder, an absolute path, in which the backend keeps its files as plain files: the file at the path `/a/b` is
-   * `<plainFolder>/a/b`. A restore may put files there, and take them away, by renames while the node does not run. Undefined
-   * for backends that keep files in another way.
+   * `<plainFolder>/a/b`. A restore may put files there, and take them away, by renames while the node does not run. It keeps
+   * what it needs, and the former files, in `<plainFolder>/.nodekeep/restore`: the backend hides that folder and leaves it
+   * alone. Undefined for backends that keep files in another way.
    */
   readonly plainFolder?: string
   /** Throws if the backend cannot work now. Health checks call it. */

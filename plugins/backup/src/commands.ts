@@ -6,6 +6,7 @@ import type { BackupConfiguration } from './configuration.ts'
 import type { BackupStatus } from './http/status.ts'
 import { runWithMoment } from './moment/run-with-moment.ts'
 import { identitiesOf } from './recovery-keys.ts'
+import { forgetPrevious, previousLines, restore } from './restore/restore-commands.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
 
 type Context = CommandContext<BackupConfiguration>
@@ -24,7 +25,7 @@ export default defineCommands<BackupConfiguration>({
     context.output.state({ filename, size })
   },
 
-  async list({ nodeDataDir, output }) {
+  async list({ nodeDataDir, options, output }) {
     const backups = await new BackupFolder(resolve(nodeDataDir, 'backups')).list()
     output.table(
       backups.map(({ filename, size, created, encrypted, omitted }) => ({
@@ -36,6 +37,7 @@ export default defineCommands<BackupConfiguration>({
       })),
       'There are no backups yet. `nodekeep backup create` makes one.',
     )
+    if (options.json !== true) output.lines(...(await previousLines(nodeDataDir)))
   },
 
   async verify(context) {
@@ -62,6 +64,9 @@ export default defineCommands<BackupConfiguration>({
       progress.end()
     }
   },
+
+  restore,
+  'forget-previous': forgetPrevious,
 
   async moment(context) {
     process.exitCode = await runWithMoment(await runningNode(context), context)

@@ -1,5 +1,13 @@
 import { join } from 'node:path'
-import { BackupParticipants, definePlugin, HealthChecks, Info, StorageBackends } from '@nodekeep/plugin-sdk'
+import {
+  BackupParticipants,
+  Control,
+  definePlugin,
+  HealthChecks,
+  Info,
+  Restores,
+  StorageBackends,
+} from '@nodekeep/plugin-sdk'
 import { checkRecipient } from './archive/recovery-key.ts'
 import { Backups } from './backups.ts'
 import { configuration } from './configuration.ts'
@@ -8,6 +16,8 @@ import { backupHealth } from './health.ts'
 import { momentRoutes } from './http/moment-routes.ts'
 import { backupRoutes } from './http/routes.ts'
 import { Moments } from './moment/moments.ts'
+import { RestoreFolders } from './restore/restore-folder.ts'
+import { restoreRoutes } from './restore/restore-routes.ts'
 import { runOnSchedule, Schedule } from './schedule/schedule.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
 import { Targets } from './targets/targets.ts'
@@ -17,22 +27,54 @@ export default definePlugin({
   id: 'backup',
   description: 'Makes backups of the whole node, tries them out, and restores them.',
   config: configuration,
-  requires: { participants: BackupParticipants, backends: StorageBackends, info: Info },
+  requires: {
+    participants: BackupParticipants,
+    backends: StorageBackends,
+    info: Info,
+    restores: Restores,
+    control: Control,
+  },
   contributes: { health: HealthChecks },
-  async setup({ config, participants, backends, info, health, nodeDataDir, state, log, signal, ...context }) {
+  async setup({
+    config,
+    participants,
+    backends,
+    info,
+    restores,
+    control,
+    health,
+    nodeDataDir,
+    state,
+    log,
+    signal,
+    ...context
+  }) {
     const { recipients, keep } = config
     for (const recipient of recipients) checkRecipient(recipient)
     const schedule = config.schedule === undefined ? null : new Schedule(config.schedule)
     const folder = new BackupFolder(join(nodeDataDir, 'backups'))
     const isEncrypted = recipients.length > 0
-    const maker = new BackupMaker({ participants, folder, info, recipients, log })
+    const maker = new BackupMaker({ participants, folder, info, restores, recipients, log })
     const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, log })
     const backups = new Backups({ maker, folder, targets, keep, state, log, signal, onMade: () => {} })
     const moments = new Moments({ participants, folder: folder.path, info, signal })
     await backups.load()
 
+    const restoreFolders = new RestoreFolders(nodeDataDir)
+    const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+    const settleRestore = async () => {
+      try {
+        await restoreFolders.settle(context.restored?.backup ?? null)
+        await context.restored?.acknowledge()
+      } catch (err) {
+        log.warn({ err }, 'What earlier restores have left could not be removed. The next start tries again.')
+      }
+      settle()
+    }
+
     let endSchedule = () => {}
     context.onServing(async () => {
+      void settleRestore()
       await folder.removeUnfinished()
       await moments.removeStale()
       backups.updateTargets()
@@ -49,7 +91,7 @@ export default definePlugin({
     context.onStop(() => moments.close())
 
     health.add('backup', backupHealth({ backups, schedule, targets, startedAt: info.startedAt }))
-    const status = () => ({
+    const status = async () => ({
       running: maker.progress && { ...maker.progress, startedAt: maker.progress.startedAt.toISOString() },
       last: backups.last,
       next: schedule?.after(new Date())?.toISOString() ?? null,
@@ -57,11 +99,22 @@ export default definePlugin({
         ...target,
         completeAt: completeAt?.toISOString() ?? null,
       })),
+      previous: (await restoreFolders.previous()).map(({ backup, bytes }) => ({ backup, bytes })),
     })
     context.routes(
       (app) => {
         backupRoutes(app, { backups, folder, status })
         momentRoutes(app, moments)
+        restoreRoutes(app, {
+          dataFolder: nodeDataDir,
+          backups: folder,
+          folders: restoreFolders,
+          restores,
+          backends,
+          control,
+          settled,
+          signal,
+        })
       },
       { prefix: '/api/backup' },
     )

@@ -17,6 +17,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { filesInBackups } from './backup/backup-participant.ts'
 import { takeRestoredDates } from './backup/restored-dates.ts'
+import { RestoredFiles } from './backup/restored-files.ts'
 import { removeAbandonedCopies } from './changes/abandoned-copies.ts'
 import { ChangeRecorder } from './changes/change-recorder.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
@@ -59,6 +60,7 @@ export default definePlugin({
     ...context
   }) {
     const mounts = new Mounts(config.mounts, backends, log)
+    const restoredFiles = new RestoredFiles(dataDir, { mounts, backends, log, signal: context.signal })
     const spool = await openSpool(dataDir)
     // A restored storage has other revisions than the journal knows, so backups leave it out.
     const journalFile = context.sqliteFile('journal', { inBackups: false })
@@ -105,7 +107,9 @@ export default definePlugin({
         log.warn({ err: error }, 'Copies of unfinished moves may stay until the next start.'),
       )
     })
+    context.onStop(() => restoredFiles.close())
     context.onServing(() => {
+      restoredFiles.begin()
       journal.prune()
       return external.start()
     })

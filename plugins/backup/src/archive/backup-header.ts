@@ -29,6 +29,18 @@ export interface BackupHeader {
   readonly plugins: readonly { readonly id: string; readonly version: string }[]
   /** Content of the node that the backup does not have. */
   readonly omitted: readonly BackupOmission[]
+  /** The paths of the archive whose content lies in folders outside of the plugins' own. Archives of earlier versions have none. */
+  readonly folders?: readonly PlacedFolder[]
+}
+
+/** A path of the archive, and where a node keeps what is below it. */
+export interface PlacedFolder {
+  /** Such as `files/local`. */
+  readonly path: string
+  /** The plugin that keeps the folder. Missing where the content is not in plain files. */
+  readonly plugin?: string
+  /** The key of the plugin's section in the configuration that names the folder. */
+  readonly key?: string
 }
 
 /** @throws ArchiveError */
@@ -41,13 +53,14 @@ export function parseHeader(bytes: Uint8Array): BackupHeader {
       `was made by a newer version of Nodekeep, in format ${format}. This version reads formats up to ${backupFormat}: update Nodekeep and try again`,
     )
   }
-  const { nodekeep, created, plugins, omitted } = header as Partial<BackupHeader>
+  const { nodekeep, created, plugins, omitted, folders = [] } = header as Partial<BackupHeader>
   const isWhole =
     typeof nodekeep === 'string' &&
     typeof created === 'string' &&
     !Number.isNaN(Date.parse(created)) &&
     isListOf(plugins, 'id', 'version') &&
-    isListOf(omitted, 'what', 'why')
+    isListOf(omitted, 'what', 'why') &&
+    isListOf(folders, 'path')
   if (!isWhole) throw damaged()
   return header as BackupHeader
 }

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { ArchiveError, type HashedEntry } from '@nodekeep/plugin-sdk/archive'
 
 /** A line of `manifest.json`. */
@@ -128,6 +130,14 @@ export class ManifestCheck {
       throw mismatch(path)
     }
     this.#goesOn = line.endsWith(',\n')
+  }
+}
+
+/** Yields the entries of an unpacked manifest that was checked. */
+export async function* manifestEntries(file: string): AsyncGenerator<ManifestEntry, void, undefined> {
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    const entry = entryOf(line.replace(/,$/, ''))
+    if (entry !== null) yield entry
   }
 }
 

@@ -4,7 +4,13 @@ import { basename } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { type ArchiveFailure, archiveFailure, emptyFolder } from '@nodekeep/plugin-sdk/archive'
-import { type PublicHeader, type ReadSettings, readBeginning, type VerifiedBackup } from './read-backup.ts'
+import {
+  type OtherPlace,
+  type PublicHeader,
+  type ReadSettings,
+  readBeginning,
+  type VerifiedBackup,
+} from './read-backup.ts'
 import type { FromReader } from './read-protocol.ts'
 
 /** How a backup is read, and how to follow and stop it. */
@@ -14,6 +20,14 @@ interface ReadOptions {
   readonly signal?: AbortSignal
   /** Receives the share of the file that was read, from 0 to 1, at most a hundred times. */
   readonly onProgress?: (share: number) => void
+}
+
+/** What may be unpacked, and where. */
+interface UnpackOptions {
+  /** Bytes that may come out of the archive, with headers. A small file can hold terabytes. */
+  readonly maxBytes: number
+  /** Folders on other disks. Everything below their paths of the archive goes there. */
+  readonly others?: readonly OtherPlace[]
 }
 
 /**
@@ -28,27 +42,26 @@ export function verifyArchive(file: string, options: ReadOptions = {}): Promise<
 }
 
 /**
- * Unpacks a backup into an empty folder, with the times of modification, and verifies it meanwhile as {@link verifyArchive}
- * does. Files get the rights of new files. They need a sync before they survive a power cut. When it rejects, the folder is
- * empty again.
+ * Unpacks a backup into empty folders, with the times of modification, and verifies it meanwhile as {@link verifyArchive} does.
+ * Files get the rights of new files. When it resolves, they survive a power cut. When it rejects, the folders are empty again.
  *
- * It also rejects with NodekeepError CONFLICT when the folder is not empty, PAYLOAD_TOO_LARGE when there is more than
+ * It also rejects with NodekeepError CONFLICT when a folder is not empty, PAYLOAD_TOO_LARGE when there is more than
  * `maxBytes`, and INSUFFICIENT_STORAGE when the disk is full.
- *
- * @param options.maxBytes bytes that may come out of the archive, with headers. A small file can hold terabytes.
  */
 export async function unpackBackup(
   file: string,
   folder: string,
-  { maxBytes, ...options }: ReadOptions & { readonly maxBytes: number },
+  { maxBytes, others = [], ...options }: ReadOptions & UnpackOptions,
 ): Promise<VerifiedBackup> {
-  if ((await readdir(folder)).length > 0) {
+  const folders = [folder, ...others.map((other) => other.folder)]
+  for (const one of folders) {
+    if ((await readdir(one)).length === 0) continue
     throw new NodekeepError('CONFLICT', `The folder for the backup ${basename(file)} is not empty.`)
   }
   try {
-    return await read({ file, folder, maxBytes }, options)
+    return await read({ file, folder, others, maxBytes }, options)
   } catch (error) {
-    await emptyFolder(folder)
+    for (const one of folders) await emptyFolder(one)
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import {
   ArchiveError,
   archiveEntries,
@@ -11,11 +12,19 @@ import {
 import { type BackupHeader, maxEntries, maxHeaderBytes, ownNames, parseHeader } from './backup-header.ts'
 import { ManifestCheck } from './manifest.ts'
 
+/** An empty folder for everything below a path of the archive. The paths in it begin behind that path. */
+export interface OtherPlace {
+  readonly below: string
+  readonly folder: string
+}
+
 /** How a backup is read. */
 export interface ReadSettings {
   readonly file: string
   /** An empty folder to unpack into, or `null`. */
   readonly folder: string | null
+  /** Folders on other disks. Everything below their paths goes there. */
+  readonly others?: readonly OtherPlace[]
   /** Secret halves of recovery keys, in their usual form. */
   readonly identities: readonly string[]
   /** Bytes that the entries may have together, with their headers. */
@@ -46,12 +55,12 @@ export async function readBeginning(file: string): Promise<PublicHeader> {
 
 /**
  * Reads a whole backup in the thread that calls it, and checks it against its manifest. With a folder, it is unpacked meanwhile.
- * The folder is not emptied when this rejects.
+ * The folders are not emptied when this rejects.
  *
  * @param onChunk called with the number of bytes of the file that were read
  */
 export async function readBackup(
-  { file, folder, identities, maxBytes }: ReadSettings,
+  { file, folder, others = [], identities, maxBytes }: ReadSettings,
   onChunk: (bytes: number) => void,
 ): Promise<VerifiedBackup> {
   const { header, bytes, encrypted } = await beginning(file)
@@ -62,7 +71,7 @@ export async function readBackup(
   const outer = { maxBytes: size + maxHeaderBytes }
   const source = encrypted ? payloadOf(archiveEntries(chunks, outer), identities) : chunks
   const entries = archiveEntries(source, { maxBytes, maxEntries: maxEntries + Object.keys(ownNames).length })
-  return { header, encrypted, ...(await checked(entries, folder, bytes)) }
+  return { header, encrypted, ...(await checked(entries, folder, others, bytes)) }
 }
 
 /** Reads `backup.json`, and looks whether an encrypted archive follows. */
@@ -105,6 +114,7 @@ async function* payloadOf(
 async function checked(
   entries: AsyncIterable<ReadableEntry>,
   folder: string | null,
+  others: readonly OtherPlace[],
   header: Buffer,
 ): Promise<{ entries: number; bytes: number }> {
   const manifest = new ManifestCheck()
@@ -117,7 +127,11 @@ async function checked(
     }
   }
   const sum = { entries: 0, bytes: 0 }
-  const all = folder === null ? hashEntries(watched()) : unpackEntries(watched(), folder)
+  const placeOf = (path: string) => {
+    const other = others.find(({ below }) => path === below || path.startsWith(`${below}/`))
+    return other === undefined ? join(folder ?? '', path) : join(other.folder, path.slice(other.below.length))
+  }
+  const all = folder === null ? hashEntries(watched()) : unpackEntries(watched(), placeOf, { sync: true })
   const headerSum = hash('sha256', header)
   for await (const entry of all) {
     if (entry.path === ownNames.manifest) manifest.end()

@@ -4,13 +4,15 @@ import {
   type Log,
   type NodeInfo,
   NodekeepError,
+  type NodeRestores,
   type RegistryReader,
 } from '@nodekeep/plugin-sdk'
+import type { PlacedFolder } from '../archive/backup-header.ts'
 import { writeArchive } from '../archive/write-archive.ts'
 import type { BackupFolder, StoredBackup } from '../stored/backup-folder.ts'
 import { contentOf } from './archive-content.ts'
 import { requireFreeSpace } from './free-space.ts'
-import { defaultLimits, type SnapshotLimits, takeNodeSnapshot } from './node-snapshot.ts'
+import { defaultLimits, type NodeSnapshot, type SnapshotLimits, takeNodeSnapshot } from './node-snapshot.ts'
 
 /** A backup that was just made. */
 export interface MadeBackup extends Pick<StoredBackup, 'filename' | 'size' | 'created'> {
@@ -35,6 +37,7 @@ interface MakerParts {
   readonly participants: RegistryReader<BackupParticipant>
   readonly folder: BackupFolder
   readonly info: NodeInfo
+  readonly restores: Pick<NodeRestores, 'folders'>
   readonly recipients: readonly string[]
   readonly log: Pick<Log, 'info'>
   readonly limits?: SnapshotLimits
@@ -82,7 +85,7 @@ export class BackupMaker {
   }
 
   async #make(startedAt: Date, callersSignal: AbortSignal): Promise<MadeBackup> {
-    const { participants, folder, info, recipients, log, limits = defaultLimits } = this.#parts
+    const { participants, folder, info, restores, recipients, log, limits = defaultLimits } = this.#parts
     const file = await folder.newFile()
     const [last] = await folder.list()
     await requireFreeSpace(folder.path, last?.size ?? 0)
@@ -93,6 +96,7 @@ export class BackupMaker {
     let looked = 0
     const written = await writeArchive(file, {
       ...content,
+      header: { ...content.header, folders: await placedFolders(snapshot, restores) },
       recipients,
       stallMs: limits.stallMs,
       signal,
@@ -122,4 +126,18 @@ export class BackupMaker {
       throw error
     }
   }
+}
+
+/** Names the folders by the keys of the configuration: on another machine, they have other paths. */
+async function placedFolders(
+  { parts }: NodeSnapshot,
+  restores: Pick<NodeRestores, 'folders'>,
+): Promise<PlacedFolder[]> {
+  const known = await restores.folders()
+  return [...parts].flatMap(([name, { folders = {} }]) =>
+    Object.entries(folders).map(([inner, folder]) => {
+      const owner = known.find(({ path }) => path === folder)
+      return { path: `${name}/${inner}`, ...(owner && { plugin: owner.plugin, key: owner.key }) }
+    }),
+  )
 }

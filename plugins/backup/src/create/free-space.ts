@@ -7,14 +7,17 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
  */
 const spared = 64 * 1024 * 1024
 
-/** @throws NodekeepError INSUFFICIENT_STORAGE if a backup of this size does not fit on the disk of a folder */
-export async function requireFreeSpace(folder: string, bytes: number): Promise<void> {
+/**
+ * @param purpose what needs the space, for the message
+ * @throws NodekeepError INSUFFICIENT_STORAGE if so many bytes do not fit on the disk of a folder
+ */
+export async function requireFreeSpace(folder: string, bytes: number, purpose = 'a backup'): Promise<void> {
   const { bavail, blocks, bsize } = await statfs(folder)
   const free = bavail * bsize - Math.min(spared, (blocks * bsize) / 4)
   if (free >= bytes) return
   throw new NodekeepError(
     'INSUFFICIENT_STORAGE',
-    `The disk has too little space for a backup: about ${mebibytes(bytes)} MiB are needed, and ${mebibytes(Math.max(0, free))} MiB are free. ` +
+    `The disk has too little space for ${purpose}: about ${mebibytes(bytes)} MiB are needed, and ${mebibytes(Math.max(0, free))} MiB are free. ` +
       'Delete old backups, or keep the data on a larger disk.',
   )
 }

@@ -14,7 +14,7 @@ const byName = Type.Object({
 interface RouteParts {
   readonly backups: Backups
   readonly folder: BackupFolder
-  readonly status: () => BackupStatus
+  readonly status: () => Promise<BackupStatus>
 }
 
 /** Registers the endpoints of the interface's section "Backup endpoints", and those for the status and for deletion. */

@@ -27,6 +27,13 @@ export const backupStatus = Type.Object({
     Type.Null(),
   ]),
   next: moment('When the schedule makes the next backup.'),
+  previous: Type.Array(
+    Type.Object({
+      backup: Type.String({ description: 'The backup that was restored.' }),
+      bytes: Type.Integer({ description: 'Bytes of the data that was there before.' }),
+    }),
+    { description: 'The data that restores have kept, until `nodekeep backup forget-previous`.' },
+  ),
   targets: Type.Array(
     Type.Object({
       name: Type.String(),

@@ -174,6 +174,7 @@ test('a part that hangs ends the backup, and nothing stands still', async (t) =>
         participants: parts as never,
         folder,
         info: { version: '1.2.3', plugins: () => [], startedAt: new Date() } as never,
+        restores: { folders: async () => [] },
         recipients: [],
         log: { info() {} } as never,
         limits: { prepareMs: 200, takeMs: 300, stallMs: 100 },

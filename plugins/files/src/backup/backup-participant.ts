@@ -2,6 +2,7 @@ import {
   type BackupOmission,
   type BackupParticipant,
   type BackupSnapshot,
+  NodekeepError,
   type PreparedSnapshot,
   type StorageSnapshot,
   takeTogether,
@@ -33,6 +34,12 @@ export function filesInBackups({ mounts, journal, crossings }: BackupParts): Bac
   return {
     async prepare(signal) {
       const omitted: BackupOmission[] = []
+      if (mounts.isRestoring) {
+        throw new NodekeepError(
+          'SERVICE_UNAVAILABLE',
+          'Files are being restored from a backup. Make a backup when they are in their storage.',
+        )
+      }
       const prepared = await prepareAll(mounts.backends, omitted, signal)
       let resume: Release | undefined
       let moment: JournalMoment | undefined
@@ -125,6 +132,7 @@ async function snapshotOf(
     )
     return {
       omitted,
+      folders: Object.fromEntries(backends.map(({ name, backend }) => [name, backend?.plainFolder ?? null])),
       get changed() {
         const read = snapshots.flatMap((snapshot, index) =>
           snapshot.changed.map((path) => `${nameOf(index)}${path}`),

@@ -29,6 +29,8 @@ export class Mounts {
   readonly #backends: RegistryReader<StorageBackend>
   readonly #log: Pick<Log, 'info' | 'warn'>
   readonly #outages: Outages
+  /** Backends whose files are not there yet. */
+  readonly #withheld = new Set<string>()
   readonly #watched = new WeakMap<StorageBackend, StorageBackend>()
   /** Longest path first. */
   readonly #mounts: readonly (readonly [point: UserPath, backend: string])[]
@@ -73,6 +75,20 @@ export class Mounts {
     if (point === undefined || names.length === 0) return null
     const path = `${point === root ? '' : point}/${names.join('/')}` as UserPath
     return this.pointOf(path) === point ? { userUuid, path } : null
+  }
+
+  /** Lets nobody read or write the files of a backend, until {@link release}. */
+  withhold(name: string): void {
+    this.#withheld.add(name)
+  }
+
+  /** Whether a backend is withheld. */
+  get isRestoring(): boolean {
+    return this.#withheld.size > 0
+  }
+
+  release(name: string): void {
+    this.#withheld.delete(name)
   }
 
   /** @throws NodekeepError SERVICE_UNAVAILABLE when the backend of the path is not loaded */
@@ -170,6 +186,12 @@ export class Mounts {
   }
 
   #backend(mount: UserPath, name: string): StorageBackend {
+    if (this.#withheld.has(name)) {
+      throw new NodekeepError(
+        'SERVICE_UNAVAILABLE',
+        'These files are being restored from a backup. Try again later.',
+      )
+    }
     const backend = this.#backends.get(name)
     if (backend === undefined) {
       const cause = new Error(`No plugin provides the backend "${name}".`)

@@ -1,17 +1,21 @@
 import { lockName } from '../folders/root-lock.ts'
+import { restoreFolderName } from '../folders/stored-names.ts'
 import { storageIdName } from '../watching/storage-id.ts'
 import { undoReplacement } from './replacement.ts'
 import type { Store } from './store.ts'
 
+/** What is not unfinished work. */
+const kept: ReadonlySet<string> = new Set([lockName, storageIdName, restoreFolderName])
+
 /**
  * Cleans up after a process that ended too soon: undoes incomplete replacements, then begins to remove everything else
- * in the staging folder, which may take long.
+ * in the staging folder, which may take long. What restores keep there stays.
  */
 export async function recover(store: Store): Promise<void> {
   const { disk, staging, syncs, discards } = store
   const leftovers: string[] = []
   for await (const portion of disk.names(staging.at('.'))) {
-    leftovers.push(...portion.filter((name) => name !== lockName && name !== storageIdName))
+    leftovers.push(...portion.filter((name) => !kept.has(name)))
   }
   const removable: string[] = []
   for (const name of leftovers) {

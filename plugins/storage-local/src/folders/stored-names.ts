@@ -1,6 +1,9 @@
 /** The folder in the root for unfinished work. Users never see it. */
 export const stagingFolderName = '.nodekeep'
 
+/** The folder in it where restores keep what they put in place and what was there before (`plainFolder` of the SDK). */
+export const restoreFolderName = 'restore'
+
 /** Stands for bytes that are not valid UTF-8. Such a name does not lead to the file that has it. */
 export const replacementCharacter = '\uFFFD'
 

@@ -1,0 +1,27 @@
+import type { NodeRestores } from '@nodekeep/plugin-sdk'
+import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
+
+interface PlanParts {
+  readonly folders: RestoreFolders
+  readonly restores: NodeRestores
+}
+
+/**
+ * Lets the next start of the node put a prepared restore in place, instead of an earlier one that was not applied yet.
+ *
+ * @throws NodekeepError VALIDATION_ERROR if the data has changed so that the moves do not fit any more
+ */
+export async function planRestore(folder: RestoreFolder, { folders, restores }: PlanParts): Promise<void> {
+  const { moment, moves } = folder.record
+  if (moves === undefined) throw new Error('A restore that is ready has no moves.')
+  const { state } = folder.record
+  // If the process ends in between, nothing removes what the plan may need.
+  await folder.note({ state: 'planned' })
+  try {
+    await restores.plan({ backup: folder.name, moment: new Date(moment), moves })
+  } catch (error) {
+    await folder.note({ state })
+    throw error
+  }
+  await folders.removeOthers(folder)
+}

@@ -1,0 +1,257 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, open, readdir, rename, rmdir, stat, statfs } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import {
+  NodekeepError,
+  type NodeRestores,
+  type RestoredEntry,
+  type RestoreMove,
+  restoredEntriesFile,
+} from '@nodekeep/plugin-sdk'
+import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
+import { manifestEntries } from '../archive/manifest.ts'
+import { readHeader, unpackBackup } from '../archive/read-archive.ts'
+import { requireFreeSpace } from '../create/free-space.ts'
+import { differencesOf } from './differences.ts'
+import { type RestoreFolder, type RestoreFolders, syncFolder } from './restore-folder.ts'
+import { type RestoredStorage, restoredStorages } from './restored-storages.ts'
+
+/** What a person wants to restore, and how. */
+export interface RestoreRequest {
+  readonly file: string
+  /** Secret halves of recovery keys. */
+  readonly identities: readonly string[]
+  /** The node gets a new identity, and not that of the backup. */
+  readonly newIdentity: boolean
+  /** Storages whose files are left out. */
+  readonly without: readonly string[]
+  readonly signal: AbortSignal
+  readonly onProgress?: (share: number) => void
+}
+
+interface RestoreParts {
+  readonly dataFolder: string
+  readonly folders: RestoreFolders
+  readonly restores: Pick<NodeRestores, 'folders'>
+  /** Tells whether the running node has a storage backend; `null` where no node runs. */
+  readonly hasBackend: ((name: string) => boolean) | null
+}
+
+/** The parts of an archive that do not belong to a plugin. */
+const ownParts = new Set(['state', 'identity', 'configuration'])
+
+/** The folders of users in a storage. */
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** How often the free space is looked at, in milliseconds. */
+const lookEveryMs = 100
+
+/**
+ * Unpacks and verifies a backup beside the data, each file on the disk where it will lie, and works out what would change. The
+ * node stays as it is. When this rejects, or is killed, the next restore or start removes what was unpacked.
+ *
+ * @throws NodekeepError NOT_FOUND, VALIDATION_ERROR for an archive that is damaged or a key that does not open it, CONFLICT for
+ *   one with a storage that this node does not have, INSUFFICIENT_STORAGE; or the signal's reason
+ */
+export async function prepareRestore(
+  { dataFolder, folders, restores, hasBackend }: RestoreParts,
+  request: RestoreRequest,
+): Promise<RestoreFolder> {
+  await folders.removeInterrupted()
+  const { header } = await readHeader(request.file)
+  const { without } = request
+  const storages = restoredStorages(header, { folders: await restores.folders(), hasBackend, without })
+  const plain = storages.flatMap(({ path, place }) =>
+    typeof place === 'string' ? [] : [{ path, root: place.folder }],
+  )
+  for (const { root } of plain) await mkdir(root, { recursive: true, mode: 0o700 })
+  const backup = basename(request.file)
+  const folder = await folders.begin(
+    { backup, moment: header.created },
+    plain.map(({ root }) => root),
+  )
+  try {
+    const placed = plain.map(({ path, root }, index) => {
+      const elsewhere = folder.record.elsewhere[index] as string
+      return { path, root, elsewhere, fresh: join(elsewhere, 'new') }
+    })
+    await unpack(folder, placed, request)
+    await arrange(folder, storages)
+    const differences = await differencesOf(
+      { database: join(dataFolder, 'state.sqlite'), plugins: join(dataFolder, 'plugins'), isFixed: false },
+      {
+        database: join(folder.path, 'new', 'state.sqlite'),
+        plugins: join(folder.path, 'new', 'plugins'),
+        isFixed: true,
+      },
+    )
+    const moves = [
+      ...ownMoves(dataFolder, folder, request),
+      ...(await Promise.all(placed.map(movesOfUsers))).flat(),
+    ]
+    await folder.note({ state: 'ready', moves, differences })
+    return folder
+  } catch (error) {
+    await folder.remove()
+    throw error
+  }
+}
+
+interface PlacedStorage {
+  readonly path: string
+  /** The folder of plain files. */
+  readonly root: string
+  /** The folder of the restore in it. */
+  readonly elsewhere: string
+  readonly fresh: string
+}
+
+async function unpack(
+  folder: RestoreFolder,
+  placed: readonly PlacedStorage[],
+  { file, identities, signal, onProgress }: RestoreRequest,
+): Promise<void> {
+  const unpacked = join(folder.path, 'unpacked')
+  const disks = new Map<number, string>()
+  for (const path of [unpacked, ...placed.map(({ fresh }) => fresh)]) disks.set((await stat(path)).dev, path)
+  const onDisks = (look: (path: string) => Promise<void>) => Promise.all([...disks.values()].map(look))
+  // What an archive holds is hardly smaller than itself. Which of several disks gets how much of it shows when it is unpacked.
+  const { size } = await stat(file)
+  await onDisks((path) => requireFreeSpace(path, disks.size === 1 ? size : 0, 'this restore'))
+  let maxBytes = 0
+  await onDisks(async (path) => {
+    const { bavail, bsize } = await statfs(path)
+    maxBytes += bavail * bsize
+  })
+  const full = new AbortController()
+  const timer = setInterval(() => {
+    onDisks((path) => requireFreeSpace(path, 0, 'this restore')).catch((error) => full.abort(error))
+  }, lookEveryMs)
+  try {
+    await unpackBackup(file, unpacked, {
+      maxBytes,
+      identities,
+      signal: AbortSignal.any([signal, full.signal]),
+      others: placed.map(({ path, fresh }) => ({ below: path, folder: fresh })),
+      ...(onProgress && { onProgress }),
+    })
+  } finally {
+    clearInterval(timer)
+  }
+  if (existsSync(join(unpacked, 'state', 'state.sqlite'))) return
+  throw new NodekeepError(
+    'VALIDATION_ERROR',
+    `The archive ${basename(file)} has no state of a node, so it cannot be restored.`,
+  )
+}
+
+/** Brings what was unpacked into the form in which it is put in place, by renames. */
+async function arrange({ path }: RestoreFolder, storages: readonly RestoredStorage[]): Promise<void> {
+  const [unpacked, fresh] = [join(path, 'unpacked'), join(path, 'new')]
+  const plugins = join(fresh, 'plugins')
+  await rename(join(unpacked, 'state', 'state.sqlite'), join(fresh, 'state.sqlite'))
+  await chmod(join(fresh, 'state.sqlite'), 0o600)
+  if (existsSync(join(unpacked, 'state', 'plugins')))
+    await rename(join(unpacked, 'state', 'plugins'), plugins)
+  else await mkdir(plugins)
+
+  for (const { name, path: archived, place } of storages) {
+    if (place !== 'left-out' || !existsSync(join(unpacked, archived))) continue
+    await mkdir(join(path, 'left-out'), { recursive: true, mode: 0o700 })
+    await rename(join(unpacked, archived), join(path, 'left-out', name))
+  }
+  const participants = (await readdir(unpacked, { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory() && !ownParts.has(entry.name))
+    .map(({ name }) => name)
+  for (const name of participants) {
+    // Without the folders of storages, nothing may be left.
+    if ((await readdir(join(unpacked, name))).length === 0) continue
+    await mkdir(join(plugins, name), { recursive: true })
+    await rename(join(unpacked, name), join(plugins, name, 'restored'))
+  }
+  await listRestoredEntries(join(unpacked, 'manifest.json'), plugins)
+  await makePrivate(plugins)
+
+  const key = join(unpacked, 'identity', 'node.key')
+  if (existsSync(key)) {
+    await rename(key, join(fresh, 'node.key'))
+    await chmod(join(fresh, 'node.key'), 0o600)
+  }
+  const configuration = join(unpacked, 'configuration')
+  if (existsSync(configuration)) await rename(configuration, join(path, 'configuration'))
+  await emptyFolder(unpacked)
+  await rmdir(unpacked)
+  for (const changed of [fresh, path]) await syncFolder(changed)
+}
+
+/** Lists the dates of creation of each plugin's files, which a disk cannot be told. */
+async function listRestoredEntries(manifest: string, plugins: string): Promise<void> {
+  const batches = new Map<string, string[]>()
+  const store = async (participant: string, lines: string[]) => {
+    await mkdir(join(plugins, participant), { recursive: true })
+    const file = await open(join(plugins, participant, restoredEntriesFile), 'a', 0o600)
+    try {
+      await file.write(lines.splice(0).join(''))
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+  for await (const { path, type, size, modified, created = modified } of manifestEntries(manifest)) {
+    const slash = path.indexOf('/')
+    const participant = path.slice(0, slash)
+    if (type !== 'file' || slash < 0 || ownParts.has(participant)) continue
+    const entry: RestoredEntry = { path: path.slice(slash + 1), size, modified, created }
+    const lines = batches.get(participant) ?? []
+    batches.set(participant, lines)
+    if (lines.push(`${JSON.stringify(entry)}\n`) === 1000) await store(participant, lines)
+  }
+  for (const [participant, lines] of batches) if (lines.length > 0) await store(participant, lines)
+}
+
+/** Gives the folders and databases of plugins the rights with which the node makes them. */
+async function makePrivate(plugins: string): Promise<void> {
+  await chmod(plugins, 0o700)
+  for (const plugin of await readdir(plugins)) {
+    const folder = join(plugins, plugin)
+    await chmod(folder, 0o700)
+    for (const name of await readdir(folder)) {
+      if (name.endsWith('.sqlite')) await chmod(join(folder, name), 0o600)
+    }
+    await syncFolder(folder)
+  }
+  await syncFolder(plugins)
+}
+
+/** The moves of everything but the files of users. The kernel takes the write-ahead log of the former state away with it. */
+function ownMoves(
+  dataFolder: string,
+  { path }: RestoreFolder,
+  { newIdentity }: RestoreRequest,
+): RestoreMove[] {
+  const move = (name: string, place: string): RestoreMove => {
+    return {
+      from: join(path, 'new', name),
+      to: join(dataFolder, place),
+      previous: join(path, 'previous', place),
+    }
+  }
+  const identity = move('node.key', 'identity/node.key')
+  const hasIdentity = identity.from !== null && existsSync(identity.from)
+  return [
+    move('state.sqlite', 'state.sqlite'),
+    move('plugins', 'plugins'),
+    ...(newIdentity ? [{ ...identity, from: null }] : hasIdentity ? [identity] : []),
+  ]
+}
+
+/** Each folder of a user is moved by itself, since the folder of a storage may be a mount point. */
+async function movesOfUsers({ root, elsewhere, fresh }: PlacedStorage): Promise<RestoreMove[]> {
+  const restored = new Set(await readdir(fresh))
+  const present = (await readdir(root)).filter((name) => uuid.test(name))
+  return [...new Set([...restored, ...present])].sort().map((name) => ({
+    from: restored.has(name) ? join(fresh, name) : null,
+    to: join(root, name),
+    previous: join(elsewhere, 'previous', name),
+  }))
+}

@@ -1,0 +1,244 @@
+import { existsSync, lstatSync, readdirSync } from 'node:fs'
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RestoreMove } from '@nodekeep/plugin-sdk'
+import { emptyFolder, withShortPath } from '@nodekeep/plugin-sdk/archive'
+import type { RestoreDifferences } from './differences.ts'
+
+/**
+ * How far a restore is: its archive is unpacked; it is complete and verified; the next start applies it; it was applied, and the
+ * former data is kept.
+ */
+type RestoreState = 'unpacking' | 'ready' | 'planned' | 'applied'
+
+/** What `restore.json` tells of a restore. */
+interface RestoreRecord {
+  readonly format: 1
+  readonly state: RestoreState
+  /** The name of the archive. */
+  readonly backup: string
+  /** The moment of its state, ISO 8601. */
+  readonly moment: string
+  /** The process that unpacks. */
+  readonly process: number
+  /** The folders of the restore on the disks of storages: absolute paths. */
+  readonly elsewhere: readonly string[]
+  readonly moves?: readonly RestoreMove[]
+  readonly differences?: RestoreDifferences
+  /** Bytes of the former data. */
+  readonly previousBytes?: number
+}
+
+/** The former data that an applied restore has kept. */
+export interface PreviousData {
+  /** The name of the restore, which is its folder's. */
+  readonly restore: string
+  /** The backup that took its place. */
+  readonly backup: string
+  readonly bytes: number
+}
+
+const recordName = 'restore.json'
+
+/**
+ * The folder of one restore: `<data>/restore/<name>`, with `unpacked` until the archive is verified, `new` with what the next
+ * start puts in place, `previous` with what was there before, and `configuration` and `left-out` for people. Storages outside of
+ * the data folder have a folder of the same name, `<root>/.nodekeep/restore/<name>`, with `new` and `previous`.
+ */
+export class RestoreFolder {
+  readonly name: string
+  readonly path: string
+  record: RestoreRecord
+
+  constructor(name: string, path: string, record: RestoreRecord) {
+    this.name = name
+    this.path = path
+    this.record = record
+  }
+
+  /** Whether another process, such as a command, unpacks it or waits for its person. */
+  get isInUse(): boolean {
+    const { state, process: owner } = this.record
+    return (state === 'unpacking' || state === 'ready') && owner !== process.pid && isAlive(owner)
+  }
+
+  /** Changes the record durably. */
+  async note(changes: Partial<RestoreRecord>): Promise<void> {
+    this.record = { ...this.record, ...changes }
+    const file = join(this.path, recordName)
+    await writeFile(`${file}.new`, JSON.stringify(this.record), { mode: 0o600, flush: true })
+    await rename(`${file}.new`, file)
+    await syncFolder(this.path)
+  }
+
+  /** Removes everything of the restore. If it is interrupted, the next clean-up goes on. */
+  async remove(): Promise<void> {
+    if (this.record.state !== 'applied') await this.note({ state: 'unpacking', process: 0 })
+    for (const folder of this.record.elsewhere) {
+      await removeFolder(folder)
+      await rmdir(dirname(folder)).catch(() => {})
+    }
+    for (const name of await readdir(this.path)) {
+      if (name !== recordName) await removeTree(this.path, name)
+    }
+    await rm(this.path, { recursive: true, force: true })
+  }
+
+  /** Marks the restore as applied, and keeps nothing but the former data and what people may need. */
+  async settle(): Promise<void> {
+    const folders = [this.path, ...this.record.elsewhere]
+    for (const folder of folders) if (existsSync(join(folder, 'new'))) await removeTree(folder, 'new')
+    let previousBytes = 0
+    for (const folder of folders) previousBytes += await bytesIn(join(folder, 'previous'))
+    await this.note({ state: 'applied', previousBytes })
+  }
+}
+
+/** The restores of a node. */
+export class RestoreFolders {
+  readonly #folder: string
+
+  constructor(dataFolder: string) {
+    this.#folder = join(dataFolder, 'restore')
+  }
+
+  /** Makes the folder of a new restore, and `new` in the folders of storages. */
+  async begin(
+    { backup, moment }: Pick<RestoreRecord, 'backup' | 'moment'>,
+    roots: readonly string[],
+  ): Promise<RestoreFolder> {
+    const stem = backup.replace(/\.tar\.gz$/, '')
+    const within = (name: string) => roots.map((root) => join(root, '.nodekeep', 'restore', name))
+    let name = stem
+    for (
+      let count = 2;
+      [join(this.#folder, name), ...within(name)].some((path) => existsSync(path));
+      count++
+    ) {
+      name = `${stem}-${count}`
+    }
+    const elsewhere = within(name)
+    const path = join(this.#folder, name)
+    await mkdir(path, { recursive: true, mode: 0o700 })
+    const record = { format: 1, state: 'unpacking', backup, moment, process: process.pid, elsewhere } as const
+    const folder = new RestoreFolder(name, path, record)
+    await folder.note({})
+    await syncFolder(this.#folder)
+    for (const one of [path, ...elsewhere]) await mkdir(join(one, 'new'), { recursive: true, mode: 0o700 })
+    for (const one of elsewhere)
+      for (const up of [one, join(one, '..'), join(one, '../..')]) await syncFolder(up)
+    await mkdir(join(path, 'unpacked'), { mode: 0o700 })
+    return folder
+  }
+
+  /** Returns a restore that is ready, or planned already; `null` for every other name. */
+  async ready(name: string): Promise<RestoreFolder | null> {
+    const found = (await this.#list()).find((folder) => folder.name === name)
+    return found !== undefined && ['ready', 'planned'].includes(found.record.state) ? found : null
+  }
+
+  /** Removes what was left by restores that were interrupted, and what this process has prepared and not planned. */
+  async removeInterrupted(): Promise<void> {
+    for (const folder of await this.#list()) {
+      if (!folder.isInUse && ['unpacking', 'ready'].includes(folder.record.state)) await folder.remove()
+    }
+  }
+
+  /** Removes the restores that no start will apply, because another one was planned. */
+  async removeOthers(planned: RestoreFolder): Promise<void> {
+    for (const folder of await this.#list()) {
+      const { state } = folder.record
+      if (folder.name !== planned.name && (state === 'ready' || state === 'planned')) await folder.remove()
+    }
+  }
+
+  /**
+   * Call it at the start of the node, which has applied the planned restore.
+   *
+   * @param applied the name of the restore that was applied; `null` if none was
+   */
+  async settle(applied: string | null): Promise<void> {
+    for (const folder of await this.#list()) {
+      if (folder.name === applied) await folder.settle()
+      else if (folder.record.state !== 'applied' && !folder.isInUse) await folder.remove()
+    }
+  }
+
+  /** The former data of all applied restores. */
+  async previous(): Promise<PreviousData[]> {
+    return (await this.#list())
+      .filter(({ record }) => record.state === 'applied')
+      .map(({ name, record }) => ({ restore: name, backup: record.backup, bytes: record.previousBytes ?? 0 }))
+  }
+
+  /** Deletes the former data of all applied restores. */
+  async forgetPrevious(): Promise<void> {
+    for (const folder of await this.#list()) if (folder.record.state === 'applied') await folder.remove()
+  }
+
+  async #list(): Promise<RestoreFolder[]> {
+    const entries = existsSync(this.#folder) ? await readdir(this.#folder, { withFileTypes: true }) : []
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    return await Promise.all(
+      folders.sort().map(async (name) => {
+        const path = join(this.#folder, name)
+        const record = await readFile(join(path, recordName), 'utf8').then(
+          (text): RestoreRecord => JSON.parse(text),
+          // The process ended before it had written the record, or while it removed the folder.
+          (): RestoreRecord => ({
+            format: 1,
+            state: 'unpacking',
+            backup: name,
+            moment: '',
+            process: 0,
+            elsewhere: [],
+          }),
+        )
+        return new RestoreFolder(name, path, record)
+      }),
+    )
+  }
+}
+
+/** Makes the names in a folder survive a power cut. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+function isAlive(owner: number): boolean {
+  if (owner === 0) return false
+  try {
+    process.kill(owner, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function removeTree(folder: string, name: string): Promise<void> {
+  const path = join(folder, name)
+  if (lstatSync(path).isDirectory()) await emptyFolder(path)
+  await rm(path, { recursive: true, force: true })
+}
+
+async function removeFolder(path: string): Promise<void> {
+  if (existsSync(path)) await removeTree(dirname(path), path.slice(dirname(path).length + 1))
+}
+
+/** The bytes of all files in a folder; 0 if there is none. */
+async function bytesIn(path: string): Promise<number> {
+  const found = withShortPath(path, (short) => lstatSync(short, { throwIfNoEntry: false }))
+  if (found === undefined) return 0
+  if (!found.isDirectory()) return found.size
+  let bytes = 0
+  for (const name of withShortPath(path, (short) => readdirSync(short)))
+    bytes += await bytesIn(`${path}/${name}`)
+  await nextTurn()
+  return bytes
+}

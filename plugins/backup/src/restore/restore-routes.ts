@@ -1,0 +1,145 @@
+import {
+  type NodeControl,
+  NodekeepError,
+  type NodeRestores,
+  type RegistryReader,
+  type RoutesApp,
+  type StorageBackend,
+  Type,
+} from '@nodekeep/plugin-sdk'
+import type { BackupFolder } from '../stored/backup-folder.ts'
+import { planRestore } from './plan-restore.ts'
+import { prepareRestore } from './prepare-restore.ts'
+import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
+
+interface RestoreRouteParts {
+  readonly dataFolder: string
+  readonly backups: Pick<BackupFolder, 'find'>
+  readonly folders: RestoreFolders
+  readonly restores: NodeRestores
+  readonly backends: RegistryReader<StorageBackend>
+  readonly control: NodeControl
+  /** Resolves when the restore that the start has applied is settled. */
+  readonly settled: Promise<void>
+  /** Aborted when the plugin stops. */
+  readonly signal: AbortSignal
+}
+
+const name = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+
+const body = Type.Object(
+  {
+    filename: Type.Optional(Type.String({ description: 'A backup of `GET /api/backup/list`.' })),
+    prepared: Type.Optional(
+      Type.String({ description: 'A restore that an earlier call has prepared, instead of `filename`.' }),
+    ),
+    key: Type.Optional(
+      Type.String({
+        maxLength: 10_000,
+        description: 'The secret half of a recovery key, for an encrypted backup.',
+      }),
+    ),
+    newIdentity: Type.Boolean({
+      default: false,
+      description: 'Whether the node gets a new identity, and not that of the backup.',
+    }),
+    without: Type.Array(Type.String(), {
+      default: [],
+      maxItems: 100,
+      description: 'Storages of the backup whose files are not restored.',
+    }),
+    confirm: Type.Boolean({
+      description:
+        'Whether to restore at the next start. Without it, the backup is prepared and compared only.',
+    }),
+    restart: Type.Boolean({ default: false, description: 'Whether to restart the node now.' }),
+  },
+  { additionalProperties: false },
+)
+
+const answer = Type.Object({
+  success: Type.Boolean(),
+  prepared: Type.String({ description: 'The name of the prepared restore.' }),
+  planned: Type.Boolean({ description: 'Whether the next start of the node applies it.' }),
+  supervised: Type.Boolean({ description: 'Whether `restart` works here.' }),
+  moment: Type.String({ format: 'date-time', description: 'The moment of the state of the backup.' }),
+  addedUsers: Type.Array(Type.String(), { description: 'Names of users whom only the backup has.' }),
+  removedUsers: Type.Array(Type.String(), { description: 'Names of users whom only the node has.' }),
+  owner: Type.Object({ present: name('The present owner.'), restored: name('The owner in the backup.') }),
+  plugins: Type.Array(Type.String(), { description: 'Plugins whose state is another one.' }),
+})
+
+/** Registers `POST /restore`, which works in two steps if the client wants to ask a person in between. */
+export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
+  const { folders, restores, control } = parts
+  let isBusy = false
+  const schema = {
+    operationId: 'restoreBackup',
+    summary: 'Verify a backup, compare it with the node, and restore it at the next start',
+    body,
+    response: { 200: answer },
+  }
+  const config = { access: 'owner', scope: 'backup', answersLate: true } as const
+  app.post('/restore', { schema, config }, async ({ body }) => {
+    if (body.restart && !control.supervised) {
+      throw new NodekeepError(
+        'CONFLICT',
+        'Nothing would start the node again. Restore without "restart", then stop the node and start it yourself.',
+      )
+    }
+    if (isBusy) {
+      throw new NodekeepError('CONFLICT', 'Another backup is being prepared for a restore. Wait for its end.')
+    }
+    isBusy = true
+    try {
+      await parts.settled
+      const folder = await prepared(parts, body)
+      if (body.confirm) await planRestore(folder, { folders, restores })
+      const { moment, differences } = folder.record
+      if (differences === undefined) throw new Error('A restore that is ready has no differences.')
+      if (body.confirm && body.restart) control.restart(`The backup ${folder.record.backup} is restored.`)
+      return {
+        success: true,
+        prepared: folder.name,
+        planned: body.confirm,
+        supervised: control.supervised,
+        moment,
+        ...differences,
+        addedUsers: [...differences.addedUsers],
+        removedUsers: [...differences.removedUsers],
+        plugins: [...differences.plugins],
+      }
+    } finally {
+      isBusy = false
+    }
+  })
+}
+
+interface Asked {
+  readonly filename?: string
+  readonly prepared?: string
+  readonly key?: string
+  readonly newIdentity: boolean
+  readonly without: string[]
+}
+
+async function prepared(
+  { dataFolder, backups, folders, restores, backends, signal }: RestoreRouteParts,
+  { filename, prepared, key, newIdentity, without }: Asked,
+): Promise<RestoreFolder> {
+  if ((filename === undefined) === (prepared === undefined)) {
+    throw new NodekeepError('VALIDATION_ERROR', 'Send either "filename" or "prepared".')
+  }
+  if (prepared !== undefined) {
+    const folder = await folders.ready(prepared)
+    if (folder !== null) return folder
+    throw new NodekeepError('NOT_FOUND', 'There is no prepared restore with this name. Prepare it again.')
+  }
+  const file = await backups.find(filename ?? '')
+  const identities = key === undefined ? [] : [key]
+  const hasBackend = (name: string) => backends.has(name)
+  return prepareRestore(
+    { dataFolder, folders, restores, hasBackend },
+    { file, identities, newIdentity, without, signal },
+  )
+}

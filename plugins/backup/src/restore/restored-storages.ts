@@ -1,0 +1,56 @@
+import { basename } from 'node:path'
+import { type NodeFolder, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { BackupHeader } from '../archive/backup-header.ts'
+
+/** Where the files of a storage in a backup go. */
+export interface RestoredStorage {
+  /** The name of the backend. */
+  readonly name: string
+  /** Its path in the archive, such as `files/local`. */
+  readonly path: string
+  /**
+   * The folder of plain files in which they are put by renames; `plugin` if the plugin of the participant writes them into the
+   * storage at the next start; `left-out` if the person does not want them.
+   */
+  readonly place: { readonly folder: string } | 'plugin' | 'left-out'
+}
+
+interface KnownStorages {
+  readonly folders: readonly NodeFolder[]
+  /** Tells whether the node has a backend with this name; `null` if that is unknown because no node runs. */
+  readonly hasBackend: ((name: string) => boolean) | null
+  /** Backends to leave out. */
+  readonly without: readonly string[]
+}
+
+/**
+ * Finds the places for the files of all storages that a backup has.
+ *
+ * @throws NodekeepError CONFLICT that names a storage that this node does not have; VALIDATION_ERROR if the backup does not have
+ *   a storage that is to be left out
+ */
+export function restoredStorages(
+  { folders: placed = [] }: Pick<BackupHeader, 'folders'>,
+  { folders, hasBackend, without }: KnownStorages,
+): RestoredStorage[] {
+  const names = placed.map(({ path }) => basename(path))
+  const unknown = without.find((name) => !names.includes(name))
+  if (unknown !== undefined) {
+    throw new NodekeepError(
+      'VALIDATION_ERROR',
+      `The backup has no files of a storage "${unknown}". Its storages are: ${names.join(', ') || 'none'}.`,
+    )
+  }
+  return placed.map(({ path, plugin, key }) => {
+    const name = basename(path)
+    if (without.includes(name)) return { name, path, place: 'left-out' }
+    const folder = folders.find((one) => plugin !== undefined && one.plugin === plugin && one.key === key)
+    if (folder !== undefined) return { name, path, place: { folder: folder.path } }
+    if (hasBackend === null ? plugin === undefined : hasBackend(name)) return { name, path, place: 'plugin' }
+    throw new NodekeepError(
+      'CONFLICT',
+      `The backup has files of the storage "${name}", which this node does not have. ` +
+        `Add the plugin ${plugin === undefined ? 'of this storage' : `"${plugin}"`} to the configuration, or restore without these files: \`--without ${name}\`.`,
+    )
+  })
+}
