@@ -104,7 +104,7 @@ test('a node with three users is restored on another data path: sign-ins, files,
   let node = first
   t.teardown(() => node.stop())
   const users = await Promise.all(wallets.map((wallet) => signIn(first, wallet)))
-  const [owner, ada, bob] = users as [Caller, Caller, Caller]
+  const [owner, ada, bob] = users as unknown as [Caller, Caller, Caller]
   await put(owner, '/notes.txt', 'first')
   await put(owner, '/notes.txt', 'second, with the date of the first')
   await post(owner, '/mkdir', { path: '/empty/inner' })
