@@ -14,7 +14,6 @@ import { hasBody, type OnAdmitted } from '../http/shared-hooks.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
 import { sendErrorRaw } from '../http/write-error.ts'
 import { duration, PluginFailure } from './failure.ts'
-import { reserveAppMethods } from './reserved-app-methods.ts'
 
 interface Registration {
   readonly register: (app: RoutesApp) => void | Promise<void>
@@ -174,6 +173,33 @@ const stopped = publicError(
 function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolean }): void {
   if (websocket !== true) return
   throw new Error(`The route ${url} takes WebSockets. Call routes() with { webSockets: true } for it.`)
+}
+
+const oneForm =
+  'Errors have one form on the whole node. Throw a NodekeepError, or give routes() a "serializeError" to speak a foreign protocol.'
+
+const reservedMethods = {
+  setErrorHandler: oneForm,
+  setNotFoundHandler: `It would never be called: the node answers what no route is there for. ${oneForm}`,
+  listen: 'The node listens and hands requests on. Only register routes.',
+} as const
+
+/**
+ * Makes methods of a plugin's Fastify instance throw: those that would change the node's form of errors, and those that
+ * would never work. Nested instances inherit that.
+ */
+function reserveAppMethods(instance: FastifyInstance): void {
+  for (const [method, instead] of Object.entries(reservedMethods)) {
+    Object.defineProperty(instance, method, {
+      value: () => {
+        throw new Error(`A plugin must not call app.${method}(). ${instead}`)
+      },
+    })
+  }
+  instance.addHook('onRoute', ({ method, url, errorHandler }) => {
+    if (errorHandler === undefined) return
+    throw new Error(`The route ${[method].flat().join(', ')} ${url} has an "errorHandler". ${oneForm}`)
+  })
 }
 
 /** Fastify limits each nested plugin to the same time, and may notice the end of it first. */
