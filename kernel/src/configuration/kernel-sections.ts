@@ -6,13 +6,12 @@ import { refuse } from './error.ts'
 import { interpolate } from './interpolation.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
 import { forbiddenKeys, type WrittenLayers } from './layers.ts'
-import { describeOrigin } from './origin.ts'
 import { checkPlugins, type PluginEntry, pluginEntries, readPluginVariables } from './plugin-entries.ts'
 import { describeErrors } from './problems.ts'
 import {
   type Branch,
   childOf,
-  formatKey,
+  formatPlace,
   mergeAll,
   originAt,
   plainValue,
@@ -77,7 +76,7 @@ export function readKernelSections(
 
 function serviceChoices(values: Readonly<Record<string, string>>, tree: Tree): ServiceChoice[] {
   return Object.entries(values).map(([service, plugin]) => {
-    const where = `${formatKey(['services', service])} (${describeOrigin(originAt(tree, [service]))})`
+    const where = formatPlace(['services', service], originAt(tree, [service]))
     return { service, plugin, where }
   })
 }

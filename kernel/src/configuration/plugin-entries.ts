@@ -11,8 +11,7 @@ import {
   variablesOfSchema,
 } from './environment.ts'
 import { pluginSchema, reservedNames } from './kernel-schema.ts'
-import { describeOrigin } from './origin.ts'
-import { childOf, emptyBranch, formatKey, type Tree, treeAt } from './tree.ts'
+import { childOf, describeOrigin, emptyBranch, formatKey, formatPlace, type Tree, treeAt } from './tree.ts'
 
 /** A plugin as the configuration names it. */
 export interface PluginEntry {
@@ -94,9 +93,9 @@ export function pluginEntries(
 export function checkPlugins(tree: Tree, problems: Map<string, string>): void {
   if (tree.kind !== 'branch') return
   for (const [id, entry] of tree.entries) {
-    const key = formatKey(['plugins', id])
+    const path = ['plugins', id]
     const problem = complaint(id, entry)
-    if (problem !== null) problems.set(key, `${key} (${describeOrigin(entry.origin)}) ${problem}`)
+    if (problem !== null) problems.set(formatKey(path), `${formatPlace(path, entry.origin)} ${problem}`)
   }
 }
 

@@ -1,7 +1,6 @@
 import { secretMark } from '../log/secrets.ts'
 import { childSchema, isSecret, type JsonSchema } from '../validation/json-schema.ts'
-import { describeOrigin } from './origin.ts'
-import { childOf, formatKey, type Path, plainValue, type Tree } from './tree.ts'
+import { childOf, describeOrigin, formatKey, type Path, plainValue, type Tree } from './tree.ts'
 import { validate } from './validate.ts'
 
 /** A configuration that may be shown. */

@@ -2,8 +2,7 @@ import type { SchemaError } from '../validation/ajv.ts'
 import { type JsonSchema, typesOf } from '../validation/json-schema.ts'
 import { describeProblems, missingKey } from '../validation/schema-problems.ts'
 import { matchKeys, variableName, variableWord } from './environment.ts'
-import { describeOrigin, type Origin } from './origin.ts'
-import { childOf, formatKey, originAt, type Path, type Tree } from './tree.ts'
+import { childOf, formatKey, formatPlace, type Origin, originAt, type Path, type Tree } from './tree.ts'
 
 /**
  * Describes the errors of a section, one line each: the key, its origin, the problem, the remedy. Values are never
@@ -23,13 +22,14 @@ export function describeErrors(
 ): string[] {
   const lines = describeProblems(errors).flatMap(({ path: tokens, text, error }) => {
     const path = withIndexes(tokens, tree)
-    const key = formatKey([...above, ...path])
+    const whole = [...above, ...path]
+    const key = formatKey(whole)
     if (reported.has(key)) return []
     if (missingKey(error) !== undefined) return [`${key} ${text} ${howToSet(path, schema, tree, above)}`]
     const origin = originAt(tree, path)
     const blame =
       origin.kind === 'default' ? " The plugin's own default is wrong: report it to its author." : ''
-    return [`${key} (${describeOrigin(origin)}) ${text}${howToWrite(error, origin)}${blame}`]
+    return [`${formatPlace(whole, origin)} ${text}${howToWrite(error, origin)}${blame}`]
   })
   return [...reported.values(), ...lines]
 }
