@@ -52,18 +52,6 @@ function redact(value: unknown, schema: JsonSchema | undefined): unknown {
   return /^\$\{\w+\}$/.test(value) ? value : secretMark
 }
 
-/** Returns the texts of a value that a schema marks as secret. */
-export function secretsIn(value: unknown, schema: JsonSchema | undefined, above = false): string[] {
-  const secret = above || isSecret(schema)
-  if (Array.isArray(value)) {
-    return value.flatMap((item, index) => secretsIn(item, childSchema(schema, index), secret))
-  }
-  if (isObject(value)) {
-    return Object.entries(value).flatMap(([key, child]) => secretsIn(child, childSchema(schema, key), secret))
-  }
-  return secret && value !== null && value !== undefined && value !== '' ? [String(value)] : []
-}
-
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
