@@ -88,15 +88,16 @@ export function pluginEntries(
 /**
  * Checks the rules for the merged map of plugins that a schema cannot express.
  *
- * @param problems collects one line for each wrong entry, by its key
+ * @returns one line for each wrong entry, by its key
  */
-export function checkPlugins(tree: Tree, problems: Map<string, string>): void {
-  if (tree.kind !== 'branch') return
-  for (const [id, entry] of tree.entries) {
+export function checkPlugins(tree: Tree): Map<string, string> {
+  const problems = new Map<string, string>()
+  for (const [id, entry] of tree.kind === 'branch' ? tree.entries : []) {
     const path = ['plugins', id]
     const problem = complaint(id, entry)
     if (problem !== null) problems.set(formatKey(path), `${formatPlace(path, entry.origin)} ${problem}`)
   }
+  return problems
 }
 
 function complaint(id: string, entry: Tree): string | null {
