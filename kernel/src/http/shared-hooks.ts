@@ -27,6 +27,8 @@ export interface SharedHooksOptions extends ErrorWatchers {
   /** The parent of the requests' loggers. */
   readonly log: FastifyBaseLogger
   readonly checkAccess: AccessCheck
+  /** Answers a request that has no route. */
+  readonly answerNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
   readonly bodyTimeoutMs: number
   readonly stallTimeoutMs: number
   /** Origins of other sites whose pages may call the node; none when empty. */
@@ -62,7 +64,8 @@ const noHeaders = {
  */
 export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
   async (app, options) => {
-    const { log, checkAccess, bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers, onAdmitted } = options
+    const { log, checkAccess, answerNotFound, onAdmitted } = options
+    const { bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers } = options
     const begin = (request: FastifyRequest, reply: FastifyReply) => {
       logAs(log, request, reply)
       reply.header('x-request-id', request.id)
@@ -101,7 +104,8 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
           if (!raw.complete && !raw.socket.destroyed) discardBody(raw, bodyTimeoutMs)
         })
       }
-      if (request.is404 || (hasCors && isStrayPreflight(request))) done()
+      // Before the body is read: nobody wants it.
+      if (request.is404 || (hasCors && isStrayPreflight(request))) answerNotFound(request, reply)
       else if (onAdmitted === undefined) checkAccess(request, reply, done)
       else {
         checkAccess(request, reply, (refused) => {

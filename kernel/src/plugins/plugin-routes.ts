@@ -7,9 +7,7 @@ import { bindEmitter } from '../faults/bind-emitter.ts'
 import { type FaultOwner, originOf, runInContextOf } from '../faults/fault-context.ts'
 import { connectionFaultOwner, RequestFaultOwner } from '../faults/request-fault-owner.ts'
 import type { App } from '../http/create-app.ts'
-import { pathOf } from '../http/request-path.ts'
 import type { RouteTable } from '../http/route-table.ts'
-import { sendPublicError } from '../http/send-error.ts'
 import { hasBody, type OnAdmitted } from '../http/shared-hooks.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
 import { sendErrorRaw } from '../http/write-error.ts'
@@ -138,12 +136,6 @@ export class PluginRoutes {
   }
 
   async #prepare(instance: FastifyInstance): Promise<void> {
-    // Only `reply.callNotFound()` leads here.
-    instance.setNotFoundHandler((request, reply) => {
-      const path = pathOf(request)
-      const serializeError = request.routeOptions.config?.serializeError ?? this.#table.foreignErrors(path)
-      return sendPublicError(publicError('NOT_FOUND', `There is nothing at ${path}.`), reply, serializeError)
-    })
     // The log of a request names the plugin of its route. An error may come from another one, whose service or entry failed.
     instance.addHook('onError', (request, reply, error, done) => {
       const origin = originOf(error, this.#owner)
