@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isNodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
 import type { ChangedPaths, ChangeIntent } from '../journal/change.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Mounts } from '../mounts/mounts.ts'
+import { isMissing, type Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
-import { childOf, isWithin, longestPath, type UserPath } from '../paths/user-path.ts'
+import { childOf, foldersAbove, isWithin, longestPath, type UserPath } from '../paths/user-path.ts'
 import type { IndexedEntry, Tree } from './tree-index.ts'
 
 /** Paths that are checked under one lock, and recorded with one sync of the disk. */
@@ -260,25 +260,12 @@ function isUsable(path: UserPath, name: string): boolean {
   return !name.includes('\\') && (path.length * 3 <= longestPath || Buffer.byteLength(path) <= longestPath)
 }
 
-/** Nothing is there, or one of the parents is a file. */
-function isMissing(error: unknown): boolean {
-  return isNodekeepError(error) && (error.code === 'NOT_FOUND' || error.code === 'CONFLICT')
-}
-
 function overlaps({ path, source }: ChangedPaths, other: UserPath): boolean {
   return [path, source].some((one) => one !== undefined && (isWithin(one, other) || isWithin(other, one)))
 }
 
 /** Leaves out the paths that are in others of them, and sorts the rest. A folder comes before what is in it. */
 function withoutNested(paths: readonly UserPath[]): UserPath[] {
-  const all = new Set<string>(paths)
-  return [...all].filter((path) => !foldersAbove(path).some((folder) => all.has(folder))).sort() as UserPath[]
-}
-
-function foldersAbove(path: string): string[] {
-  const folders: string[] = []
-  for (let end = path.lastIndexOf('/'); end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
-    if (path !== '/') folders.push(path.slice(0, end) || '/')
-  }
-  return folders
+  const all = new Set(paths)
+  return [...all].filter((path) => !foldersAbove(path).some((folder) => all.has(folder))).sort()
 }

@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os'
 import { join, relative, sep } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { watch } from 'chokidar'
-import type { FromWatcher, WatchSettings } from './protocol.ts'
+import type { FromWatcher, WatchSettings } from './watch.ts'
 
 /** Milliseconds for which paths are gathered. A program that writes a file changes it several times. */
 const gatherMs = 50

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads'
 import { shownName } from '../folders/stored-names.ts'
-import type { FromWatcher, WatchSettings } from './protocol.ts'
 
 /** Milliseconds between two hints to look everywhere: the system may lose events, and tells nothing of other machines. */
 const everywhereMs = 60 * 60_000
@@ -10,6 +9,19 @@ const withoutWatchesMs = 10 * 60_000
 
 /** Milliseconds that the begin of a watch takes at most. What was not watched by then is looked at again once it is. */
 const maxWaitMs = 10_000
+
+/** The worker data of the thread that watches. Both are absolute paths without symbolic links. */
+export interface WatchSettings {
+  readonly root: string
+  /** The folder whose changes are the node's own. */
+  readonly staging: string
+}
+
+/**
+ * Messages from the thread: `ready` when all folders are watched, then the paths below the root that may have changed, as the
+ * disk has them. `usedUp` is the last message: the system has no watches left.
+ */
+export type FromWatcher = 'ready' | readonly string[] | { readonly usedUp: string }
 
 interface WatchParts extends WatchSettings {
   /** Takes the paths of the backend that may have changed. `/` stands for all of them. */
