@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isNodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
-import type { ChangedPaths, ChangeIntent } from '../journal/change.ts'
+import { byOtherPrograms, type ChangedPaths, type ChangeIntent } from '../journal/change.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
@@ -239,7 +239,7 @@ function changesOf(
   before: IndexedEntry | null,
   entry: StorageEntry | null,
 ): ChangeIntent[] {
-  const by = 'disk'
+  const by = byOtherPrograms
   const changes: ChangeIntent[] = []
   if (before !== null && before.type !== entry?.type) changes.push({ userUuid, op: 'delete', path, by })
   if (entry?.type === 'directory') changes.push({ userUuid, op: 'mkdir', path, by })
