@@ -109,6 +109,9 @@ function snapshotOf(
 ): BackupSnapshot {
   const omitted = [...leftOut]
   const changed = new Set<string>()
+  const ended = new AbortController()
+  // Others may still stand still, so this goes on beside. If it fails, the journal keeps the dates of the moment until the release.
+  const copying = state.moment.copyDates(ended.signal).catch(() => {})
   let released: Promise<void> | undefined
   return {
     omitted,
@@ -117,11 +120,13 @@ function snapshotOf(
       return [...new Set([...changed, ...read])]
     },
     async *entries() {
+      await copying
       omitted.length = leftOut.length
       for (const mount of taken) yield* backedUpFiles(mount, state, { omitted, changed })
     },
     release() {
-      released ??= Promise.all(taken.map(({ snapshot }) => snapshot.release())).then(() =>
+      ended.abort()
+      released ??= Promise.all([copying, ...taken.map(({ snapshot }) => snapshot.release())]).then(() =>
         state.moment.close(),
       )
       return released
