@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { defineRegistry, lackingMethod } from '../service.ts'
 import type { PreparedSnapshot } from './prepared-snapshot.ts'
 
@@ -15,9 +14,10 @@ export interface BackupEntry {
   /**
    * Opens the content, which has exactly `size` bytes. An archive needs the size before the bytes, so a file that another
    * program changes in place is cut, or filled with zeros, to the size that it had when it was listed. It then gets into
-   * `changed` of the snapshot. Of a folder, the content is empty.
+   * `changed` of the snapshot. Of a folder, the content is empty. A chunk is used before the next one is requested: its memory may
+   * be used again. A stream of Node (`Readable`) will do.
    */
-  open(): Readable
+  open(): AsyncIterable<Uint8Array>
   /**
    * Makes a hard link to the file with this content, which takes no space and little time: for a view of the snapshot that other
    * programs read. The link stays as it is after the release of the snapshot. Only a program that writes into it in place, or

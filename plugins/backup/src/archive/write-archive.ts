@@ -172,7 +172,7 @@ async function readWhole(source: ArchiveSource, patience: Patience): Promise<Con
   const chunks: Uint8Array[] = []
   const content = contentOf(source, patience)
   let next = await content.next()
-  for (; !next.done; next = await content.next()) chunks.push(next.value)
+  for (; !next.done; next = await content.next()) chunks.push(Uint8Array.from(next.value))
   const changed = next.value
   return (async function* () {
     yield* chunks

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type { BackupEntry, BackupOmission, StorageEntry, StorageSnapshot } from '@nodekeep/plugin-sdk'
 import type { JournalMoment } from '../journal/journal-moment.ts'
 import type { Mounts } from '../mounts/mounts.ts'
@@ -25,6 +24,8 @@ interface State {
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 const zeros = Buffer.alloc(64 * 1024)
+
+const nothing: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} }
 
 /** Finds the folders of the users in a snapshot. What it leaves out, and what belongs to no user, gets into `omitted`. */
 export async function mountSnapshot(
@@ -81,7 +82,7 @@ function userPathOf({ point }: MountSnapshot, rest: string): string {
 }
 
 function folderEntry(path: string, { modified, created }: StorageEntry): BackupEntry {
-  return { path, type: 'directory', size: 0, modified, created, open: () => Readable.from([]) }
+  return { path, type: 'directory', size: 0, modified, created, open: () => nothing }
 }
 
 interface BackedUpFile {
@@ -108,7 +109,7 @@ function fileEntry(
     size,
     modified,
     created,
-    open: () => Readable.from(exactly(snapshot, path, entry, onChange), { objectMode: false }),
+    open: () => exactly(snapshot, path, entry, onChange),
     ...(snapshot.link && { link: async (to) => (await snapshot.link?.(path, to)) ?? false }),
   }
 }
@@ -120,7 +121,7 @@ async function* exactly(
   { size, revision }: StorageEntry,
   onChange: () => void,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const { entry, content } = await snapshot.read(path)
+  const { entry, content } = await snapshot.read(path, { reuseBuffers: true })
   if (entry.revision !== revision) onChange()
   let left = size
   for await (const chunk of content) {
