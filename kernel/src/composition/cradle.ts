@@ -17,7 +17,6 @@ import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { KnownScopes } from '../sessions/known-scopes.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
-import type { NodeBuild } from '../system/node-info.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
@@ -27,6 +26,8 @@ import type { KernelLeases } from '../state/leases.ts'
 import type { KernelRestores } from '../state/restores.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import type { KernelNodeControl } from '../system/node-control.ts'
+import type { NodeBuild } from '../system/node-info.ts'
+import type { KernelTrials } from '../trials/node-trials.ts'
 import type { UserAccounts } from '../users/user-accounts.ts'
 import type { UserAdministration } from '../users/user-administration.ts'
 
@@ -49,6 +50,7 @@ export interface KernelCradle extends KernelValues {
   readonly stateStores: StateStores
   readonly leases: KernelLeases
   readonly restores: KernelRestores
+  readonly trials: KernelTrials
   readonly databaseSnapshots: DatabaseSnapshots
   readonly identity: NodeIdentity
   readonly eventBus: KernelEventBus

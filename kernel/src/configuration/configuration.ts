@@ -8,11 +8,12 @@ import { interpolate } from './interpolation.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
 import { type KernelSections, readKernelSections, type ServiceChoice } from './kernel-sections.ts'
 import { type ConfigurationSources, forbiddenKeys, readLayers, type WrittenLayers } from './layers.ts'
+import { flagOrigin } from './origin.ts'
 import type { PluginEntry } from './plugin-entries.ts'
 import { type PrintedConfiguration, printSections, secretsIn } from './printing.ts'
 import { describeErrors } from './problems.ts'
 import { refuseUnknownSections, type SectionClaim } from './sections.ts'
-import { childOf, merge, mergeAll, plainValue, sectionOf, type Tree } from './tree.ts'
+import { childOf, formatKey, merge, mergeAll, plainValue, sectionOf, type Tree, treeOf } from './tree.ts'
 import { validate } from './validate.ts'
 
 /** The schema of a section that has no keys. */
@@ -155,6 +156,17 @@ export class Configuration {
       sections.set(name, { tree: this.#merged(name, schema ?? noKeys).tree, schema })
     }
     return printSections(sections, this.kernel.data)
+  }
+
+  /**
+   * Returns the sources of the same configuration with other values, nested like the configuration. They win over those of files,
+   * variables and flags.
+   */
+  sourcesWith(values: Readonly<Record<string, unknown>>): ConfigurationSources {
+    const asTree = (written: Readonly<Record<string, unknown>>) =>
+      treeOf(written, (path) => flagOrigin(formatKey(path)))
+    const flags = plainValue(merge(asTree(this.#sources.flags), asTree(values))) as Record<string, unknown>
+    return { ...this.#sources, flags }
   }
 
   /** Returns every secret of the sections that `section` was called for, so that the log can remove it. */
