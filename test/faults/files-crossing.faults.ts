@@ -101,7 +101,7 @@ async function checkAgreement(node: FilesProcess): Promise<void> {
 
 async function play(dataFolder: string, { random, log }: Round): Promise<void> {
   const backend = random.chance(0.5) ? 'objects' : 'mounted'
-  const node = await startFiles(dataFolder, undefined, mount, backend)
+  const node = await startFiles(dataFolder, undefined, { mount, backend })
   const [root, mounted] = ['files', 'mounted'].map((folder) =>
     join(dataFolder, folder, node.session.uuid),
   ) as [string, string]
@@ -122,7 +122,7 @@ async function play(dataFolder: string, { random, log }: Round): Promise<void> {
     ended.abort()
     await node.kill()
   }
-  const again = await startFiles(dataFolder, node.session, mount, backend)
+  const again = await startFiles(dataFolder, node.session, { mount, backend })
   try {
     await checkContents(roots, contents)
     await checkAgreement(again)

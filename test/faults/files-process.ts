@@ -20,20 +20,24 @@ export interface FilesProcess {
   stop(): Promise<void>
 }
 
-const program = fileURLToPath(new URL('fixtures/files-node.ts', import.meta.url))
+const filesNode = new URL('fixtures/files-node.ts', import.meta.url)
 
 /**
  * Starts a node. Rejects with the node's error output when it does not start.
  *
  * @param session from an earlier start on the same data. Without a session, a user signs in.
- * @param mount the path of a mount that is stored in the folder `mounted` of the data folder
- * @param backend `objects` for a mount whose folders do not move in one step
+ * @param options.mount the path of a mount that is stored in the folder `mounted` of the data folder
+ * @param options.backend `objects` for a mount whose folders do not move in one step
+ * @param options.program the program of the node
  */
 export async function startFiles(
   dataFolder: string,
   session?: Session,
-  mount?: string,
-  backend: 'mounted' | 'objects' = 'mounted',
+  {
+    mount,
+    backend = 'mounted',
+    program = filesNode,
+  }: { readonly mount?: string; readonly backend?: 'mounted' | 'objects'; readonly program?: URL } = {},
 ): Promise<FilesProcess> {
   // tap adds options that the node must not get.
   const { NODE_OPTIONS: _options, ...env } = process.env
@@ -42,7 +46,7 @@ export async function startFiles(
     process.execPath,
     [
       '--conditions=nodekeep-source',
-      program,
+      fileURLToPath(program),
       dataFolder,
       ...signIn,
       ...(mount === undefined ? [] : [mount, backend]),

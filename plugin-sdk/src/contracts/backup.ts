@@ -18,6 +18,15 @@ export interface BackupEntry {
    * `changed` of the snapshot. Of a folder, the content is empty.
    */
   open(): Readable
+  /**
+   * Makes a hard link to the file with this content, which takes no space and little time: for a view of the snapshot that other
+   * programs read. The link stays as it is after the release of the snapshot. Only a program that writes into it in place, or
+   * into another link, changes it, and all links with it. Undefined where the content is not a file on a disk.
+   *
+   * @param path where the link is made; nothing exists there
+   * @returns false if it cannot be made, such as on another disk
+   */
+  link?(path: string): Promise<boolean>
 }
 
 /** Something that a snapshot leaves out, for the header of the archive and for people. */
@@ -30,7 +39,7 @@ export interface BackupOmission {
 export interface BackupSnapshot {
   /** The entries of the state at the moment, each path once, always in the same order. Later changes do not change them. */
   entries(): AsyncIterable<BackupEntry>
-  /** Complete when `entries` has ended. */
+  /** Complete from the start: an archive begins with it. */
   readonly omitted: readonly BackupOmission[]
   /**
    * The paths of files that another program changed in place after the moment. They are in the archive as they were read, which

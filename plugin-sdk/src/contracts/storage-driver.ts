@@ -86,6 +86,8 @@ export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'lis
   readonly omitted?: readonly BackupOmission[]
   /** See `changed` of {@link StorageSnapshot}. None if it is left out. */
   readonly changed?: readonly string[]
+  /** See `link` of {@link StorageSnapshot}. It is left out if the driver keeps no plain files. */
+  link?(path: string, to: string): Promise<boolean>
   release(): Promise<void>
 }
 

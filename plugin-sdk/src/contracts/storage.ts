@@ -166,6 +166,11 @@ export interface StorageSnapshot {
    * meanwhile: bytes that are gone become zeros, and the path gets into `changed`.
    */
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
+  /**
+   * Makes a hard link to a file of the snapshot at a path of the disk, as `BackupEntry.link` says. Undefined for backends that
+   * keep no plain files.
+   */
+  link?(path: string, to: string): Promise<boolean>
   /** Frees what the snapshot holds. Release every snapshot. A second call does nothing. */
   release(): Promise<void>
 }

@@ -382,6 +382,9 @@ class DriverBackend implements StorageBackend {
       },
       list: (path) => this.#list(snapshot, path),
       read: (path, options = {}) => this.#call(() => this.#read(snapshot, path, options), options.signal),
+      ...(snapshot.link && {
+        link: (path, to) => this.#call(async () => (await snapshot.link?.(path, to)) ?? false),
+      }),
       release: () => this.#release(snapshot),
     }
   }

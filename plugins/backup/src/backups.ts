@@ -14,8 +14,7 @@ interface LastAttempt {
   readonly problem: string | null
 }
 
-/** How long a target that is out of reach is left alone, in milliseconds. */
-const retryMs = 10 * 60_000
+const defaultRetryMs = 10 * 60_000
 
 interface BackupsParts {
   readonly maker: BackupMaker
@@ -27,6 +26,8 @@ interface BackupsParts {
   readonly signal: AbortSignal
   /** Begins what follows a backup and may take long, such as its drill. */
   readonly onMade: (backup: MadeBackup) => void
+  /** How long a target that is out of reach is left alone, in milliseconds. */
+  readonly retryMs?: number
 }
 
 /** Makes backups, and does what follows: deletes those that are not kept, and copies the others to the targets. */
@@ -71,7 +72,7 @@ export class Backups {
 
   /** Brings the targets up to date in the background, and again later if one of them is out of reach. */
   updateTargets(): void {
-    const { targets, signal } = this.#parts
+    const { targets, signal, retryMs = defaultRetryMs } = this.#parts
     clearTimeout(this.#retry)
     this.#copying = this.#copying.then(async () => {
       await targets.update(signal)

@@ -4,6 +4,7 @@ import { verifyArchive } from './archive/read-archive.ts'
 import { generateKey } from './archive/recovery-key.ts'
 import type { BackupConfiguration } from './configuration.ts'
 import type { BackupStatus } from './http/status.ts'
+import { runWithMoment } from './moment/run-with-moment.ts'
 import { identitiesOf } from './recovery-keys.ts'
 import { forgetPrevious, previousLines, restore } from './restore/restore-commands.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
@@ -66,6 +67,10 @@ export default defineCommands<BackupConfiguration>({
 
   restore,
   'forget-previous': forgetPrevious,
+
+  async moment(context) {
+    process.exitCode = await runWithMoment(await runningNode(context), context)
+  },
 
   async key({ output }) {
     const { recipient, identity } = await generateKey()

@@ -13,7 +13,9 @@ import { Backups } from './backups.ts'
 import { configuration } from './configuration.ts'
 import { BackupMaker } from './create/backup-maker.ts'
 import { backupHealth } from './health.ts'
+import { momentRoutes } from './http/moment-routes.ts'
 import { backupRoutes } from './http/routes.ts'
+import { Moments } from './moment/moments.ts'
 import { RestoreFolders } from './restore/restore-folder.ts'
 import { restoreRoutes } from './restore/restore-routes.ts'
 import { runOnSchedule, Schedule } from './schedule/schedule.ts'
@@ -55,6 +57,7 @@ export default definePlugin({
     const maker = new BackupMaker({ participants, folder, info, restores, recipients, log })
     const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, log })
     const backups = new Backups({ maker, folder, targets, keep, state, log, signal, onMade: () => {} })
+    const moments = new Moments({ participants, folder: folder.path, info, signal })
     await backups.load()
 
     const restoreFolders = new RestoreFolders(nodeDataDir)
@@ -73,6 +76,7 @@ export default definePlugin({
     context.onServing(async () => {
       void settleRestore()
       await folder.removeUnfinished()
+      await moments.removeStale()
       backups.updateTargets()
       if (schedule === null) return
       const lastRun = backups.last === null ? null : new Date(backups.last.at)
@@ -84,6 +88,7 @@ export default definePlugin({
       endSchedule()
       return backups.close()
     })
+    context.onStop(() => moments.close())
 
     health.add('backup', backupHealth({ backups, schedule, targets, startedAt: info.startedAt }))
     const status = async () => ({
@@ -99,6 +104,7 @@ export default definePlugin({
     context.routes(
       (app) => {
         backupRoutes(app, { backups, folder, status })
+        momentRoutes(app, moments)
         restoreRoutes(app, {
           dataFolder: nodeDataDir,
           backups: folder,

@@ -180,6 +180,7 @@ export class LocalDriver implements StorageDriver {
             stat: (path) => this.#run(() => tree.stat(path)),
             list: (path) => this.#list(tree, path),
             open: (path, options) => this.#run(() => tree.read(path, options)),
+            link: (path, to) => this.#run(() => tree.link(path, to)),
             release: () => this.#run(release),
           }
         }),

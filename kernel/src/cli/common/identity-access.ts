@@ -41,11 +41,13 @@ export interface IdentityAccess {
  * Opens users and sessions, also beside a running node: single statements need no lock on the data folder. A running node
  * notices changes within 5 seconds.
  *
+ * @param access.beforeRestore also while a restore waits for the next start, which replaces all users and sessions
  * @throws NodekeepError NOT_FOUND when the folder has no data, so that a mistyped folder is not created
  */
 export async function withIdentity<T>(
   options: ConfigurationOptions,
   work: (identity: IdentityAccess) => Promise<T>,
+  { beforeRestore = false }: { readonly beforeRestore?: boolean } = {},
 ): Promise<T> {
   const { kernel } = await readConfiguration(options)
   if (!holdsState(kernel.data)) {
@@ -54,7 +56,7 @@ export async function withIdentity<T>(
       `${kernel.data} contains no data of a node. Start the node once, or name its folder with --data.`,
     )
   }
-  if (isRestorePlanned(kernel.data)) {
+  if (!beforeRestore && isRestorePlanned(kernel.data)) {
     throw new NodekeepError(
       'CONFLICT',
       'A restore waits for the next start of the node. Start the node first: the restore replaces its users.',

@@ -27,10 +27,16 @@ export async function connectToNode(
       `The node (process ${pid}) does not listen yet, or not any more. Try again in a moment.`,
     )
   }
-  const { token, record } = await withIdentity(options, async ({ find, issueSession }) => {
-    const owner = await find(undefined)
-    return issueSession({ userUuid: owner.uuid, label, expiryDays: 1 })
-  })
+  // The session serves the node that runs, and ends with the command.
+  const access = { beforeRestore: true }
+  const { token, record } = await withIdentity(
+    options,
+    async ({ find, issueSession }) => {
+      const owner = await find(undefined)
+      return issueSession({ userUuid: owner.uuid, label, expiryDays: 1 })
+    },
+    access,
+  )
   return {
     url,
     fetch(path, init = {}) {
@@ -39,8 +45,12 @@ export async function connectToNode(
       return fetch(new URL(path, url), { ...init, headers })
     },
     [Symbol.asyncDispose]: () =>
-      withIdentity(options, async ({ userSessions }) => {
-        await userSessions.endIfPresent(record.userUuid, record.id)
-      }),
+      withIdentity(
+        options,
+        async ({ userSessions }) => {
+          await userSessions.endIfPresent(record.userUuid, record.id)
+        },
+        access,
+      ),
   }
 }

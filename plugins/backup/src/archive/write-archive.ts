@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { type BackupEntry, NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
 import type { ArchiveFailure } from '@nodekeep/plugin-sdk/archive'
 import { type BackupHeader, backupFormat } from './backup-header.ts'
+import { inTime, type Patience } from './in-time.ts'
 import type { FromWriter, Part, ToWriter, WriteSettings } from './write-protocol.ts'
 
 /** A file or a folder for an archive. */
@@ -14,12 +15,9 @@ export interface ArchiveSource {
   readonly size: number
   readonly modified: Date
   readonly created?: Date
-  /** Opens the content of a file. It is called once, and not for a folder. */
+  /** Opens the content of a file, which has exactly `size` bytes. It is called once, and not for a folder. */
   readonly open?: () => AsyncIterable<Uint8Array> | ReturnType<BackupEntry['open']>
-  /**
-   * Given for a file that other programs may change while it is read: whether they did, asked when it was read. Such a file
-   * is taken as it was read, filled up with zeros or cut to its size. Without this function, another size fails the archive.
-   */
+  /** Whether another program changed the file while it was read. Asked when it was read. */
   readonly changed?: () => boolean | Promise<boolean>
 }
 
@@ -32,6 +30,8 @@ interface ArchiveContent {
   readonly recipients?: readonly string[]
   /** The level of gzip, from 1 to 9. Default: 6. */
   readonly level?: number
+  /** The longest wait for an entry, and for the next bytes of one, in milliseconds. Default: ten minutes. */
+  readonly stallMs?: number
   readonly signal?: AbortSignal
   /** Receives what was read so far, about once for each MiB. */
   readonly onProgress?: (progress: ArchiveProgress) => void
@@ -54,6 +54,7 @@ interface WrittenArchive extends ArchiveProgress {
 
 const batchBytes = 1024 * 1024
 const batches = 4
+const defaultStallMs = 10 * 60_000
 
 /** Files of this size are read ahead, several at once. */
 const smallBytes = 64 * 1024
@@ -64,14 +65,22 @@ const readAtOnce = 8
  * their own. The memory does not grow with the sizes, and by some 300 bytes for each entry. When it rejects, there is no file.
  *
  * Rejects with the errors of the entries; with the reason of the signal; with NodekeepError VALIDATION_ERROR for a path that a
- * reader would refuse and for a recipient that is not valid, INTERNAL_ERROR for an entry that has another size than it said,
- * INSUFFICIENT_STORAGE when the disk is full.
+ * reader would refuse and for a recipient that is not valid, INTERNAL_ERROR for an entry that has another size than it said and
+ * for entries that stall, INSUFFICIENT_STORAGE when the disk is full.
  *
  * @param file must not exist. The caller gives it its final name.
  */
 export async function writeArchive(
   file: string,
-  { header, entries, recipients = [], level = 6, signal, onProgress }: ArchiveContent,
+  {
+    header,
+    entries,
+    recipients = [],
+    level = 6,
+    stallMs = defaultStallMs,
+    signal,
+    onProgress,
+  }: ArchiveContent,
 ): Promise<WrittenArchive> {
   signal?.throwIfAborted()
   if (recipients.length > 0) {
@@ -82,7 +91,8 @@ export async function writeArchive(
   const packed = { format: backupFormat, ...header }
   const writer = new Writer({ file, header: packed, recipients, level }, signal, onProgress)
   try {
-    for await (const { source, content } of readAhead(entries, writer.signal)) {
+    const patience = { stallMs, signal: writer.signal }
+    for await (const { source, content } of readAhead(entries, patience)) {
       try {
         await writer.begin(source)
         let next = await content.next()
@@ -109,20 +119,23 @@ type Content = AsyncGenerator<Uint8Array, boolean, undefined>
 /** Yields the entries in their order, while the small ones behind them are already read. */
 async function* readAhead(
   entries: AsyncIterable<ArchiveSource>,
-  signal: AbortSignal,
+  patience: Patience,
 ): AsyncGenerator<{ readonly source: ArchiveSource; readonly content: Content }> {
   const ahead: { readonly source: ArchiveSource; readonly content: Promise<Content> }[] = []
-  const iterator = entries[Symbol.asyncIterator]()
+  const late = () => `no entry followed ${JSON.stringify(ahead.at(-1)?.source.path ?? last)}`
+  const iterator = inTime(entries, late, patience)
   let isWhole = false
+  let last = ''
   try {
     for (;;) {
       while (!isWhole && ahead.length < readAtOnce && (ahead.at(-1)?.source.size ?? 0) <= smallBytes) {
-        const next = await untilAborted(iterator.next(), signal)
+        const next = await iterator.next()
         if (next.done) isWhole = true
         else {
           const source = next.value
           checkEntry(source)
-          const content = source.size <= smallBytes ? readWhole(source, signal) : contentOf(source, signal)
+          const content =
+            source.size <= smallBytes ? readWhole(source, patience) : contentOf(source, patience)
           const started = Promise.resolve(content)
           // The iteration may end before it is awaited.
           started.catch(() => {})
@@ -131,10 +144,11 @@ async function* readAhead(
       }
       const first = ahead.shift()
       if (first === undefined) return
+      last = first.source.path
       yield { source: first.source, content: await first.content }
     }
   } finally {
-    if (!isWhole) leave(iterator)
+    if (!isWhole) await iterator.return()
   }
 }
 
@@ -154,9 +168,9 @@ function checkEntry({ path, type, size, modified, created }: ArchiveSource): voi
 }
 
 /** Reads a small file to its end. */
-async function readWhole(source: ArchiveSource, signal: AbortSignal): Promise<Content> {
+async function readWhole(source: ArchiveSource, patience: Patience): Promise<Content> {
   const chunks: Uint8Array[] = []
-  const content = contentOf(source, signal)
+  const content = contentOf(source, patience)
   let next = await content.next()
   for (; !next.done; next = await content.next()) chunks.push(next.value)
   const changed = next.value
@@ -166,46 +180,28 @@ async function readWhole(source: ArchiveSource, signal: AbortSignal): Promise<Co
   })()
 }
 
-/** Yields exactly the bytes that a source said. */
-async function* contentOf(entry: ArchiveSource, signal: AbortSignal): Content {
+/** Yields the bytes of a source, and returns whether it changed. Another number of bytes than it said fails. */
+async function* contentOf(entry: ArchiveSource, patience: Patience): Content {
   if (entry.type === 'directory') return false
   const stream = entry.open?.()
   if (stream === undefined) throw new Error(`The file ${entry.path} cannot be opened.`)
-  const iterator: AsyncIterator<Uint8Array> = stream[Symbol.asyncIterator]()
   let [missing, isLonger] = [entry.size, false]
-  try {
-    for (;;) {
-      const { done, value } = await untilAborted(iterator.next(), signal)
-      if (done) break
-      isLonger = value.length > missing
-      if (missing > 0) yield value.subarray(0, missing)
-      missing -= Math.min(missing, value.length)
-      if (isLonger) break
-    }
-  } finally {
-    if ('destroy' in stream) stream.destroy()
-    else leave(iterator)
+  const late = () => `no more bytes of ${JSON.stringify(entry.path)} came`
+  for await (const bytes of inTime<Uint8Array>(stream, late, patience)) {
+    isLonger = bytes.length > missing
+    if (missing > 0) yield bytes.subarray(0, missing)
+    missing -= Math.min(missing, bytes.length)
+    if (isLonger) break
   }
-  const isAsSaid = !isLonger && missing === 0
-  if (isAsSaid) return (await entry.changed?.()) ?? false
-  if (entry.changed === undefined) {
-    throw new NodekeepError(
-      'INTERNAL_ERROR',
-      `The backup failed: ${JSON.stringify(entry.path)} has ${isLonger ? 'more' : 'fewer'} than the ${entry.size} bytes that were expected.`,
-    )
-  }
-  const zeros = new Uint8Array(Math.min(missing, batchBytes))
-  for (; missing > 0; missing -= Math.min(missing, zeros.length)) yield zeros.subarray(0, missing)
-  return true
+  if (!isLonger && missing === 0) return (await entry.changed?.()) ?? false
+  throw new NodekeepError(
+    'INTERNAL_ERROR',
+    `The backup failed: ${JSON.stringify(entry.path)} has ${isLonger ? 'more' : 'fewer'} than the ${entry.size} bytes that were expected.`,
+  )
 }
 
 function failed({ code, message }: ArchiveFailure): NodekeepError {
   return new NodekeepError(code, `The backup failed: the archive ${message}.`)
-}
-
-/** Ends an iteration without waiting for it: what it waits for may never come. */
-function leave(iterator: AsyncIterator<unknown>): void {
-  Promise.resolve(iterator.return?.()).catch(() => {})
 }
 
 /** The thread that writes, with the memory that goes to it and back. */

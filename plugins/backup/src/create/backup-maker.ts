@@ -8,10 +8,11 @@ import {
   type RegistryReader,
 } from '@nodekeep/plugin-sdk'
 import type { PlacedFolder } from '../archive/backup-header.ts'
-import { type ArchiveSource, writeArchive } from '../archive/write-archive.ts'
+import { writeArchive } from '../archive/write-archive.ts'
 import type { BackupFolder, StoredBackup } from '../stored/backup-folder.ts'
+import { contentOf } from './archive-content.ts'
 import { requireFreeSpace } from './free-space.ts'
-import { type NodeSnapshot, takeNodeSnapshot } from './node-snapshot.ts'
+import { defaultLimits, type NodeSnapshot, type SnapshotLimits, takeNodeSnapshot } from './node-snapshot.ts'
 
 /** A backup that was just made. */
 export interface MadeBackup extends Pick<StoredBackup, 'filename' | 'size' | 'created'> {
@@ -38,11 +39,12 @@ interface MakerParts {
   readonly info: NodeInfo
   readonly restores: Pick<NodeRestores, 'folders'>
   readonly recipients: readonly string[]
-  readonly log: Log
+  readonly log: Pick<Log, 'info'>
+  readonly limits?: SnapshotLimits
 }
 
 /** The free space is looked at again after so many bytes. */
-const bytesBetweenLooks = 64 * 1024 * 1024
+const bytesBetweenLooks = 8 * 1024 * 1024
 
 /** Makes backups, one at a time. */
 export class BackupMaker {
@@ -83,27 +85,20 @@ export class BackupMaker {
   }
 
   async #make(startedAt: Date, callersSignal: AbortSignal): Promise<MadeBackup> {
-    const { participants, folder, info, restores, recipients, log } = this.#parts
+    const { participants, folder, info, restores, recipients, log, limits = defaultLimits } = this.#parts
     const file = await folder.newFile()
     const [last] = await folder.list()
     await requireFreeSpace(folder.path, last?.size ?? 0)
     const full = new AbortController()
     const signal = AbortSignal.any([callersSignal, full.signal])
-    await using snapshot = await takeNodeSnapshot(participants, signal)
-    const omitted = [...snapshot.parts].flatMap(([name, part]) =>
-      part.omitted.map(({ what, why }) => ({ what: `${name}: ${what}`, why })),
-    )
+    await using snapshot = await takeNodeSnapshot(participants, signal, limits)
+    const content = contentOf(snapshot, info)
     let looked = 0
     const written = await writeArchive(file, {
-      header: {
-        nodekeep: info.version,
-        created: snapshot.moment.toISOString(),
-        plugins: info.plugins(),
-        omitted,
-        folders: await placedFolders(snapshot, restores),
-      },
-      entries: entriesOf(snapshot),
+      ...content,
+      header: { ...content.header, folders: await placedFolders(snapshot, restores) },
       recipients,
+      stallMs: limits.stallMs,
       signal,
       onProgress: ({ entries, bytes }) => {
         const share = this.#lastBytes === null ? null : Math.min(1, bytes / Math.max(1, this.#lastBytes))
@@ -121,7 +116,7 @@ export class BackupMaker {
         filename,
         size: written.size,
         created: snapshot.moment,
-        omitted: omitted.length,
+        omitted: content.header.omitted.length,
         changed,
       }
       log.info({ ...made, seconds: (Date.now() - startedAt.getTime()) / 1000 }, 'A backup was made.')
@@ -145,21 +140,4 @@ async function placedFolders(
       return { path: `${name}/${inner}`, ...(owner && { plugin: owner.plugin, key: owner.key }) }
     }),
   )
-}
-
-/** The entries of all parts, each below the folder of its part. */
-async function* entriesOf({ parts }: NodeSnapshot): AsyncGenerator<ArchiveSource> {
-  for (const [name, part] of parts) {
-    for await (const entry of part.entries()) {
-      yield {
-        path: `${name}/${entry.path}`,
-        type: entry.type,
-        size: entry.size,
-        modified: entry.modified,
-        ...(entry.created && { created: entry.created }),
-        open: () => entry.open(),
-        changed: () => part.changed.includes(entry.path),
-      }
-    }
-  }
 }

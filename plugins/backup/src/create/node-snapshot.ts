@@ -23,9 +23,15 @@ export interface SnapshotLimits {
   readonly prepareMs: number
   /** For the moment of all together. Changes wait meanwhile. */
   readonly takeMs: number
+  /** For the next entry, and for the next bytes of an entry. */
+  readonly stallMs: number
 }
 
-const defaultLimits: SnapshotLimits = { prepareMs: 30 * 60_000, takeMs: 10_000 }
+export const defaultLimits: SnapshotLimits = {
+  prepareMs: 30 * 60_000,
+  takeMs: 10_000,
+  stallMs: 10 * 60_000,
+}
 
 /**
  * Fixes the state of all participants at one moment.
@@ -39,7 +45,7 @@ const defaultLimits: SnapshotLimits = { prepareMs: 30 * 60_000, takeMs: 10_000 }
 export async function takeNodeSnapshot(
   registry: Iterable<readonly [string, BackupParticipant]> | RegistryReader<BackupParticipant>,
   signal: AbortSignal,
-  { prepareMs, takeMs }: SnapshotLimits = defaultLimits,
+  { prepareMs, takeMs }: Pick<SnapshotLimits, 'prepareMs' | 'takeMs'>,
 ): Promise<NodeSnapshot> {
   const failed = new AbortController()
   const ended = AbortSignal.any([signal, failed.signal])
@@ -49,22 +55,33 @@ export async function takeNodeSnapshot(
   try {
     const prepared = await Promise.all(preparations)
     let moment = new Date()
-    let current = ''
+    /** The parts that are being taken, in the order of their halts. */
+    const halting: string[] = []
+    let failedAt: string | undefined
     const watched = prepared.map((snapshot, index) => ({
-      take(atMoment: () => Promise<void>) {
-        current = names[index] as string
-        return snapshot.take(atMoment)
+      async take(atMoment: () => Promise<void>) {
+        const name = names[index] as string
+        halting.push(name)
+        try {
+          // A part that waits for one that hangs goes on with the failure.
+          return await snapshot.take(() => untilAborted(atMoment(), ended))
+        } catch (error) {
+          failedAt ??= name
+          throw error
+        } finally {
+          halting.splice(halting.indexOf(name), 1)
+        }
       },
       release: () => snapshot.release(),
     }))
     const taking = takeTogether(watched, async () => {
       moment = new Date()
     })
-    const timer = setTimeout(() => failed.abort(tooLong(current, takeMs)), takeMs)
+    const timer = setTimeout(() => failed.abort(tooLong(halting.at(-1) ?? '', takeMs)), takeMs)
     const taken = await untilAborted(taking, ended)
       .catch((error) => {
         taking.then(releaseAll).catch(() => {})
-        throw ended.aborted ? error : participantError(current, error)
+        throw ended.aborted ? error : participantError(failedAt ?? '', error)
       })
       .finally(() => clearTimeout(timer))
     return {

@@ -17,7 +17,7 @@ import { type RestoreFolder, type RestoreFolders, syncFolder } from './restore-f
 import { type RestoredStorage, restoredStorages } from './restored-storages.ts'
 
 /** What a person wants to restore, and how. */
-export interface RestoreRequest {
+interface RestoreRequest {
   readonly file: string
   /** Secret halves of recovery keys. */
   readonly identities: readonly string[]

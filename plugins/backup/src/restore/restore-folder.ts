@@ -31,7 +31,7 @@ interface RestoreRecord {
 }
 
 /** The former data that an applied restore has kept. */
-export interface PreviousData {
+interface PreviousData {
   /** The name of the restore, which is its folder's. */
   readonly restore: string
   /** The backup that took its place. */

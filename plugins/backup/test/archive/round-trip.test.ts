@@ -254,7 +254,7 @@ test('a file over 8 GiB has its size in the archive', { skip: !existsSync('/dev/
   }
 })
 
-test('a source that says less or more than it has fails the archive, unless it may change', async (t) => {
+test('a source that says less or more than it has fails the archive', async (t) => {
   const root = t.testdir({ into: {} })
   const archive = join(root, 'backup.tar.gz')
   const large = 'z'.repeat(3_000_000)
@@ -271,23 +271,16 @@ test('a source that says less or more than it has fails the archive, unless it m
     t.notOk(existsSync(archive))
   }
 
-  const changed = () => false
   const { changed: named } = await writeArchive(archive, {
     header,
     entries: each(
-      file('short', 'abc', { size: 5, changed }),
-      file('long', 'abcdef', { size: 5, changed }),
-      file('gone', '', { size: 2_000_000, changed }),
-      file('same', 'abcde', { changed }),
+      file('same', 'abcde', { changed: () => false }),
       file('in place', 'abcde', { changed: async () => true }),
     ),
   })
-  t.strictSame(named, ['short', 'long', 'gone', 'in place'])
+  t.strictSame(named, ['in place'])
   const into = join(root, 'into')
   await unpackBackup(archive, into, { maxBytes })
-  t.equal(await readFile(join(into, 'short'), 'latin1'), 'abc\0\0')
-  t.equal(await readFile(join(into, 'long'), 'latin1'), 'abcde')
-  t.equal((await stat(join(into, 'gone'))).size, 2_000_000)
   const { entries } = JSON.parse(await readFile(join(into, 'manifest.json'), 'utf8'))
   const listed = entries.filter((entry: { changed?: true }) => entry.changed)
   t.strictSame(

@@ -5,11 +5,13 @@ import type { Mounts } from '../mounts/mounts.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
 
 /** The snapshot of the backend of one mount. */
-export interface MountSnapshot {
+interface MountSnapshot {
   /** The name of the backend. */
   readonly name: string
   readonly point: UserPath
   readonly snapshot: StorageSnapshot
+  /** The folders of the users. */
+  readonly homes: readonly StorageEntry[]
 }
 
 interface State {
@@ -19,16 +21,25 @@ interface State {
   readonly mounts: Mounts
 }
 
-/** The lists of a snapshot that get longer while its entries are read. */
-interface Findings {
-  readonly omitted: BackupOmission[]
-  readonly changed: Set<string>
-}
-
 /** The folders of users, which have the uuid of the user as their name. */
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 const zeros = Buffer.alloc(64 * 1024)
+
+/** Finds the folders of the users in a snapshot. What it leaves out, and what belongs to no user, gets into `omitted`. */
+export async function mountSnapshot(
+  { name, point }: Pick<MountSnapshot, 'name' | 'point'>,
+  snapshot: StorageSnapshot,
+  omitted: BackupOmission[],
+): Promise<MountSnapshot> {
+  omitted.push(...snapshot.omitted.map(({ what, why }) => ({ what: `${name}${what}`, why })))
+  const homes: StorageEntry[] = []
+  for await (const entry of snapshot.list('/')) {
+    if (entry.type === 'directory' && uuid.test(entry.name)) homes.push(entry)
+    else omitted.push({ what: `${name}/${entry.name}`, why: 'It belongs to no user.' })
+  }
+  return { name, point, snapshot, homes }
+}
 
 /**
  * The files of all users on one backend: a folder, all its entries in their order, then the folders in it in their order.
@@ -37,15 +48,9 @@ const zeros = Buffer.alloc(64 * 1024)
 export async function* backedUpFiles(
   mount: MountSnapshot,
   state: State,
-  findings: Findings,
+  changed: Set<string>,
 ): AsyncGenerator<BackupEntry, void, undefined> {
-  const { name, snapshot } = mount
-  findings.omitted.push(...snapshot.omitted.map(({ what, why }) => ({ what: `${name}${what}`, why })))
-  const homes: StorageEntry[] = []
-  for await (const entry of snapshot.list('/')) {
-    if (entry.type === 'directory' && uuid.test(entry.name)) homes.push(entry)
-    else findings.omitted.push({ what: `${name}/${entry.name}`, why: 'It belongs to no user.' })
-  }
+  const { name, snapshot, homes } = mount
   for (const home of homes) {
     const user = home.name
     yield folderEntry(`${name}/${user}`, home)
@@ -62,7 +67,7 @@ export async function* backedUpFiles(
           yield folderEntry(`${name}${path}`, entry)
         } else {
           const known = state.moment.createdOf(user, userPath, entry)
-          yield fileEntry({ mount, path, entry, created: known ?? entry.created }, state, findings)
+          yield fileEntry({ mount, path, entry, created: known ?? entry.created }, state, changed)
         }
       }
       folders.push(...inside.reverse())
@@ -89,9 +94,10 @@ interface BackedUpFile {
 function fileEntry(
   { mount, path, entry, created }: BackedUpFile,
   { at }: State,
-  { changed }: Findings,
+  changed: Set<string>,
 ): BackupEntry {
   const { size, modified } = entry
+  const { snapshot } = mount
   const archivePath = `${mount.name}${path}`
   const onChange = () => changed.add(archivePath)
   // The snapshot has only files that were complete at the moment.
@@ -102,7 +108,8 @@ function fileEntry(
     size,
     modified,
     created,
-    open: () => Readable.from(exactly(mount.snapshot, path, entry, onChange), { objectMode: false }),
+    open: () => Readable.from(exactly(snapshot, path, entry, onChange), { objectMode: false }),
+    ...(snapshot.link && { link: async (to) => (await snapshot.link?.(path, to)) ?? false }),
   }
 }
 

@@ -12,7 +12,7 @@ import type { JournalMoment } from '../journal/journal-moment.ts'
 import type { MountedBackend, Mounts } from '../mounts/mounts.ts'
 import type { Crossings } from '../operations/crossings.ts'
 import type { Release } from '../paths/path-locks.ts'
-import { backedUpFiles, type MountSnapshot } from './backed-up-files.ts'
+import { backedUpFiles, mountSnapshot } from './backed-up-files.ts'
 
 interface BackupParts {
   readonly mounts: Mounts
@@ -73,11 +73,8 @@ export function filesInBackups({ mounts, journal, crossings }: BackupParts): Bac
             },
           )
           isTaken = true
-          const taken = snapshots.map((snapshot, index) => {
-            const { name, point, backend } = (prepared[index] as PreparedMount).mount
-            return { name, point, snapshot, plainFolder: backend?.plainFolder ?? null }
-          })
-          return snapshotOf(taken, { moment: fixed, at, mounts }, omitted)
+          const names = prepared.map(({ mount }) => mount)
+          return await snapshotOf(names, snapshots, { moment: fixed, at, mounts, omitted })
         } finally {
           resume?.()
         }
@@ -109,30 +106,46 @@ async function prepareAll(
   throw failed.reason
 }
 
-function snapshotOf(
-  taken: readonly (MountSnapshot & { readonly plainFolder: string | null })[],
-  state: { readonly moment: JournalMoment; readonly at: Date; readonly mounts: Mounts },
-  leftOut: readonly BackupOmission[],
-): BackupSnapshot {
-  const omitted = [...leftOut]
+interface Moment {
+  readonly moment: JournalMoment
+  readonly at: Date
+  readonly mounts: Mounts
+  readonly omitted: BackupOmission[]
+}
+
+async function snapshotOf(
+  backends: readonly MountedBackend[],
+  snapshots: readonly StorageSnapshot[],
+  state: Moment,
+): Promise<BackupSnapshot> {
+  const { omitted } = state
+  const nameOf = (index: number) => (backends[index] as MountedBackend).name
   const changed = new Set<string>()
   let released: Promise<void> | undefined
-  return {
-    omitted,
-    folders: Object.fromEntries(taken.map(({ name, plainFolder }) => [name, plainFolder])),
-    get changed() {
-      const read = taken.flatMap(({ name, snapshot }) => snapshot.changed.map((path) => `${name}${path}`))
-      return [...new Set([...changed, ...read])]
-    },
-    async *entries() {
-      omitted.length = leftOut.length
-      for (const mount of taken) yield* backedUpFiles(mount, state, { omitted, changed })
-    },
-    release() {
-      released ??= Promise.all(taken.map(({ snapshot }) => snapshot.release())).then(() =>
-        state.moment.close(),
-      )
-      return released
-    },
+  const release = () => {
+    released ??= Promise.all(snapshots.map((snapshot) => snapshot.release())).then(() => state.moment.close())
+    return released
+  }
+  try {
+    const taken = await Promise.all(
+      snapshots.map((snapshot, index) => mountSnapshot(backends[index] as MountedBackend, snapshot, omitted)),
+    )
+    return {
+      omitted,
+      folders: Object.fromEntries(backends.map(({ name, backend }) => [name, backend?.plainFolder ?? null])),
+      get changed() {
+        const read = snapshots.flatMap((snapshot, index) =>
+          snapshot.changed.map((path) => `${nameOf(index)}${path}`),
+        )
+        return [...new Set([...changed, ...read])]
+      },
+      async *entries() {
+        for (const mount of taken) yield* backedUpFiles(mount, state, changed)
+      },
+      release,
+    }
+  } catch (error) {
+    await release()
+    throw error
   }
 }

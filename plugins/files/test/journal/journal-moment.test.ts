@@ -1,3 +1,4 @@
+// In a process of its own: all tests share a journal, which is closed when they have ended.
 import { randomUUID } from 'node:crypto'
 import t, { test } from 'tap'
 import { temporaryJournal, version } from './fixtures/temporary-journal.ts'

@@ -87,6 +87,29 @@ export class Tree {
     }
   }
 
+  /**
+   * Makes a hard link to a file.
+   *
+   * @param to a path of the disk
+   * @returns false if `to` is on another disk, or the file has too many links
+   */
+  async link(path: string, to: string): Promise<boolean> {
+    const names = namesOf(path)
+    const name = names.pop() ?? ''
+    const folder = await openFolder(this.#disk, this.#root, names).catch(asMissing)
+    try {
+      const found = await find(this.#disk, folder, name)
+      if (found === null || !found.stats.isFile()) throw notFound()
+      await this.#disk.link(folder.at(found.stored), to)
+      return true
+    } catch (error) {
+      if (isDiskError(error, 'EXDEV', 'EMLINK', 'EPERM', 'ENOTSUP')) return false
+      throw error
+    } finally {
+      folder.close()
+    }
+  }
+
   async #open(path: string): Promise<OpenFile> {
     const disk = this.#disk
     const names = namesOf(path)

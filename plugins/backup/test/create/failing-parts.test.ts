@@ -1,0 +1,190 @@
+import { readdirSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import type { BackupParticipant } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { BackupMaker } from '../../src/create/backup-maker.ts'
+import { BackupFolder } from '../../src/stored/backup-folder.ts'
+import {
+  createBackupNode,
+  fileEntry,
+  makeBackup,
+  participantPlugin,
+  partOf,
+  put,
+} from '../fixtures/backup-node.ts'
+
+const never = new Promise<never>(() => {})
+
+/** Parts that fail, with what the message of the backup says. */
+const failing: Record<string, [BackupParticipant['prepare'], RegExp]> = {
+  'throws in prepare': [
+    async () => {
+      throw new Error('The tape is stuck')
+    },
+    /^The backup failed at the part "odd": The tape is stuck\.$/,
+  ],
+  'throws at once': [
+    () => {
+      throw new Error('No tape')
+    },
+    /the part "odd": No tape\.$/,
+  ],
+  'throws in take': [
+    async () => ({
+      take: async () => {
+        throw new Error('The tape tore')
+      },
+      release: async () => {},
+    }),
+    /the part "odd": The tape tore\.$/,
+  ],
+  'yields fewer bytes': [
+    partOf(async function* () {
+      yield fileEntry('file', 'four', { size: 5 })
+    }),
+    /"odd\/file" has fewer than the 5 bytes that were expected/,
+  ],
+  'yields more bytes': [
+    partOf(async function* () {
+      yield fileEntry('file', 'four', { size: 3 })
+    }),
+    /"odd\/file" has more than the 3 bytes/,
+  ],
+  'yields a path that leads out': [
+    partOf(async function* () {
+      yield fileEntry('../../file', 'x')
+    }),
+    /leads out of the folder/,
+  ],
+  'yields a path twice': [
+    partOf(async function* () {
+      yield fileEntry('file', 'x')
+      yield fileEntry('file', 'x')
+    }),
+    /an entry twice: "odd\/file"/,
+  ],
+}
+
+test('a part that fails ends the backup with its name, and the node goes on', async (t) => {
+  for (const [what, [prepare, message]] of Object.entries(failing)) {
+    const node = await createBackupNode({ plugins: [participantPlugin('odd', prepare)] })
+    t.teardown(() => node.stop())
+    const owner = await node.signIn('owner')
+    await put(owner, '/a', 'before')
+    await t.rejects(makeBackup(owner), /"error":true/, what)
+    await put(owner, '/a', 'after')
+    t.equal(await (await owner.fetch('/read?path=/a')).text(), 'after', 'changes go on')
+    const status = (await (await owner.fetch('/api/backup/status')).json()) as {
+      running: unknown
+      last: { filename: unknown; problem: string }
+    }
+    t.match(status, { running: null, last: { filename: null } }, what)
+    t.match(status.last.problem, message, what)
+    t.strictSame(readdirSync(`${node.dataFolder}/backups`), [], 'nothing is left')
+    t.match(await (await node.fetch('/health')).json(), { status: 'degraded' })
+    await node.stop()
+  }
+})
+
+test('a part that fails to list or to open its files is named in the log', async (t) => {
+  const lines: string[] = []
+  const prepare = partOf(async function* () {
+    yield fileEntry('file', 'x', {
+      open: () =>
+        new Readable({
+          read() {
+            this.destroy(new Error('The tape ended'))
+          },
+        }),
+    })
+  })
+  const plugins = [participantPlugin('odd', prepare)]
+  const node = await createBackupNode({ plugins, onLog: (line) => lines.push(line) })
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  await t.rejects(makeBackup(owner))
+  t.match(lines.join('\n'), /The tape ended/)
+})
+
+/** Parts that hang, with what the message says. `limits` are short. */
+const hanging: Record<string, [BackupParticipant['prepare'], RegExp]> = {
+  prepare: [() => never, /the part "odd": it took longer than 0\.2 s/],
+  take: [
+    async () => ({ take: () => never, release: async () => {} }),
+    /the part "odd": it took longer than 0\.3 s/,
+  ],
+  'take after the moment': [
+    async () => ({
+      async take(atMoment) {
+        await atMoment()
+        return never
+      },
+      release: async () => {},
+    }),
+    /the part "odd": it took longer than 0\.3 s/,
+  ],
+  entries: [
+    partOf(async function* () {
+      yield fileEntry('first', 'x')
+      await never
+    }),
+    /no entry followed "odd\/first" for 0\.1 s/,
+  ],
+  'the content': [
+    partOf(async function* () {
+      yield fileEntry('file', '', { size: 5, open: () => new Readable({ read() {} }) })
+    }),
+    /no more bytes of "odd\/file" came for 0\.1 s/,
+  ],
+}
+
+test('a part that hangs ends the backup, and nothing stands still', async (t) => {
+  for (const [where, [prepare, message]] of Object.entries(hanging)) {
+    let [halted, released] = [0, 0]
+    const release = async () => {
+      released += 1
+    }
+    const calm: BackupParticipant = {
+      prepare: async () => ({
+        async take(atMoment) {
+          halted += 1
+          try {
+            await atMoment()
+          } finally {
+            halted -= 1
+          }
+          return {
+            entries: async function* () {},
+            omitted: [],
+            changed: [],
+            release,
+          }
+        },
+        release,
+      }),
+    }
+    const folder = new BackupFolder(t.testdir())
+    // The part that was added first comes to a halt last.
+    for (const order of [
+      ['odd', 'calm'],
+      ['calm', 'odd'],
+    ]) {
+      const parts = new Map(order.map((name) => [name, name === 'odd' ? { prepare } : calm]))
+      const maker = new BackupMaker({
+        participants: parts as never,
+        folder,
+        info: { version: '1.2.3', plugins: () => [], startedAt: new Date() } as never,
+        restores: { folders: async () => [] },
+        recipients: [],
+        log: { info() {} } as never,
+        limits: { prepareMs: 200, takeMs: 300, stallMs: 100 },
+      })
+      released = 0
+      await t.rejects(maker.make(new AbortController().signal), { code: 'INTERNAL_ERROR', message }, where)
+      t.equal(maker.progress, null)
+      while (halted > 0) await new Promise(setImmediate)
+      t.ok(released > 0, `${where}: the other part is released`)
+      t.strictSame(readdirSync(folder.path), [], 'nothing is left')
+    }
+  }
+})

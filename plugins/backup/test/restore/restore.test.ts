@@ -1,0 +1,202 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestNode, TestNodeOptions, TestUser } from '@nodekeep/kernel/testing'
+import { definePlugin, Identity } from '@nodekeep/plugin-sdk'
+import { type Test, test } from 'tap'
+import { generateKey } from '../../src/archive/recovery-key.ts'
+import { createBackupNode, makeBackup, put } from '../fixtures/backup-node.ts'
+
+/** Makes the node's key at each start. */
+const identified = definePlugin({
+  id: 'identified',
+  requires: { identity: Identity },
+  setup({ identity }) {
+    if (identity.nodeId === '') throw new Error('unreachable')
+  },
+})
+
+interface Started {
+  readonly node: TestNode
+  readonly owner: TestUser
+}
+
+interface House {
+  readonly data: string
+  /** Starts the node, or starts it again. */
+  start(options?: TestNodeOptions): Promise<Started>
+}
+
+function houseFor(t: Test): House {
+  const data = mkdtempSync(join(tmpdir(), 'nodekeep-restores-'))
+  let node: TestNode | undefined
+  t.teardown(async () => {
+    await node?.stop()
+    rmSync(data, { recursive: true, force: true })
+  })
+  return {
+    data,
+    async start(options = {}) {
+      await node?.stop()
+      node = await createBackupNode({ ...options, dataFolder: data, plugins: [identified] })
+      return { node, owner: await node.signIn('owner') }
+    },
+  }
+}
+
+function restore(owner: TestUser, body: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json' }
+  return owner.fetch('/api/backup/restore', { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+async function read(user: TestUser, path: string): Promise<string | number> {
+  const answer = await user.fetch(`/read?path=${encodeURIComponent(path)}`)
+  return answer.ok ? answer.text() : answer.status
+}
+
+/** The names of restores in the data folder. */
+function restoresIn(data: string): string[] {
+  const folder = join(data, 'restore')
+  return existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith('backup-')) : []
+}
+
+test('a restore is prepared, compared and confirmed in two steps, and a later one takes its place', async (t) => {
+  const house = houseFor(t)
+  let { owner } = await house.start()
+  await put(owner, '/a', 'one')
+  const one = await makeBackup(owner)
+  await put(owner, '/a', 'two')
+  const two = await makeBackup(owner)
+  await put(owner, '/a', 'three')
+
+  const preview = await restore(owner, { filename: one.filename, confirm: false })
+  t.match(await preview.json(), { planned: false, addedUsers: [], removedUsers: [] })
+  t.notOk(existsSync(join(house.data, 'restore', 'plan.json')), 'nothing is planned yet')
+  const first = (await (await restore(owner, { filename: one.filename, confirm: true })).json()) as {
+    prepared: string
+  }
+  const second = await restore(owner, { filename: two.filename, confirm: false })
+  const { prepared } = (await second.json()) as { prepared: string }
+  t.match(await (await restore(owner, { prepared, confirm: true })).json(), { planned: true })
+  t.notOk(restoresIn(house.data).includes(first.prepared), 'the former plan left nothing')
+
+  owner = (await house.start()).owner
+  t.equal(await read(owner, '/a'), 'two')
+  const root = join(house.data, 'files', '.nodekeep', 'restore', prepared, 'previous')
+  t.equal(readFileSync(join(root, owner.user.uuid, 'a'), 'utf8'), 'three', 'what was there before is kept')
+
+  await restore(owner, { filename: one.filename, confirm: true })
+  owner = (await house.start()).owner
+  t.equal(await read(owner, '/a'), 'one')
+  t.equal(await read(owner, '/b'), 404)
+})
+
+test('what cannot be restored is refused by name, and leaves nothing', async (t) => {
+  const house = houseFor(t)
+  const key = await generateKey()
+  const stranger = await generateKey()
+  const { owner } = await house.start({ config: { backup: { recipients: [key.recipient] } } })
+  await put(owner, '/a', 'secret')
+  const { filename } = await makeBackup(owner)
+  const archive = join(house.data, 'backups', filename)
+  const state = readdirSync(join(house.data, 'files'))
+  const refused = async (body: object, status: number, message: RegExp) => {
+    const answer = await restore(owner, { filename, confirm: true, ...body })
+    t.equal(answer.status, status)
+    t.match(await answer.json(), { error: true, message })
+    t.strictSame(restoresIn(house.data), [])
+    t.notOk(existsSync(join(house.data, 'restore', 'plan.json')))
+    t.strictSame(readdirSync(join(house.data, 'files')), state)
+    t.equal(await read(owner, '/a'), 'secret')
+  }
+  await refused({}, 400, /encrypted/)
+  await refused({ key: stranger.identity }, 400, /key/)
+  await refused({ key: 'AGE-SECRET-KEY-1TYPO' }, 400, /key/i)
+  await refused({ key: key.identity, without: ['nowhere'] }, 400, /"nowhere".*local/)
+  await refused({ key: key.identity, restart: true }, 409, /start/)
+  await refused({ filename: '../state.sqlite' }, 404, /no backup/)
+  const bytes = readFileSync(archive)
+  const damaged = Buffer.from(bytes)
+  damaged[Math.floor(bytes.length * 0.7)] = (damaged[Math.floor(bytes.length * 0.7)] ?? 0) ^ 1
+  writeFileSync(archive, damaged)
+  await refused({ key: key.identity }, 400, /archive/)
+  writeFileSync(archive, bytes)
+  t.equal((await restore(owner, { filename, key: key.identity, confirm: true })).status, 200)
+})
+
+test('the identity of the backup comes back, or the node gets a new one', async (t) => {
+  const house = houseFor(t)
+  let { owner } = await house.start()
+  const key = () => readFileSync(join(house.data, 'identity', 'node.key'), 'utf8')
+  const original = key()
+  const { filename } = await makeBackup(owner)
+  await restore(owner, { filename, confirm: true, newIdentity: true })
+  owner = (await house.start()).owner
+  t.not(key(), original)
+  await restore(owner, { filename, confirm: true })
+  await house.start()
+  t.equal(key(), original)
+})
+
+test('files go to the folder that this node has for their storage, and into storages without a folder', async (t) => {
+  const house = houseFor(t)
+  const mounts = { mounts: { '/other': 'other', '/memory': 'memory' } }
+  const plugins = { other: { from: 'storage-local' }, 'storage-memory': true }
+  const roots = mkdtempSync(join(tmpdir(), 'nodekeep-roots-'))
+  t.teardown(() => rmSync(roots, { recursive: true, force: true }))
+  const config = (root: string) => ({ storage: mounts, plugins, other: { root: join(roots, root) } })
+  let { owner } = await house.start({ config: config('first') })
+  await put(owner, '/other/a', 'on another disk')
+  await put(owner, '/memory/folder/b', 'in memory')
+  const { filename } = await makeBackup(owner)
+
+  // The other root has a path of its own now, as on another machine.
+  owner = (await house.start({ config: config('second') })).owner
+  t.equal(await read(owner, '/other/a'), 404)
+  t.equal((await restore(owner, { filename, confirm: true })).status, 200)
+  owner = (await house.start({ config: config('second') })).owner
+  t.equal(await read(owner, '/other/a'), 'on another disk')
+  let inMemory = await read(owner, '/memory/folder/b')
+  while (inMemory === 503) inMemory = await read(owner, '/memory/folder/b')
+  t.equal(inMemory, 'in memory')
+  t.notOk(readdirSync(join(house.data, 'plugins', 'files')).includes('written'))
+
+  // A node without these storages refuses, until the person leaves them out.
+  owner = (await house.start()).owner
+  const answer = await restore(owner, { filename, confirm: true })
+  t.equal(answer.status, 409)
+  t.match(await answer.json(), { message: /the storage "(other|memory)", which this node does not have/ })
+  const without = { filename, confirm: true, without: ['other', 'memory'] }
+  const { prepared } = (await (await restore(owner, without)).json()) as { prepared: string }
+  await house.start()
+  const left = join(house.data, 'restore', prepared, 'left-out', 'other', owner.user.uuid, 'a')
+  t.equal(readFileSync(left, 'utf8'), 'on another disk')
+})
+
+test('a restore whose process was killed is removed by the next start or restore, and the node is as it was', async (t) => {
+  const house = houseFor(t)
+  let { owner } = await house.start()
+  await put(owner, '/a', 'content')
+  const { filename } = await makeBackup(owner)
+  const name = filename.replace('.tar.gz', '')
+  const leave = () => {
+    const elsewhere = join(house.data, 'files', '.nodekeep', 'restore', name)
+    mkdirSync(join(elsewhere, 'new', 'x'), { recursive: true })
+    mkdirSync(join(house.data, 'restore', name, 'unpacked'), { recursive: true })
+    const record = {
+      format: 1,
+      state: 'unpacking',
+      backup: filename,
+      moment: '',
+      process: 0,
+      elsewhere: [elsewhere],
+    }
+    writeFileSync(join(house.data, 'restore', name, 'restore.json'), JSON.stringify(record))
+    return elsewhere
+  }
+  const first = leave()
+  owner = (await house.start()).owner
+  t.equal((await restore(owner, { filename, confirm: false })).status, 200, 'the name is free again')
+  t.notOk(existsSync(join(first, 'new', 'x')))
+  t.equal(await read(owner, '/a'), 'content')
+})
