@@ -14,6 +14,8 @@ interface Comparison {
   readonly plugins: readonly string[]
   /** Storages whose files were not restored. */
   readonly without: readonly string[]
+  /** Whether the node may have files that the backup left out. */
+  readonly isPartial: boolean
   readonly signal: AbortSignal
 }
 
@@ -46,7 +48,7 @@ type Expected = Pick<ManifestEntry, 'type' | 'size' | 'modified' | 'created' | '
 type UserTree = Map<string, Expected>
 
 /** A node differs from its backup. The message says where, for the owner. */
-export class NodeDiffers extends Error {}
+class NodeDiffers extends Error {}
 
 /**
  * Compares a node with the backup that was restored into it, through its API: users, plugins, and of each file the path, size,
@@ -196,6 +198,7 @@ class UserFilesComparison {
 
   async #compareFile(path: string, { size = 0, modified, created }: ListedEntry): Promise<void> {
     const expected = this.#take(path, size)
+    if (expected === null && this.#comparison.isPartial) return
     if (expected === null) throw new NodeDiffers(`the backup has no file ${shown(path)} of this size`)
     if (Date.parse(modified) !== Date.parse(expected.modified))
       throw new NodeDiffers(`the file ${shown(path)} has another time of modification`)

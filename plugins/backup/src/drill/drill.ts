@@ -87,7 +87,8 @@ export async function drill(
     })
     const seconds = Math.ceil((performance.now() - startedAt) / 1000)
     const plugins = header.plugins.map(({ id }) => id)
-    const compared = await compareNode({ trial, manifest, users, plugins, without, signal })
+    const isPartial = without.length > 0 || header.omitted.some(({ what }) => what.startsWith('files: '))
+    const compared = await compareNode({ trial, manifest, users, plugins, without, isPartial, signal })
     return { ...compared, seconds }
   } finally {
     await removeFolder(folder).catch((err) =>
