@@ -27,6 +27,7 @@ import { kernelParticipants } from '../backup/kernel-participants.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
 import { createApp, createRequestIds } from '../http/create-app.ts'
+import { createNotFound } from '../http/not-found.ts'
 import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
 import { Activation } from '../plugins/activation.ts'
@@ -225,9 +226,11 @@ function createAppFactory({
   configuration,
   checkAccess,
   nextRequestId,
+  routeTable,
 }: KernelCradle): KernelCradle['createApp'] {
   const { server, loader } = configuration.kernel
   const refusals = new RefusalLog()
+  const answerNotFound = createNotFound(routeTable)
   const onDiskFull = () => void releaseForDeletions(configuration.kernel.data)
   return (log, onAdmitted) =>
     createApp({
@@ -235,6 +238,7 @@ function createAppFactory({
       ...(onAdmitted !== undefined && { onAdmitted }),
       nextRequestId,
       checkAccess,
+      answerNotFound,
       refusals,
       onDiskFull,
       bodyLimit: server.bodyLimit,

@@ -1,6 +1,5 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import { healthRoutes } from '../health/health-routes.ts'
-import { answerNotFound } from '../http/not-found.ts'
 import { kernelOwner, type RequestHandler } from '../http/route-table.ts'
 import { kernelVersion } from '../system/kernel-version.ts'
 import { openApiRoute } from '../system/openapi.ts'
@@ -18,7 +17,6 @@ interface KernelApp {
 export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> {
   const { log, createApp, routeTable, health, nodeOrigins } = cradle
   const { instance, routes } = await createApp(log)
-  answerNotFound(instance, routeTable)
   const app = instance as unknown as RoutesApp
   identityRoutes(app, cradle)
   healthRoutes(app, health)

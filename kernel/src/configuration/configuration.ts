@@ -1,20 +1,17 @@
 import { dirname, resolve } from 'node:path'
 import type { TObject } from 'typebox'
-import type { SchemaError } from '../validation/ajv.ts'
-import { type JsonSchema, jsonSchema } from '../validation/json-schema.ts'
+import { messageOf } from '../errors/thrown.ts'
+import { type JsonSchema, jsonSchema, secretsIn } from '../validation/json-schema.ts'
 import { readVariables, variablesOf } from './environment.ts'
 import { ConfigurationError, refuse } from './error.ts'
-import { interpolate } from './interpolation.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
 import { type KernelSections, readKernelSections, type ServiceChoice } from './kernel-sections.ts'
-import { type ConfigurationSources, forbiddenKeys, readLayers, type WrittenLayers } from './layers.ts'
-import { flagOrigin } from './origin.ts'
+import { type ConfigurationSources, readLayers, type WrittenLayers } from './layers.ts'
 import type { PluginEntry } from './plugin-entries.ts'
-import { type PrintedConfiguration, printSections, secretsIn } from './printing.ts'
-import { describeErrors } from './problems.ts'
+import { type PrintedConfiguration, printSections } from './printing.ts'
+import { resolveTree } from './resolve.ts'
 import { refuseUnknownSections, type SectionClaim } from './sections.ts'
-import { childOf, formatKey, merge, mergeAll, plainValue, sectionOf, type Tree, treeOf } from './tree.ts'
-import { validate } from './validate.ts'
+import { childOf, merge, mergeAll, plainValue, sectionOf, type Tree, treeOf } from './tree.ts'
 
 /** The schema of a section that has no keys. */
 const noKeys: JsonSchema = { type: 'object', properties: {} }
@@ -90,17 +87,10 @@ export class Configuration {
   section(name: string, schema: TObject | null): unknown {
     const rules = schema === null ? noKeys : jsonSchema(schema)
     this.#schemas.set(name, rules)
-    const { tree, problems } = this.#merged(name, rules)
-    const failed = new Map<string, string>()
-    const resolved = interpolate(tree, rules, this.#sources.environment, failed, [name])
-    const value = plainValue(resolved)
-    const errors = validateSection(name, rules, value)
+    const merged = this.#merged(name, rules)
+    const { value, problems } = this.#resolve(name, merged.tree, rules)
     for (const secret of secretsIn(value, rules)) this.#secrets.add(secret)
-    refuse([
-      ...problems,
-      ...forbiddenKeys(tree, [name]),
-      ...describeErrors(errors, rules, tree, [name], failed),
-    ])
+    refuse([...merged.problems, ...problems])
     return value
   }
 
@@ -119,10 +109,9 @@ export class Configuration {
       return value === undefined ? [] : [[key, value] as const]
     })
     const tree: Tree = { kind: 'branch', entries: new Map(written), origin: section.origin }
-    const failed = new Map<string, string>()
-    const values = plainValue(interpolate(tree, rules, this.#sources.environment, failed, [name]))
-    refuse(describeErrors(validateSection(name, rules, values), rules, tree, [name], failed))
-    return new Map(Object.entries(values as Record<string, string>))
+    const { value, problems } = this.#resolve(name, tree, rules)
+    refuse(problems)
+    return new Map(Object.entries(value as Record<string, string>))
   }
 
   /**
@@ -164,7 +153,7 @@ export class Configuration {
    */
   sourcesWith(values: Readonly<Record<string, unknown>>): ConfigurationSources {
     const asTree = (written: Readonly<Record<string, unknown>>) =>
-      treeOf(written, (path) => flagOrigin(formatKey(path)))
+      treeOf(written, () => ({ kind: 'default' }))
     const flags = plainValue(merge(asTree(this.#sources.flags), asTree(values))) as Record<string, unknown>
     return { ...this.#sources, flags }
   }
@@ -180,15 +169,14 @@ export class Configuration {
     const all = [childOf(files, name), ...layers, childOf(flags, name)]
     return { tree: mergeAll(all.filter((layer) => layer !== undefined)), problems }
   }
-}
 
-function validateSection(name: string, rules: JsonSchema, value: unknown): readonly SchemaError[] {
-  try {
-    return validate(rules, value)
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new ConfigurationError([
-      `The section "${name}" cannot be checked, since its plugin's schema is wrong: ${reason}`,
-    ])
+  #resolve(name: string, tree: Tree, schema: JsonSchema) {
+    try {
+      return resolveTree(tree, schema, this.#sources.environment, [name])
+    } catch (error) {
+      throw new ConfigurationError([
+        `The section "${name}" cannot be checked, since its plugin's schema is wrong: ${messageOf(error)}`,
+      ])
+    }
   }
 }

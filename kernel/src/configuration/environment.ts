@@ -1,7 +1,6 @@
 import { childSchema, type JsonSchema, subschemas, typeName, typesOf } from '../validation/json-schema.ts'
 import { suggest } from '../validation/suggestion.ts'
-import type { Origin } from './origin.ts'
-import { type Tree, treeAt, treeOf } from './tree.ts'
+import { type Origin, type Tree, treeAt, treeOf } from './tree.ts'
 
 /** The environment of the process, or an object that replaces it. */
 export type Environment = Readonly<Record<string, string | undefined>>

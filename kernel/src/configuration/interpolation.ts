@@ -1,7 +1,6 @@
 import { childSchema, type JsonSchema } from '../validation/json-schema.ts'
 import { type Environment, parseText } from './environment.ts'
-import { describeOrigin, type Origin } from './origin.ts'
-import { formatKey, type Path, type Tree } from './tree.ts'
+import { formatKey, formatPlace, type Origin, type Path, type Tree } from './tree.ts'
 
 /** `$${` is a literal `${`. `${NAME}` and `${NAME:-fallback}` insert a variable of the environment. */
 const reference = /\$\$\{|\$\{([^}:]*)(?::-([^}]*))?\}|\$\{/g
@@ -32,9 +31,8 @@ export function interpolate(
       if (typeof tree.value !== 'string') return tree
       if (tree.origin.kind === 'flag') return { ...tree, value: parseText(tree.value, schema) }
       if (!isWritten(tree.origin) || !tree.value.includes('${')) return tree
-      const key = formatKey(path)
       const report = (problem: string) => {
-        problems.set(key, `${key} (${describeOrigin(tree.origin)}) ${problem}`)
+        problems.set(formatKey(path), `${formatPlace(path, tree.origin)} ${problem}`)
       }
       const text = replace(tree.value, environment, report)
       return { ...tree, value: parseText(text, schema) }

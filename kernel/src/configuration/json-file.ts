@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
+import { isAbsolute, relative } from 'node:path'
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { ConfigurationError } from './error.ts'
-import { fileLabel, type Origin } from './origin.ts'
-import { type Branch, formatKey, type Path, type Tree } from './tree.ts'
+import { type Branch, formatKey, type Origin, type Path, type Tree } from './tree.ts'
 
 /** One configuration file, without its presets. */
 export interface JsonFile {
@@ -36,6 +36,12 @@ export async function readJsonFile(
     ])
   })
   return { file, label, tree: parse(text.replace(/^\uFEFF/, ' '), file, label) }
+}
+
+/** Names a file for people: relative to the working directory when the file is below it, otherwise absolute. */
+export function fileLabel(file: string, workingDirectory: string): string {
+  const path = relative(workingDirectory, file)
+  return path === '' || path.startsWith('..') || isAbsolute(path) ? file : path
 }
 
 function parse(text: string, file: string, label: string): Branch {

@@ -3,24 +3,20 @@ import type { Static } from '@nodekeep/plugin-sdk'
 import { jsonSchema } from '../validation/json-schema.ts'
 import { type Environment, readVariables, textTree, variablesOf } from './environment.ts'
 import { refuse } from './error.ts'
-import { interpolate } from './interpolation.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
-import { forbiddenKeys, type WrittenLayers } from './layers.ts'
-import { describeOrigin } from './origin.ts'
+import type { WrittenLayers } from './layers.ts'
 import { checkPlugins, type PluginEntry, pluginEntries, readPluginVariables } from './plugin-entries.ts'
-import { describeErrors } from './problems.ts'
+import { resolveTree } from './resolve.ts'
 import {
   type Branch,
   childOf,
-  formatKey,
+  formatPlace,
   mergeAll,
   originAt,
-  plainValue,
   sectionOf,
   type Tree,
   treeAt,
 } from './tree.ts'
-import { validate } from './validate.ts'
 
 /** The choice of one plugin as the provider of a service. */
 export interface ServiceChoice {
@@ -58,13 +54,10 @@ export function readKernelSections(
 ): KernelSections {
   const variables = readKernelVariables(environment)
   const tree = mergeAll([pick(files), ...variables.layers, pick(flags)])
-  const failed = new Map<string, string>()
-  const resolved = interpolate(tree, schema, environment, failed)
-  checkPlugins(sectionOf(tree, 'plugins'), failed)
-  const values = plainValue(resolved) as Static<typeof kernelSchema>
-  const errors = validate(schema, values)
-  refuse([...variables.problems, ...forbiddenKeys(tree), ...describeErrors(errors, schema, tree, [], failed)])
-  const { plugins, ...kernel } = values
+  const wrongPlugins = checkPlugins(sectionOf(tree, 'plugins'))
+  const { value, problems } = resolveTree(tree, schema, environment, [], wrongPlugins)
+  refuse([...variables.problems, ...problems])
+  const { plugins, ...kernel } = value as Static<typeof kernelSchema>
   const origin = childOf(tree, 'data')?.origin
   const base = origin?.kind === 'file' ? dirname(origin.file) : workingDirectory
   return {
@@ -77,7 +70,7 @@ export function readKernelSections(
 
 function serviceChoices(values: Readonly<Record<string, string>>, tree: Tree): ServiceChoice[] {
   return Object.entries(values).map(([service, plugin]) => {
-    const where = `${formatKey(['services', service])} (${describeOrigin(originAt(tree, [service]))})`
+    const where = formatPlace(['services', service], originAt(tree, [service]))
     return { service, plugin, where }
   })
 }

@@ -1,11 +1,22 @@
 import { dirname, resolve } from 'node:path'
 import type { Environment } from './environment.ts'
 import { ConfigurationError, refuse } from './error.ts'
-import { type JsonFile, readJsonFile } from './json-file.ts'
-import { describeOrigin, fileLabel, flagOrigin } from './origin.ts'
+import { fileLabel, type JsonFile, readJsonFile } from './json-file.ts'
 import { expandPlugins } from './plugin-entries.ts'
 import { isPresetName, presetFile, presetNames } from './presets.ts'
-import { type Branch, childOf, emptyBranch, formatKey, mergeAll, type Tree, treeOf, visit } from './tree.ts'
+import {
+  type Branch,
+  childOf,
+  describeOrigin,
+  emptyBranch,
+  formatKey,
+  formatPlace,
+  mergeAll,
+  type Origin,
+  type Tree,
+  treeOf,
+  visit,
+} from './tree.ts'
 
 /** Everything that a configuration consists of, besides the defaults of the schemas. */
 export interface ConfigurationSources {
@@ -39,6 +50,19 @@ export async function readLayers(sources: ConfigurationSources): Promise<Written
   const flags = expandPlugins(treeOf(sources.flags, (path) => flagOrigin(formatKey(path))))
   refuse([...forbiddenKeys(files), ...forbiddenKeys(flags)])
   return { files, paths, flags }
+}
+
+/** The command line's own names for the keys that it can set. */
+const flagNames: Readonly<Record<string, string>> = {
+  'server.port': '--port',
+  'server.host': '--host',
+  data: '--data',
+  'log.level': '--log-level',
+}
+
+/** The origin of a value given on the command line, by its dotted key. */
+function flagOrigin(key: string): Origin {
+  return { kind: 'flag', flag: flagNames[key] ?? `the flag for ${key}` }
 }
 
 /** Reads the layers of the file: its presets in the order of `extends`, each after its own presets, the file last. */
@@ -123,8 +147,8 @@ export function forbiddenKeys(tree: Tree, above: readonly string[] = []): string
   const problems: string[] = []
   visit(tree, (part, path) => {
     if (!forbidden.has(String(path.at(-1)))) return
-    const key = formatKey([...above, ...path])
-    problems.push(`${key} (${describeOrigin(part.origin)}) has a name that cannot be used. Rename the key.`)
+    const place = formatPlace([...above, ...path], part.origin)
+    problems.push(`${place} has a name that cannot be used. Rename the key.`)
   })
   return problems
 }

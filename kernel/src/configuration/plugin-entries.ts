@@ -11,8 +11,7 @@ import {
   variablesOfSchema,
 } from './environment.ts'
 import { pluginSchema, reservedNames } from './kernel-schema.ts'
-import { describeOrigin } from './origin.ts'
-import { childOf, emptyBranch, formatKey, type Tree, treeAt } from './tree.ts'
+import { childOf, describeOrigin, emptyBranch, formatKey, formatPlace, type Tree, treeAt } from './tree.ts'
 
 /** A plugin as the configuration names it. */
 export interface PluginEntry {
@@ -89,15 +88,16 @@ export function pluginEntries(
 /**
  * Checks the rules for the merged map of plugins that a schema cannot express.
  *
- * @param problems collects one line for each wrong entry, by its key
+ * @returns one line for each wrong entry, by its key
  */
-export function checkPlugins(tree: Tree, problems: Map<string, string>): void {
-  if (tree.kind !== 'branch') return
-  for (const [id, entry] of tree.entries) {
-    const key = formatKey(['plugins', id])
+export function checkPlugins(tree: Tree): Map<string, string> {
+  const problems = new Map<string, string>()
+  for (const [id, entry] of tree.kind === 'branch' ? tree.entries : []) {
+    const path = ['plugins', id]
     const problem = complaint(id, entry)
-    if (problem !== null) problems.set(key, `${key} (${describeOrigin(entry.origin)}) ${problem}`)
+    if (problem !== null) problems.set(formatKey(path), `${formatPlace(path, entry.origin)} ${problem}`)
   }
+  return problems
 }
 
 function complaint(id: string, entry: Tree): string | null {

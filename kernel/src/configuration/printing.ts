@@ -1,8 +1,7 @@
 import { secretMark } from '../log/secrets.ts'
 import { childSchema, isSecret, type JsonSchema } from '../validation/json-schema.ts'
-import { describeOrigin } from './origin.ts'
-import { childOf, formatKey, type Path, plainValue, type Tree } from './tree.ts'
-import { validate } from './validate.ts'
+import { fillDefaults } from './resolve.ts'
+import { childOf, describeOrigin, formatKey, type Path, plainValue, type Tree } from './tree.ts'
 
 /** A configuration that may be shown. */
 export interface PrintedConfiguration {
@@ -31,7 +30,7 @@ export function printSections(
   const origins = new Map<string, string>()
   for (const [name, { tree, schema }] of sections) {
     const value = name === 'data' ? data : plainValue(tree)
-    if (schema && name !== 'data') validate(schema, value)
+    if (schema && name !== 'data') fillDefaults(schema, value)
     values[name] = redact(value, schema)
     addOrigins(origins, values[name], tree, [name])
   }
@@ -51,18 +50,6 @@ function redact(value: unknown, schema: JsonSchema | undefined): unknown {
   }
   if (typeof value !== 'string' || schema !== undefined) return value
   return /^\$\{\w+\}$/.test(value) ? value : secretMark
-}
-
-/** Returns the texts of a value that a schema marks as secret. */
-export function secretsIn(value: unknown, schema: JsonSchema | undefined, above = false): string[] {
-  const secret = above || isSecret(schema)
-  if (Array.isArray(value)) {
-    return value.flatMap((item, index) => secretsIn(item, childSchema(schema, index), secret))
-  }
-  if (isObject(value)) {
-    return Object.entries(value).flatMap(([key, child]) => secretsIn(child, childSchema(schema, key), secret))
-  }
-  return secret && value !== null && value !== undefined && value !== '' ? [String(value)] : []
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -9,8 +9,7 @@ import {
 } from './environment.ts'
 import { refuse } from './error.ts'
 import { kernelSchema, reservedNames } from './kernel-schema.ts'
-import { describeOrigin } from './origin.ts'
-import { formatKey, type Tree } from './tree.ts'
+import { formatPlace, type Tree } from './tree.ts'
 
 /** A plugin, and the section of the configuration that it reads. */
 export interface SectionClaim {
@@ -64,7 +63,7 @@ export function refuseUnknownSections(
   const problems: string[] = []
   for (const [name, { origin }] of tree.kind === 'branch' ? tree.entries : []) {
     if (known.includes(name) || name === 'extends' || name === '$schema') continue
-    const where = `${formatKey([name])} (${describeOrigin(origin)})`
+    const where = formatPlace([name], origin)
     const section = moved.get(name)
     const advice =
       section === undefined

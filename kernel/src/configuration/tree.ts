@@ -1,4 +1,10 @@
-import { defaultOrigin, type Origin } from './origin.ts'
+/** The source of a value: a line of a file, a variable, a flag or a default. */
+export type Origin =
+  | { readonly kind: 'file'; readonly file: string; readonly line: number; readonly label: string }
+  | { readonly kind: 'inline' }
+  | { readonly kind: 'environment'; readonly variable: string }
+  | { readonly kind: 'flag'; readonly flag: string }
+  | { readonly kind: 'default' }
 
 /** Configuration before validation: JSON in which every part knows its origin. */
 export type Tree = Branch | List | Leaf
@@ -27,8 +33,8 @@ interface Leaf {
 /** Keys and indexes from the top level down to a value. */
 export type Path = readonly (string | number)[]
 
-/** An object without keys. */
-export const emptyBranch: Branch = { kind: 'branch', entries: new Map(), origin: defaultOrigin }
+/** An object without keys, which no layer sets. */
+export const emptyBranch: Branch = { kind: 'branch', entries: new Map(), origin: { kind: 'default' } }
 
 const plainKey = /^[A-Za-z_$][\w$-]*$/
 
@@ -41,6 +47,27 @@ export function formatKey(path: Path): string {
       return depth === 0 ? key : `.${key}`
     })
     .join('')
+}
+
+/** Writes the origin for people: `config/default.json:12`, `the variable PORT`, `--port`, `default`. */
+export function describeOrigin(origin: Origin): string {
+  switch (origin.kind) {
+    case 'file':
+      return `${origin.label}:${origin.line}`
+    case 'inline':
+      return 'the given configuration'
+    case 'environment':
+      return `the variable ${origin.variable}`
+    case 'flag':
+      return origin.flag
+    case 'default':
+      return 'default'
+  }
+}
+
+/** Writes a key with the origin of its value for people: `server.port (config/default.json:12)`. */
+export function formatPlace(path: Path, origin: Origin): string {
+  return `${formatKey(path)} (${describeOrigin(origin)})`
 }
 
 /** Converts a plain value to a tree. Keys whose value is `undefined` are left out. */

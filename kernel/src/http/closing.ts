@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 /** Milliseconds that a closed connection stays open for its client to read the answer. */
@@ -6,9 +5,6 @@ const lingerMs = 2000
 
 /** Bytes that are still read and discarded after the answer, to notice that the client has finished. */
 const lingerBytes = 256 * 1024
-
-/** Bytes of an unwanted body that are still read, so that the connection can be used again. */
-const smallBody = 64 * 1024
 
 const lingering = new WeakSet<Duplex>()
 
@@ -36,31 +32,4 @@ export function ignoreInput(socket: Duplex): void {
     if (left <= 0) socket.pause()
   })
   socket.resume()
-}
-
-/** Returns whether the rest of a request body may be too large to read and discard. */
-export function hasLargeRemainder({ complete, headers }: IncomingMessage): boolean {
-  if (complete) return false
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > smallBody
-}
-
-/**
- * Discards the rest of an answered request's body. A small rest has `ms` milliseconds to arrive. With a large rest, the
- * connection ends.
- */
-export function discardBody(request: IncomingMessage, ms: number): void {
-  const { socket } = request
-  if (hasLargeRemainder(request)) {
-    closeLingering(socket)
-    return
-  }
-  const timer = setTimeout(() => {
-    if (!request.complete) socket.destroy()
-  }, ms)
-  const stop = () => {
-    clearTimeout(timer)
-    socket.off('close', stop)
-  }
-  request.once('end', stop)
-  socket.once('close', stop)
 }

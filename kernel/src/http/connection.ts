@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Duplex, Readable } from 'node:stream'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { PublicError } from '../errors/public-error.ts'
-import { announcesBody, failBody } from './body-deadline.ts'
-import { closeLingering, hasLargeRemainder, ignoreInput } from './closing.ts'
+import { closeLingering, ignoreInput } from './closing.ts'
+import { announcesBody, failBody, hasLargeRemainder } from './request-body.ts'
 
 /** The maximum number of requests that wait on one connection. In terms of HTTP/1.1, they are pipelined. */
 const maxWaiting = 64

@@ -50,6 +50,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   instance.log = options.log
   const routes = collectRoutes(instance)
   await instance.register(sharedHooks, options)
+  // Only `reply.callNotFound()` leads here.
+  instance.setNotFoundHandler(options.answerNotFound)
   return { instance, routes }
 }
 

@@ -1,13 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
-import { isStrayPreflight } from './cors.ts'
 import { pathOf } from './request-path.ts'
 import type { RouteTable } from './route-table.ts'
 import { sendPublicError } from './send-error.ts'
 
-/** Makes an instance answer requests without a route: 405 if the path has other methods, otherwise 404. */
-export function answerNotFound(instance: FastifyInstance, table: RouteTable): void {
-  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+/** Makes the answer to requests without a route: 405 if the path has other methods, otherwise 404. */
+export function createNotFound(table: RouteTable) {
+  return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const path = pathOf(request)
     const methods = table.methods(path)
     const taken = methods.length > 0 && !methods.includes(request.method)
@@ -18,12 +17,8 @@ export function answerNotFound(instance: FastifyInstance, table: RouteTable): vo
           { allow: methods.join(', ') },
         )
       : publicError('NOT_FOUND', `There is nothing at ${path}.`)
-    return sendPublicError(error, reply, table.foreignErrors(path))
+    // A route that calls `reply.callNotFound()` may have a form of errors of its own.
+    const serializeError = request.routeOptions.config?.serializeError ?? table.foreignErrors(path)
+    return sendPublicError(error, reply, serializeError)
   }
-  instance.setNotFoundHandler(answer)
-  // This hook runs before the body is read: nobody wants it.
-  instance.addHook('onRequest', (request, reply, done) => {
-    if (request.is404 || isStrayPreflight(request)) answer(request, reply)
-    else done()
-  })
 }

@@ -7,9 +7,8 @@ import fastifyPlugin from 'fastify-plugin'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
 import { senderOf } from '../log/security-events.ts'
 import { addressGroup } from './address-group.ts'
-import { announcesBody, limitBodyTime } from './body-deadline.ts'
-import { discardBody } from './closing.ts'
 import { allowOrigins, isStrayPreflight } from './cors.ts'
+import { announcesBody, discardBody, limitBodyTime } from './request-body.ts'
 import { pathOf } from './request-path.ts'
 import { type ErrorWatchers, sendError } from './send-error.ts'
 
@@ -27,6 +26,8 @@ export interface SharedHooksOptions extends ErrorWatchers {
   /** The parent of the requests' loggers. */
   readonly log: FastifyBaseLogger
   readonly checkAccess: AccessCheck
+  /** Answers a request that has no route. */
+  readonly answerNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
   readonly bodyTimeoutMs: number
   readonly stallTimeoutMs: number
   /** Origins of other sites whose pages may call the node; none when empty. */
@@ -62,7 +63,8 @@ const noHeaders = {
  */
 export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
   async (app, options) => {
-    const { log, checkAccess, bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers, onAdmitted } = options
+    const { log, checkAccess, answerNotFound, onAdmitted } = options
+    const { bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers } = options
     const begin = (request: FastifyRequest, reply: FastifyReply) => {
       logAs(log, request, reply)
       reply.header('x-request-id', request.id)
@@ -101,7 +103,8 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
           if (!raw.complete && !raw.socket.destroyed) discardBody(raw, bodyTimeoutMs)
         })
       }
-      if (request.is404 || (hasCors && isStrayPreflight(request))) done()
+      // Before the body is read: nobody wants it.
+      if (request.is404 || (hasCors && isStrayPreflight(request))) answerNotFound(request, reply)
       else if (onAdmitted === undefined) checkAccess(request, reply, done)
       else {
         checkAccess(request, reply, (refused) => {

@@ -7,14 +7,11 @@ import { bindEmitter } from '../faults/bind-emitter.ts'
 import { type FaultOwner, originOf, runInContextOf } from '../faults/fault-context.ts'
 import { connectionFaultOwner, RequestFaultOwner } from '../faults/request-fault-owner.ts'
 import type { App } from '../http/create-app.ts'
-import { pathOf } from '../http/request-path.ts'
 import type { RouteTable } from '../http/route-table.ts'
-import { sendPublicError } from '../http/send-error.ts'
 import { hasBody, type OnAdmitted } from '../http/shared-hooks.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
 import { sendErrorRaw } from '../http/write-error.ts'
 import { duration, PluginFailure } from './failure.ts'
-import { reserveAppMethods } from './reserved-app-methods.ts'
 
 interface Registration {
   readonly register: (app: RoutesApp) => void | Promise<void>
@@ -139,12 +136,6 @@ export class PluginRoutes {
   }
 
   async #prepare(instance: FastifyInstance): Promise<void> {
-    // Only `reply.callNotFound()` leads here.
-    instance.setNotFoundHandler((request, reply) => {
-      const path = pathOf(request)
-      const serializeError = request.routeOptions.config?.serializeError ?? this.#table.foreignErrors(path)
-      return sendPublicError(publicError('NOT_FOUND', `There is nothing at ${path}.`), reply, serializeError)
-    })
     // The log of a request names the plugin of its route. An error may come from another one, whose service or entry failed.
     instance.addHook('onError', (request, reply, error, done) => {
       const origin = originOf(error, this.#owner)
@@ -174,6 +165,33 @@ const stopped = publicError(
 function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolean }): void {
   if (websocket !== true) return
   throw new Error(`The route ${url} takes WebSockets. Call routes() with { webSockets: true } for it.`)
+}
+
+const oneForm =
+  'Errors have one form on the whole node. Throw a NodekeepError, or give routes() a "serializeError" to speak a foreign protocol.'
+
+const reservedMethods = {
+  setErrorHandler: oneForm,
+  setNotFoundHandler: `It would never be called: the node answers what no route is there for. ${oneForm}`,
+  listen: 'The node listens and hands requests on. Only register routes.',
+} as const
+
+/**
+ * Makes methods of a plugin's Fastify instance throw: those that would change the node's form of errors, and those that
+ * would never work. Nested instances inherit that.
+ */
+function reserveAppMethods(instance: FastifyInstance): void {
+  for (const [method, instead] of Object.entries(reservedMethods)) {
+    Object.defineProperty(instance, method, {
+      value: () => {
+        throw new Error(`A plugin must not call app.${method}(). ${instead}`)
+      },
+    })
+  }
+  instance.addHook('onRoute', ({ method, url, errorHandler }) => {
+    if (errorHandler === undefined) return
+    throw new Error(`The route ${[method].flat().join(', ')} ${url} has an "errorHandler". ${oneForm}`)
+  })
 }
 
 /** Fastify limits each nested plugin to the same time, and may notice the end of it first. */

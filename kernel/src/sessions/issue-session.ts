@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Sql } from '../state/sql.ts'
-import { expiryOf } from './session-life.ts'
 import { endSurplusSessions, insertSession } from './session-table.ts'
 import { createToken, tokenHash } from './token.ts'
 
 /** Sessions that a user may have. A new one beyond the limit ends the one that was used longest ago. */
 const sessionsPerUser = 100
+
+const dayMs = 24 * 60 * 60 * 1000
 
 /** The identity of a user at a login provider. */
 interface ProviderLogin {
@@ -84,7 +85,7 @@ function issue(
     id: randomUUID(),
     createdAt: new Date(now),
     lastUsedAt: new Date(now),
-    expiresAt: expiryOf(expiryDays, now),
+    expiresAt: expiryDays === null ? null : new Date(now + expiryDays * dayMs),
   }
   return { token, record }
 }

@@ -2,11 +2,6 @@ import type { SessionRecord } from '@nodekeep/plugin-sdk'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Returns when a session that is made now expires; `null` for one that does not expire. */
-export function expiryOf(days: number | null, now: number): Date | null {
-  return days === null ? null : new Date(now + days * dayMs)
-}
-
 /**
  * Tells whether a session can still be used. The record of an ended session may stay for a while.
  *

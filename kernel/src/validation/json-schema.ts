@@ -80,3 +80,15 @@ export function isSecret(schema: JsonSchema | undefined): boolean {
     schema !== undefined && subschemas(schema).some((one) => one[secretKeyword] === true || '$ref' in one)
   )
 }
+
+/** Returns the texts of a value that a schema marks as secret. */
+export function secretsIn(value: unknown, schema: JsonSchema | undefined, above = false): string[] {
+  const secret = above || isSecret(schema)
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => secretsIn(item, childSchema(schema, index), secret))
+  }
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value).flatMap(([key, child]) => secretsIn(child, childSchema(schema, key), secret))
+  }
+  return secret && value !== null && value !== undefined && value !== '' ? [String(value)] : []
+}

@@ -24,7 +24,7 @@ export interface FileReading {
 
 /** The origin of a change, for the journal. */
 export interface FileChangeOptions {
-  /** The name of the device or client, in 1 to 100 characters. */
+  /** The name of the device or client, in 1 to 100 characters. Not `disk`, which stands for other programs. */
   readonly by?: string
 }
 

@@ -50,6 +50,15 @@ export async function checkRemove(
     throw conflict('This is not an empty folder. Remove its content first.')
 }
 
+/** Throws if source and destination of a move or a copy are equal, or one contains the other. The root contains all. */
+export function refuseOverlap(source: string, destination: string): void {
+  if (isWithin(destination, source) || isWithin(source, destination)) {
+    throw conflict(
+      'The destination is the source itself, is in it, or is a folder that contains it. Choose another destination.',
+    )
+  }
+}
+
 /** Throws if a move is not possible. */
 export async function checkMove(
   files: Files,
@@ -120,4 +129,8 @@ async function isEmpty(files: Files, path: string): Promise<boolean> {
 
 function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/'
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return folder === '/' || path === folder || path.startsWith(`${folder}/`)
 }

@@ -1,4 +1,6 @@
+import type { StorageEntry } from '../contracts/storage.ts'
 import { NodekeepError } from '../errors.ts'
+import { conflict } from './conditions.ts'
 import { driverError } from './driver-error.ts'
 
 /** How the content of a read is passed on. */
@@ -90,6 +92,21 @@ export class ContentOfRead implements AsyncIterableIterator<Uint8Array> {
       this.#onClose()
     }
   }
+}
+
+/** Returns the first byte and the number of bytes of a range; null if it is not within the file. */
+export function rangeOf(size: number, start?: number, end?: number) {
+  if (start === undefined && end === undefined) return { first: 0, length: size }
+  const [first, last] = [start ?? 0, end ?? size - 1]
+  const isRange =
+    Number.isInteger(first) && Number.isInteger(last) && first >= 0 && first <= last && last < size
+  return isRange ? { first, length: last - first + 1 } : null
+}
+
+export function refusedRange({ type, size }: StorageEntry): NodekeepError {
+  return type === 'directory'
+    ? conflict('This is a folder. Read the files in it, or list it.')
+    : new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
 }
 
 /** Cuts the requested bytes out of those of a driver. */

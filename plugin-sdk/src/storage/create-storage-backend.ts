@@ -1,5 +1,4 @@
 import { untilAborted } from '../concurrency/until-aborted.ts'
-import type { PreparedSnapshot } from '../contracts/prepared-snapshot.ts'
 import type {
   StorageBackend,
   StorageCapabilities,
@@ -10,15 +9,10 @@ import type {
   StorageReading,
   StorageReadOptions,
   StorageRemoveOptions,
-  StorageSnapshot,
   StorageWatch,
   StorageWriteOptions,
 } from '../contracts/storage.ts'
-import type {
-  StorageDriver,
-  StorageDriverSnapshot,
-  StorageDriverStaged,
-} from '../contracts/storage-driver.ts'
+import type { StorageDriver, StorageDriverStaged } from '../contracts/storage-driver.ts'
 import { NodekeepError } from '../errors.ts'
 import {
   checkCopied,
@@ -28,10 +22,19 @@ import {
   checkWrite,
   conflict,
   findEntry,
+  refuseOverlap,
 } from './conditions.ts'
-import { ContentOfRead, contentOfBytes, rangeOfBytes, startsTooLate } from './content-of-read.ts'
+import {
+  ContentOfRead,
+  contentOfBytes,
+  rangeOf,
+  rangeOfBytes,
+  refusedRange,
+  startsTooLate,
+} from './content-of-read.ts'
 import { ContentOfWrite } from './content-of-write.ts'
-import { driverError } from './driver-error.ts'
+import { driverError, Passed } from './driver-error.ts'
+import { DriverSnapshots } from './driver-snapshots.ts'
 
 /**
  * Makes a storage backend of a driver. The backend does what all storages have in common, so that a driver does not: it checks
@@ -57,20 +60,26 @@ class DriverBackend implements StorageBackend {
   readonly #closing = new AbortController()
   readonly #calls = new Set<Promise<unknown>>()
   readonly #contents = new Set<ContentOfRead>()
-  /** Snapshots, prepared or taken, that are not released. */
-  readonly #snapshots = new Set<{ release(): Promise<void> }>()
+  readonly #snapshots: DriverSnapshots
   #closed: Promise<void> | undefined
 
   constructor(driver: StorageDriver) {
     this.#driver = driver
     this.supports = driver.supports
+    this.#snapshots = new DriverSnapshots({
+      driver,
+      call: (run, signal) => this.#call(run, signal),
+      endsWith: (signal) => this.#endsWith(signal),
+      list: (files, path) => this.#list(files, path),
+      read: (files, path, options = {}) => this.#call(() => this.#read(files, path, options), options.signal),
+    })
     if (driver.copy) {
       this.copy = (source, destination, options = {}) =>
         this.#call(() => this.#copy(source, destination, options), options.signal)
     }
     if (driver.plainFolder !== undefined) this.plainFolder = driver.plainFolder
     if (driver.prepareSnapshot)
-      this.prepareSnapshot = (signal) => this.#call(() => this.#prepareSnapshot(signal), signal)
+      this.prepareSnapshot = (signal) => this.#call(() => this.#snapshots.prepare(signal), signal)
     if (driver.watch)
       this.watch = (listener, signal) => this.#call(() => this.#watch(listener, signal), signal)
   }
@@ -139,9 +148,7 @@ class DriverBackend implements StorageBackend {
       const ended = [...this.#contents].map((content) => content.fail(reason))
       await Promise.allSettled([...this.#calls, ...ended])
     }
-    const snapshots = [...this.#snapshots]
-    this.#snapshots.clear()
-    await Promise.allSettled(snapshots.map((snapshot) => snapshot.release()))
+    await this.#snapshots.releaseAll()
     await this.#driver.close()
   }
 
@@ -318,81 +325,6 @@ class DriverBackend implements StorageBackend {
     signal.throwIfAborted()
   }
 
-  async #prepareSnapshot(callersSignal: AbortSignal): Promise<PreparedSnapshot<StorageSnapshot>> {
-    const signal = this.#endsWith(callersSignal)
-    const prepared = await (this.#driver as Required<StorageDriver>).prepareSnapshot(signal)
-    this.#snapshots.add(prepared)
-    let isTaken = false
-    return {
-      take: (atMoment) =>
-        this.#call(async () => {
-          signal.throwIfAborted()
-          if (isTaken || !this.#snapshots.has(prepared))
-            throw conflict('The snapshot was taken or released before. Prepare another one.')
-          isTaken = true
-          return this.#take(prepared, atMoment, signal)
-        }, callersSignal),
-      release: async () => {
-        if (!isTaken) await this.#release(prepared)
-      },
-    }
-  }
-
-  /** Refuses a driver that does not call `atMoment` exactly once, or that goes on when it rejects. */
-  async #take(
-    prepared: PreparedSnapshot<StorageDriverSnapshot>,
-    atMoment: () => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<StorageSnapshot> {
-    let calls = 0
-    let failure: Passed | null = null
-    const atMomentOnce = async () => {
-      calls += 1
-      try {
-        if (calls > 1) throw driverError(new Error('The driver called `atMoment` a second time.'))
-        signal.throwIfAborted()
-        await untilAborted(atMoment(), signal)
-      } catch (error) {
-        failure ??= new Passed(error)
-        throw error
-      }
-    }
-    let snapshot: StorageDriverSnapshot
-    try {
-      snapshot = await prepared.take(atMomentOnce)
-    } catch (error) {
-      this.#snapshots.delete(prepared)
-      await prepared.release()
-      throw failure ?? error
-    }
-    this.#snapshots.delete(prepared)
-    if (failure !== null || calls === 0) {
-      await snapshot.release()
-      throw failure ?? new Error('The driver did not call `atMoment`.')
-    }
-    this.#snapshots.add(snapshot)
-    return this.#viewOf(snapshot)
-  }
-
-  #viewOf(snapshot: StorageDriverSnapshot): StorageSnapshot {
-    return {
-      omitted: snapshot.omitted ?? [],
-      get changed() {
-        return snapshot.changed ?? []
-      },
-      list: (path) => this.#list(snapshot, path),
-      read: (path, options = {}) => this.#call(() => this.#read(snapshot, path, options), options.signal),
-      ...(snapshot.link && {
-        link: (path, to) => this.#call(async () => (await snapshot.link?.(path, to)) ?? false),
-      }),
-      release: () => this.#release(snapshot),
-    }
-  }
-
-  async #release(snapshot: { release(): Promise<void> }): Promise<void> {
-    if (this.#snapshots.delete(snapshot)) await this.#call(() => snapshot.release())
-  }
-
   async #watch(listener: (path: string) => void, callersSignal: AbortSignal): Promise<StorageWatch> {
     const signal = this.#endsWith(callersSignal)
     const hint = (path: string) => {
@@ -407,41 +339,4 @@ class DriverBackend implements StorageBackend {
   #endsWith(signal: AbortSignal | undefined): AbortSignal {
     return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
   }
-}
-
-/** Carries an error that reaches the caller unchanged. */
-class Passed {
-  readonly reason: unknown
-
-  constructor(reason: unknown) {
-    this.reason = reason
-  }
-}
-
-/** Returns the first byte and the number of bytes of a range; null if it is not within the file. */
-function rangeOf(size: number, start?: number, end?: number) {
-  if (start === undefined && end === undefined) return { first: 0, length: size }
-  const [first, last] = [start ?? 0, end ?? size - 1]
-  const isRange =
-    Number.isInteger(first) && Number.isInteger(last) && first >= 0 && first <= last && last < size
-  return isRange ? { first, length: last - first + 1 } : null
-}
-
-function refusedRange({ type, size }: StorageEntry): NodekeepError {
-  return type === 'directory'
-    ? conflict('This is a folder. Read the files in it, or list it.')
-    : new NodekeepError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes. Ask for a range within it.`)
-}
-
-/** Throws if source and destination of a move or a copy are equal, or one contains the other. The root contains all. */
-function refuseOverlap(source: string, destination: string): void {
-  if (isWithin(destination, source) || isWithin(source, destination)) {
-    throw conflict(
-      'The destination is the source itself, is in it, or is a folder that contains it. Choose another destination.',
-    )
-  }
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return folder === '/' || path === folder || path.startsWith(`${folder}/`)
 }

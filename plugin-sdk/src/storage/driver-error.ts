@@ -7,3 +7,12 @@ export function driverError(error: unknown): NodekeepError {
     cause: error,
   })
 }
+
+/** Carries an error that reaches the caller unchanged. */
+export class Passed {
+  readonly reason: unknown
+
+  constructor(reason: unknown) {
+    this.reason = reason
+  }
+}

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
 import { verifyArchive } from './archive/read-archive.ts'
 import { generateKey } from './archive/recovery-key.ts'
@@ -20,10 +21,7 @@ const askEveryMs = 500
 export default defineCommands<BackupConfiguration>({
   async create(context) {
     const node = await runningNode(context)
-    const creating = answerOf<{ filename: string; size: number }>(
-      node.fetch('/api/backup/create', { method: 'POST', signal: context.signal }),
-    )
-    const { filename, size } = await withProgress(context, node, creating)
+    const { filename, size } = await withProgress(context, node, createBackup(context, node))
     context.output.state({ filename, size })
   },
 
@@ -98,6 +96,30 @@ async function answerOf<T>(answer: Promise<Response>): Promise<T> {
   const body = (await response.json()) as T & { message?: string }
   if (!response.ok) throw new Error(body.message)
   return body
+}
+
+/** Makes a backup. Node's `fetch` waits 5 minutes for an answer. A large backup takes longer, so the status tells its end. */
+async function createBackup(
+  { signal }: Context,
+  node: NodeClient,
+): Promise<{ readonly filename: string; readonly size: number }> {
+  try {
+    return await answerOf(node.fetch('/api/backup/create', { method: 'POST', signal }))
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: unknown } }
+    if (cause?.code !== 'UND_ERR_HEADERS_TIMEOUT') throw error
+  }
+  let status: BackupStatus
+  do {
+    await setTimeout(askEveryMs, undefined, { signal })
+    status = await answerOf(node.fetch('/api/backup/status', { signal }))
+  } while (status.running !== null)
+  const { filename, problem } = status.last ?? { filename: null, problem: null }
+  if (filename === null) throw new Error(problem ?? 'The backup was not made. The log of the node says why.')
+  const { backups } = await answerOf<{ backups: { filename: string; size: number }[] }>(
+    node.fetch('/api/backup/list', { signal }),
+  )
+  return { filename, size: backups.find((backup) => backup.filename === filename)?.size ?? 0 }
 }
 
 async function withProgress<T>(context: Context, node: NodeClient, work: Promise<T>): Promise<T> {

@@ -5,6 +5,7 @@ import {
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
 import type { ChangeRecorder } from './changes/change-recorder.ts'
+import { byOtherPrograms } from './journal/change.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Mounts } from './mounts/mounts.ts'
 import { CopySlots } from './operations/copy-slots.ts'
@@ -79,13 +80,22 @@ function userFiles(scope: Scope): UserFiles {
   }
 }
 
-/** @throws NodekeepError VALIDATION_ERROR when the name of the device is empty, too long or not a string */
+/**
+ * @throws NodekeepError VALIDATION_ERROR when the name of the device is empty, too long, not a string, or the one that stands for
+ *   other programs
+ */
 function checkDeviceName<T extends FileChangeOptions>(options: T | undefined): T | undefined {
   const by = options?.by
   if (by !== undefined && (typeof by !== 'string' || by === '' || by.length > longestDeviceName)) {
     throw new NodekeepError(
       'VALIDATION_ERROR',
       `The name of the device must be text of 1 to ${longestDeviceName} characters.`,
+    )
+  }
+  if (by === byOtherPrograms) {
+    throw new NodekeepError(
+      'VALIDATION_ERROR',
+      `"${byOtherPrograms}" stands for the changes of other programs. Give the device another name.`,
     )
   }
   return options

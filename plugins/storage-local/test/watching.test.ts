@@ -48,6 +48,23 @@ t.test('a change of another program just after one of the node is hinted', async
   t.pass()
 })
 
+t.test('a path that is longer than the system takes does not hold the watch up', async (t) => {
+  const root = temporaryFolder(t)
+  const backend = await openLocalBackend({ root })
+  t.teardown(() => backend.close())
+  await mkdir(join(root, 'user'))
+  const deep = `/user${`/${'d'.repeat(200)}`.repeat(20)}/file`
+  await backend.write(deep, chunks('text'))
+  const hints: string[] = []
+  const begin = performance.now()
+  await watch(backend, (path) => hints.push(path))
+  t.ok(performance.now() - begin < 9000, 'it does not wait for its time limit')
+  await writeFile(join(root, 'user', 'near'), 'x')
+  while (!hints.includes('/user/near')) await delay(5)
+  // The system cannot name such a path, so the test could not remove the folder.
+  await backend.remove('/user')
+})
+
 t.test('names are composed, and links are not followed', async (t) => {
   const outside = temporaryFolder(t)
   const { root, hints, hinted } = await watched(t)

@@ -121,9 +121,15 @@ async function snapshotOf(
   const { omitted } = state
   const nameOf = (index: number) => (backends[index] as MountedBackend).name
   const changed = new Set<string>()
+  const ended = new AbortController()
+  // Others may still stand still, so this goes on beside. If it fails, the journal keeps the dates of the moment until the release.
+  const copying = state.moment.copyDates(ended.signal).catch(() => {})
   let released: Promise<void> | undefined
   const release = () => {
-    released ??= Promise.all(snapshots.map((snapshot) => snapshot.release())).then(() => state.moment.close())
+    ended.abort()
+    released ??= Promise.all([copying, ...snapshots.map((snapshot) => snapshot.release())]).then(() =>
+      state.moment.close(),
+    )
     return released
   }
   try {
@@ -140,6 +146,7 @@ async function snapshotOf(
         return [...new Set([...changed, ...read])]
       },
       async *entries() {
+        await copying
         for (const mount of taken) yield* backedUpFiles(mount, state, changed)
       },
       release,

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isNodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
-import type { ChangedPaths, ChangeIntent } from '../journal/change.ts'
+import { isNodekeepError, type Mutex, type StorageEntry } from '@nodekeep/plugin-sdk'
+import { byOtherPrograms, type ChangedPaths, type ChangeIntent } from '../journal/change.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Mounts } from '../mounts/mounts.ts'
+import { isMissing, type Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
-import { childOf, isWithin, longestPath, type UserPath } from '../paths/user-path.ts'
+import { childOf, foldersAbove, isWithin, longestPath, type UserPath } from '../paths/user-path.ts'
 import type { IndexedEntry, Tree } from './tree-index.ts'
 
 /** Paths that are checked under one lock, and recorded with one sync of the disk. */
@@ -37,15 +37,23 @@ export class Comparison {
   readonly #userUuid: string
   readonly #mount: UserPath
   readonly #tree: Tree
+  readonly #turn: Mutex
   #hints = new Set<UserPath>()
   /** Paths that must be looked at again. While the index is incomplete, they are those that it may lack. */
   #left: Set<UserPath>
 
-  constructor(parts: ComparisonParts, userUuid: string, mount: UserPath, tree: Tree) {
+  /** @param turn of the storage: a comparison takes it for one folder or one batch of paths, so that all get on */
+  constructor(
+    parts: ComparisonParts,
+    { userUuid, mount }: { readonly userUuid: string; readonly mount: UserPath },
+    tree: Tree,
+    turn: Mutex,
+  ) {
     this.#parts = parts
     this.#userUuid = userUuid
     this.#mount = mount
     this.#tree = tree
+    this.#turn = turn
     this.#left = new Set([mount])
   }
 
@@ -90,7 +98,7 @@ export class Comparison {
     const folders = [from]
     for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
       await this.#catchUp()
-      const { differing, subfolders } = await this.#compareFolder(folder)
+      const { differing, subfolders } = await this.#turn.run(() => this.#compareFolder(folder))
       folders.push(...subfolders)
       for (let start = 0; start < differing.length; start += batchSize)
         folders.push(...(await this.#check(differing.slice(start, start + batchSize))))
@@ -142,7 +150,11 @@ export class Comparison {
    *
    * @returns the folders among the paths
    */
-  async #check(paths: readonly UserPath[]): Promise<UserPath[]> {
+  #check(paths: readonly UserPath[]): Promise<UserPath[]> {
+    return this.#turn.run(() => this.#checkNow(paths))
+  }
+
+  async #checkNow(paths: readonly UserPath[]): Promise<UserPath[]> {
     const { locks, mounts, signal } = this.#parts
     signal.throwIfAborted()
     const wanted = paths.filter((path) => !mounts.holdsMount(path))
@@ -239,7 +251,7 @@ function changesOf(
   before: IndexedEntry | null,
   entry: StorageEntry | null,
 ): ChangeIntent[] {
-  const by = 'disk'
+  const by = byOtherPrograms
   const changes: ChangeIntent[] = []
   if (before !== null && before.type !== entry?.type) changes.push({ userUuid, op: 'delete', path, by })
   if (entry?.type === 'directory') changes.push({ userUuid, op: 'mkdir', path, by })
@@ -260,25 +272,12 @@ function isUsable(path: UserPath, name: string): boolean {
   return !name.includes('\\') && (path.length * 3 <= longestPath || Buffer.byteLength(path) <= longestPath)
 }
 
-/** Nothing is there, or one of the parents is a file. */
-function isMissing(error: unknown): boolean {
-  return isNodekeepError(error) && (error.code === 'NOT_FOUND' || error.code === 'CONFLICT')
-}
-
 function overlaps({ path, source }: ChangedPaths, other: UserPath): boolean {
   return [path, source].some((one) => one !== undefined && (isWithin(one, other) || isWithin(other, one)))
 }
 
 /** Leaves out the paths that are in others of them, and sorts the rest. A folder comes before what is in it. */
 function withoutNested(paths: readonly UserPath[]): UserPath[] {
-  const all = new Set<string>(paths)
-  return [...all].filter((path) => !foldersAbove(path).some((folder) => all.has(folder))).sort() as UserPath[]
-}
-
-function foldersAbove(path: string): string[] {
-  const folders: string[] = []
-  for (let end = path.lastIndexOf('/'); end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
-    if (path !== '/') folders.push(path.slice(0, end) || '/')
-  }
-  return folders
+  const all = new Set(paths)
+  return [...all].filter((path) => !foldersAbove(path).some((folder) => all.has(folder))).sort()
 }

@@ -50,9 +50,9 @@ export class ExternalChanges {
   /** When each user was recorded as followed, in milliseconds since 1970. */
   readonly #recorded = new Map<string, number>()
   readonly #watches = new WeakMap<StorageBackend, Promise<StorageWatch>>()
-  /** One comparison at a time: they all need the same disk. */
-  readonly #turn = new Mutex()
-  readonly #running = new Set<Promise<void>>()
+  /** One folder at a time on each mount: they all need the same disk. */
+  readonly #turns = new Map<UserPath, Mutex>()
+  readonly #running = new Map<Followed, Promise<void>>()
   #index: TreeIndex | null = null
   #isServing = false
 
@@ -88,12 +88,16 @@ export class ExternalChanges {
 
   /** Forgets a user. */
   async erase(userUuid: string): Promise<void> {
-    for (const { timer } of this.#followed.get(userUuid) ?? []) clearTimeout(timer)
+    const followed = this.#followed.get(userUuid) ?? []
     this.#followed.delete(userUuid)
+    for (const { timer, begun } of followed) {
+      clearTimeout(timer)
+      begun.resolve()
+    }
+    await Promise.allSettled(followed.map((each) => this.#running.get(each)))
     this.#recorded.delete(userUuid)
     const wasFollowed = await this.#parts.state.delete(followedKey(userUuid))
-    if (this.#index !== null || wasFollowed)
-      await this.#turn.run(async () => this.#openedIndex().erase(userUuid))
+    if (this.#index !== null || wasFollowed) this.#openedIndex().erase(userUuid)
   }
 
   /** Waits for the comparison that runs. The signal has ended it. */
@@ -102,7 +106,7 @@ export class ExternalChanges {
       clearTimeout(timer)
       begun.resolve()
     }
-    await Promise.allSettled(this.#running)
+    await Promise.allSettled(this.#running.values())
     this.#index?.close()
   }
 
@@ -123,9 +127,10 @@ export class ExternalChanges {
     followed.timer = setTimeout(() => {
       followed.timer = undefined
       followed.isRunning = true
-      const running = this.#turn.run(() => this.#run(followed))
-      this.#running.add(running)
-      running.finally(() => this.#running.delete(running))
+      const running = this.#run(followed).finally(() => {
+        if (this.#running.get(followed) === running) this.#running.delete(followed)
+      })
+      this.#running.set(followed, running)
     }, ms).unref()
   }
 
@@ -155,7 +160,10 @@ export class ExternalChanges {
     if (backend.watch === undefined) return null
     // The watch begins before the comparison, so that nothing is missed between them.
     const { storageId } = await this.#watch(backend, mount)
-    return new Comparison(this.#parts, userUuid, mount, this.#openedIndex().tree(storageId, userUuid))
+    const tree = this.#openedIndex().tree(storageId, userUuid)
+    const turn = this.#turns.get(mount) ?? new Mutex()
+    this.#turns.set(mount, turn)
+    return new Comparison(this.#parts, { userUuid, mount }, tree, turn)
   }
 
   #watch(backend: StorageBackend, mount: UserPath): Promise<StorageWatch> {

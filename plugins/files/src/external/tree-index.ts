@@ -3,6 +3,12 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { FileChange, StorageEntry } from '@nodekeep/plugin-sdk'
 import { splitPath } from '../journal/created-dates.ts'
 
+/** Milliseconds for which statements wait for another program that has the file locked. */
+const timeoutMs = 5000
+
+/** Milliseconds after which emptying the log is tried again that a reader held. */
+const retryMs = 1000
+
 /** The version of the tables. An index of another version is made anew. */
 const schemaVersion = 1
 
@@ -43,6 +49,7 @@ export interface IndexedEntry {
 /** The state of the files that the journal tells of, to compare storages with it. It can be made anew at any time. */
 export class TreeIndex {
   readonly #connection: DatabaseSync
+  #retry: NodeJS.Timeout | undefined
 
   /** Opens the file, or makes it. A damaged one is made anew. */
   constructor(file: string) {
@@ -62,21 +69,36 @@ export class TreeIndex {
     return new Tree(this.#connection, Number(this.#connection.prepare(select).get(storage, user)?.id))
   }
 
-  /** Deletes everything about a user. The freed pages are overwritten. */
+  /** Deletes everything about a user. The freed pages are overwritten, at the latest when no snapshot holds them any more. */
   erase(user: string): void {
     const trees = 'SELECT id FROM trees WHERE user = ?'
     this.#connection.prepare(`DELETE FROM entries WHERE tree IN (${trees})`).run(user)
     this.#connection.prepare('DELETE FROM trees WHERE user = ?').run(user)
-    this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    this.#removeTraces()
   }
 
   close(): void {
+    clearTimeout(this.#retry)
     if (this.#connection.isOpen) this.#connection.close()
+  }
+
+  /** Empties the log. It never waits for readers: that would hold up the event loop. */
+  #removeTraces(): void {
+    clearTimeout(this.#retry)
+    this.#connection.exec('PRAGMA busy_timeout = 0')
+    let isEmpty = false
+    try {
+      isEmpty = this.#connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
+    } catch {
+      // The disk failed.
+    }
+    this.#connection.exec(`PRAGMA busy_timeout = ${timeoutMs}`)
+    if (!isEmpty) this.#retry = setTimeout(() => this.#removeTraces(), retryMs).unref()
   }
 }
 
 function open(file: string): DatabaseSync {
-  const connection = new DatabaseSync(file, { timeout: 5000 })
+  const connection = new DatabaseSync(file, { timeout: timeoutMs })
   try {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON')
     const found = Number(connection.prepare('PRAGMA user_version').get()?.user_version)

@@ -65,8 +65,9 @@ export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRout
     const left = clientSignal(reply)
     const position = cursor === undefined ? null : positionOf(cursor)
     const following = changes.follow(uuid)
-    // A client that begins lists the files after this, so nothing may be missed from now on.
+    // A client that begins, or begins anew, lists the files after this, so nothing may be missed from now on.
     if (position === null) await untilAborted(following, left)
+    else if (position.epoch !== changes.epoch) await untilAborted(following, left)
     const start = position ?? (await headOf(uuid))
     if (!isStream && wait === 0) return (await pageAfter(uuid, start, limit)).body
     const feed = { uuid, start, limit }

@@ -1,5 +1,8 @@
 import type { FileChange } from '@nodekeep/plugin-sdk'
 
+/** `by` of changes of other programs. No device has this name: readers skip the changes of their own device. */
+export const byOtherPrograms = 'disk'
+
 /**
  * The part of a change in a copy, which is staged beside its destination. Readers see no such change.
  *

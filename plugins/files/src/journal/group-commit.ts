@@ -2,6 +2,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { ChangeStatements } from './change-statements.ts'
 import type { NumberedRequest, WriteAnswer, WriteFailure, WriteRequest } from './protocol.ts'
 
+/** Milliseconds in which the node's own readers of the journal end. */
+const longestReadMs = 100
+
 type Resolution = Extract<WriteRequest, { kind: 'resolve' }>
 
 /** Writes the requests that arrived together in one transaction, with one sync of the disk. */
@@ -10,6 +13,8 @@ export class GroupCommit {
   readonly #changes: ChangeStatements
   /** Outcomes that the disk did not take yet. Their intents are on the disk, so nothing is lost. */
   #unwritten: Resolution[] = []
+  /** Whether the file or its log may still have rows of erased users. */
+  #hasTraces = false
 
   constructor(connection: DatabaseSync, changes: ChangeStatements) {
     this.#connection = connection
@@ -19,6 +24,29 @@ export class GroupCommit {
   /** Whether outcomes of changes are still to be written. */
   get hasUnwritten(): boolean {
     return this.#unwritten.length > 0
+  }
+
+  /** Whether `removeTraces` has to be called again. */
+  get hasTraces(): boolean {
+    return this.#hasTraces
+  }
+
+  /**
+   * Takes rows of erased users out of the free pages and the write-ahead log. Somebody who reads an earlier state, such as a
+   * snapshot, prevents it, and so does a disk that fails.
+   *
+   * @param waitMs milliseconds for which writers wait for readers
+   */
+  removeTraces(waitMs = 0): void {
+    const timeout = Number(this.#connection.prepare('PRAGMA busy_timeout').get()?.timeout)
+    this.#connection.exec(`PRAGMA busy_timeout = ${waitMs}`)
+    try {
+      this.#hasTraces = this.#connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy !== 0
+    } catch {
+      this.#hasTraces = true
+    } finally {
+      this.#connection.exec(`PRAGMA busy_timeout = ${timeout}`)
+    }
   }
 
   write(batch: readonly NumberedRequest[]): WriteAnswer[] {
@@ -51,12 +79,13 @@ export class GroupCommit {
   }
 
   /**
-   * Deleted rows can still be read in free pages and in the write-ahead log. An erasure is complete only after the file
-   * was written anew. If that fails, the erasure can be requested again.
+   * Deleted rows can still be read in free pages and in the write-ahead log, so an erasure writes the file anew. If that fails,
+   * the erasure can be requested again. Traces that a reader holds are removed when it has ended.
    */
   #compact(batch: readonly NumberedRequest[], answers: WriteAnswer[]): WriteAnswer[] {
     try {
-      this.#connection.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
+      this.#connection.exec('VACUUM')
+      this.removeTraces(longestReadMs)
       return answers
     } catch (error) {
       const erasures = new Set(batch.filter(isErasure).map(({ id }) => id))

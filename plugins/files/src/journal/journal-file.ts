@@ -86,6 +86,8 @@ export function openJournalFile(file: string): DatabaseSync {
     // The log grows while a backup holds a snapshot, and gives the space back later.
     connection.exec(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`)
     applySchema(connection, file)
+    // A crash may have left rows of erased users in the log.
+    connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     return connection
   } catch (cause) {
     connection?.close()

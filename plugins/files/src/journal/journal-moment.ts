@@ -1,5 +1,9 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { type CreatedDate, createdDateOf, createdIf, type FileVersion, splitPath } from './created-dates.ts'
+
+/** Dates that are copied in one turn of the event loop. */
+const pageSize = 2000
 
 /** A pending move of a user. Only the storage knows whether it was applied. */
 interface PendingMove {
@@ -18,18 +22,16 @@ interface Unsettled {
 
 /**
  * The journal as it was at one moment, for a snapshot of the storages at the same moment. Changes that the storages applied just
- * before may still be pending in it. Until it is closed, the write-ahead log of the journal cannot shrink.
+ * before may still be pending in it. Until it has copied what it needs, the write-ahead log of the journal cannot shrink.
  */
 export class JournalMoment {
   readonly #connection: DatabaseSync
-  readonly #created: StatementSync
+  #created: StatementSync
   readonly #users = new Map<string, Unsettled>()
 
   constructor(file: string) {
     this.#connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
-    this.#created = this.#connection.prepare(
-      'SELECT revision, created FROM created WHERE user = ? AND folder = ? AND name = ?',
-    )
+    this.#created = this.#connection.prepare(createdIn('main.created'))
   }
 
   /** Fixes the moment. Call it once, while all storages stand still. */
@@ -46,6 +48,35 @@ export class JournalMoment {
       if (op === 'move') moves.push({ path: String(path), source: String(source) })
       else writes.set(String(path), createdDateOf(date))
     }
+  }
+
+  /**
+   * Copies the dates of the moment, so that the journal need not keep its state for hours: its log would grow, and erased users
+   * would stay in its file.
+   *
+   * @throws the reason of the signal, or an error of the disk for temporary files
+   */
+  async copyDates(signal: AbortSignal): Promise<void> {
+    const connection = this.#connection
+    connection.exec(
+      `CREATE TEMP TABLE dates (user, folder, name, revision, created, PRIMARY KEY (user, folder, name)) WITHOUT ROWID`,
+    )
+    const copyPage = connection.prepare(
+      `INSERT INTO dates SELECT user, folder, name, revision, created FROM main.created
+       WHERE (user, folder, name) > (?, ?, ?) ORDER BY user, folder, name LIMIT ${pageSize}`,
+    )
+    const lastCopied = connection.prepare(
+      'SELECT user, folder, name FROM dates ORDER BY user DESC, folder DESC, name DESC LIMIT 1',
+    )
+    let last: [user: string, folder: string, name: string] = ['', '', '']
+    while (copyPage.run(...last).changes === pageSize) {
+      const { user, folder, name } = lastCopied.get() as Record<'user' | 'folder' | 'name', string>
+      last = [user, folder, name]
+      await setImmediate()
+      signal.throwIfAborted()
+    }
+    this.#created = connection.prepare(createdIn('dates'))
+    connection.exec('COMMIT')
   }
 
   /** Whether the path is that of a copy that does not have its final name yet. */
@@ -82,4 +113,8 @@ export class JournalMoment {
     this.#users.set(userUuid, known)
     return known
   }
+}
+
+function createdIn(table: 'main.created' | 'dates'): string {
+  return `SELECT revision, created FROM ${table} WHERE user = ? AND folder = ? AND name = ?`
 }

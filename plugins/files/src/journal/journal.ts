@@ -49,7 +49,10 @@ export interface Journal extends Omit<ChangeLog, 'follow' | 'stalled'> {
   createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>>
   /** The paths of staged copies that were neither placed nor abandoned. */
   stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
-  /** Deletes everything about a user, down to the free pages of the file. */
+  /**
+   * Deletes everything about a user, down to the free pages of the file. While a snapshot of the file is held, the free pages
+   * wait for its end.
+   */
   erase(userUuid: string): Promise<void>
   /** Remembers when restored files were created. */
   restoreCreated(dates: readonly RestoredDate[]): Promise<void>

@@ -6,7 +6,7 @@ import { openJournalFile } from './journal-file.ts'
 import type { FromWriter, NumberedRequest, ToWriter, WriterSettings } from './protocol.ts'
 import { Retention } from './retention.ts'
 
-/** Milliseconds after which outcomes are tried again that a full disk did not take. */
+/** Milliseconds after which work is tried again: outcomes that a full disk did not take, traces that a reader held. */
 const retryMs = 1000
 const pruneEveryMs = 60 * 60 * 1000
 
@@ -29,6 +29,7 @@ function serve(settings: WriterSettings): void {
   let closing = false
   let scheduled = false
   let retry: NodeJS.Timeout | undefined
+  let removeTracesAfter = 0
   let pruneAfter = Number.POSITIVE_INFINITY
 
   port.on('message', (message: ToWriter) => {
@@ -54,7 +55,11 @@ function serve(settings: WriterSettings): void {
       connection.close()
       port.close()
     } else {
-      if (group.hasUnwritten) retry = setTimeout(schedule, retryMs)
+      if (group.hasTraces && Date.now() >= removeTracesAfter) {
+        group.removeTraces()
+        removeTracesAfter = Date.now() + retryMs
+      }
+      if (group.hasUnwritten || group.hasTraces) retry = setTimeout(schedule, retryMs)
       if (Date.now() >= pruneAfter) prune()
     }
   }

@@ -109,8 +109,7 @@ export class Mounts {
     try {
       return await backend.stat(backendPath)
     } catch (error) {
-      // CONFLICT: one of the parents is a file.
-      if (isNodekeepError(error) && (error.code === 'NOT_FOUND' || error.code === 'CONFLICT')) return null
+      if (isMissing(error)) return null
       throw error
     }
   }
@@ -214,6 +213,11 @@ export class Mounts {
     if (found === undefined) throw new Error('Nothing is mounted at "/".')
     return found
   }
+}
+
+/** Whether a backend read nothing because there is nothing at the path, or one of the parents is a file. */
+export function isMissing(error: unknown): error is NodekeepError {
+  return isNodekeepError(error) && (error.code === 'NOT_FOUND' || error.code === 'CONFLICT')
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ChangeGate } from '@nodekeep/plugin-sdk'
+import { ChangeGate, untilAborted } from '@nodekeep/plugin-sdk'
 import type { Release } from '../paths/path-locks.ts'
 
 /**
@@ -8,9 +8,18 @@ import type { Release } from '../paths/path-locks.ts'
 export class Crossings {
   readonly #gate = new ChangeGate()
 
-  /** Begins a second step. It waits while a backup holds it up. */
-  begin(): Promise<Release> {
-    return heldUntilReleased((work) => this.#gate.runShared(work))
+  /**
+   * Begins a second step. It waits while a backup holds it up.
+   *
+   * @throws the reason of the signal when it is aborted meanwhile
+   */
+  async begin(signal?: AbortSignal): Promise<Release> {
+    const held = heldUntilReleased((work) => this.#gate.runShared(work))
+    if (signal === undefined) return held
+    return untilAborted(held, signal).catch((error) => {
+      held.then((release) => release())
+      throw error
+    })
   }
 
   /**

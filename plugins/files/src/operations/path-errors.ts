@@ -1,4 +1,5 @@
 import { isNodekeepError, NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
+import { isMissing } from '../mounts/mounts.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import type { Scope } from './scope.ts'
 
@@ -27,10 +28,7 @@ export async function forRead<T>(path: UserPath, step: () => Promise<T>): Promis
   try {
     return await step()
   } catch (error) {
-    if (!isNodekeepError(error)) throw error
-    // CONFLICT: one of the parents is a file.
-    if (error.code === 'NOT_FOUND' || error.code === 'CONFLICT') throw missingError(path, error)
-    throw error
+    throw isMissing(error) ? missingError(path, error) : error
   }
 }
 

@@ -1,5 +1,5 @@
 import { type FileChangeOptions, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
-import type { UserPath } from '../paths/user-path.ts'
+import { foldersAbove, type UserPath } from '../paths/user-path.ts'
 import { concurrently } from './concurrently.ts'
 import { removalsAtOnce, removeLocked } from './removal.ts'
 import type { Scope } from './scope.ts'
@@ -28,7 +28,7 @@ export async function removeExactly(
   options: FileChangeOptions,
 ): Promise<UserPath[]> {
   const stayed: UserPath[] = []
-  const inUse = new Set<string>()
+  const inUse = new Set<UserPath>()
   const remove = async (path: UserPath, condition: { ifRevision: string } | { onlyIfEmpty: true }) => {
     if (await isRemoved(scope, path, { ...options, ...condition })) return
     stayed.push(path)
@@ -71,11 +71,6 @@ async function isRemoved(...args: Parameters<typeof removeLocked>): Promise<bool
     if (error.code === 'CONFLICT' || error.code === 'PRECONDITION_FAILED') return false
     throw error
   }
-}
-
-function foldersAbove(path: UserPath): string[] {
-  const names = path.split('/').slice(1, -1)
-  return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`)
 }
 
 function entriesStayed({ source, destination, verb }: Endpoints, stayed: readonly UserPath[]): NodekeepError {

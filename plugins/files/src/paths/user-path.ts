@@ -64,6 +64,16 @@ export function parentOf(path: UserPath): UserPath {
   return (path.slice(0, path.lastIndexOf('/')) || root) as UserPath
 }
 
+/** All folders that contain a path, the nearest first; none for the root. */
+export function foldersAbove(path: UserPath): UserPath[] {
+  const folders: UserPath[] = []
+  for (let at = path; at !== root; ) {
+    at = parentOf(at)
+    folders.push(at)
+  }
+  return folders
+}
+
 /** The path of an entry in a folder. */
 export function childOf(folder: UserPath, name: string): UserPath {
   return (folder === root ? `/${name}` : `${folder}/${name}`) as UserPath

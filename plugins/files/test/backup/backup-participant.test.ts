@@ -2,6 +2,7 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   symlinkSync,
   truncateSync,
   utimesSync,
@@ -9,11 +10,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import type { BackupEntry, BackupSnapshot } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { type CapturedServices, captureServices } from '../fixtures/captured-services.ts'
-import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
+import { createFilesNode, get, journalOf, post, put } from '../fixtures/files-node.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 const never = new AbortController().signal
@@ -197,6 +198,19 @@ t.test('a prepared backup that is given up or aborted holds no move up', async (
   await aborted?.release()
   await files.move('/cold/file', '/file')
   t.equal(await (await get(ada, 'read', '/file')).text(), 'x')
+})
+
+t.test('a backup that is still read keeps nothing of an erased user in the journal', async (t) => {
+  const { services, node, ada } = await startNode(t, {})
+  await put(ada, '/ledger of ada', 'x')
+  await put(ada, '/ledger of ada', 'y')
+  const snapshot = await takeSnapshot(services)
+  await services.userData.get('files')?.erase(ada.user.uuid, new AbortController().signal)
+  const journal = journalOf(node.dataFolder)
+  const traces = () => ['', '-wal'].some((suffix) => readFileSync(journal + suffix).includes('ledger of ada'))
+  while (traces()) await delay(20)
+  t.match(await contentsOf(snapshot), { [`local/${ada.user.uuid}/ledger of ada`]: 'y' })
+  await snapshot.release()
 })
 
 t.test('a file that another program changes in place fills its size, and is told', async (t) => {

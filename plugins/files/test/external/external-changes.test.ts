@@ -280,6 +280,33 @@ t.test('nothing is indexed or watched for users whom nobody follows', async (t) 
   t.ok(existsSync(join(kept, 'index.sqlite')))
 })
 
+t.test('a client that must list again misses nothing after it', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await start(t, dataFolder)
+  const ada = await first.node.signIn()
+  for (let index = 0; index < 300; index += 1)
+    await store(join(folderOf(first.node, ada), `${index}`, 'file'), 'x')
+  const { cursor } = await page(ada)
+  await first.node.stop()
+  const { node, known } = await start(t, dataFolder, { mounts: { '/mem': 'memory' } })
+  const again = await page(known(ada), `?after=${cursor}`)
+  t.match(again, { reset: true })
+  for (const folder of ['0', '150', '299']) await store(join(folderOf(node, ada), folder, 'later'), 'x')
+  const wanted = ['0', '150', '299'].map((folder) => `write /${folder}/later by disk`)
+  await untilChanges(known(ada), again.cursor, ...wanted)
+})
+
+t.test('users with many files do not hold up others', async (t) => {
+  const { node, services } = await start(t)
+  const [ada, grace] = [await node.signIn(), await node.signIn()]
+  for (let index = 0; index < 300; index += 1) await store(join(folderOf(node, ada), `${index}`, 'file'), 'x')
+  const order: string[] = []
+  const first = compared(services.changes, ada).then(() => order.push('many'))
+  await compared(services.changes, grace).then(() => order.push('few'))
+  await first
+  t.strictSame(order, ['few', 'many'])
+})
+
 t.test('a deleted user leaves nothing in the index', async (t) => {
   const { node, services } = await start(t, t.testdir())
   const ada = await node.signIn()

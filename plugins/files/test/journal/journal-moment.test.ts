@@ -1,7 +1,9 @@
 // In a process of its own: all tests share a journal, which is closed when they have ended.
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import t, { test } from 'tap'
-import { temporaryJournal, version } from './fixtures/temporary-journal.ts'
+import { journalFile, temporaryJournal, version } from './fixtures/temporary-journal.ts'
 
 const journal = await temporaryJournal(t)
 const born = new Date('2001-02-03T04:05:06.789Z')
@@ -42,4 +44,48 @@ test('a moment does not change when the journal does', async (t) => {
   t.ok(moment.isStaged(ada, '/.copying-1'))
   t.notOk(moment.isStaged(ada, '/a'))
   t.strictSame(moment.createdOf(ada, '/a', version('1')), born)
+})
+
+test('a moment that copied its dates holds nothing of the journal', async (t) => {
+  const file = await journalFile(t)
+  const journal = await temporaryJournal(t, { file })
+  const ada = randomUUID()
+  const files = 4001
+  const modified = new Date(0)
+  const path = (index: number) => `store/${ada}/${index % 7}/ledger ${index}`
+  await journal.restoreCreated(
+    Array.from({ length: files }, (_, index) => ({
+      userUuid: ada,
+      path: `/${path(index)}`,
+      size: 1,
+      modified,
+      created: new Date(index),
+    })),
+  )
+  const moment = journal.openMoment()
+  t.teardown(() => moment.close())
+  moment.fix()
+  await moment.copyDates(new AbortController().signal)
+  await journal.erase(ada)
+  const traces = () => ['', '-wal'].some((suffix) => readFileSync(file + suffix).includes('ledger'))
+  while (traces()) await delay(20)
+  for (let index = 0; index < files; index += 1) {
+    const known = moment.createdOf(ada, `/${path(index)}`, version('any'))
+    if (known?.getTime() !== index) t.fail(`the date of ${index} is ${known?.toISOString()}`)
+  }
+})
+
+test('an erasure neither waits for a moment nor leaves anything in the file after it', async (t) => {
+  const file = await journalFile(t)
+  const journal = await temporaryJournal(t, { file })
+  const ada = randomUUID()
+  await (await journal.begin({ userUuid: ada, op: 'mkdir', path: '/ledger' })).commit()
+  const moment = journal.openMoment()
+  moment.fix()
+  const begun = performance.now()
+  await journal.erase(ada)
+  t.ok(performance.now() - begun < 2500, 'other writers are not held up')
+  moment.close()
+  const traces = () => ['', '-wal'].some((suffix) => readFileSync(file + suffix).includes('ledger'))
+  while (traces()) await delay(20)
 })

@@ -4,13 +4,19 @@ import { constants, setPriority } from 'node:os'
 import { join, relative, sep } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { watch } from 'chokidar'
-import type { FromWatcher, WatchSettings } from './protocol.ts'
+import type { FromWatcher, WatchSettings } from './watch.ts'
 
 /** Milliseconds for which paths are gathered. A program that writes a file changes it several times. */
 const gatherMs = 50
 
 /** More paths than this are no help: looking everywhere is quicker. */
 const maxPaths = 20_000
+
+/**
+ * The longest path of a folder that is watched, in bytes: the system takes paths up to 4,095, also those of the entries in it.
+ * With a longer one, chokidar would never be ready. Changes in it are found when somebody looks everywhere.
+ */
+const maxPathBytes = 4095 - 256
 
 /** Milliseconds after which a new folder is hinted again: chokidar lists it before it watches it. */
 const againMs = 1000
@@ -30,7 +36,10 @@ yieldToTheNode()
 const watcher = watch(root, {
   ignoreInitial: true,
   followSymlinks: false,
-  ignored: (path, stats) => path === staging || (stats !== undefined && !stats.isDirectory()),
+  ignored: (path, stats) =>
+    path === staging ||
+    Buffer.byteLength(path) > maxPathBytes ||
+    (stats !== undefined && !stats.isDirectory()),
 })
 watcher.on('raw', (_event, name, details) => {
   const { watchedPath } = details as { readonly watchedPath: string }

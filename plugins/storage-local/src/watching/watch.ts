@@ -1,12 +1,27 @@
 import { Worker } from 'node:worker_threads'
 import { shownName } from '../folders/stored-names.ts'
-import type { FromWatcher, WatchSettings } from './protocol.ts'
 
 /** Milliseconds between two hints to look everywhere: the system may lose events, and tells nothing of other machines. */
 const everywhereMs = 60 * 60_000
 
 /** The same while the system has no watches left. */
 const withoutWatchesMs = 10 * 60_000
+
+/** Milliseconds that the begin of a watch takes at most. What was not watched by then is looked at again once it is. */
+const maxWaitMs = 10_000
+
+/** The worker data of the thread that watches. Both are absolute paths without symbolic links. */
+export interface WatchSettings {
+  readonly root: string
+  /** The folder whose changes are the node's own. */
+  readonly staging: string
+}
+
+/**
+ * Messages from the thread: `ready` when all folders are watched, then the paths below the root that may have changed, as the
+ * disk has them. `usedUp` is the last message: the system has no watches left.
+ */
+export type FromWatcher = 'ready' | readonly string[] | { readonly usedUp: string }
 
 interface WatchParts extends WatchSettings {
   /** Takes the paths of the backend that may have changed. `/` stands for all of them. */
@@ -16,7 +31,7 @@ interface WatchParts extends WatchSettings {
   readonly onFailure: (error: Error) => void
 }
 
-/** Watches a root in a thread of its own. Resolves when all folders are watched, or when it is known that they cannot be. */
+/** Watches a root in a thread of its own. Resolves when all folders are watched, when they cannot be, or after 10 s. */
 export async function watchRoot({ root, staging, listener, signal, onFailure }: WatchParts): Promise<void> {
   signal.throwIfAborted()
   // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
@@ -31,6 +46,11 @@ export async function watchRoot({ root, staging, listener, signal, onFailure }: 
   const begun = Promise.withResolvers<void>()
   let timer = setInterval(lookEverywhere, everywhereMs).unref()
   let isWatching = true
+  let isLate = false
+  const waiting = setTimeout(() => {
+    isLate = true
+    begun.resolve()
+  }, maxWaitMs)
   const fail = (error: Error) => {
     if (!isWatching || signal.aborted) return
     isWatching = false
@@ -41,8 +61,10 @@ export async function watchRoot({ root, staging, listener, signal, onFailure }: 
     begun.resolve()
   }
   thread.on('message', (message: FromWatcher) => {
-    if (message === 'ready') begun.resolve()
-    else if ('usedUp' in message) {
+    if (message === 'ready') {
+      if (isLate) lookEverywhere()
+      begun.resolve()
+    } else if ('usedUp' in message) {
       fail(new Error(`The system has no watches left (${message.usedUp}).`))
       thread.terminate()
     } else if (isWatching) listener(message.map(pathOf))
@@ -58,7 +80,7 @@ export async function watchRoot({ root, staging, listener, signal, onFailure }: 
     },
     { once: true },
   )
-  await begun.promise
+  await begun.promise.finally(() => clearTimeout(waiting))
   // A watch keeps no process alive.
   thread.unref()
 }

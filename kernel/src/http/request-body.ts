@@ -1,10 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { closeLingering } from './closing.ts'
+
+/** Bytes of an unwanted body that are still read, so that the connection can be used again. */
+const smallBody = 64 * 1024
 
 /** Returns whether a request announces a body. */
 export function announcesBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'] ?? '0'
   return headers['transfer-encoding'] !== undefined || length !== '0'
+}
+
+/** Returns whether the rest of a request body may be too large to read and discard. */
+export function hasLargeRemainder({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > smallBody
 }
 
 /**
@@ -55,6 +65,27 @@ export function failBody(request: IncomingMessage, error: NodekeepError): void {
   request._destroy = (cause, done) => done(request.listenerCount('error') > 0 ? cause : null)
   if (request.listenerCount('error') > 0 || request.readableFlowing !== null) request.destroy(error)
   else request._read = () => request.destroy(error)
+}
+
+/**
+ * Discards the rest of an answered request's body. A small rest has `ms` milliseconds to arrive. With a large rest, the
+ * connection ends.
+ */
+export function discardBody(request: IncomingMessage, ms: number): void {
+  const { socket } = request
+  if (hasLargeRemainder(request)) {
+    closeLingering(socket)
+    return
+  }
+  const timer = setTimeout(() => {
+    if (!request.complete) socket.destroy()
+  }, ms)
+  const stop = () => {
+    clearTimeout(timer)
+    socket.off('close', stop)
+  }
+  request.once('end', stop)
+  socket.once('close', stop)
 }
 
 function tooLate(ms: number): NodekeepError {
