@@ -39,6 +39,8 @@ export interface NodeOptions {
 /** A node on trial: everything is started, but only its parent can reach it, and nothing that leaves a trace has begun. */
 interface TrialNode {
   plugins(): PluginDescription[]
+  /** Creates a session for a user without a sign-in. */
+  issueSession(session: NewSession): Promise<IssuedToken>
   /**
    * Lets traffic in: listens as configured, then tells the plugins. Call it once.
    *
@@ -152,6 +154,7 @@ async function boot(
   started.defer(() => cradle.stateStores.close())
   started.defer(() => cradle.leases.close())
   started.defer(() => cradle.databaseSnapshots.close())
+  started.defer(() => cradle.trials.close())
   const kernelApp = await createKernelApp(cradle)
   started.defer(() => kernelApp.close())
 
@@ -180,6 +183,7 @@ async function boot(
 
   let stopping: Promise<void> | null = null
   const describePlugins = () => cradle.records.all.map((record) => describePlugin(record, cradle.routeTable))
+  const issue = (session: NewSession) => database.transaction((sql) => issueSession(sql, session))
   const stop = () => {
     stopping ??= undo(started, log)
     return stopping
@@ -214,13 +218,18 @@ async function boot(
       accounts,
       claimCode: () => ownership.claimCode,
       sessions: cradle.sessions,
-      issueSession: (session) => database.transaction((sql) => issueSession(sql, session)),
+      issueSession: issue,
       plugins: describePlugins,
       restartRequested: cradle.nodeControl.restartRequested,
       stop,
     }
   }
-  return { plugins: describePlugins, admit: () => undoOnFailure(options, started, admit), stop }
+  return {
+    plugins: describePlugins,
+    issueSession: issue,
+    admit: () => undoOnFailure(options, started, admit),
+    stop,
+  }
 }
 
 /** Waits for work. If the signal is aborted meanwhile, `abort` ends the work early. */

@@ -57,6 +57,8 @@ export interface CommandContext<Config = unknown> {
   readonly signal: AbortSignal
   /** Asks the person a question that is answered by yes or no. Without a terminal, the answer is no. */
   confirm(question: string): Promise<boolean>
+  /** Asks the person for a secret, which is not shown. Without a terminal, the answer is `null`. */
+  ask(question: string): Promise<string | null>
   /** Returns the node that runs on the data folder; `null` if none does. */
   node(): Promise<NodeClient | null>
   /**

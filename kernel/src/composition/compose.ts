@@ -14,6 +14,7 @@ import {
   type NodeInfo,
   PublicOrigins,
   Restores,
+  Trials,
   tokenKey,
   Users,
 } from '@nodekeep/plugin-sdk'
@@ -51,6 +52,7 @@ import { KernelRestores } from '../state/restores.ts'
 import { StateStores } from '../state/state-stores.ts'
 import { KernelNodeControl } from '../system/node-control.ts'
 import { createNodeIdentity } from '../system/node-identity.ts'
+import { KernelTrials } from '../trials/node-trials.ts'
 import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
 
@@ -77,6 +79,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
       ({ configuration }) =>
         new KernelRestores(configuration.kernel.data, () => findPluginFolders(configuration)),
     ),
+    trials: single(({ configuration }) => new KernelTrials(configuration)),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),
     eventBus: single(() => new KernelEventBus()),
@@ -173,6 +176,7 @@ function createServices(cradle: KernelCradle): ServiceDirectory {
   services.provide(tokenKey(Users), cradle.accounts)
   services.provide(tokenKey(Leases), cradle.leases)
   services.provide(tokenKey(Restores), cradle.restores)
+  services.provide(tokenKey(Trials), cradle.trials)
   services.provide(tokenKey(Address), cradle.nodeOrigins)
   services.provide(tokenKey(Control), cradle.nodeControl)
   services.provide(tokenKey(Databases), cradle.databaseSnapshots)

@@ -27,6 +27,7 @@ import type { KernelRestores } from '../state/restores.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import type { KernelNodeControl } from '../system/node-control.ts'
 import type { NodeBuild } from '../system/node-info.ts'
+import type { KernelTrials } from '../trials/node-trials.ts'
 import type { UserAccounts } from '../users/user-accounts.ts'
 import type { UserAdministration } from '../users/user-administration.ts'
 
@@ -49,6 +50,7 @@ export interface KernelCradle extends KernelValues {
   readonly stateStores: StateStores
   readonly leases: KernelLeases
   readonly restores: KernelRestores
+  readonly trials: KernelTrials
   readonly databaseSnapshots: DatabaseSnapshots
   readonly identity: NodeIdentity
   readonly eventBus: KernelEventBus

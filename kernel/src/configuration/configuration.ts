@@ -11,7 +11,7 @@ import type { PluginEntry } from './plugin-entries.ts'
 import { type PrintedConfiguration, printSections } from './printing.ts'
 import { resolveTree } from './resolve.ts'
 import { refuseUnknownSections, type SectionClaim } from './sections.ts'
-import { childOf, merge, mergeAll, sectionOf, type Tree } from './tree.ts'
+import { childOf, merge, mergeAll, plainValue, sectionOf, type Tree, treeOf } from './tree.ts'
 
 /** The schema of a section that has no keys. */
 const noKeys: JsonSchema = { type: 'object', properties: {} }
@@ -145,6 +145,17 @@ export class Configuration {
       sections.set(name, { tree: this.#merged(name, schema ?? noKeys).tree, schema })
     }
     return printSections(sections, this.kernel.data)
+  }
+
+  /**
+   * Returns the sources of the same configuration with other values, nested like the configuration. They win over those of files,
+   * variables and flags.
+   */
+  sourcesWith(values: Readonly<Record<string, unknown>>): ConfigurationSources {
+    const asTree = (written: Readonly<Record<string, unknown>>) =>
+      treeOf(written, () => ({ kind: 'default' }))
+    const flags = plainValue(merge(asTree(this.#sources.flags), asTree(values))) as Record<string, unknown>
+    return { ...this.#sources, flags }
   }
 
   /** Returns every secret of the sections that `section` was called for, so that the log can remove it. */

@@ -6,13 +6,14 @@ import {
   Info,
   Leases,
   Restores,
+  Trials,
   tokenKey,
   Users,
 } from '@nodekeep/plugin-sdk'
 
 /** The keys of the services that the kernel itself provides to plugins. */
 export const kernelServices: ReadonlySet<string> = new Set(
-  [Users, Leases, Address, Control, Restores, Databases, Info, Identity].map(tokenKey),
+  [Users, Leases, Address, Control, Restores, Databases, Info, Identity, Trials].map(tokenKey),
 )
 
 /** The implementations of the services that are available now, by token key. */

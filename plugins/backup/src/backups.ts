@@ -1,4 +1,5 @@
 import type { Log, StateStore } from '@nodekeep/plugin-sdk'
+import { generateKey } from './archive/recovery-key.ts'
 import type { BackupMaker, MadeBackup } from './create/backup-maker.ts'
 import { type Keep, keptBackups } from './retention/kept-backups.ts'
 import type { BackupFolder } from './stored/backup-folder.ts'
@@ -25,7 +26,11 @@ interface BackupsParts {
   readonly log: Log
   readonly signal: AbortSignal
   /** Begins what follows a backup and may take long, such as its drill. */
-  readonly onMade: (backup: MadeBackup) => void
+  readonly onMade: (backup: MadeBackup, identities: readonly string[]) => void
+  /** Ends what should not go on beside a backup, such as the drill of the one before. */
+  readonly onBegin?: () => void
+  /** Whether each backup gets a key of its own, which `onMade` receives, and which is stored nowhere. */
+  readonly hasOwnKeys?: boolean
   /** How long a target that is out of reach is left alone, in milliseconds. */
   readonly retryMs?: number
 }
@@ -52,15 +57,17 @@ export class Backups {
 
   /** @throws the errors of `BackupMaker.make` */
   async make(): Promise<MadeBackup> {
-    const { maker, signal, onMade } = this.#parts
+    const { maker, signal, onMade, onBegin, hasOwnKeys } = this.#parts
     const isOther = maker.progress !== null
+    if (!isOther) onBegin?.()
     const at = new Date().toISOString()
     try {
-      const made = await maker.make(signal)
+      const key = hasOwnKeys ? await generateKey() : null
+      const made = await maker.make(signal, key === null ? [] : [key.recipient])
       await this.#remember({ at, filename: made.filename, problem: null })
       await this.#thinOut()
       this.updateTargets()
-      onMade(made)
+      onMade(made, key === null ? [] : [key.identity])
       return made
     } catch (error) {
       if (!isOther && !signal.aborted) {

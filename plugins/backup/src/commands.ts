@@ -4,6 +4,8 @@ import { type CommandContext, defineCommands, type NodeClient } from '@nodekeep/
 import { verifyArchive } from './archive/read-archive.ts'
 import { generateKey } from './archive/recovery-key.ts'
 import type { BackupConfiguration } from './configuration.ts'
+import { readVerdict, sentenceOf } from './drill/drills.ts'
+import { rehearse } from './drill/rehearsal.ts'
 import type { BackupStatus } from './http/status.ts'
 import { runWithMoment } from './moment/run-with-moment.ts'
 import { identitiesOf } from './recovery-keys.ts'
@@ -23,7 +25,7 @@ export default defineCommands<BackupConfiguration>({
     context.output.state({ filename, size })
   },
 
-  async list({ nodeDataDir, options, output }) {
+  async list({ dataDir, nodeDataDir, options, output }) {
     const backups = await new BackupFolder(resolve(nodeDataDir, 'backups')).list()
     output.table(
       backups.map(({ filename, size, created, encrypted, omitted }) => ({
@@ -35,6 +37,8 @@ export default defineCommands<BackupConfiguration>({
       })),
       'There are no backups yet. `nodekeep backup create` makes one.',
     )
+    const verdict = await readVerdict(dataDir)
+    if (options.json !== true && verdict !== null) output.lines(sentenceOf(verdict, new Date()))
     if (options.json !== true) output.lines(...(await previousLines(nodeDataDir)))
   },
 
@@ -69,6 +73,8 @@ export default defineCommands<BackupConfiguration>({
   async moment(context) {
     process.exitCode = await runWithMoment(await runningNode(context), context)
   },
+
+  rehearse,
 
   async key({ output }) {
     const { recipient, identity } = await generateKey()

@@ -38,7 +38,7 @@ export const configuration = Type.Object({
   drill: Type.Boolean({
     default: true,
     description:
-      'Whether each backup is tried out: restored into an empty folder, and compared with the state of its moment by a second node that starts on it.',
+      'Whether each backup is tried out: restored into an empty folder, and compared with the state of its moment by a second node that starts on it. Those with more than 10 GiB of content are read and verified instead, at most weekly.',
   }),
 })
 

@@ -1,5 +1,6 @@
 import type { HealthCheck } from '@nodekeep/plugin-sdk'
 import type { Backups } from './backups.ts'
+import type { Drills } from './drill/drills.ts'
 import type { Schedule } from './schedule/schedule.ts'
 import type { Targets } from './targets/targets.ts'
 
@@ -11,18 +12,28 @@ interface HealthParts {
   readonly schedule: Schedule | null
   readonly targets: Pick<Targets, 'areBehind'>
   readonly startedAt: Date
+  readonly drills: Pick<Drills, 'last'>
+  /** Tells whether somebody has proved to have the recovery key; null without encryption. */
+  readonly isRehearsed: (() => Promise<boolean>) | null
 }
 
-/** The health check `backup`: not ok if the last backup failed, if the schedule is late, or if a target lacks backups. */
-export function backupHealth({ backups, schedule, targets, startedAt }: HealthParts): HealthCheck {
+/**
+ * The health check `backup`: not ok if the last backup failed or did not pass its drill, if the schedule is late, or if a target
+ * lacks backups. It is ok, and says so, if nobody has proved to have the recovery key.
+ */
+export function backupHealth(parts: HealthParts): HealthCheck {
+  const { backups, schedule, targets, startedAt, drills, isRehearsed } = parts
   return {
-    check() {
+    async check() {
       const { last } = backups
       if (last?.problem) return { ok: false, state: 'failed' }
+      if (drills.last?.result === 'failed') return { ok: false, state: 'untrusted' }
       const due = schedule?.after(last === null ? startedAt : new Date(last.at)) ?? null
       if (due !== null && Date.now() - due.getTime() > patienceMs) return { ok: false, state: 'late' }
       if (targets.areBehind) return { ok: false, state: 'incomplete' }
-      return { ok: true, state: last === null ? 'none' : 'available' }
+      if (last === null) return { ok: true, state: 'none' }
+      if (isRehearsed !== null && !(await isRehearsed())) return { ok: true, state: 'unrehearsed' }
+      return { ok: true, state: 'available' }
     },
   }
 }

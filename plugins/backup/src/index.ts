@@ -7,11 +7,14 @@ import {
   Info,
   Restores,
   StorageBackends,
+  Trials,
 } from '@nodekeep/plugin-sdk'
 import { checkRecipient } from './archive/recovery-key.ts'
 import { Backups } from './backups.ts'
 import { configuration } from './configuration.ts'
 import { BackupMaker } from './create/backup-maker.ts'
+import { Drills } from './drill/drills.ts'
+import { readRehearsal } from './drill/rehearsal.ts'
 import { backupHealth } from './health.ts'
 import { momentRoutes } from './http/moment-routes.ts'
 import { backupRoutes } from './http/routes.ts'
@@ -33,6 +36,7 @@ export default definePlugin({
     info: Info,
     restores: Restores,
     control: Control,
+    trials: Trials,
   },
   contributes: { health: HealthChecks },
   async setup({
@@ -42,7 +46,9 @@ export default definePlugin({
     info,
     restores,
     control,
+    trials,
     health,
+    dataDir,
     nodeDataDir,
     state,
     log,
@@ -56,7 +62,23 @@ export default definePlugin({
     const isEncrypted = recipients.length > 0
     const maker = new BackupMaker({ participants, folder, info, restores, recipients, log })
     const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, log })
-    const backups = new Backups({ maker, folder, targets, keep, state, log, signal, onMade: () => {} })
+    const drills = new Drills({ folder: join(nodeDataDir, 'drill'), dataDir, restores, trials, log })
+    await drills.load()
+    const backups = new Backups({
+      maker,
+      folder,
+      targets,
+      keep,
+      state,
+      log,
+      signal,
+      hasOwnKeys: config.drill && isEncrypted,
+      onBegin: () => void drills.interrupt(),
+      onMade({ filename, bytes }, identities) {
+        if (config.drill && !signal.aborted)
+          drills.begin({ file: join(folder.path, filename), bytes, identities })
+      },
+    })
     const moments = new Moments({ participants, folder: folder.path, info, signal })
     await backups.load()
 
@@ -77,6 +99,7 @@ export default definePlugin({
       void settleRestore()
       await folder.removeUnfinished()
       await moments.removeStale()
+      if (!drills.isRunning) await drills.removeLeft()
       backups.updateTargets()
       if (schedule === null) return
       const lastRun = backups.last === null ? null : new Date(backups.last.at)
@@ -89,8 +112,19 @@ export default definePlugin({
       return backups.close()
     })
     context.onStop(() => moments.close())
+    context.onStop(() => drills.interrupt())
 
-    health.add('backup', backupHealth({ backups, schedule, targets, startedAt: info.startedAt }))
+    health.add(
+      'backup',
+      backupHealth({
+        backups,
+        schedule,
+        targets,
+        startedAt: info.startedAt,
+        drills,
+        isRehearsed: isEncrypted ? async () => (await readRehearsal(dataDir)) !== null : null,
+      }),
+    )
     const status = async () => ({
       running: maker.progress && { ...maker.progress, startedAt: maker.progress.startedAt.toISOString() },
       last: backups.last,
@@ -99,6 +133,9 @@ export default definePlugin({
         ...target,
         completeAt: completeAt?.toISOString() ?? null,
       })),
+      drill: drills.last,
+      isDrilling: drills.isRunning,
+      rehearsed: (await readRehearsal(dataDir))?.at ?? null,
       previous: (await restoreFolders.previous()).map(({ backup, bytes }) => ({ backup, bytes })),
     })
     context.routes(

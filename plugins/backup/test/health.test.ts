@@ -6,6 +6,8 @@ const never = new AbortController().signal
 const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000)
 const hourly = new Schedule('0 * * * *')
 
+const untried = { drills: { last: null }, isRehearsed: null }
+
 test('the health check tells a failed, a late and an incomplete backup', async (t) => {
   const attempt = (hours: number, problem: string | null) => ({
     at: ago(hours).toISOString(),
@@ -22,7 +24,13 @@ test('the health check tells a failed, a late and an incomplete backup', async (
     ['due long ago', attempt(14, null), hourly, false, { ok: false, state: 'late' }],
     ['a target lacks one', attempt(1, null), null, true, { ok: false, state: 'incomplete' }],
   ] as const) {
-    const check = backupHealth({ backups: { last }, schedule, targets: { areBehind }, startedAt: ago(0) })
+    const check = backupHealth({
+      backups: { last },
+      schedule,
+      targets: { areBehind },
+      startedAt: ago(0),
+      ...untried,
+    })
     t.strictSame(await check.check(never), expected, what)
   }
   const { check } = backupHealth({
@@ -30,6 +38,25 @@ test('the health check tells a failed, a late and an incomplete backup', async (
     schedule: hourly,
     targets: { areBehind: false },
     startedAt: ago(14),
+    ...untried,
   })
   t.match(await check(never), { ok: false, state: 'late' }, 'the first one never came')
+})
+
+test('the health check tells a backup that failed its drill, and a key that nobody has tried', async (t) => {
+  const verdict = { filename: 'backup-20260101-000000.tar.gz', at: ago(1).toISOString(), seconds: null }
+  const failed = { ...verdict, result: 'failed', problem: 'A file is missing.' } as const
+  const passed = { ...verdict, result: 'passed', problem: null } as const
+  const parts = {
+    backups: { last: { at: ago(1).toISOString(), filename: verdict.filename, problem: null } },
+    schedule: null,
+    targets: { areBehind: false },
+    startedAt: ago(2),
+  }
+  const check = (last: typeof failed | typeof passed, isRehearsed: (() => Promise<boolean>) | null) =>
+    backupHealth({ ...parts, drills: { last }, isRehearsed }).check(never)
+  t.strictSame(await check(failed, null), { ok: false, state: 'untrusted' })
+  t.strictSame(await check(passed, null), { ok: true, state: 'available' })
+  t.strictSame(await check(passed, async () => false), { ok: true, state: 'unrehearsed' })
+  t.strictSame(await check(passed, async () => true), { ok: true, state: 'available' })
 })

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
 import type { CommandOutput, ProgressLine } from '@nodekeep/plugin-sdk'
 import { itemLines, printJson, printLines, printTable } from '../common/print-lines.ts'
 
@@ -50,5 +51,21 @@ export async function askOnTerminal(question: string): Promise<boolean> {
     return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
   } finally {
     terminal.close()
+  }
+}
+
+/** Asks for a text that nobody sees. Without a person at the terminal, the answer is `null`. */
+export async function askForSecret(question: string, signal: AbortSignal): Promise<string | null> {
+  if (!process.stdin.isTTY) return null
+  process.stderr.write(`${question} `)
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true })
+  // The terminal passes on keys as they are, Ctrl+C among them.
+  terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  try {
+    return (await terminal.question('', { signal })).trim()
+  } finally {
+    terminal.close()
+    process.stderr.write('\n')
   }
 }

@@ -14,7 +14,7 @@ import { KernelRestores } from '../../state/restores.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { connectToNode } from '../common/node-client.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
-import { askOnTerminal, outputOnTerminal } from './command-terminal.ts'
+import { askForSecret, askOnTerminal, outputOnTerminal } from './command-terminal.ts'
 
 /** A call of a plugin's command. */
 interface PluginCommandCall {
@@ -53,6 +53,7 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
     log: createLogger({ level: 'warn', format: 'pretty', secrets, destination: process.stderr }),
     signal: aborted.signal,
     confirm: askOnTerminal,
+    ask: (question) => askForSecret(question, aborted.signal),
     async node() {
       const client = await connectToNode(data, options, label)
       if (client !== null) taken.use(client)

@@ -10,8 +10,13 @@ export function startCommand(): Command {
     '--trial <socket>',
     'let no traffic in until the parent process admits it',
   ).hideHelp()
+  const configured = new Option(
+    '--configured-by-parent',
+    'ask the parent process for the configuration',
+  ).hideHelp()
   return withListenOptions(withConfigurationOptions(command))
     .addOption(trial)
+    .addOption(configured)
     .action(async (options: StartOptions) => {
       limitYoungGeneration()
       const { start } = await import('../actions/start.ts')

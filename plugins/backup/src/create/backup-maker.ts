@@ -19,6 +19,8 @@ export interface MadeBackup extends Pick<StoredBackup, 'filename' | 'size' | 'cr
   readonly omitted: number
   /** Files that another program changed while they were read. */
   readonly changed: number
+  /** Bytes of the content. */
+  readonly bytes: number
 }
 
 /** How far a running backup is. */
@@ -65,10 +67,11 @@ export class BackupMaker {
   /**
    * Makes a backup. Resolves when the archive is whole, on the disk, and listed.
    *
+   * @param moreRecipients open this backup, too
    * @throws NodekeepError CONFLICT while another one is made, INSUFFICIENT_STORAGE, or the error of a participant; nothing is left
    *   behind then
    */
-  async make(signal: AbortSignal): Promise<MadeBackup> {
+  async make(signal: AbortSignal, moreRecipients: readonly string[] = []): Promise<MadeBackup> {
     if (this.#progress !== null) {
       throw new NodekeepError(
         'CONFLICT',
@@ -78,13 +81,17 @@ export class BackupMaker {
     const startedAt = new Date()
     this.#progress = { step: 'preparing', startedAt, entries: 0, bytes: 0, share: null }
     try {
-      return await this.#make(startedAt, signal)
+      return await this.#make(startedAt, signal, moreRecipients)
     } finally {
       this.#progress = null
     }
   }
 
-  async #make(startedAt: Date, callersSignal: AbortSignal): Promise<MadeBackup> {
+  async #make(
+    startedAt: Date,
+    callersSignal: AbortSignal,
+    moreRecipients: readonly string[],
+  ): Promise<MadeBackup> {
     const { participants, folder, info, restores, recipients, log, limits = defaultLimits } = this.#parts
     const file = await folder.newFile()
     const [last] = await folder.list()
@@ -97,7 +104,7 @@ export class BackupMaker {
     const written = await writeArchive(file, {
       ...content,
       header: { ...content.header, folders: await placedFolders(snapshot, restores) },
-      recipients,
+      recipients: [...recipients, ...moreRecipients],
       stallMs: limits.stallMs,
       signal,
       onProgress: ({ entries, bytes }) => {
@@ -118,6 +125,7 @@ export class BackupMaker {
         created: snapshot.moment,
         omitted: content.header.omitted.length,
         changed,
+        bytes: written.bytes,
       }
       log.info({ ...made, seconds: (Date.now() - startedAt.getTime()) / 1000 }, 'A backup was made.')
       return made

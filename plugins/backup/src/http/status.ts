@@ -27,6 +27,28 @@ export const backupStatus = Type.Object({
     Type.Null(),
   ]),
   next: moment('When the schedule makes the next backup.'),
+  drill: Type.Union(
+    [
+      Type.Object({
+        filename: Type.String({ description: 'The backup that was tried out.' }),
+        at: Type.String({ format: 'date-time' }),
+        result: Type.String({
+          description:
+            '`passed`: a second node was started on the backup and had everything. `verified`: it is too large for that, and all of it was read. `failed`: do not rely on it. `skipped`: it could not be tried.',
+        }),
+        problem: Type.Union([Type.String(), Type.Null()], {
+          description: 'The reason of a failure, or of a drill that was skipped.',
+        }),
+        seconds: Type.Union([Type.Integer(), Type.Null()], {
+          description: 'How long it took until the restored node answered.',
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'How the last drill ended.' },
+  ),
+  isDrilling: Type.Boolean({ description: 'Whether a backup is being tried out.' }),
+  rehearsed: moment('When `nodekeep backup rehearse` last proved that somebody has the recovery key.'),
   previous: Type.Array(
     Type.Object({
       backup: Type.String({ description: 'The backup that was restored.' }),

@@ -27,6 +27,8 @@ interface RestoreRequest {
   readonly without: readonly string[]
   readonly signal: AbortSignal
   readonly onProgress?: (share: number) => void
+  /** Called with the folder of what was unpacked and verified, before it is moved to its places. */
+  readonly onUnpacked?: (folder: string) => Promise<void>
 }
 
 interface RestoreParts {
@@ -76,6 +78,7 @@ export async function prepareRestore(
       return { path, root, elsewhere, fresh: join(elsewhere, 'new') }
     })
     await unpack(folder, placed, request)
+    await request.onUnpacked?.(join(folder.path, 'unpacked'))
     await arrange(folder, storages)
     const differences = await differencesOf(
       { database: join(dataFolder, 'state.sqlite'), plugins: join(dataFolder, 'plugins'), isFixed: false },

@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import {
+  type NodeFolder,
+  NodekeepError,
+  type NodeTrials,
+  type TrialNode,
+  type TrialOptions,
+} from '@nodekeep/plugin-sdk'
+import type { Configuration } from '../configuration/configuration.ts'
+import { findPluginFolders } from '../plugins/plugin-folders.ts'
+import { KernelRestores } from '../state/restores.ts'
+import { startTrialProcess } from './trial-process.ts'
+
+/** Starts nodes on trial, with the configuration of the running node. */
+export class KernelTrials implements NodeTrials {
+  readonly #configuration: Configuration
+  readonly #running = new Set<Promise<TrialNode>>()
+  readonly #closed = new AbortController()
+
+  constructor(configuration: Configuration) {
+    this.#configuration = configuration
+  }
+
+  async start({ data, folders = [], restore, signal }: TrialOptions): Promise<TrialNode> {
+    const signals = signal === undefined ? [this.#closed.signal] : [signal, this.#closed.signal]
+    const ended = AbortSignal.any(signals)
+    ended.throwIfAborted()
+    const values = await this.#valuesFor(data, folders)
+    if (restore !== undefined) await new KernelRestores(data, async () => folders).plan(restore)
+    const starting = this.#start(this.#configuration.sourcesWith(values), ended)
+    this.#running.add(starting)
+    const forget = () => this.#running.delete(starting)
+    starting.then(({ exited }) => exited.then(forget), forget)
+    return starting
+  }
+
+  /** Ends all nodes on trial, and waits for that. */
+  async close(): Promise<void> {
+    this.#closed.abort(new Error('The node is stopping.'))
+    const nodes = await Promise.allSettled(this.#running)
+    await Promise.all(nodes.map((node) => (node.status === 'fulfilled' ? node.value.exited : undefined)))
+  }
+
+  async #start(sources: unknown, signal: AbortSignal): Promise<TrialNode> {
+    if (process.platform === 'win32')
+      return startTrialProcess({ sources, socket: pipeName(), temporary: null, signal })
+    // The path of a socket has at most 107 bytes, so it is not in the data folder.
+    const temporary = await mkdtemp(join(tmpdir(), 'nodekeep-trial-'))
+    try {
+      const trial = await startTrialProcess({ sources, socket: join(temporary, 's'), temporary, signal })
+      trial.exited.then(() => rm(temporary, { recursive: true, force: true }))
+      return trial
+    } catch (error) {
+      await rm(temporary, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  /** The values of the configuration that differ. */
+  async #valuesFor(data: string, replaced: readonly NodeFolder[]): Promise<Record<string, unknown>> {
+    const own = this.#configuration.kernel.data
+    if (resolve(data) === own) throw invalid(`${data} is the data folder of the running node.`)
+    const used = new Set((await findPluginFolders(this.#configuration)).map(({ path }) => path))
+    const values: Record<string, Record<string, string>> = {}
+    for (const { plugin, section, key, path } of await findPluginFolders(this.#configuration, data)) {
+      const other = replaced.find((folder) => folder.plugin === plugin && folder.key === key)
+      if (other !== undefined) values[section] = { ...values[section], [key]: other.path }
+      if (used.has(resolve(other?.path ?? path))) {
+        throw invalid(
+          `The plugin "${plugin}" would use ${path} of the running node. Name another folder for its key "${key}".`,
+        )
+      }
+    }
+    return { ...values, data }
+  }
+}
+
+function pipeName(): string {
+  return `\\\\.\\pipe\\nodekeep-trial-${crypto.randomUUID()}`
+}
+
+function invalid(message: string): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', message)
+}

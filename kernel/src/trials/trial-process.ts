@@ -1,0 +1,182 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { constants, setPriority } from 'node:os'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+import { fileURLToPath } from 'node:url'
+import type { TrialNode, TrialRequest } from '@nodekeep/plugin-sdk'
+
+/** How a node on trial is started. */
+interface TrialProcessOptions {
+  /** The sources of its configuration. */
+  readonly sources: unknown
+  /** The path of its socket. */
+  readonly socket: string
+  /** A folder that the process removes at its end, in case that its parent is gone then. */
+  readonly temporary: string | null
+  readonly signal: AbortSignal
+}
+
+/** Messages of a node on trial that this process acts on; see "A start on trial" in the README. */
+type FromTrial =
+  | { readonly nodekeep: 'configure' | 'on trial' }
+  | { readonly nodekeep: 'session'; readonly user: string; readonly token: string | null }
+
+/** A node that has not ended after this time is killed, in milliseconds. */
+const graceMs = 10_000
+
+/** Characters of standard error that are kept. */
+const keptLength = 4096
+
+const command = fileURLToPath(new URL('../../bin/nodekeep.js', import.meta.url))
+
+/** @throws Error with one line if the node does not start; the signal's reason */
+export async function startTrialProcess(options: TrialProcessOptions): Promise<TrialNode> {
+  const { sources, socket, temporary, signal } = options
+  const child = fork(command, ['start', '--trial', socket, '--configured-by-parent'], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // Two processes cannot wait for a debugger at one port.
+    execArgv: process.execArgv.filter((option) => !option.startsWith('--inspect')),
+  })
+  const trial = new TrialProcess(child, socket)
+  const end = () => trial.end()
+  signal.addEventListener('abort', end)
+  trial.exited.then(() => signal.removeEventListener('abort', end))
+  await new Promise<void>((resolve, reject) => {
+    trial.exited.then(() => reject(signal.aborted ? signal.reason : new Error(trial.lastWords)))
+    child.on('message', ({ nodekeep }: FromTrial) => {
+      if (nodekeep === 'configure') child.send({ nodekeep: 'configuration', sources, temporary }, () => {})
+      if (nodekeep === 'on trial') resolve()
+    })
+  })
+  return trial
+}
+
+class TrialProcess implements TrialNode {
+  readonly exited: Promise<void>
+  readonly #child: ChildProcess
+  readonly #socket: string
+  /** A request for each small file would otherwise need a connection of its own. */
+  readonly #agent = new Agent({ keepAlive: true })
+  readonly #tokens = new Map<string, PromiseWithResolvers<string>>()
+  #errors = ''
+
+  constructor(child: ChildProcess, socket: string) {
+    this.#child = child
+    this.#socket = socket
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.exited = promise
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors = (this.#errors + text).slice(-keptLength)
+    })
+    child.on('message', (message: FromTrial) => {
+      if (message.nodekeep === 'session') this.#receive(message.user, message.token)
+    })
+    child.on('error', (error) => {
+      this.#errors = `nodekeep: ${error.message}`
+    })
+    // The event `close` of a process does not come after `disconnect()`.
+    Promise.all([once(child, 'exit'), child.stderr && once(child.stderr, 'close')]).then(
+      () => resolve(),
+      () => resolve(),
+    )
+    promise.then(() => {
+      this.#agent.destroy()
+      for (const { reject } of this.#tokens.values()) reject(new TypeError(this.lastWords))
+    })
+    try {
+      if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
+    } catch {
+      // It has ended already, or the system does not allow it.
+    }
+  }
+
+  /** The reason why the process has ended, in one line. */
+  get lastWords(): string {
+    const words = this.#errors.split('nodekeep: ').at(-1) ?? ''
+    const line = words
+      .replace(/Add --verbose.*/, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+    if (line !== '') return line
+    const { exitCode, signalCode } = this.#child
+    return `The node on trial ended with ${signalCode ?? `the code ${exitCode}`}.`
+  }
+
+  async fetch(path: string, { as: user, ...init }: TrialRequest = {}): Promise<Response> {
+    const { body, headers, method, signal, url } = new Request(new URL(path, 'http://localhost'), {
+      ...init,
+      ...(init.body && { duplex: 'half' }),
+    })
+    if (user !== undefined) headers.set('authorization', `Bearer ${await this.#tokenOf(user)}`)
+    const { pathname, search } = new URL(url)
+    const sent = request({
+      socketPath: this.#socket,
+      agent: this.#agent,
+      path: pathname + search,
+      method,
+      headers: { ...Object.fromEntries(headers), host: 'localhost' },
+      signal,
+    })
+    try {
+      const answered = once(sent, 'response') as Promise<[IncomingMessage]>
+      if (body === null) sent.end()
+      // An early answer ends the request before its body, and then counts.
+      else pipeline(Readable.fromWeb(body as ReadableStream), sent).catch(() => {})
+      const [answer] = await answered
+      return responseOf(answer)
+    } catch (error) {
+      signal.throwIfAborted()
+      throw new TypeError('The node on trial cannot be reached.', { cause: error })
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.end()
+    await this.exited
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  /** Lets the node end; it ends when the channel is closed. */
+  end(): void {
+    if (!this.#child.connected) return
+    this.#child.disconnect()
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), graceMs)
+    this.exited.then(() => clearTimeout(timer))
+  }
+
+  #tokenOf(user: string): Promise<string> {
+    const known = this.#tokens.get(user)
+    if (known !== undefined) return known.promise
+    const asked = Promise.withResolvers<string>()
+    this.#tokens.set(user, asked)
+    if (this.#child.connected) this.#child.send({ nodekeep: 'session', user }, () => {})
+    else asked.reject(new TypeError(this.lastWords))
+    return asked.promise
+  }
+
+  #receive(user: string, token: string | null): void {
+    const asked = this.#tokens.get(user)
+    if (token !== null) asked?.resolve(token)
+    else asked?.reject(new TypeError(`The node on trial has no user ${user}.`))
+  }
+}
+
+function responseOf(answer: IncomingMessage): Response {
+  const status = answer.statusCode ?? 0
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
+    for (const value of values) headers.append(name, value)
+  }
+  const hasBody = ![204, 205, 304].includes(status)
+  if (!hasBody) answer.resume()
+  return new Response(hasBody ? (Readable.toWeb(answer) as unknown as globalThis.ReadableStream) : null, {
+    status,
+    headers,
+  })
+}

@@ -1,0 +1,112 @@
+import { copyFile, mkdir, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { Log, NodeRestores, NodeTrials } from '@nodekeep/plugin-sdk'
+import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
+import { readHeader } from '../archive/read-archive.ts'
+import { requireFreeSpace } from '../create/free-space.ts'
+import { prepareRestore } from '../restore/prepare-restore.ts'
+import { RestoreFolders } from '../restore/restore-folder.ts'
+import { type ComparedNode, compareNode } from './compare-node.ts'
+
+/** A backup to try out. */
+export interface DrilledBackup {
+  readonly file: string
+  /** Bytes of its content. */
+  readonly bytes: number
+  /** Secret halves of the keys that open it. */
+  readonly identities: readonly string[]
+}
+
+export interface DrillParts {
+  /** The folder of the drill, which is made and removed. */
+  readonly folder: string
+  readonly restores: Pick<NodeRestores, 'folders'>
+  readonly trials: NodeTrials
+  readonly log: Pick<Log, 'warn'>
+}
+
+/** A drill that a backup has passed. */
+interface PassedDrill extends ComparedNode {
+  /** How long it took until the restored node answered. */
+  readonly seconds: number
+}
+
+/**
+ * Restores a backup into an empty folder, as a person would, starts a second node on it, and compares that node with the backup.
+ *
+ * @throws Error with the reason; NodekeepError INSUFFICIENT_STORAGE if the disk has no room for it; the signal's reason
+ */
+export async function drill(
+  { folder, restores, trials, log }: DrillParts,
+  { file, bytes, identities }: DrilledBackup,
+  signal: AbortSignal,
+): Promise<PassedDrill> {
+  await removeFolder(folder)
+  const startedAt = performance.now()
+  try {
+    const data = join(folder, 'data')
+    await mkdir(data, { recursive: true, mode: 0o700 })
+    await requireFreeSpace(folder, bytes, 'the drill of a backup')
+    const { header } = await readHeader(file)
+    const own = await restores.folders()
+    const folders = own.map(({ plugin, key }) => ({
+      plugin,
+      key,
+      path: join(folder, 'storages', `${plugin}-${key}`),
+    }))
+    // A trial must not write into a storage that the running node uses.
+    const without = (header.folders ?? [])
+      .filter(({ plugin, key }) => !own.some((one) => one.plugin === plugin && one.key === key))
+      .map(({ path }) => basename(path))
+    const [manifest, users] = [join(folder, 'manifest.json'), join(folder, 'users.json')]
+    const prepared = await prepareRestore(
+      {
+        dataFolder: data,
+        folders: new RestoreFolders(data),
+        restores: { folders: async () => folders },
+        hasBackend: () => true,
+      },
+      {
+        file,
+        identities,
+        newIdentity: false,
+        without,
+        signal,
+        async onUnpacked(unpacked) {
+          await copyFile(join(unpacked, 'manifest.json'), manifest)
+          await copyFile(join(unpacked, 'state', 'users.json'), users)
+        },
+      },
+    )
+    const { moment, moves = [] } = prepared.record
+    await using trial = await trials.start({
+      data,
+      folders,
+      restore: { backup: prepared.name, moment: new Date(moment), moves },
+      signal,
+    })
+    const seconds = Math.ceil((performance.now() - startedAt) / 1000)
+    const plugins = header.plugins.map(({ id }) => id)
+    const isPartial = without.length > 0 || header.omitted.some(({ what }) => what.startsWith('files: '))
+    const compared = await compareNode({ trial, manifest, users, plugins, without, isPartial, signal })
+    return { ...compared, seconds }
+  } finally {
+    await removeFolder(folder).catch((err) =>
+      log.warn(
+        { err, folder },
+        'The folder of a drill could not be removed. The next drill or start tries again.',
+      ),
+    )
+  }
+}
+
+/** Removes the folder of a drill, also one that a crash has left. Paths in it may be too long for the system. */
+export async function removeFolder(folder: string): Promise<void> {
+  try {
+    await emptyFolder(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  await rm(folder, { recursive: true, force: true })
+}

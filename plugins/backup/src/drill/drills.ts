@@ -1,0 +1,178 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { isNodekeepError, type Log } from '@nodekeep/plugin-sdk'
+import { verifyArchive } from '../archive/read-archive.ts'
+import { type DrilledBackup, type DrillParts, drill, removeFolder } from './drill.ts'
+
+/** How the last drill ended. */
+export interface DrillVerdict {
+  /** The backup. */
+  readonly filename: string
+  /** ISO 8601. */
+  readonly at: string
+  /**
+   * `passed`: a node was started on the backup and had everything. `verified`: it is too large for that, and every byte of it was
+   * read and agrees with its checksums. `failed`. `skipped`: it could not be tried.
+   */
+  readonly result: 'passed' | 'verified' | 'failed' | 'skipped'
+  /** The reason of a failure or of a skipped drill, for the owner. */
+  readonly problem: string | null
+  /** How long it took until the restored node answered; null if it did not. */
+  readonly seconds: number | null
+}
+
+interface DrillsParts extends Omit<DrillParts, 'log'> {
+  /** The folder of the plugin, which keeps the verdict. */
+  readonly dataDir: string
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  /** Bytes of content from which a backup is only verified. */
+  readonly maxBytes?: number
+}
+
+/** Backups with more content are verified instead, once a week. */
+const defaultMaxBytes = 10 * 1024 ** 3
+const weekMs = 7 * 24 * 60 * 60_000
+
+/** Tries out backups in the background, one at a time. */
+export class Drills {
+  readonly #parts: DrillsParts
+  #last: DrillVerdict | null = null
+  #running: { readonly abort: AbortController; readonly done: Promise<void> } | null = null
+
+  constructor(parts: DrillsParts) {
+    this.#parts = parts
+  }
+
+  /** The verdict of the last drill, also of an earlier start. A drill that was interrupted has none. */
+  get last(): DrillVerdict | null {
+    return this.#last
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== null
+  }
+
+  async load(): Promise<void> {
+    this.#last = await readVerdict(this.#parts.dataDir)
+  }
+
+  /** Removes what a crash has left. Call it while no drill runs. */
+  async removeLeft(): Promise<void> {
+    await removeFolder(this.#parts.folder)
+  }
+
+  /** Begins to try out a backup. A drill that runs is interrupted. */
+  begin(backup: DrilledBackup): void {
+    const former = this.interrupt()
+    const abort = new AbortController()
+    const done = former.then(() => this.#try(backup, abort.signal))
+    const running = { abort, done }
+    this.#running = running
+    done.finally(() => {
+      if (this.#running === running) this.#running = null
+    })
+  }
+
+  /** Ends the drill that runs, and waits until it has left nothing behind. */
+  async interrupt(): Promise<void> {
+    this.#running?.abort.abort(new Error('The drill was interrupted.'))
+    await this.#running?.done
+  }
+
+  async #try(backup: DrilledBackup, signal: AbortSignal): Promise<void> {
+    const { log } = this.#parts
+    const at = new Date()
+    const filename = basename(backup.file)
+    try {
+      if (signal.aborted || this.#isTooSoon(backup, at)) return
+      const outcome = await this.#outcome(backup, signal)
+      if (signal.aborted) return
+      const verdict = { filename, at: at.toISOString(), ...outcome }
+      await this.#remember(verdict)
+      const line = { filename, result: verdict.result, problem: verdict.problem, seconds: verdict.seconds }
+      if (verdict.result === 'failed') log.error(line, sentenceOf(verdict, at))
+      else log.info(line, sentenceOf(verdict, at))
+    } catch (err) {
+      log.error({ err, filename }, 'The verdict of a drill could not be stored.')
+    }
+  }
+
+  async #outcome(
+    backup: DrilledBackup,
+    signal: AbortSignal,
+  ): Promise<Pick<DrillVerdict, 'result' | 'problem' | 'seconds'>> {
+    try {
+      if (this.#isLarge(backup)) {
+        await verifyArchive(backup.file, { identities: backup.identities, signal })
+        return { result: 'verified', problem: null, seconds: null }
+      }
+      const { seconds } = await drill(this.#parts, backup, signal)
+      return { result: 'passed', problem: null, seconds }
+    } catch (error) {
+      const isSkipped = isNodekeepError(error) && error.code === 'INSUFFICIENT_STORAGE'
+      return { result: isSkipped ? 'skipped' : 'failed', problem: (error as Error).message, seconds: null }
+    }
+  }
+
+  #isLarge({ bytes }: DrilledBackup): boolean {
+    return bytes > (this.#parts.maxBytes ?? defaultMaxBytes)
+  }
+
+  /** To read a large backup takes hours. A failure is looked at again with the next one. */
+  #isTooSoon(backup: DrilledBackup, now: Date): boolean {
+    const last = this.#last
+    return (
+      this.#isLarge(backup) && last?.result === 'verified' && now.getTime() - Date.parse(last.at) < weekMs
+    )
+  }
+
+  async #remember(verdict: DrillVerdict): Promise<void> {
+    this.#last = verdict
+    const file = verdictFile(this.#parts.dataDir)
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    await writeFile(`${file}.new`, JSON.stringify(verdict), { mode: 0o600 })
+    await rename(`${file}.new`, file)
+  }
+}
+
+/** Returns the verdict of the last drill of a node, which may not run; null if there was none. */
+export async function readVerdict(dataDir: string): Promise<DrillVerdict | null> {
+  try {
+    return JSON.parse(await readFile(verdictFile(dataDir), 'utf8')) as DrillVerdict
+  } catch {
+    return null
+  }
+}
+
+/** Says how the last drill ended, for people: "You could be back in 4 min 12 s, tried today at 03:10." */
+export function sentenceOf({ result, at, problem, seconds }: DrillVerdict, now: Date): string {
+  const tried = `tried ${whenOf(new Date(at), now)}`
+  switch (result) {
+    case 'passed':
+      return `You could be back in ${durationOf(seconds ?? 0)}, ${tried}.`
+    case 'verified':
+      return `Every byte of the backup is as it was written, ${tried}. It is too large to be restored as a test.`
+    case 'skipped':
+      return `The last drill did not happen, ${tried}: ${problem}`
+    case 'failed':
+      return `Do not rely on the last backup, ${tried}: ${problem}`
+  }
+}
+
+function durationOf(seconds: number): string {
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
+  if (hours > 0) return `${hours} h ${minutes} min`
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`
+}
+
+/** In the time zone of the machine. */
+function whenOf(at: Date, now: Date): string {
+  const two = (number: number) => String(number).padStart(2, '0')
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}`
+  if (at.toDateString() === now.toDateString()) return `today at ${time}`
+  return `on ${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} at ${time}`
+}
+
+function verdictFile(dataDir: string): string {
+  return join(dataDir, 'drill.json')
+}

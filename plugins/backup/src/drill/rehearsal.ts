@@ -1,0 +1,79 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import type { CommandContext } from '@nodekeep/plugin-sdk'
+import { verifyArchive } from '../archive/read-archive.ts'
+import { identitiesOf } from '../recovery-keys.ts'
+import { BackupFolder } from '../stored/backup-folder.ts'
+
+/** A proof that a person has the key that opens a backup. */
+interface Rehearsal {
+  /** ISO 8601. */
+  readonly at: string
+  /** The backup that it opened. */
+  readonly filename: string
+}
+
+/** `nodekeep backup rehearse`: asks for the recovery key, opens a backup with it, and reads the whole of it. */
+export async function rehearse(context: CommandContext): Promise<void> {
+  const { dataDir, output, signal } = context
+  const file = await fileToOpen(context)
+  const given = await identitiesOf(context)
+  const asked = given.length > 0 ? null : await context.ask('Recovery key:')
+  if (given.length === 0 && asked === null) {
+    throw new Error('There is no terminal to enter the recovery key at. Give the file with it: --key FILE.')
+  }
+  const identities = asked === null ? given : [asked]
+  const progress = output.progress('opening')
+  try {
+    const { header, encrypted, entries } = await verifyArchive(file, {
+      identities,
+      signal,
+      onProgress: (share) => progress.update(share),
+    })
+    progress.end()
+    if (!encrypted) {
+      throw new Error(
+        `The archive ${basename(file)} is not encrypted: it opens without a key. Set backup.recipients.`,
+      )
+    }
+    await remember(dataDir, { at: new Date().toISOString(), filename: basename(file) })
+    output.state({
+      result: 'The key opens the backup.',
+      backup: basename(file),
+      created: header.created,
+      entries,
+    })
+  } finally {
+    progress.end()
+  }
+}
+
+/** The file or the backup that the person names, otherwise the newest encrypted backup. */
+async function fileToOpen({ args, nodeDataDir }: CommandContext): Promise<string> {
+  const folder = new BackupFolder(join(nodeDataDir, 'backups'))
+  const [name] = args
+  if (name !== undefined) return folder.find(name).catch(() => resolve(name))
+  const newest = (await folder.list()).find(({ encrypted }) => encrypted)
+  if (newest !== undefined) return folder.find(newest.filename)
+  throw new Error(
+    'There is no encrypted backup yet. Set backup.recipients, then make one: `nodekeep backup create`.',
+  )
+}
+
+/** Returns the last rehearsal of a node; null if there was none. */
+export async function readRehearsal(dataDir: string): Promise<Rehearsal | null> {
+  try {
+    return JSON.parse(await readFile(rehearsalFile(dataDir), 'utf8')) as Rehearsal
+  } catch {
+    return null
+  }
+}
+
+async function remember(dataDir: string, rehearsal: Rehearsal): Promise<void> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await writeFile(rehearsalFile(dataDir), JSON.stringify(rehearsal), { mode: 0o600 })
+}
+
+function rehearsalFile(dataDir: string): string {
+  return join(dataDir, 'rehearsal.json')
+}

@@ -1,0 +1,94 @@
+import { type ExecFileException, execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { test } from 'tap'
+
+const repository = fileURLToPath(new URL('../../', import.meta.url))
+const cli = join(repository, 'kernel/bin/nodekeep.js')
+
+/** Makes the program believe that its standard input is a terminal. */
+const asTerminal = ['--import', 'data:text/javascript,process.stdin.isTTY = true']
+
+interface Status {
+  readonly drill: { readonly result: string } | null
+  readonly isDrilling: boolean
+  readonly rehearsed: string | null
+}
+
+async function statusOf(owner: TestUser): Promise<Status> {
+  return (await (await owner.fetch('/api/backup/status')).json()) as Status
+}
+
+test('the key of a person is proven, and the list says when one could be back', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'nodekeep-rehearse-'))
+  let node: TestNode | undefined
+  t.teardown(async () => {
+    await node?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const plugins = Object.fromEntries(
+    ['files', 'storage-local', 'backup'].map((name) => [name, { from: join(repository, 'plugins', name) }]),
+  )
+  const configure = (backup: object) => {
+    const config = { plugins, backup, data: './data' }
+    writeFileSync(join(folder, 'nodekeep.json'), JSON.stringify(config))
+    return config
+  }
+  /** Runs a command, and returns its code and everything that a person sees. */
+  const run = (args: readonly string[], entered?: string) =>
+    new Promise<{ code: number; text: string }>((resolve) => {
+      const options = entered === undefined ? process.execArgv : [...process.execArgv, ...asTerminal]
+      const child = execFile(
+        process.execPath,
+        [...options, cli, 'backup', ...args],
+        { cwd: folder, env: { PATH: process.env.PATH } },
+        (error: ExecFileException | null, stdout, stderr) =>
+          resolve({ code: Number(error?.code ?? 0), text: stdout + stderr }),
+      )
+      child.stdin?.end(entered)
+    })
+
+  configure({})
+  const newKey = async () => {
+    const { text } = await run(['key'])
+    const [recipient = '', identity = ''] = [/age1\w+/, /AGE-SECRET-KEY-1\w+/].map(
+      (part) => part.exec(text)?.[0],
+    )
+    return { recipient, identity }
+  }
+  const key = await newKey()
+  const { data: _data, ...config } = configure({ recipients: [key.recipient] })
+  t.match(await run(['rehearse']), { code: 1, text: /no encrypted backup yet/ })
+
+  node = await createTestNode({ dataFolder: join(folder, 'data'), config })
+  const owner = await node.signIn('owner')
+  await owner.fetch('/write?path=/a', { method: 'PUT', body: 'content' })
+  const answer = await owner.fetch('/api/backup/create', { method: 'POST' })
+  const { filename } = (await answer.json()) as { filename: string }
+  while ((await statusOf(owner)).isDrilling) await pause(50)
+  t.match(await statusOf(owner), { drill: { result: 'passed' }, rehearsed: null })
+  t.match((await run(['list'])).text, /You could be back in \d+ s, tried (today|on .+) at \d\d:\d\d\./)
+
+  t.match(await run(['rehearse']), { code: 1, text: /no terminal .+--key FILE/ })
+  t.match(await run(['rehearse'], `${key.identity.slice(0, 30)}\n`), { code: 1, text: /incomplete/ })
+  const other = await newKey()
+  t.match(await run(['rehearse'], `${other.identity}\n`), { code: 1, text: /for another recovery key/ })
+  t.equal((await statusOf(owner)).rehearsed, null, 'a wrong key proves nothing')
+
+  const entered = await run(['rehearse'], `${key.identity.toLowerCase()}\n`)
+  t.match(entered, { code: 0, text: /The key opens the backup/ })
+  t.match(entered.text, /Recovery key:/)
+  t.notMatch(entered.text, new RegExp(key.identity, 'i'), 'the key is not shown')
+  const { rehearsed } = await statusOf(owner)
+  t.ok(rehearsed)
+  const health = await owner.fetch('/api/system/health')
+  t.match(await health.json(), { checks: { backup: { ok: true, state: 'available' } } })
+
+  writeFileSync(join(folder, 'recovery.key'), key.identity)
+  t.match(await run(['rehearse', filename, '--key', 'recovery.key']), { code: 0, text: filename })
+  t.not((await statusOf(owner)).rehearsed, rehearsed)
+})
