@@ -121,7 +121,7 @@ export default definePlugin({
         schedule,
         targets,
         startedAt: info.startedAt,
-        drills,
+        drills: config.drill ? drills : { last: null },
         isRehearsed: isEncrypted ? async () => (await readRehearsal(dataDir)) !== null : null,
       }),
     )

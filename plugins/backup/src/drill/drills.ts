@@ -109,7 +109,8 @@ export class Drills {
       const { seconds } = await drill(this.#parts, backup, signal)
       return { result: 'passed', problem: null, seconds }
     } catch (error) {
-      const isSkipped = isNodekeepError(error) && error.code === 'INSUFFICIENT_STORAGE'
+      // Somebody may delete the backup meanwhile.
+      const isSkipped = isNodekeepError(error) && ['INSUFFICIENT_STORAGE', 'NOT_FOUND'].includes(error.code)
       return { result: isSkipped ? 'skipped' : 'failed', problem: (error as Error).message, seconds: null }
     }
   }
