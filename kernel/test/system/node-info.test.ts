@@ -17,7 +17,8 @@ test('a plugin learns what runs, since when and from where', async (t) => {
   const status = definePlugin({ id: 'status', requires: { info: Info }, setup: ({ info }) => resolve(info) })
   const node = await createTestNode({ plugins: [status] })
   t.teardown(() => node.stop())
-  const { startedAt, commit, buildDate, ...info } = await found
+  const { startedAt, commit, buildDate, plugins, ...info } = await found
+  t.strictSame(plugins(), [{ id: 'status', version: '0.0.0' }])
   t.same(info, { version: manifest.version, installation: 'sources', folder: root })
   t.ok(startedAt.getTime() >= before && startedAt.getTime() <= Date.now())
   if (!existsSync(join(root, '.git'))) return t.comment('These sources are no checkout.')
