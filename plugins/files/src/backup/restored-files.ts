@@ -1,8 +1,7 @@
-import { createReadStream, existsSync, lstatSync, openSync, readdirSync } from 'node:fs'
-import { rename, rmdir } from 'node:fs/promises'
+import { existsSync, readdirSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log, RegistryReader, StorageBackend } from '@nodekeep/plugin-sdk'
-import { emptyFolder, withShortPath } from '@nodekeep/plugin-sdk/archive'
 import type { Mounts } from '../mounts/mounts.ts'
 
 interface RestoredFilesParts {
@@ -11,9 +10,6 @@ interface RestoredFilesParts {
   readonly log: Pick<Log, 'info' | 'warn'>
   readonly signal: AbortSignal
 }
-
-/** The folders of users, which have the uuid of the user as their name. */
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** How long a storage that does not work is left alone, in milliseconds. */
 const retryMs = 60_000
@@ -50,7 +46,10 @@ export class RestoredFiles {
   }
 
   async #writeAll(): Promise<void> {
+    if (this.#waiting.length === 0) return
     const { mounts, backends, log, signal } = this.#parts
+    // Its libraries take 6 MB of memory, and restores are rare.
+    const { removeFolder, replaceFiles } = await import('./replace-files.ts')
     const written = join(this.#dataDir, 'written')
     let isBehind = false
     for (const name of this.#waiting) {
@@ -80,39 +79,4 @@ export class RestoredFiles {
     this.#retry = setTimeout(() => this.begin(), retryMs)
     this.#retry.unref()
   }
-}
-
-/** Removes the files of all users from a storage, then writes those of a folder into it. */
-async function replaceFiles(backend: StorageBackend, folder: string, signal: AbortSignal): Promise<void> {
-  const former: string[] = []
-  for await (const { name, type } of backend.list('/')) {
-    if (type === 'directory' && uuid.test(name)) former.push(name)
-  }
-  for (const name of former) await backend.remove(`/${name}`)
-  const folders = ['']
-  for (let path = folders.pop(); path !== undefined; path = folders.pop()) {
-    for (const name of withShortPath(folder + path, (short) => readdirSync(short))) {
-      signal.throwIfAborted()
-      const inner = `${path}/${name}`
-      const found = withShortPath(folder + inner, (short) => lstatSync(short))
-      if (found.isDirectory()) {
-        await backend.makeDirectory(inner)
-        folders.push(inner)
-      } else {
-        const { size, mtime } = found
-        await backend.write(inner, contentOf(folder + inner), { size, modified: mtime, signal })
-      }
-    }
-  }
-}
-
-/** The file is opened before the short path ends. */
-function contentOf(path: string): AsyncIterable<Uint8Array> {
-  const descriptor = withShortPath(path, (short) => openSync(short, 'r'))
-  return createReadStream('', { fd: descriptor })
-}
-
-async function removeFolder(folder: string): Promise<void> {
-  await emptyFolder(folder)
-  await rmdir(folder)
 }
