@@ -7,6 +7,7 @@ const startBytes = 2 * 1024 * 1024
 /** The part for a running node: enough for recording deletions. In bytes. */
 const runningBytes = 2 * 1024 * 1024
 const reserveBytes = startBytes + runningBytes
+const pieceBytes = 64 * 1024
 /** The reserve is made if this is still free afterwards: another program may be filling the disk right now. */
 const plentyBytes = 4 * reserveBytes
 /** With less than this, a disk counts as full. */
@@ -39,11 +40,15 @@ export async function keepReserve(folder: string): Promise<void> {
     if ((await stat(file).catch(() => null))?.size === reserveBytes) return
     const available = await availableBytes(folder)
     if (available === null || available < plentyBytes) return
-    // Random bytes, because some file systems store zeros without taking space.
-    await writeFile(file, randomBytes(reserveBytes), { mode: 0o600 })
+    await writeFile(file, reservePieces(), { mode: 0o600 })
   } catch {
     await rm(file, { force: true }).catch(() => {})
   }
+}
+
+/** Random bytes, because some file systems store zeros without taking space. In pieces, because memory that was used once stays. */
+function* reservePieces(): Generator<Buffer> {
+  for (let left = reserveBytes; left > 0; left -= pieceBytes) yield randomBytes(pieceBytes)
 }
 
 async function isFull(folder: string): Promise<boolean> {
