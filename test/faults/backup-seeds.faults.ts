@@ -7,10 +7,14 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { restoredEntriesFile } from '@nodekeep/plugin-sdk'
-import { generateKey } from '../../plugins/backup/src/archive/recovery-key.ts'
-import { type ArchiveSource, writeArchive } from '../../plugins/backup/src/archive/write-archive.ts'
 import type { Fault, Round } from './fault.ts'
-import { planArchive, startWithRestores } from './fixtures/restore-archive.ts'
+import {
+  type ArchiveSource,
+  generateKey,
+  planArchive,
+  startWithRestores,
+  writeArchive,
+} from './fixtures/restore-archive.ts'
 import type { Random } from './random.ts'
 
 const program = fileURLToPath(new URL('./fixtures/restore-program.ts', import.meta.url))

@@ -63,6 +63,16 @@ export class RestoreFolder {
     return (state === 'unpacking' || state === 'ready') && owner !== process.pid && isAlive(owner)
   }
 
+  /**
+   * Whether a start has begun to put it in place, and no one has noted that yet because a process was killed. It holds former
+   * data, which is never removed unasked.
+   */
+  get isBegun(): boolean {
+    const { state, elsewhere } = this.record
+    if (state !== 'planned') return false
+    return [this.path, ...elsewhere].some((folder) => existsSync(join(folder, 'previous')))
+  }
+
   /** Changes the record durably. */
   async note(changes: Partial<RestoreRecord>): Promise<void> {
     const record = { ...this.record, ...changes }
@@ -157,7 +167,9 @@ export class RestoreFolders {
   async removeOthers(planned: RestoreFolder): Promise<void> {
     for (const folder of await this.#list()) {
       const { state } = folder.record
-      if (folder.name !== planned.name && (state === 'ready' || state === 'planned')) await folder.remove()
+      if (folder.name === planned.name || (state !== 'ready' && state !== 'planned')) continue
+      if (folder.isBegun) await folder.settle()
+      else await folder.remove()
     }
   }
 
@@ -168,7 +180,7 @@ export class RestoreFolders {
    */
   async settle(applied: string | null): Promise<void> {
     for (const folder of await this.#list()) {
-      if (folder.name === applied) await folder.settle()
+      if (folder.name === applied || folder.isBegun) await folder.settle()
       else if (folder.record.state !== 'applied' && !folder.isInUse) await folder.remove()
     }
   }
