@@ -125,7 +125,8 @@ export default {
     let node: FilesProcess | null = null
     try {
       const killedPreparing = random.chance(0.5)
-      const atStep = killedPreparing && random.chance(0.5) ? random.integer(1, steps) : null
+      // The start itself takes the first step.
+      const atStep = killedPreparing && random.chance(0.5) ? random.integer(2, steps) : null
       const environment = atStep === null ? undefined : { KILL_AT_STEP: `${atStep}` }
       node = await startFiles(dataFolder, undefined, { program, ...(environment && { environment }) })
       await change(node, random, 'backup')
