@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { backupProgram } from './backup-client.ts'
 import type { Fault } from './fault.ts'
 import { type FilesProcess, startFiles } from './files-process.ts'
 import { memoryOf, peakWhile } from './files-transfer.ts'
-
-const program = new URL('./fixtures/backup-node.ts', import.meta.url)
 
 /** Mebibytes that a node may use on top of its idle memory. */
 const allowance = 150
@@ -40,7 +39,7 @@ export default {
   async round({ log }) {
     const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-large-'))
     try {
-      const node = await startFiles(dataFolder, undefined, { program })
+      const node = await startFiles(dataFolder, undefined, { program: backupProgram })
       try {
         await makeBackup(node)
         const idle = await memoryOf(node.pid)

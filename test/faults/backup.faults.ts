@@ -5,14 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { ask, backupProgram, fill } from './backup-client.ts'
 import type { Fault, Round } from './fault.ts'
 import { bytesOf } from './files-client.ts'
 import { type FilesProcess, startFiles } from './files-process.ts'
-import type { Random } from './random.ts'
 
 const run = promisify(execFile)
-
-const program = new URL('./fixtures/backup-node.ts', import.meta.url)
 
 /** Work that a kill may interrupt. Each round takes one of them. */
 interface Scene {
@@ -31,27 +29,6 @@ const scenes: readonly [Scene, ...Scene[]] = [
     begin: (node) => ask(node, '/api/backup/moment?copies=true', { method: 'POST' }),
   },
 ]
-
-/** Asks as the owner. Null if the node was killed before it answered. */
-async function ask(node: FilesProcess, target: string, init: RequestInit = {}): Promise<Response | null> {
-  const headers = { ...init.headers, authorization: `Bearer ${node.session.token}` }
-  try {
-    return await fetch(new URL(target, node.url), { ...init, headers })
-  } catch (error) {
-    if (error instanceof TypeError) return null
-    throw error
-  }
-}
-
-async function fill(node: FilesProcess, random: Random): Promise<void> {
-  for (let index = random.integer(1, 60); index > 0; index -= 1) {
-    const size = random.chance(0.1) ? random.integer(100_000, 4_000_000) : random.integer(0, 20_000)
-    const body = bytesOf(`${size}:${index};`)
-    const path = `/${random.pick(['a', 'b', 'c/d'])}/${index}`
-    const answer = await ask(node, `/write?path=${path}`, { method: 'PUT', body })
-    assert.equal(answer?.status, 200)
-  }
-}
 
 /** Lets a client write until the node is killed, so that a backup has something to follow. */
 async function write(node: FilesProcess): Promise<void> {
@@ -109,7 +86,7 @@ export default {
     const { random, signal, log } = round
     const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-killed-'))
     try {
-      const node = await startFiles(dataFolder, undefined, { program })
+      const node = await startFiles(dataFolder, undefined, { program: backupProgram })
       const scene = random.pick(scenes)
       let answered: string | null = null
       try {
@@ -129,7 +106,7 @@ export default {
       } finally {
         await node.kill()
       }
-      const again = await startFiles(dataFolder, undefined, { program })
+      const again = await startFiles(dataFolder, undefined, { program: backupProgram })
       try {
         const filenames = await listed(again)
         if (answered !== null) assert.ok(filenames.includes(answered), 'an answered backup is lost')

@@ -23,12 +23,14 @@ export interface FilesProcess {
 const filesNode = new URL('fixtures/files-node.ts', import.meta.url)
 
 /**
- * Starts a node. Rejects with the node's error output when it does not start.
+ * Starts a node. Rejects with the node's error output when it does not start; the cause is the signal that ended it.
  *
  * @param session from an earlier start on the same data. Without a session, a user signs in.
  * @param options.mount the path of a mount that is stored in the folder `mounted` of the data folder
  * @param options.backend `objects` for a mount whose folders do not move in one step
  * @param options.program the program of the node
+ * @param options.environment more variables of the environment
+ * @param options.killAfter milliseconds after which the node is killed
  */
 export async function startFiles(
   dataFolder: string,
@@ -37,7 +39,15 @@ export async function startFiles(
     mount,
     backend = 'mounted',
     program = filesNode,
-  }: { readonly mount?: string; readonly backend?: 'mounted' | 'objects'; readonly program?: URL } = {},
+    environment = {},
+    killAfter,
+  }: {
+    readonly mount?: string
+    readonly backend?: 'mounted' | 'objects'
+    readonly program?: URL
+    readonly environment?: Readonly<Record<string, string>>
+    readonly killAfter?: number
+  } = {},
 ): Promise<FilesProcess> {
   // tap adds options that the node must not get.
   const { NODE_OPTIONS: _options, ...env } = process.env
@@ -51,7 +61,11 @@ export async function startFiles(
       ...signIn,
       ...(mount === undefined ? [] : [mount, backend]),
     ],
-    { env, stdio: ['ignore', 'pipe', 'pipe'] },
+    {
+      env: { ...env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(killAfter !== undefined && { timeout: killAfter, killSignal: 'SIGKILL' }),
+    },
   )
   const ended = once(child, 'close')
   let errors = ''
@@ -60,7 +74,7 @@ export async function startFiles(
   })
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   if (child.stdout) createInterface(child.stdout).once('line', resolve)
-  ended.then(() => reject(new Error(`The node did not start:\n${errors}`)))
+  ended.then(([, cause]) => reject(new Error(`The node did not start:\n${errors}`, { cause })))
   const { url, token, uuid } = JSON.parse(await promise)
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal)

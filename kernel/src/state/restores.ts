@@ -84,6 +84,8 @@ export class KernelRestores implements NodeRestores {
 export function applyPlannedRestore(dataFolder: string): string | null {
   const file = planFile(dataFolder)
   try {
+    // A process that was killed while it planned leaves a draft.
+    rmSync(`${file}.new`, { force: true })
     const plan = readIfPresent<StoredPlan>(file)
     if (plan === null) return null
     if (plan.format !== 1) throw new Error('a newer version of Nodekeep planned it')

@@ -22,6 +22,14 @@ export async function requireFreeSpace(folder: string, bytes: number, purpose = 
   )
 }
 
+/** Returns what to tell of an error of a full disk; every other error as it is. */
+export function explainFullDisk(error: unknown, purpose: string): unknown {
+  const { code } = error as { readonly code?: unknown }
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') return error
+  const message = `The disk has too little space for ${purpose}. Delete old backups, or keep the data on a larger disk.`
+  return new NodekeepError('INSUFFICIENT_STORAGE', message, { cause: error })
+}
+
 function mebibytes(bytes: number): number {
   return Math.ceil(bytes / 1024 ** 2)
 }

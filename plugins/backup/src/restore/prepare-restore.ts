@@ -11,7 +11,7 @@ import {
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import { manifestEntries } from '../archive/manifest.ts'
 import { readHeader, unpackBackup } from '../archive/read-archive.ts'
-import { requireFreeSpace } from '../create/free-space.ts'
+import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
 import { differencesOf } from './differences.ts'
 import { type RestoreFolder, type RestoreFolders, syncFolder } from './restore-folder.ts'
 import { type RestoredStorage, restoredStorages } from './restored-storages.ts'
@@ -45,6 +45,9 @@ const ownParts = new Set(['state', 'identity', 'configuration'])
 /** The folders of users in a storage. */
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
+/** What needs space, in messages. */
+const purpose = 'this restore'
+
 /** How often the free space is looked at, in milliseconds. */
 const lookEveryMs = 100
 
@@ -68,10 +71,10 @@ export async function prepareRestore(
   )
   for (const { root } of plain) await mkdir(root, { recursive: true, mode: 0o700 })
   const backup = basename(request.file)
-  const folder = await folders.begin(
-    { backup, moment: header.created },
-    plain.map(({ root }) => root),
-  )
+  const roots = plain.map(({ root }) => root)
+  const folder = await folders.begin({ backup, moment: header.created }, roots).catch((error) => {
+    throw explainFullDisk(error, purpose)
+  })
   try {
     const placed = plain.map(({ path, root }, index) => {
       const elsewhere = folder.record.elsewhere[index] as string
@@ -96,7 +99,7 @@ export async function prepareRestore(
     return folder
   } catch (error) {
     await folder.remove()
-    throw error
+    throw explainFullDisk(error, purpose)
   }
 }
 
@@ -120,7 +123,7 @@ async function unpack(
   const onDisks = (look: (path: string) => Promise<void>) => Promise.all([...disks.values()].map(look))
   // What an archive holds is hardly smaller than itself. Which of several disks gets how much of it shows when it is unpacked.
   const { size } = await stat(file)
-  await onDisks((path) => requireFreeSpace(path, disks.size === 1 ? size : 0, 'this restore'))
+  await onDisks((path) => requireFreeSpace(path, disks.size === 1 ? size : 0, purpose))
   let maxBytes = 0
   await onDisks(async (path) => {
     const { bavail, bsize } = await statfs(path)
@@ -128,7 +131,7 @@ async function unpack(
   })
   const full = new AbortController()
   const timer = setInterval(() => {
-    onDisks((path) => requireFreeSpace(path, 0, 'this restore')).catch((error) => full.abort(error))
+    onDisks((path) => requireFreeSpace(path, 0, purpose)).catch((error) => full.abort(error))
   }, lookEveryMs)
   try {
     await unpackBackup(file, unpacked, {
@@ -138,6 +141,15 @@ async function unpack(
       others: placed.map(({ path, fresh }) => ({ below: path, folder: fresh })),
       ...(onProgress && { onProgress }),
     })
+    await onDisks((path) => requireFreeSpace(path, 0, purpose))
+  } catch (error) {
+    if (!(error instanceof NodekeepError && error.code === 'PAYLOAD_TOO_LARGE')) throw error
+    throw new NodekeepError(
+      'INSUFFICIENT_STORAGE',
+      `The disk has too little space for ${purpose}: ${basename(file)} holds more than ${Math.floor(maxBytes / 1024 ** 2)} MiB, which are free. ` +
+        'Delete old backups, or keep the data on a larger disk.',
+      { cause: error },
+    )
   } finally {
     clearInterval(timer)
   }

@@ -63,18 +63,31 @@ export class RestoreFolder {
     return (state === 'unpacking' || state === 'ready') && owner !== process.pid && isAlive(owner)
   }
 
+  /**
+   * Whether a start has begun to put it in place, and no one has noted that yet because a process was killed. It holds former
+   * data, which is never removed unasked.
+   */
+  get isBegun(): boolean {
+    const { state, elsewhere } = this.record
+    if (state !== 'planned') return false
+    return [this.path, ...elsewhere].some((folder) => existsSync(join(folder, 'previous')))
+  }
+
   /** Changes the record durably. */
   async note(changes: Partial<RestoreRecord>): Promise<void> {
-    this.record = { ...this.record, ...changes }
+    const record = { ...this.record, ...changes }
     const file = join(this.path, recordName)
-    await writeFile(`${file}.new`, JSON.stringify(this.record), { mode: 0o600, flush: true })
+    await writeFile(`${file}.new`, JSON.stringify(record), { mode: 0o600, flush: true })
     await rename(`${file}.new`, file)
+    this.record = record
     await syncFolder(this.path)
   }
 
   /** Removes everything of the restore. If it is interrupted, the next clean-up goes on. */
   async remove(): Promise<void> {
-    if (this.record.state !== 'applied') await this.note({ state: 'unpacking', process: 0 })
+    const { state } = this.record
+    // What is not complete yet needs no note, for which a full disk may have no room.
+    if (state === 'ready' || state === 'planned') await this.note({ state: 'unpacking', process: 0 })
     for (const folder of this.record.elsewhere) {
       await removeFolder(folder)
       await rmdir(dirname(folder)).catch(() => {})
@@ -123,12 +136,17 @@ export class RestoreFolders {
     await mkdir(path, { recursive: true, mode: 0o700 })
     const record = { format: 1, state: 'unpacking', backup, moment, process: process.pid, elsewhere } as const
     const folder = new RestoreFolder(name, path, record)
-    await folder.note({})
-    await syncFolder(this.#folder)
-    for (const one of [path, ...elsewhere]) await mkdir(join(one, 'new'), { recursive: true, mode: 0o700 })
-    for (const one of elsewhere)
-      for (const up of [one, join(one, '..'), join(one, '../..')]) await syncFolder(up)
-    await mkdir(join(path, 'unpacked'), { mode: 0o700 })
+    try {
+      await folder.note({})
+      await syncFolder(this.#folder)
+      for (const one of [path, ...elsewhere]) await mkdir(join(one, 'new'), { recursive: true, mode: 0o700 })
+      for (const one of elsewhere)
+        for (const up of [one, join(one, '..'), join(one, '../..')]) await syncFolder(up)
+      await mkdir(join(path, 'unpacked'), { mode: 0o700 })
+    } catch (error) {
+      await folder.remove()
+      throw error
+    }
     return folder
   }
 
@@ -149,7 +167,9 @@ export class RestoreFolders {
   async removeOthers(planned: RestoreFolder): Promise<void> {
     for (const folder of await this.#list()) {
       const { state } = folder.record
-      if (folder.name !== planned.name && (state === 'ready' || state === 'planned')) await folder.remove()
+      if (folder.name === planned.name || (state !== 'ready' && state !== 'planned')) continue
+      if (folder.isBegun) await folder.settle()
+      else await folder.remove()
     }
   }
 
@@ -160,7 +180,7 @@ export class RestoreFolders {
    */
   async settle(applied: string | null): Promise<void> {
     for (const folder of await this.#list()) {
-      if (folder.name === applied) await folder.settle()
+      if (folder.name === applied || folder.isBegun) await folder.settle()
       else if (folder.record.state !== 'applied' && !folder.isInUse) await folder.remove()
     }
   }

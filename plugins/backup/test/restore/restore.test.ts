@@ -200,3 +200,29 @@ test('a restore whose process was killed is removed by the next start or restore
   t.notOk(existsSync(join(first, 'new', 'x')))
   t.equal(await read(owner, '/a'), 'content')
 })
+
+test('former data stays when a start was killed before it noted the restore, and another restore comes', async (t) => {
+  const house = houseFor(t)
+  let { owner } = await house.start()
+  await put(owner, '/a', 'one')
+  const { filename } = await makeBackup(owner)
+  await put(owner, '/a', 'two')
+  const answer = await restore(owner, { filename, confirm: true })
+  const { prepared } = (await answer.json()) as { prepared: string }
+  owner = (await house.start()).owner
+  const record = join(house.data, 'restore', prepared, 'restore.json')
+  const former = join(house.data, 'files/.nodekeep/restore', prepared, 'previous', owner.user.uuid, 'a')
+  const asPlanned = async () => {
+    // Only then is the start over.
+    await restore(owner, { filename, confirm: false })
+    writeFileSync(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), state: 'planned' }))
+  }
+  await asPlanned()
+  await restore(owner, { filename, confirm: true })
+  t.equal(readFileSync(former, 'utf8'), 'two', 'the next restore leaves it')
+  await asPlanned()
+  await house.start()
+  await restore((await house.start()).owner, { filename, confirm: false })
+  t.equal(readFileSync(former, 'utf8'), 'two', 'the next start leaves it')
+  t.match(readFileSync(record, 'utf8'), /"applied"/)
+})
