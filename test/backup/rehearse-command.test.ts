@@ -58,7 +58,7 @@ test('the key of a person is proven, and the list says when one could be back', 
     const [recipient = '', identity = ''] = [/age1\w+/, /AGE-SECRET-KEY-1\w+/].map(
       (part) => part.exec(text)?.[0],
     )
-    return { recipient, identity }
+    return { recipient, identity, text }
   }
   const key = await newKey()
   const { data: _data, ...config } = configure({ recipients: [key.recipient] })
@@ -88,7 +88,7 @@ test('the key of a person is proven, and the list says when one could be back', 
   const health = await owner.fetch('/api/system/health')
   t.match(await health.json(), { checks: { backup: { ok: true, state: 'available' } } })
 
-  writeFileSync(join(folder, 'recovery.key'), key.identity)
+  writeFileSync(join(folder, 'recovery.key'), key.text)
   t.match(await run(['rehearse', filename, '--key', 'recovery.key']), { code: 0, text: filename })
   t.not((await statusOf(owner)).rehearsed, rehearsed)
 })

@@ -76,9 +76,11 @@ export default defineCommands<BackupConfiguration>({
 
   rehearse,
 
-  async key({ output }) {
-    const { recipient, identity } = await generateKey()
-    output.state({ recipient, identity })
+  async key({ options, output }) {
+    const key = await generateKey()
+    if (options.json === true) output.state({ ...key })
+    // The form of a key file of age: its programs, and `--key`, take the output as a file.
+    else output.lines(`# recipient: ${key.recipient}`, key.identity)
   },
 })
 

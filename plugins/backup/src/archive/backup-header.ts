@@ -1,5 +1,5 @@
 import type { BackupOmission } from '@nodekeep/plugin-sdk'
-import { ArchiveError } from '@nodekeep/plugin-sdk/archive'
+import { ArchiveError, EntryTree } from '@nodekeep/plugin-sdk/archive'
 
 /** The format that this version writes. It reads this one and earlier ones. */
 export const backupFormat = 1
@@ -62,6 +62,9 @@ export function parseHeader(bytes: Uint8Array): BackupHeader {
     isListOf(omitted, 'what', 'why') &&
     isListOf(folders, 'path')
   if (!isWhole) throw damaged()
+  // A restore moves what is at these paths, so they must not lead out of the archive.
+  const tree = new EntryTree(maxEntries)
+  for (const { path } of folders) tree.add(path, 'directory')
   return header as BackupHeader
 }
 

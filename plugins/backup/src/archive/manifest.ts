@@ -32,7 +32,7 @@ export class ManifestWriter {
   #sumsBytes = 0
 
   add(entry: ManifestEntry): void {
-    this.#page.push(JSON.stringify(entry))
+    this.#page.push(jsonLine(entry))
     this.#sumsBytes += Buffer.byteLength(sumLine(entry))
     if (this.#page.length === 256) this.#turn()
   }
@@ -70,6 +70,12 @@ export class ManifestWriter {
     if (this.#page.length > 0) this.#pages.push(Buffer.from(this.#page.join(',\n')))
     this.#page = []
   }
+}
+
+/** One line of JSON. Names may have characters at which many readers of lines, such as Node's, begin a new one. */
+export function jsonLine(value: object): string {
+  const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value).replace(/[\u0085\u2028\u2029]/g, escaped)
 }
 
 /** A backslash before the sum says that the name has escapes. */

@@ -91,7 +91,8 @@ async function beginning(file: string): Promise<PublicHeader & { readonly bytes:
 }
 
 async function* chunksOf(file: string, onChunk: (bytes: number) => void = () => {}): AsyncGenerator<Buffer> {
-  await stat(file)
+  // A pipe would wait for a writer.
+  if (!(await stat(file)).isFile()) throw new ArchiveError('is no file')
   for await (const chunk of createReadStream(file, { highWaterMark: chunkBytes })) {
     yield chunk
     onChunk(chunk.length)

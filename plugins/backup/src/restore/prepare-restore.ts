@@ -9,7 +9,7 @@ import {
   restoredEntriesFile,
 } from '@nodekeep/plugin-sdk'
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
-import { manifestEntries } from '../archive/manifest.ts'
+import { jsonLine, manifestEntries } from '../archive/manifest.ts'
 import { readHeader, unpackBackup } from '../archive/read-archive.ts'
 import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
 import { differencesOf } from './differences.ts'
@@ -219,7 +219,7 @@ async function listRestoredEntries(manifest: string, plugins: string): Promise<v
     const entry: RestoredEntry = { path: path.slice(slash + 1), size, modified, created }
     const lines = batches.get(participant) ?? []
     batches.set(participant, lines)
-    if (lines.push(`${JSON.stringify(entry)}\n`) === 1000) await store(participant, lines)
+    if (lines.push(`${jsonLine(entry)}\n`) === 1000) await store(participant, lines)
   }
   for (const [participant, lines] of batches) if (lines.length > 0) await store(participant, lines)
 }
@@ -261,8 +261,16 @@ function ownMoves(
 }
 
 /** Each folder of a user is moved by itself, since the folder of a storage may be a mount point. */
-async function movesOfUsers({ root, elsewhere, fresh }: PlacedStorage): Promise<RestoreMove[]> {
-  const restored = new Set(await readdir(fresh))
+async function movesOfUsers({ path, root, elsewhere, fresh }: PlacedStorage): Promise<RestoreMove[]> {
+  const entries = await readdir(fresh, { withFileTypes: true })
+  const odd = entries.find((entry) => !entry.isDirectory() || !uuid.test(entry.name))
+  if (odd !== undefined) {
+    throw new NodekeepError(
+      'VALIDATION_ERROR',
+      `The backup cannot be restored: ${JSON.stringify(`${path}/${odd.name}`)} is not the folder of a user.`,
+    )
+  }
+  const restored = new Set(entries.map(({ name }) => name))
   const present = (await readdir(root)).filter((name) => uuid.test(name))
   return [...new Set([...restored, ...present])].sort().map((name) => ({
     from: restored.has(name) ? join(fresh, name) : null,

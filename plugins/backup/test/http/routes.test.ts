@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'tap'
@@ -121,4 +121,21 @@ test('a second backup meanwhile is refused, and a client that leaves ends nothin
   }
   while ((await status()).running !== null);
   t.match((await status()).last, { filename: filenames, problem: null })
+})
+
+test('what lies in the folder and is no file does not hide the backups', async (t) => {
+  const node = await createBackupNode()
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  const { filename } = await makeBackup(owner)
+  const folder = join(node.dataFolder, 'backups')
+  mkdirSync(join(folder, 'backup-20250101-000000.tar.gz'))
+  execFileSync('mkfifo', [join(folder, 'backup-20250102-000000.tar.gz')])
+  const { backups } = (await (await owner.fetch('/api/backup/list')).json()) as {
+    backups: { filename: string }[]
+  }
+  t.strictSame(
+    backups.map((backup) => backup.filename),
+    [filename],
+  )
 })
