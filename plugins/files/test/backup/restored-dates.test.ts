@@ -25,7 +25,9 @@ async function unpack(snapshot: BackupSnapshot, folder: string): Promise<Restore
     if (type === 'directory') mkdirSync(file, { recursive: true })
     else {
       writeFileSync(file, await buffer(entry.open()))
-      utimesSync(file, modified, modified)
+      // The system cuts fractions of seconds off below: half a millisecond more is the same millisecond.
+      const seconds = (modified.getTime() + 0.5) / 1000
+      utimesSync(file, seconds, seconds)
       if (created !== undefined)
         restored.push({ path, size, modified: modified.toISOString(), created: created.toISOString() })
     }
