@@ -39,6 +39,8 @@ export interface OverlayNode {
 
 /** A network through which clients reach the node from outside. */
 export interface OverlayNetwork {
+  /** Whether the configuration names a network. Otherwise the node does not join, and nothing warns that it is not connected. */
+  readonly isConfigured: boolean
   /** Throws never. Before {@link join}, nothing is connected. */
   status(): OverlayNetworkStatus
   /**
