@@ -18,6 +18,8 @@ export type FirstLine =
       readonly instance: string
       /** Whether the node ends TLS for its names. Otherwise the gateway may. */
       readonly endsTls: boolean
+      /** The gateway's name or IP address, as the node knows it. The URL of an allocated port has it. */
+      readonly host: string
     }
   | { readonly purpose: 'data'; readonly instance: string }
   | { readonly purpose: 'api' }
@@ -121,11 +123,17 @@ const isInstance: Check = (value) => typeof value === 'string' && /^[0-9a-f]{32}
 const isPort: Check = (value) => isWithin(value, 0, 65_535)
 const isWithin = (value: unknown, least: number, most: number) =>
   Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+const isHost: Check = (value) => typeof value === 'string' && /^[a-zA-Z0-9_.:-]{1,253}$/.test(value)
 const isServerName: Check = (value) =>
   value === null || (typeof value === 'string' && /^[a-z0-9_.-]{1,253}$/.test(value))
 
 const firstLines: ChecksByKind<FirstLine, 'purpose'> = {
-  control: { version: (value) => isWithin(value, 1, 1000), instance: isInstance, endsTls: isBoolean },
+  control: {
+    version: (value) => isWithin(value, 1, 1000),
+    instance: isInstance,
+    endsTls: isBoolean,
+    host: isHost,
+  },
   data: { instance: isInstance },
   api: {},
 }

@@ -22,7 +22,10 @@ const client = {
 
 test('every line survives the way', async (t) => {
   const lines = [
-    [readFirstLine, { purpose: 'control', version: tunnelVersion, instance, endsTls: true }],
+    [
+      readFirstLine,
+      { purpose: 'control', version: tunnelVersion, instance, endsTls: true, host: 'example.org' },
+    ],
     [readFirstLine, { purpose: 'data', instance }],
     [readFirstLine, { purpose: 'api' }],
     [readClientLine, client],
@@ -58,7 +61,8 @@ test('lines that are not valid are refused with a sentence', async (t) => {
     () => readFirstLine('{"purpose":"toString"}'),
     () => readFirstLine(JSON.stringify({ purpose: 'data' })),
     () => readFirstLine(JSON.stringify({ purpose: 'data', instance: 'A5'.repeat(16) })),
-    () => readFirstLine(JSON.stringify({ purpose: 'control', version: '1', instance, endsTls: true })),
+    () =>
+      readFirstLine(JSON.stringify({ purpose: 'control', version: '1', instance, endsTls: true, host: 'x' })),
     () => readClientLine(JSON.stringify({ ...client, address: 'example.org' })),
     () => readClientLine(JSON.stringify({ ...client, port: 65_536 })),
     () => readClientLine(JSON.stringify({ ...client, serverName: 'Me.example.org' })),
