@@ -1,4 +1,5 @@
 import { definePlugin, Identity, Overlay, Type } from '@nodekeep/plugin-sdk'
+import { configuration } from './configuration.ts'
 
 const Status = Type.Object({
   nodeId: Type.String({ description: "Base58 of the node's Ed25519 public key." }),
@@ -14,6 +15,7 @@ const Status = Type.Object({
 export default definePlugin({
   id: 'overlay',
   description: 'Makes the node reachable from outside.',
+  config: configuration,
   requires: { identity: Identity },
   optional: { network: Overlay },
   setup({ identity, network, routes }) {
