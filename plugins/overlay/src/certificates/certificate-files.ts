@@ -1,6 +1,7 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import type { Log } from '@nodekeep/plugin-sdk'
 import { type CertificateHealth, type CertificateSource, healthy } from './certificate-source.ts'
+import { readPem } from './read-pem.ts'
 import { type ServerCertificate, serverCertificate } from './server-certificate.ts'
 
 interface FilesParts {
@@ -112,17 +113,4 @@ export class CertificateFiles implements CertificateSource {
 
 function isExpired({ validTo }: ServerCertificate): boolean {
   return validTo <= Date.now()
-}
-
-async function readPem(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const reasons: Record<string, string> = {
-      ENOENT: 'does not exist',
-      EACCES: "cannot be read by the node's account",
-    }
-    throw new Error(`${file} ${reasons[code ?? ''] ?? `cannot be read: ${message}`}.`)
-  }
 }

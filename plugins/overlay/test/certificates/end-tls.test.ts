@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect as connectPlain, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect as connectPlain, createServer } from 'node:net'
 import { type Duplex, duplexPair } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type ConnectionOptions, connect, createServer as createTlsServer, type TLSSocket } from 'node:tls'
@@ -24,7 +24,7 @@ async function createNode(t: Test, { hasDefault = true, handshakeMs = 10_000 } =
       asked === name || (asked === null && hasDefault) ? context : undefined
     const findChallenge = (asked: string) => (asked === name ? challenge.context : undefined)
     const certificates = { find, findChallenge }
-    const client = endTls(connectionOf(raw as Socket), certificates, handshakeMs, stopping.signal)
+    const client = endTls(connectionOf(raw), certificates, handshakeMs, stopping.signal)
     ended.push(client)
     return client
   }

@@ -1,11 +1,12 @@
-import { readFile } from 'node:fs/promises'
 import type { SecureContext } from 'node:tls'
 import type { Log, StateStore } from '@nodekeep/plugin-sdk'
 import { type CertificateHealth, type CertificateSource, healthy } from '../certificate-source.ts'
-import { type CertificatePair, serverCertificate } from '../server-certificate.ts'
+import { readPem } from '../read-pem.ts'
+import { serverCertificate } from '../server-certificate.ts'
 import { CertifiedName } from './certified-name.ts'
 import { OrderFailure, orderCertificate } from './order-certificate.ts'
 import { hourMs } from './order-times.ts'
+import type { Issued } from './protocol.ts'
 import { type StoredName, StoredNames } from './stored-names.ts'
 
 interface AcmeParts {
@@ -124,13 +125,16 @@ export class AcmeCertificates implements CertificateSource {
   }
 
   async #order(name: CertifiedName): Promise<void> {
-    const { log, retryMs } = this.#parts
+    const { log, retryMs, directory } = this.#parts
+    log.info(`A certificate for ${name.name} is being obtained from ${new URL(directory).host}.`)
     name.begin(retryMs)
     try {
       // Before the order, so that the pause holds even if the order brings the process down.
       await this.#storedNames.store(name.stored)
-      name.succeed(await this.#obtain(name.name))
-      log.info({ name: name.name }, `The certificate for ${name.name} was obtained.`)
+      const { pair, account } = await this.#obtain(name.name)
+      const { fingerprint, validTo } = name.succeed(pair)
+      const facts = { account, sha256: fingerprint, validTo: new Date(validTo) }
+      log.info(facts, `The certificate for ${name.name} was obtained.`)
     } catch (error) {
       if (this.#stopped.signal.aborted) return
       const isKnown = error instanceof OrderFailure
@@ -147,14 +151,14 @@ export class AcmeCertificates implements CertificateSource {
     })
   }
 
-  async #obtain(name: string): Promise<CertificatePair> {
+  async #obtain(name: string): Promise<Issued> {
     const { directory, ca, email } = this.#parts
     try {
       return await orderCertificate(
         {
           name,
           directory,
-          ca: ca === null ? null : await readFile(ca, 'utf8'),
+          ca: ca === null ? null : await readPem(ca),
           email,
           accountKey: await this.#storedNames.accountKey(),
         },

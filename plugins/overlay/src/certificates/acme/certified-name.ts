@@ -57,15 +57,17 @@ export class CertifiedName {
   }
 
   /** @throws Error with a sentence if the certificate cannot be used */
-  succeed(pair: CertificatePair): void {
+  succeed(pair: CertificatePair): ServerCertificate {
     const certificate = serverCertificate(pair)
     this.#certificate = certificate
     this.#stored = { ...this.#stored, pair, failures: 0, reason: null, notBefore: 0 }
     this.#isBeingOrdered = false
-    if (this.#renewal(certificate) > Date.now()) return
-    // Without a long pause, a node whose clock is wrong would order one certificate after the other.
-    const reason = `The new certificate is valid until ${dateOf(certificate.validTo)}. Check the clock of this machine.`
-    this.fail({ reason, retryAfterMs: longestPauseMs })
+    if (this.#renewal(certificate) <= Date.now()) {
+      // Without a long pause, a node whose clock is wrong would order one certificate after the other.
+      const reason = `The new one is valid until ${dateOf(certificate.validTo)}. Check the clock of this machine.`
+      this.fail({ reason, retryAfterMs: longestPauseMs })
+    }
+    return certificate
   }
 
   fail({ reason, retryAfterMs }: OrderProblem): void {

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { CertificatePair } from '../server-certificate.ts'
-import type { FromOrder, Order, OrderProblem } from './protocol.ts'
+import type { FromOrder, Issued, Order, OrderProblem } from './protocol.ts'
 
 /** An order that takes longer is given up, in milliseconds. */
 const orderMs = 5 * 60_000
@@ -29,12 +29,12 @@ export async function orderCertificate(
   order: Order,
   onChallenge: (pair: CertificatePair) => void,
   signal: AbortSignal,
-): Promise<CertificatePair> {
+): Promise<Issued> {
   signal.throwIfAborted()
   // The file has the extension of this one: `.ts` in the sources, `.js` once compiled.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const program = fileURLToPath(new URL(`order-process.${extension}`, import.meta.url))
-  const child = fork(program, { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = fork(program, { execArgv: ['--no-warnings'], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
   const limit = AbortSignal.any([signal, AbortSignal.timeout(orderMs)])
   const kill = () => child.kill('SIGKILL')
@@ -42,11 +42,13 @@ export async function orderCertificate(
   try {
     return await new Promise((resolve, reject) => {
       child.on('message', (message: FromOrder) => {
-        if (message.kind === 'issued') resolve(message.pair)
-        else if (message.kind === 'failed') reject(new OrderFailure(message))
-        else {
+        if (message.kind === 'issued') return resolve(message)
+        if (message.kind === 'failed') return reject(new OrderFailure(message))
+        try {
           onChallenge(message.pair)
           child.send('ready', () => {})
+        } catch (error) {
+          reject(error)
         }
       })
       exited.then(() => reject(ended(child.signalCode ?? `the code ${child.exitCode}`)), reject)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent } from 'node:https'
 import acme from 'acme-client'
 import axios, { type AxiosError, type AxiosResponse } from 'axios'
-import type { FromOrder, Order, OrderProblem } from './protocol.ts'
+import type { FromOrder, Issued, Order, OrderProblem } from './protocol.ts'
 
 /** Milliseconds for one answer of the authority. */
 const answerMs = 30_000
@@ -17,7 +17,7 @@ process.once('disconnect', () => process.exit())
 const [order] = (await once(process, 'message')) as [Order]
 let problem: OrderProblem | null = null
 try {
-  await tell({ kind: 'issued', pair: await carryOut(order) })
+  await tell({ kind: 'issued', ...(await carryOut(order)) })
 } catch (error) {
   problem ??= { reason: oneSentence(error), retryAfterMs: 0 }
   await tell({ kind: 'failed', ...problem })
@@ -28,7 +28,7 @@ function tell(message: FromOrder): Promise<void> {
   return new Promise((resolve) => process.send?.(message, () => resolve()))
 }
 
-async function carryOut({ name, directory, ca, email, accountKey }: Order) {
+async function carryOut({ name, directory, ca, email, accountKey }: Order): Promise<Issued> {
   configureRequests(ca, new URL(directory).host)
   const client = new acme.Client({ directoryUrl: directory, accountKey, backoffMin: 1000 })
   const [key, csr] = await acme.crypto.createCsr(
@@ -55,7 +55,7 @@ async function carryOut({ name, directory, ca, email, accountKey }: Order) {
     },
     async challengeRemoveFn() {},
   })
-  return { cert, key: String(key) }
+  return { pair: { cert, key: String(key) }, account: client.getAccountUrl() }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { CertificatePair } from '../server-certificate.ts'
 
-/** The order of a certificate: the only message to the process that carries it out, until `ready`. */
+/** The order of a certificate: the first message to the process that carries it out. */
 export interface Order {
   readonly name: string
   readonly directory: string
@@ -11,11 +11,18 @@ export interface Order {
   readonly accountKey: string
 }
 
-/** Messages of that process. The last one is `issued` or `failed`. It waits for `ready` after `challenge`. */
+/** The messages of that process. It waits for the message `ready` after `challenge`. The last one is `issued` or `failed`. */
 export type FromOrder =
   | { readonly kind: 'challenge'; readonly pair: CertificatePair }
-  | { readonly kind: 'issued'; readonly pair: CertificatePair }
+  | ({ readonly kind: 'issued' } & Issued)
   | ({ readonly kind: 'failed' } & OrderProblem)
+
+/** The result of an order. */
+export interface Issued {
+  readonly pair: CertificatePair
+  /** The address of the account, which a CAA record may name (RFC 8657). */
+  readonly account: string
+}
 
 /** The reason why there is no certificate. */
 export interface OrderProblem {
