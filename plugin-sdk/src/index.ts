@@ -1,3 +1,4 @@
+export { addressGroup } from './address-group.ts'
 export {
   type CommandContext,
   type CommandOutput,

@@ -9,7 +9,10 @@ export interface OverlayNetworkStatus {
   readonly proxyEnabled: boolean
   /** The port that the gateway allocated for the node; 0 without one. */
   readonly allocatedPort: number
-  /** The origins under which clients reach the node now, such as `https://me.example.org`. */
+  /**
+   * The origins that lead to the node, such as `https://me.example.org`, also before a connection from outside has succeeded:
+   * a certificate for the name may still be on its way.
+   */
   readonly origins: readonly string[]
 }
 
@@ -39,6 +42,8 @@ export interface OverlayNode {
 
 /** A network through which clients reach the node from outside. */
 export interface OverlayNetwork {
+  /** Whether the configuration names a network. Otherwise the node does not join, and nothing warns that it is not connected. */
+  readonly isConfigured: boolean
   /** Throws never. Before {@link join}, nothing is connected. */
   status(): OverlayNetworkStatus
   /**
