@@ -27,9 +27,8 @@ export class OverlayOrigins {
     }
   }
 
-  /** The names of these origins at the usual port. A port that a gateway allocated is at the name of the gateway. */
+  /** The names in these origins. */
   names(): string[] {
-    const urls = [...this.#added.keys()].map((origin) => new URL(origin))
-    return urls.filter(({ port }) => port === '').map(({ hostname }) => hostname)
+    return [...new Set([...this.#added.keys()].map((origin) => new URL(origin).hostname))]
   }
 }
