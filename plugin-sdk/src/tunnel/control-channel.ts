@@ -45,7 +45,7 @@ export class ControlChannel<
     socket.on('end', () => this.#end('The other side closed the connection.'))
     socket.on('error', ({ message }) => this.#end(`The connection failed: ${message}.`))
     socket.on('close', () => this.#end('The connection was closed.'))
-    if (socket.destroyed) this.#end('The connection was closed.')
+    if (socket.destroyed) queueMicrotask(() => this.#end('The connection was closed.'))
   }
 
   /** Sends a message. After the end, it does nothing. */

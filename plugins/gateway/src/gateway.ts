@@ -59,10 +59,13 @@ export class Gateway {
     this.#nodes = new Nodes({
       allowed: config.nodes,
       maxNodes: limits.nodes,
-      spares: config.spares,
-      maxConnectionsPerNode: limits.connectionsPerNode,
-      helloMs,
-      idleMs,
+      session: {
+        spares: config.spares,
+        maxConnections: limits.connectionsPerNode,
+        helloMs,
+        idleMs,
+        bytesPerSecond: limits.bytesPerSecond ?? null,
+      },
       log,
       onArrival: (session) => this.#welcome(session),
       onDeparture: (session) => this.#doors.forget(session),

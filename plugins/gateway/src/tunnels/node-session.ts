@@ -9,7 +9,9 @@ import {
   readNodeMessage,
   writeLine,
 } from '@nodekeep/plugin-sdk/tunnel'
+import { ByteRate } from '../connections/byte-rate.ts'
 import { cut, relay } from '../connections/relay.ts'
+import { ConnectionPool } from './connection-pool.ts'
 
 /** The process of a node, as its control connection introduces it. */
 export interface NodeProcess {
@@ -21,12 +23,15 @@ export interface NodeProcess {
   readonly host: string
 }
 
-interface NodeSessionParts {
+/** The parts and limits of a session. */
+export interface NodeSessionParts {
   readonly process: NodeProcess
   readonly spares: number
   readonly maxConnections: number
   readonly helloMs: number
   readonly idleMs: number
+  /** All connections of the node together; `null` without a limit. */
+  readonly bytesPerSecond: number | null
   readonly log: Log
   /** The control connection is gone. The process may be back soon. */
   readonly onAway: () => void
@@ -37,15 +42,10 @@ interface NodeSessionParts {
 /** Why a client cannot be led to a node. */
 type Refusal = 'away' | 'busy'
 
-/** Milliseconds after which connections that were asked for and did not come are asked for again. */
-const askAgainMs = 3000
 /** Milliseconds for which the clients of a node that was lost stay: the node may be back, and their connections alive. */
 const graceMs = 30_000
 
-interface WaitingClient {
-  readonly hand: (socket: TLSSocket) => void
-  readonly refuse: (refusal: Refusal) => void
-}
+type Channel = ControlChannel<GatewayMessage, NodeMessage>
 
 /**
  * A node at the gateway, as long as its process lives: its control connection, the connections that it holds ready, and the
@@ -56,71 +56,56 @@ export class NodeSession {
   /** When the node answered a client, by the URL of the client. */
   readonly answeredAt = new Map<string, number>()
   readonly #parts: NodeSessionParts
-  #channel: ControlChannel<GatewayMessage, NodeMessage> | null = null
-  #grace: NodeJS.Timeout | undefined
-  readonly #spares = new Set<TLSSocket>()
-  readonly #waiting = new Set<WaitingClient>()
+  readonly #rate: ByteRate | null
   readonly #clients = new Set<Socket>()
-  /** Connections that the node was asked for and that have not come yet. */
-  #asked = 0
-  #askAgain: NodeJS.Timeout | undefined
+  #present: { readonly channel: Channel; readonly pool: ConnectionPool } | null = null
+  #grace: NodeJS.Timeout | undefined
 
   constructor(parts: NodeSessionParts) {
     this.process = parts.process
     this.#parts = parts
+    this.#rate = parts.bytesPerSecond === null ? null : new ByteRate(parts.bytesPerSecond)
   }
 
   /** Whether the node takes clients now. */
   get isHere(): boolean {
-    return this.#channel !== null
+    return this.#present !== null
   }
 
   /** Takes a control connection of the process, in place of the one before. */
   attach(socket: TLSSocket): void {
-    this.#channel?.close()
+    this.#detach()?.close()
     clearTimeout(this.#grace)
-    const channel = new ControlChannel<GatewayMessage, NodeMessage>(socket, {
+    const channel: Channel = new ControlChannel(socket, {
       read: readNodeMessage,
       onMessage: () => {
-        channel.close()
-        this.#detach(channel)
+        this.#detach()?.close()
         this.#parts.onGone()
       },
       onEnd: (reason) => {
         this.#parts.log.info({ node: this.process.nodeId }, `The node was lost. ${reason}`)
-        this.#detach(channel)
+        this.#detach()
         this.#grace = setTimeout(() => this.end(), graceMs)
       },
     })
-    this.#channel = channel
-    this.#asked = 0
-    this.#replenish()
+    const { spares, helloMs } = this.#parts
+    const dial = (count: number) => channel.send({ type: 'dial', count })
+    this.#present = { channel, pool: new ConnectionPool({ spares, patienceMs: helloMs, dial }) }
   }
 
   send(message: GatewayMessage): void {
-    this.#channel?.send(message)
+    this.#present?.channel.send(message)
   }
 
   /** Whether the node answers its control connection within some time. */
   async answersWithin(ms: number): Promise<boolean> {
-    return (await this.#channel?.answersWithin(ms)) ?? false
+    return (await this.#present?.channel.answersWithin(ms)) ?? false
   }
 
   /** Takes a data connection that the node has opened. */
   addConnection(socket: TLSSocket): void {
-    if (this.#channel === null || this.#asked === 0) {
-      socket.destroy()
-      return
-    }
-    this.#asked -= 1
-    if (this.#asked === 0) clearTimeout(this.#askAgain)
-    const [next] = this.#waiting
-    if (next !== undefined) {
-      this.#waiting.delete(next)
-      next.hand(socket)
-    } else {
-      this.#keep(socket)
-    }
+    if (this.#present === null) socket.destroy()
+    else this.#present.pool.add(socket)
   }
 
   /**
@@ -131,100 +116,39 @@ export class NodeSession {
    */
   async lead(client: Socket, line: ClientLine, url: string): Promise<Refusal | null> {
     const { idleMs, maxConnections } = this.#parts
-    if (this.#channel === null) return 'away'
-    if (this.#clients.size + this.#waiting.size >= maxConnections) return 'busy'
-    const found = await this.#takeConnection(client)
-    if (typeof found === 'string') return found
+    if (this.#present === null) return 'away'
+    const { pool } = this.#present
+    if (this.#clients.size + pool.waiting >= maxConnections) return 'busy'
+    const socket = await pool.take(client)
     if (client.destroyed) {
-      this.#keep(found)
+      if (socket !== null) pool.giveBack(socket)
       return null
     }
+    if (socket === null) return 'away'
     this.#clients.add(client)
     client.once('close', () => this.#clients.delete(client))
-    found.once('data', () => this.answeredAt.set(url, performance.now()))
-    found.write(writeLine(line))
-    relay(client, found, idleMs)
+    socket.once('data', () => this.answeredAt.set(url, performance.now()))
+    socket.write(writeLine(line))
+    relay(client, socket, idleMs)
+    this.#rate?.count(client, socket)
     return null
   }
 
   /** Ends the session: the process of the node is gone, or another one takes its place. */
   end(last?: GatewayMessage): void {
-    const channel = this.#channel
-    channel?.close(last)
-    if (channel !== null) this.#detach(channel)
+    this.#detach()?.close(last)
     clearTimeout(this.#grace)
     for (const client of this.#clients) cut(client)
     this.#parts.onGone()
   }
 
-  #keep(socket: TLSSocket): void {
-    if (this.#channel === null || this.#spares.size >= Math.max(1, this.#parts.spares)) {
-      socket.destroy()
-      return
-    }
-    this.#spares.add(socket)
-    const drop = () => {
-      socket.destroy()
-      // A connection that was taken is not a spare one any more.
-      if (this.#spares.delete(socket)) this.#replenish()
-    }
-    const unexpected = () => {
-      // The node says nothing before it has a client. Reading finds out whether the connection has ended.
-      if (socket.read() !== null) drop()
-    }
-    socket.on('readable', unexpected).on('end', drop).on('close', drop)
-    spareListeners.set(socket, () => socket.off('readable', unexpected).off('end', drop).off('close', drop))
-  }
-
-  async #takeConnection(client: Socket): Promise<TLSSocket | Refusal> {
-    const [spare] = this.#spares
-    if (spare !== undefined) {
-      this.#spares.delete(spare)
-      spareListeners.get(spare)?.()
-      this.#replenish()
-      return spare
-    }
-    const { promise, resolve } = Promise.withResolvers<TLSSocket | Refusal>()
-    const waiting = { hand: resolve, refuse: resolve }
-    this.#waiting.add(waiting)
-    const leave = () => {
-      this.#waiting.delete(waiting)
-      resolve('away')
-    }
-    const timer = setTimeout(leave, this.#parts.helloMs)
-    client.once('close', leave)
-    this.#replenish()
-    const found = await promise
-    clearTimeout(timer)
-    client.off('close', leave)
-    return found
-  }
-
-  /** Asks the node for the connections that clients wait for, and for spare ones. */
-  #replenish(): void {
-    const missing = this.#waiting.size + this.#parts.spares - this.#spares.size - this.#asked
-    if (this.#channel === null || missing <= 0) return
-    this.#asked += missing
-    this.#channel.send({ type: 'dial', count: missing })
-    clearTimeout(this.#askAgain)
-    this.#askAgain = setTimeout(() => {
-      this.#asked = 0
-      this.#replenish()
-    }, askAgainMs)
-  }
-
-  #detach(channel: ControlChannel<GatewayMessage, NodeMessage>): void {
-    if (this.#channel !== channel) return
-    this.#channel = null
-    clearTimeout(this.#askAgain)
-    for (const spare of this.#spares) {
-      this.#spares.delete(spare)
-      spare.destroy()
-    }
-    for (const { refuse } of this.#waiting) refuse('away')
-    this.#waiting.clear()
+  /** @returns the control connection, which is not the one of the session any more */
+  #detach(): Channel | undefined {
+    const present = this.#present
+    if (present === null) return undefined
+    this.#present = null
+    present.pool.close()
     this.#parts.onAway()
+    return present.channel
   }
 }
-
-const spareListeners = new WeakMap<TLSSocket, () => void>()

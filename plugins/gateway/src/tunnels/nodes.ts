@@ -2,16 +2,17 @@ import type { TLSSocket } from 'node:tls'
 import { KeyedLock, type Log } from '@nodekeep/plugin-sdk'
 import { type GatewayMessage, writeLine } from '@nodekeep/plugin-sdk/tunnel'
 import { closeWith } from '../connections/close-with.ts'
-import { type NodeProcess, NodeSession } from './node-session.ts'
+import { type NodeProcess, NodeSession, type NodeSessionParts } from './node-session.ts'
 
 interface NodesParts {
   /** The ids of the nodes that may connect; empty for all. */
   readonly allowed: readonly string[]
   readonly maxNodes: number
-  readonly spares: number
-  readonly maxConnectionsPerNode: number
-  readonly helloMs: number
-  readonly idleMs: number
+  /** The limits of each session. */
+  readonly session: Pick<
+    NodeSessionParts,
+    'spares' | 'maxConnections' | 'helloMs' | 'idleMs' | 'bytesPerSecond'
+  >
   readonly log: Log
   /** A node has connected. */
   readonly onArrival: (session: NodeSession) => Promise<void>
@@ -106,14 +107,11 @@ export class Nodes {
   }
 
   #begin(process: NodeProcess): NodeSession | null {
-    const { maxNodes, spares, maxConnectionsPerNode, helloMs, idleMs, log, onDeparture } = this.#parts
+    const { maxNodes, log, onDeparture } = this.#parts
     if (this.#sessions.size >= maxNodes) return null
     const session: NodeSession = new NodeSession({
       process,
-      spares,
-      maxConnections: maxConnectionsPerNode,
-      helloMs,
-      idleMs,
+      ...this.#parts.session,
       log,
       onAway: () => onDeparture(session),
       onGone: () => {
