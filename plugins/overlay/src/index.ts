@@ -7,7 +7,6 @@ import {
   type OverlayNetworkStatus,
   PublicOrigins,
 } from '@nodekeep/plugin-sdk'
-import { createCertificates } from './certificates/certificates.ts'
 import { serveClient } from './clients.ts'
 import { configuration } from './configuration.ts'
 import { OverlayOrigins } from './overlay-origins.ts'
@@ -26,6 +25,8 @@ export default definePlugin({
     const status = () => network?.status() ?? unconnected
     const overlayOrigins = new OverlayOrigins(origins)
     if (network?.isConfigured === true) {
+      // Loaded only here: most nodes have no network, and idle memory counts.
+      const { createCertificates } = await import('./certificates/certificates.ts')
       const certificates = await createCertificates({ ...config, folder: nodeDataDir, state, log })
       onStop(() => certificates.close())
       health.add('overlay', {
