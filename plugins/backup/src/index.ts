@@ -9,7 +9,6 @@ import {
   StorageBackends,
   Trials,
 } from '@nodekeep/plugin-sdk'
-import { checkRecipient } from './archive/recovery-key.ts'
 import { Backups } from './backups.ts'
 import { configuration } from './configuration.ts'
 import { BackupMaker } from './create/backup-maker.ts'
@@ -56,7 +55,6 @@ export default definePlugin({
     ...context
   }) {
     const { recipients, keep } = config
-    for (const recipient of recipients) checkRecipient(recipient)
     const schedule = config.schedule === undefined ? null : new Schedule(config.schedule)
     const folder = new BackupFolder(join(nodeDataDir, 'backups'))
     const isEncrypted = recipients.length > 0
@@ -93,6 +91,8 @@ export default definePlugin({
       }
       settle()
     }
+
+    context.onStart(() => targets.refuseUnknown(info.absentPlugins()))
 
     let endSchedule = () => {}
     context.onServing(async () => {
