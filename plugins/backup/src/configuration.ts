@@ -39,7 +39,7 @@ export const configuration = Type.Object({
   drill: Type.Boolean({
     default: true,
     description:
-      'Whether each backup is tried out: restored into an empty folder, and compared with the state of its moment by a second node that starts on it. Those with more than 10 GiB of content are read and verified instead, at most weekly.',
+      'Whether each backup is tried out: restored into an empty folder, and compared with the state of its moment by a second node that starts on it. Of those with more than 10 GiB of content, at most weekly, all is read and verified, and a sample of the files is restored.',
   }),
 })
 
