@@ -56,7 +56,9 @@ export default definePlugin({
   }) {
     const { recipients, keep } = config
     const schedule = config.schedule === undefined ? null : new Schedule(config.schedule)
-    const folder = new BackupFolder(join(nodeDataDir, 'backups'))
+    const folder = new BackupFolder(join(nodeDataDir, 'backups'), (filename, reason) =>
+      log.warn({ filename, reason }, 'A backup cannot be read, so it is not listed.'),
+    )
     const isEncrypted = recipients.length > 0
     const maker = new BackupMaker({ participants, folder, info, restores, recipients, log })
     const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, log })
