@@ -11,7 +11,7 @@ import {
   readBeginning,
   type VerifiedBackup,
 } from './read-backup.ts'
-import type { FromReader } from './read-protocol.ts'
+import type { FromReader } from './read-thread.ts'
 import { parseIdentity } from './recovery-key.ts'
 import type { SampleRule } from './sample.ts'
 
