@@ -55,7 +55,7 @@ export { apiEndpoint, type EndpointNames } from './model-servers/api-endpoint.ts
 export { readWithin } from './model-servers/bounded-body.ts'
 export { definePlugin, isPlugin, type Plugin, type PluginDefinition, type SetupResult } from './plugin.ts'
 export type { ErrorSerializer, RouteAccess, Routes, RoutesApp, RoutesOptions, SchemaTypes } from './routes.ts'
-export { Secret, type Static, secretKeyword, Type } from './schema.ts'
+export { Checked, checkKeyword, Secret, type Static, secretKeyword, Type } from './schema.ts'
 export {
   type Contributed,
   type Disposer,
