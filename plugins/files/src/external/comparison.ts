@@ -5,6 +5,7 @@ import type { Journal } from '../journal/journal.ts'
 import { isMissing, type Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
 import { childOf, foldersAbove, isWithin, longestPath, type UserPath } from '../paths/user-path.ts'
+import { RowPauses } from './row-pauses.ts'
 import type { IndexedEntry, Tree } from './tree-index.ts'
 
 /** Paths that are checked under one lock, and recorded with one sync of the disk. */
@@ -38,6 +39,7 @@ export class Comparison {
   readonly #mount: UserPath
   readonly #tree: Tree
   readonly #turn: Mutex
+  readonly #pauses = new RowPauses()
   #hints = new Set<UserPath>()
   /** Paths that must be looked at again. While the index is incomplete, they are those that it may lack. */
   #left: Set<UserPath>
@@ -57,15 +59,24 @@ export class Comparison {
     this.#left = new Set([mount])
   }
 
-  /** Whether the next run has something to look at. */
-  get hasWork(): boolean {
-    return this.#hints.size + this.#left.size > 0
+  /** Milliseconds until the next run has something to look at; `null` if it has nothing. */
+  get dueInMs(): number | null {
+    return this.#hints.size + this.#left.size > 0 ? 0 : this.#pauses.dueInMs
   }
 
-  /** Lets the next run look at a path of the mount, and at everything below it. */
-  hint(path: UserPath): void {
+  /**
+   * Lets the next run look at a path of the mount, and at everything below it.
+   *
+   * @returns false for a path that waits: it is looked at when it is due
+   */
+  hint(path: UserPath): boolean {
+    if (this.#pauses.isWaiting(path)) {
+      this.#pauses.notice(path)
+      return false
+    }
     if (this.#hints.size < maxHints) this.#hints.add(path)
     else this.#hints = new Set([this.#mount])
+    return true
   }
 
   /**
@@ -76,7 +87,7 @@ export class Comparison {
   async run(): Promise<void> {
     try {
       await this.#catchUp()
-      const looked = withoutNested([...this.#left, ...this.#hints])
+      const looked = withoutNested([...this.#left, ...this.#hints, ...this.#pauses.takeDue()])
       this.#left = new Set()
       this.#hints = new Set()
       if (looked[0] === this.#mount) await this.#walk(this.#mount)
@@ -148,7 +159,7 @@ export class Comparison {
   /**
    * Records the paths that differ from the index.
    *
-   * @returns the folders among the paths
+   * @returns the folders among the paths that need a look
    */
   #check(paths: readonly UserPath[]): Promise<UserPath[]> {
     return this.#turn.run(() => this.#checkNow(paths))
@@ -187,15 +198,19 @@ export class Comparison {
           return entry?.type === 'file' && before?.type === 'file' && before.revision === null
         }
         this.#tree.put(differing.filter(isUnknown))
-        const changes = differing
-          .filter((each) => !isUnknown(each))
-          .flatMap(([path, entry]) => changesOf(userUuid, path, this.#tree.get(path), entry))
-        if (changes.length > 0) {
+        const admitted = differing.filter((each) => !isUnknown(each) && this.#pauses.admit(each[0]))
+        if (admitted.length > 0) {
+          const changes = admitted.flatMap(([path, entry]) =>
+            changesOf(userUuid, path, this.#tree.get(path), entry),
+          )
           announce(userUuid, await journal.add(changes))
+          for (const [path] of admitted) this.#pauses.begin(path)
           await this.#catchUp()
         }
       }
-      return found.filter(([, entry]) => entry?.type === 'directory').map(([path]) => path)
+      return found
+        .filter(([path, entry]) => entry?.type === 'directory' && !this.#pauses.isWaiting(path))
+        .map(([path]) => path)
     } finally {
       release()
     }
