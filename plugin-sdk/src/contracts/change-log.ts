@@ -38,8 +38,8 @@ export interface ChangeLog {
    * last one has. Storages that other programs cannot change need no following.
    *
    * It holds for 30 days after the last call, also over restarts. Call it whenever you begin to read, from `onServing` on.
-   * The first call for a user takes as long as listing all their files; later calls resolve at once. While a storage is out
-   * of reach, it is not waited for.
+   * The first call for a user takes as long as listing all their files; later calls resolve at once, also after a restart.
+   * While a storage is out of reach, it is not waited for.
    */
   follow(userUuid: string): Promise<void>
   /** The number of a user's newest change; 0 when there is none. */

@@ -11,7 +11,7 @@ import type { IndexedEntry, Tree } from './tree-index.ts'
 /** Paths that are checked under one lock, and recorded with one sync of the disk. */
 const batchSize = 256
 
-/** Entries of the index, and changes of the journal, that are handled in one turn of the event loop. */
+/** Entries of a folder or of the index, and changes of the journal, that are handled at a time. */
 const pageSize = 500
 
 /** More hints than this are handled by a look at everything. */
@@ -44,7 +44,7 @@ export class Comparison {
   /** Paths that must be looked at again. While the index is incomplete, they are those that it may lack. */
   #left: Set<UserPath>
 
-  /** @param turn of the storage: a comparison takes it for one folder or one batch of paths, so that all get on */
+  /** @param turn of the storage: a comparison takes it for a page of a folder or a batch of paths, so that all get on */
   constructor(
     parts: ComparisonParts,
     { userUuid, mount }: { readonly userUuid: string; readonly mount: UserPath },
@@ -79,6 +79,12 @@ export class Comparison {
     return true
   }
 
+  /** Whether the index has all entries, as the journal tells of them now. */
+  async hasAll(): Promise<boolean> {
+    await this.#catchUp()
+    return this.#tree.isComplete
+  }
+
   /**
    * Looks at the paths of the hints. While the index is incomplete, it takes what it finds without recording it.
    *
@@ -92,10 +98,7 @@ export class Comparison {
       this.#hints = new Set()
       if (looked[0] === this.#mount) await this.#walk(this.#mount)
       else {
-        for (let start = 0; start < looked.length; start += batchSize) {
-          for (const folder of await this.#check(looked.slice(start, start + batchSize)))
-            await this.#walk(folder)
-        }
+        for (const folder of await this.#check(looked)) await this.#walk(folder)
       }
       if (this.#left.size === 0 && !this.#tree.isComplete) this.#tree.complete()
     } catch (error) {
@@ -109,38 +112,52 @@ export class Comparison {
     const folders = [from]
     for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
       await this.#catchUp()
-      const { differing, subfolders } = await this.#turn.run(() => this.#compareFolder(folder))
-      folders.push(...subfolders)
-      for (let start = 0; start < differing.length; start += batchSize)
-        folders.push(...(await this.#check(differing.slice(start, start + batchSize))))
+      for (const inner of await this.#compareFolder(folder)) folders.push(inner)
     }
   }
 
-  async #compareFolder(folder: UserPath) {
-    const { mounts, signal } = this.#parts
+  /** @returns the folders in the folder that need a look */
+  async #compareFolder(folder: UserPath): Promise<UserPath[]> {
+    const { mounts } = this.#parts
     const known = await this.#entriesIn(folder)
-    const differing: UserPath[] = []
     const subfolders: UserPath[] = []
-    const { backend, backendPath } = mounts.locate(this.#userUuid, folder)
     try {
-      for await (const entry of backend.list(backendPath)) {
-        signal.throwIfAborted()
-        const path = childOf(folder, entry.name)
-        const before = known.get(entry.name)
-        known.delete(entry.name)
-        if (!isUsable(path, entry.name) || mounts.isPoint(path)) continue
-        if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.push(path)
-        else if (entry.type === 'directory') subfolders.push(path)
+      for await (const page of this.#pagesOf(folder)) {
+        const differing: UserPath[] = []
+        for (const entry of page) {
+          const path = childOf(folder, entry.name)
+          const before = known.get(entry.name)
+          known.delete(entry.name)
+          if (!isUsable(path, entry.name) || mounts.isPoint(path)) continue
+          if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.push(path)
+          else if (entry.type === 'directory') subfolders.push(path)
+        }
+        subfolders.push(...(await this.#check(differing)))
       }
     } catch (error) {
       // A user without files has no folder. Other folders are checked themselves.
       if (!isMissing(error)) throw error
-      if (folder !== this.#mount) return { differing: [folder], subfolders: [] }
+      if (folder !== this.#mount) return this.#check([folder])
     }
-    const gone = [...known.keys()]
-      .map((name) => childOf(folder, name))
-      .filter((path) => !mounts.holdsMount(path))
-    return { differing: [...differing, ...gone], subfolders }
+    const gone = [...known.keys()].map((name) => childOf(folder, name))
+    return [...subfolders, ...(await this.#check(gone))]
+  }
+
+  /** Lists a folder. The turn of the storage is held for one page. */
+  async *#pagesOf(folder: UserPath): AsyncIterable<readonly StorageEntry[]> {
+    const { mounts, signal } = this.#parts
+    const { backend, backendPath } = mounts.locate(this.#userUuid, folder)
+    const entries = backend.list(backendPath)[Symbol.asyncIterator]()
+    try {
+      for (let isLast = false; !isLast; ) {
+        const page = await this.#turn.run(() => take(entries, pageSize))
+        signal.throwIfAborted()
+        yield page
+        isLast = page.length < pageSize
+      }
+    } finally {
+      await entries.return?.()
+    }
   }
 
   async #entriesIn(folder: UserPath): Promise<Map<string, IndexedEntry>> {
@@ -161,11 +178,16 @@ export class Comparison {
    *
    * @returns the folders among the paths that need a look
    */
-  #check(paths: readonly UserPath[]): Promise<UserPath[]> {
-    return this.#turn.run(() => this.#checkNow(paths))
+  async #check(paths: readonly UserPath[]): Promise<UserPath[]> {
+    const folders: UserPath[] = []
+    for (let start = 0; start < paths.length; start += batchSize) {
+      const batch = paths.slice(start, start + batchSize)
+      folders.push(...(await this.#turn.run(() => this.#checkBatch(batch))))
+    }
+    return folders
   }
 
-  async #checkNow(paths: readonly UserPath[]): Promise<UserPath[]> {
+  async #checkBatch(paths: readonly UserPath[]): Promise<UserPath[]> {
     const { locks, mounts, signal } = this.#parts
     signal.throwIfAborted()
     const wanted = paths.filter((path) => !mounts.holdsMount(path))
@@ -257,6 +279,17 @@ export class Comparison {
     this.#tree.restart(epoch, await journal.head(this.#userUuid))
     this.#left.add(this.#mount)
   }
+}
+
+/** Takes at most a number of items. */
+async function take<T>(items: AsyncIterator<T>, limit: number): Promise<T[]> {
+  const taken: T[] = []
+  while (taken.length < limit) {
+    const { done, value } = await items.next()
+    if (done) break
+    taken.push(value)
+  }
+  return taken
 }
 
 /** The changes that lead from one entry to another. */

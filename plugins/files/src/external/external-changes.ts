@@ -40,7 +40,7 @@ interface Followed {
   runsAt: number
   /** The next run does not begin earlier: the storage did not answer. */
   notBefore: number
-  /** Settles at the end of the first run. */
+  /** Settles when nothing is missed any more: the index was complete, or the first run has ended. */
   readonly begun: PromiseWithResolvers<void>
 }
 
@@ -54,7 +54,7 @@ export class ExternalChanges {
   /** When each user was recorded as followed, in milliseconds since 1970. */
   readonly #recorded = new Map<string, number>()
   readonly #watches = new WeakMap<StorageBackend, Promise<StorageWatch>>()
-  /** One folder at a time on each mount: they all need the same disk. */
+  /** One page or batch at a time on each mount: they all need the same disk. */
   readonly #turns = new Map<UserPath, Mutex>()
   readonly #running = new Map<Followed, Promise<void>>()
   #index: TreeIndex | null = null
@@ -73,7 +73,7 @@ export class ExternalChanges {
     for (const userUuid of this.#recorded.keys()) this.#begin(userUuid)
   }
 
-  /** Follows a user. Resolves when all mounts that answer are compared for the first time. */
+  /** Follows a user. Resolves when no change is missed any more on the mounts that answer. */
   async follow(userUuid: string): Promise<void> {
     const now = Date.now()
     if (now - (this.#recorded.get(userUuid) ?? 0) > dayMs) {
@@ -150,7 +150,11 @@ export class ExternalChanges {
     let dueInMs: number | null = null
     try {
       if (signal.aborted || !this.#isFollowed(followed)) return
-      followed.comparison ??= await this.#comparisonOf(followed)
+      if (followed.comparison === null) {
+        followed.comparison = await this.#comparisonOf(followed)
+        // What changes from now on differs from a complete index, whenever the comparison comes to it.
+        if (await followed.comparison?.hasAll()) followed.begun.resolve()
+      }
       await followed.comparison?.run()
       dueInMs = followed.comparison?.dueInMs ?? null
     } catch (error) {
