@@ -39,6 +39,7 @@ export * from './contracts/update.ts'
 export * from './contracts/user-data.ts'
 export * from './contracts/users.ts'
 export * from './contracts/wasm.ts'
+export { nameOf, parentOf } from './entry-paths.ts'
 export {
   type ErrorBody,
   type ErrorCode,
@@ -49,6 +50,7 @@ export {
   type NodekeepErrorOptions,
 } from './errors.ts'
 export { defineEvent, type EventBus, type EventType } from './event.ts'
+export { inTransaction } from './in-transaction.ts'
 export { interruptible } from './interruptible.ts'
 export { limitJsonComplexity } from './json-bodies.ts'
 export { apiEndpoint, type EndpointNames } from './model-servers/api-endpoint.ts'

@@ -82,6 +82,8 @@ test('the key of a person is proven, and the list says when one could be back', 
   )
   t.match(await run(['list', '--json']), { code: 0, text: new RegExp(`WARN.*${unreadable} cannot be read`) })
 
+  t.match(JSON.parse((await run(['list', '--json'])).text), [{ filename, encrypted: 'yes' }])
+
   t.match(await run(['rehearse']), { code: 1, text: /no terminal .+--key FILE/ })
   t.match(await run(['rehearse'], `${key.identity.slice(0, 30)}\n`), { code: 1, text: /incomplete/ })
   const other = await newKey()
