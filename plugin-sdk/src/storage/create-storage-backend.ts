@@ -1,3 +1,4 @@
+import { InFlight } from '../concurrency/in-flight.ts'
 import { untilAborted } from '../concurrency/until-aborted.ts'
 import type {
   StorageBackend,
@@ -58,8 +59,8 @@ class DriverBackend implements StorageBackend {
   readonly watch?: Required<StorageBackend>['watch']
   readonly #driver: StorageDriver
   readonly #closing = new AbortController()
-  readonly #calls = new Set<Promise<unknown>>()
-  readonly #contents = new Set<ContentOfRead>()
+  readonly #calls = new InFlight<Promise<unknown>>()
+  readonly #contents = new InFlight<ContentOfRead>()
   readonly #snapshots: DriverSnapshots
   #closed: Promise<void> | undefined
 
