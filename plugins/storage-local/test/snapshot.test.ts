@@ -367,6 +367,26 @@ t.test('a file that another program changes in place is read as it is, and told'
   await snapshot.release()
 })
 
+t.test('readings of a snapshot use the memory of those that ended', async (t) => {
+  const backend = await openLocalBackend({ root: folderInMemory(t) })
+  t.teardown(() => backend.close())
+  const names = ['a', 'b', 'c', 'd', 'e']
+  for (const name of names) await backend.write(`/user/${name}`, chunks(Buffer.alloc(3_000_000, name)))
+  const snapshot = await snapshotOf(backend)
+  const memory = new Set<ArrayBufferLike>()
+  for (const name of names) {
+    const { content } = await snapshot.read(`/user/${name}`, { reuseBuffers: true })
+    for await (const chunk of content) {
+      t.ok(Buffer.from(chunk).equals(Buffer.alloc(chunk.length, name)))
+      memory.add(chunk.buffer)
+      // The end of a reading may come early.
+      if (name === 'c') break
+    }
+  }
+  t.ok(memory.size <= 2, `${memory.size} buffers were used`)
+  await snapshot.release()
+})
+
 t.test('the files are plain files below the folder that the backend names', async (t) => {
   const root = folderInMemory(t)
   const backend = await openLocalBackend({ root })
