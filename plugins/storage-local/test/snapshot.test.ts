@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import {
   type PreparedSnapshot,
   type StorageBackend,
@@ -331,6 +332,62 @@ t.test('a prepared snapshot links what changes while it waits', async (t) => {
   }
   await prepared.release()
   await backend.write('/user/file', chunks('changes go on'))
+  t.strictSame(leftovers(root), [])
+})
+
+t.test('changes go on while a large folder is linked that was moved just before the moment', async (t) => {
+  const files = 2500
+  const moving = Promise.withResolvers<void>()
+  const halting = Promise.withResolvers<void>()
+  let onLink = async () => {}
+  const disk: Disk = {
+    ...localDisk,
+    async rename(from, to) {
+      if (to.endsWith('/moved')) {
+        moving.resolve()
+        await halting.promise
+      }
+      await localDisk.rename(from, to)
+    },
+    async link(from, to) {
+      await onLink()
+      await localDisk.link(from, to)
+    },
+  }
+  const root = folderInMemory(t)
+  mkdirSync(join(root, 'user/large/inner'), { recursive: true })
+  for (let index = 0; index < files; index += 1)
+    writeFileSync(join(root, `user/large/${index % 2 === 0 ? 'inner/' : ''}${index}`), `${index}`)
+  const backend = await openLocalBackend({ root, disk })
+  t.teardown(() => backend.close())
+  const prepared = await prepare(backend)
+  const moved = backend.move('/user/large', '/user/moved')
+  await moving.promise
+  const seen: string[] = []
+  let links = 0
+  let beside: Promise<unknown> | undefined
+  onLink = async () => {
+    links += 1
+    if (links !== 2000) return
+    const written = new AbortController()
+    beside = backend.write('/user/beside', chunks('x')).then(() => {
+      seen.push('a change')
+      written.abort()
+    })
+    await setTimeout(5000, undefined, written).catch(() => {})
+  }
+  const taking = prepared.take(async () => {
+    seen.push('the moment')
+  })
+  await setImmediate()
+  halting.resolve()
+  const snapshot = await taking
+  await Promise.all([moved, beside])
+  t.strictSame(seen, ['a change', 'the moment'])
+  const shown = Object.keys(await shownBy(snapshot))
+  t.equal(shown.filter((path) => /^\/user\/moved\/(inner\/)?\d+$/.test(path)).length, files)
+  t.equal(shown.length, files + 4, 'nothing else is in the snapshot')
+  await snapshot.release()
   t.strictSame(leftovers(root), [])
 })
 
