@@ -1,3 +1,4 @@
+import { InFlight } from './in-flight.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /**
@@ -10,7 +11,7 @@ import { untilAborted } from './until-aborted.ts'
  * }
  */
 export class ChangeGate {
-  readonly #running = new Set<Promise<unknown>>()
+  readonly #running = new InFlight<Promise<unknown>>()
   #exclusive: Promise<void> | null = null
 
   /**

@@ -20,7 +20,8 @@ export interface StorageDriverCapabilities extends StorageCapabilities {
   readonly atomicConditions?: boolean
   /**
    * The driver reuses the memory of a chunk when the chunk after the next one is requested, or yields memory that it still
-   * uses. Readers that keep chunks then get copies. Without it, a chunk belongs to its reader, who may change it.
+   * uses. In a snapshot, it may reuse the memory of a chunk when the next one is requested or the content has ended. Readers that
+   * keep chunks then get copies. Without it, a chunk belongs to its reader, who may change it.
    */
   readonly reusesBuffers?: boolean
   /** The driver frees or changes the memory of chunks that it has stored. It gets copies of chunks that are still in use. */

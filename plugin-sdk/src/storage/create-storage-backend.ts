@@ -1,4 +1,5 @@
 import { ChangeGate } from '../concurrency/change-gate.ts'
+import { InFlight } from '../concurrency/in-flight.ts'
 import { untilAborted } from '../concurrency/until-aborted.ts'
 import type {
   StorageBackend,
@@ -59,8 +60,8 @@ class DriverBackend implements StorageBackend {
   readonly watch?: Required<StorageBackend>['watch']
   readonly #driver: StorageDriver
   readonly #closing = new AbortController()
-  readonly #calls = new Set<Promise<unknown>>()
-  readonly #contents = new Set<ContentOfRead>()
+  readonly #calls = new InFlight<Promise<unknown>>()
+  readonly #contents = new InFlight<ContentOfRead>()
   readonly #gate = new ChangeGate()
   readonly #snapshots: DriverSnapshots
   #closed: Promise<void> | undefined

@@ -6,8 +6,9 @@ import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import fc from 'fast-check'
 import tap, { type Test, test } from 'tap'
 import { readHeader, unpackBackup, verifyArchive } from '../../src/archive/read-archive.ts'
+import type { ArchiveSource } from '../../src/archive/read-sources.ts'
 import { generateKey } from '../../src/archive/recovery-key.ts'
-import { type ArchiveSource, writeArchive } from '../../src/archive/write-archive.ts'
+import { writeArchive } from '../../src/archive/write-archive.ts'
 import { each, expectedTree, file, folder, header, isInstalled, run, tree } from './fixtures/sources.ts'
 
 // Each archive starts threads. Together they may take longer than the default on a busy machine.
