@@ -32,10 +32,15 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   })
 }
 stopWithScript()
-// A program that started this one may talk to the node.
-child.on('message', (message) => process.send?.(message))
-process.on('message', (message) => child.send(message))
-process.on('disconnect', () => child.connected && child.disconnect())
+// A program that started this one may talk to the node. Each of the three may be gone.
+const ignore = () => {}
+const parentIsGone = () => child.connected && child.disconnect()
+child.on('message', (message) => {
+  if (process.send) process.send(message, undefined, undefined, (error) => error && parentIsGone())
+  else child.send({ nodekeep: 'no parent' }, ignore)
+})
+process.on('message', (message) => child.send(message, ignore))
+process.on('disconnect', parentIsGone)
 child.on('error', (error) => {
   console.error(`${node} cannot be run: ${error.message}`)
   process.exitCode = 1

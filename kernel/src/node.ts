@@ -204,8 +204,7 @@ async function boot(
         sessions: cradle.sessions,
         keepReserve: () => keepReserve(data),
         holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
-        absentPlugins: () =>
-          cradle.records.all.filter(({ entry, isUp }) => entry.enabled && !isUp).map(({ id }) => id),
+        absentPlugins: () => cradle.records.absent,
       }),
     )
     const url = urlOf(address)

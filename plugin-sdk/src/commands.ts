@@ -21,9 +21,9 @@ export interface ProgressLine {
   end(): void
 }
 
-/** What a command prints. */
+/** What a command prints. Every command of a plugin has the option `--json`. */
 export interface CommandOutput {
-  /** Prints lines for people. Control characters are escaped. */
+  /** Prints lines for people, with `--json` on the error stream. Control characters are escaped. */
   lines(...lines: readonly string[]): void
   /**
    * Prints rows: as a table for people, as a JSON array with `--json`.

@@ -41,6 +41,7 @@ export * from './contracts/update.ts'
 export * from './contracts/user-data.ts'
 export * from './contracts/users.ts'
 export * from './contracts/wasm.ts'
+export { nameOf, parentOf } from './entry-paths.ts'
 export {
   type ErrorBody,
   type ErrorCode,
@@ -51,13 +52,14 @@ export {
   type NodekeepErrorOptions,
 } from './errors.ts'
 export { defineEvent, type EventBus, type EventType } from './event.ts'
+export { inTransaction } from './in-transaction.ts'
 export { interruptible } from './interruptible.ts'
 export { limitJsonComplexity } from './json-bodies.ts'
 export { apiEndpoint, type EndpointNames } from './model-servers/api-endpoint.ts'
 export { readWithin } from './model-servers/bounded-body.ts'
 export { definePlugin, isPlugin, type Plugin, type PluginDefinition, type SetupResult } from './plugin.ts'
 export type { ErrorSerializer, RouteAccess, Routes, RoutesApp, RoutesOptions, SchemaTypes } from './routes.ts'
-export { Secret, type Static, secretKeyword, Type } from './schema.ts'
+export { Checked, checkKeyword, Secret, type Static, secretKeyword, Type } from './schema.ts'
 export {
   type Contributed,
   type Disposer,

@@ -13,3 +13,20 @@ export const secretKeyword = 'x-nodekeep-secret'
 export function Secret(options: TStringOptions = {}): TString {
   return Type.String({ ...options, writeOnly: true, [secretKeyword]: true })
 }
+
+/** The keyword of a text that code checks, beside JSON Schema. Its value is the function of {@link Checked}. */
+export const checkKeyword = 'x-nodekeep-check'
+
+/**
+ * A text with a rule that JSON Schema cannot express, such as a checksum. The rule holds wherever the schema does: for `config check`
+ * as for a start, and for requests.
+ *
+ * @param problemOf returns `null` for a good text. For others it returns the rest of a sentence whose subject is the key, with a
+ * full stop: what is wrong, then what to do. It should not show the text, which may be secret.
+ *
+ * @example
+ * const zone = Checked((text) => (knownZones.has(text) ? null : 'is no time zone. Write one such as "Europe/Berlin".'))
+ */
+export function Checked(problemOf: (text: string) => string | null, options: TStringOptions = {}): TString {
+  return Type.String({ ...options, [checkKeyword]: problemOf })
+}

@@ -2,6 +2,9 @@
  * A plugin's own key-value store. It is durable, and no other plugin can access it. Values are JSON values.
  *
  * A single call is atomic; two calls are not. There are no transactions and no ranges.
+ *
+ * The values are in backups of the node, except those that expire within 24 hours of the moment of the backup: a restore must not
+ * bring back what was to be used once, such as a nonce. After a restore they are missing, as if they had expired.
  */
 export interface StateStore {
   /** Returns the value, or `undefined` when there is none or it has expired. */
@@ -9,7 +12,8 @@ export interface StateStore {
   /**
    * Stores a value. When the promise resolves, the value is durable.
    *
-   * @param ttlMs milliseconds after which the value expires; without it, the value never expires
+   * @param ttlMs milliseconds after which the value expires; without it, the value never expires. With less than 24 hours, the
+   * value is never in a backup
    */
   set(key: string, value: unknown, ttlMs?: number): Promise<void>
   /** Removes a value. Resolves with whether there was one. */

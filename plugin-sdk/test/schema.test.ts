@@ -1,4 +1,4 @@
-import { Secret, secretKeyword, Type } from '@nodekeep/plugin-sdk'
+import { Checked, checkKeyword, Secret, secretKeyword, Type } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
 test('A secret is a string schema with its keyword', async (t) => {
@@ -29,5 +29,15 @@ test('A schema is plain JSON Schema and survives JSON unchanged', async (t) => {
       token: { type: 'string', writeOnly: true, [secretKeyword]: true },
       limit: { type: 'integer', minimum: 1 },
     },
+  })
+})
+
+test('A checked text keeps its check beside the options, also where it is optional, and JSON leaves it out', async (t) => {
+  const isShort = (text: string) => (text.length < 3 ? null : 'is too long. Shorten it.')
+  const schema = Type.Object({ name: Type.Optional(Checked(isShort, { description: 'A name.' })) })
+  const name = schema.properties.name as unknown as Record<string, unknown>
+  t.equal(name[checkKeyword], isShort)
+  t.strictSame(JSON.parse(JSON.stringify(schema)).properties, {
+    name: { type: 'string', description: 'A name.' },
   })
 })

@@ -1,5 +1,5 @@
 import { type ExecFileException, execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -71,7 +71,18 @@ test('the key of a person is proven, and the list says when one could be back', 
   const { filename } = (await answer.json()) as { filename: string }
   while ((await statusOf(owner)).isDrilling) await pause(50)
   t.match(await statusOf(owner), { drill: { result: 'passed' }, rehearsed: null })
-  t.match((await run(['list'])).text, /You could be back in \d+ s, tried (today|on .+) at \d\d:\d\d\./)
+  // Also the one who may read everything cannot follow this link.
+  const unreadable = 'backup-20250101-000000.tar.gz'
+  symlinkSync(unreadable, join(folder, 'data', 'backups', unreadable))
+  const listed = await run(['list'])
+  t.match(listed.text, /You could be back in \d+ s, tried (today|on .+) at \d\d:\d\d\./)
+  t.match(
+    listed.text,
+    new RegExp(`${filename} .*\n.*${unreadable} cannot be read, so it is not listed: ELOOP`),
+  )
+  t.match(await run(['list', '--json']), { code: 0, text: new RegExp(`WARN.*${unreadable} cannot be read`) })
+
+  t.match(JSON.parse((await run(['list', '--json'])).text), [{ filename, encrypted: 'yes' }])
 
   t.match(await run(['rehearse']), { code: 1, text: /no terminal .+--key FILE/ })
   t.match(await run(['rehearse'], `${key.identity.slice(0, 30)}\n`), { code: 1, text: /incomplete/ })

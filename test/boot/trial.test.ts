@@ -5,6 +5,8 @@ import { request } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Test, test } from 'tap'
@@ -93,31 +95,74 @@ test('a trial ends when its parent asks', async (t) => {
   t.match(await node.end, { code: 0 })
 })
 
-test('a trial ends when its parent is gone', async (t) => {
-  const folder = t.testdir({ 'nodekeep.json': JSON.stringify({ data: './data', plugins: {} }) })
-  const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
-  const args = ['--conditions=nodekeep-source', cli, 'start', '--trial', 'trial.sock']
-  const spawnTrial = `require('node:child_process')
+for (const [message, option] of [
+  ['on trial', ['--trial', 'trial.sock']],
+  ['configure', ['--configured-by-parent']],
+] as const) {
+  test(`a node that has sent "${message}" ends when its parent is gone`, async (t) => {
+    const folder = t.testdir({ 'nodekeep.json': JSON.stringify({ data: './data', plugins: {} }) })
+    const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
+    const args = ['--conditions=nodekeep-source', cli, 'start', ...option]
+    const spawnTrial = `require('node:child_process')
     .spawn(process.execPath, ${JSON.stringify(args)}, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     .on('message', ({ nodekeep }) => console.log(nodekeep))`
-  const { PATH, XDG_CACHE_HOME } = process.env
-  const parent = spawn(process.execPath, ['--eval', spawnTrial], {
-    cwd: folder,
-    env: { PATH, XDG_CACHE_HOME },
-    stdio: ['ignore', 'pipe', 'ignore'],
+    const { PATH, XDG_CACHE_HOME } = process.env
+    const parent = spawn(process.execPath, ['--eval', spawnTrial], {
+      cwd: folder,
+      env: { PATH, XDG_CACHE_HOME },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    t.teardown(() => parent.kill('SIGKILL'))
+    const [output] = await once(parent.stdout.setEncoding('utf8'), 'data')
+    t.match(output, message)
+    // The node has the other end of the pipe, so the pipe closes when the node has ended.
+    parent.kill('SIGKILL')
+    await once(parent.stdout, 'close')
   })
-  t.teardown(() => parent.kill('SIGKILL'))
-  const [output] = await once(parent.stdout.setEncoding('utf8'), 'data')
-  t.match(output, 'on trial')
-  // The node has the other end of the pipe, so the pipe closes when the node has ended.
-  parent.kill('SIGKILL')
-  await once(parent.stdout, 'close')
+}
+
+for (const [option, ...value] of [['--trial', 'trial.sock'], ['--configured-by-parent']] as const) {
+  for (const launcher of [false, true]) {
+    const how = launcher ? ' of a checkout' : ''
+    test(`${option} without a parent is refused by a command${how}`, async (t) => {
+      const node = await startNodeProcess({ plugins }, { args: [option, ...value], launcher })
+      t.teardown(() => node.remove())
+      const { code, stderr } = await node.end
+      t.equal(code, 1)
+      t.match(
+        stderr,
+        new RegExp(`^nodekeep: "${option}" is for programs that start a node with an IPC channel`),
+      )
+    })
+  }
+}
+
+test('a signal ends a node that waits for its configuration', async (t) => {
+  const node = await startNodeProcess({}, { args: ['--configured-by-parent'], ipc: true })
+  t.teardown(() => node.remove())
+  t.strictSame(await once(node.child, 'message'), [{ nodekeep: 'configure' }, undefined])
+  node.child.kill('SIGTERM')
+  t.match(await node.end, { code: 0, stderr: '' })
 })
 
-test('a trial without a parent that could admit it is refused', async (t) => {
-  const node = await startNodeProcess({ plugins }, { args: ['--trial', 'trial.sock'] })
-  t.teardown(() => node.remove())
-  t.match(await node.end, { code: 1, stderr: /IPC channel/ })
+test('a parent that is gone before its launcher listens ends the node without a trace of an error', async (t) => {
+  const folder = t.testdir({ 'nodekeep.json': JSON.stringify({ data: './data', plugins: {} }) })
+  const root = fileURLToPath(new URL('../../', import.meta.url))
+  const { PATH, XDG_CACHE_HOME } = process.env
+  const launcher = spawn(
+    process.execPath,
+    [
+      '--import',
+      'data:text/javascript,process.disconnect()',
+      join(root, 'runtime.js'),
+      join(root, 'kernel/bin/nodekeep.js'),
+      ...['start', '--trial', 'trial.sock'],
+    ],
+    { cwd: folder, env: { PATH, XDG_CACHE_HOME }, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
+  )
+  const ended = once(launcher, 'exit')
+  t.equal(await text(launcher.stderr as Readable), '')
+  t.strictSame(await ended, [0, null])
 })
 
 test('a plugin restarts a supervised node: it stops gracefully and ends with code 75', async (t) => {

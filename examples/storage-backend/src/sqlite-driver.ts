@@ -1,230 +1,132 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { randomUUID } from 'node:crypto'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import {
-  ChangeGate,
+  inTransaction,
   NodekeepError,
-  type PreparedSnapshot,
+  nameOf,
+  parentOf,
   type StorageDriver,
-  type StorageDriverReading,
-  type StorageDriverReadOptions,
-  type StorageDriverSnapshot,
-  type StorageDriverWriteOptions,
   type StorageEntry,
 } from '@nodekeep/plugin-sdk'
 
-/** SQLITE_FULL: the disk is full, or the database reached its limit. https://www.sqlite.org/rescode.html */
-const fullCode = 13
-
-/**
- * `node`: files and folders; a folder has no content. `content`: a row for each write. Its number is never used again, so it
- * is the revision of the file. `chunk`: the bytes of a content, by their position.
- */
+/** `node`: files and folders; a folder has no revision. `chunk`: the bytes of each revision, which are deleted with its file. */
 const tables = `
-  CREATE TABLE IF NOT EXISTS content (id INTEGER PRIMARY KEY AUTOINCREMENT) STRICT;
-  CREATE TABLE IF NOT EXISTS chunk (
-    content INTEGER REFERENCES content ON DELETE CASCADE, position INTEGER, bytes BLOB, UNIQUE (content, position)
-  ) STRICT;
   CREATE TABLE IF NOT EXISTS node (
-    path TEXT PRIMARY KEY, parent TEXT, content INTEGER, size INTEGER, modified INTEGER, created INTEGER
+    path TEXT PRIMARY KEY, parent TEXT, revision TEXT, size INTEGER, modified INTEGER, created INTEGER
   ) STRICT;
   CREATE INDEX IF NOT EXISTS node_parent ON node (parent);
+  CREATE TABLE IF NOT EXISTS chunk (
+    revision TEXT, position INTEGER, bytes BLOB, PRIMARY KEY (revision, position)
+  ) STRICT;
+  CREATE TRIGGER IF NOT EXISTS node_deleted AFTER DELETE ON node BEGIN
+    DELETE FROM chunk WHERE revision = old.revision;
+  END;
   INSERT OR IGNORE INTO node VALUES ('/', NULL, NULL, 0, 0, 0);
-  DELETE FROM content WHERE id NOT IN (SELECT content FROM node WHERE content IS NOT NULL);`
+  DELETE FROM chunk WHERE revision NOT IN (SELECT revision FROM node WHERE revision IS NOT NULL);`
 
 /** A file, or a folder and everything in it: "0" is the character after "/". */
 const within = `path = :path OR path > :path || '/' AND path < :path || '0'`
 
-/** Stores files in one SQLite database. `createStorageBackend` makes a backend of it. */
-export class SqliteDriver implements StorageDriver {
-  readonly supports = { atomicMove: true, atomicFolders: true, durable: true, modified: true }
-  readonly #connection: DatabaseSync
-  readonly #gate = new ChangeGate()
-  /** Contents without a file. They are deleted when nobody reads. */
-  readonly #orphans: SQLInputValue[] = []
-  #readers = 0
+/** @param maxBytes the largest size of the database */
+export function openDatabase(file: string, maxBytes: number): DatabaseSync {
+  const database = new DatabaseSync(file)
+  database.exec(
+    `PRAGMA journal_mode = WAL; PRAGMA max_page_count = ${Math.floor(maxBytes / 4096)}; ${tables}`,
+  )
+  return database
+}
 
-  constructor(connection: DatabaseSync) {
-    this.#connection = connection
-  }
-
-  /** @param maxBytes the largest size of the database */
-  static open(file: string, maxBytes: number): SqliteDriver {
-    const connection = new DatabaseSync(file)
-    connection.exec(`PRAGMA journal_mode = WAL; ${tables}`)
-    const { page_size: pageSize } = connection.prepare('PRAGMA page_size').get() as { page_size: number }
-    connection.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSize)}`)
-    return new SqliteDriver(connection)
-  }
-
-  async probe(): Promise<void> {
-    await this.stat('/')
-  }
-
-  async stat(path: string): Promise<StorageEntry> {
-    return entryOf(this.#get(path))
-  }
-
-  async *list(path: string): AsyncIterable<StorageEntry> {
-    const entries = this.#prepare('SELECT * FROM node WHERE parent = ?').all(path).map(entryOf)
-    yield* entries.sort((a, b) => (a.name < b.name ? -1 : 1))
-  }
-
-  /** The content begins with the chunk that has the first requested byte. */
-  async open(path: string, { start }: StorageDriverReadOptions): Promise<StorageDriverReading> {
-    const node = this.#get(path)
-    const chunk = 'SELECT max(position) AS first FROM chunk WHERE content = ? AND position <= ?'
-    const first = Number(this.#prepare(chunk).get(node.content ?? null, start)?.first ?? 0)
-    this.#readers += 1
-    return { entry: entryOf(node), start: first, content: this.#chunks(node.content ?? null, first) }
-  }
-
-  async write(
-    path: string,
-    content: AsyncIterable<Uint8Array>,
-    { modified, beforeCommit }: StorageDriverWriteOptions,
-  ): Promise<StorageEntry> {
-    // Until the last step, a power loss may undo what was stored.
-    const { lastInsertRowid: id } = this.#transaction('NORMAL', () =>
-      this.#prepare('INSERT INTO content DEFAULT VALUES').run(),
-    )
-    try {
-      let size = 0
-      for await (const bytes of content) {
-        if (bytes.length === 0) continue
-        this.#transaction('NORMAL', () =>
-          this.#prepare('INSERT INTO chunk VALUES (?, ?, ?)').run(id, size, bytes),
-        )
-        size += bytes.length
-      }
-      return await this.#gate.runShared(async () => {
-        await beforeCommit({ revision: String(id) })
-        this.#change(path, () => this.#insert(path, id, size, modified))
-        return this.stat(path)
-      })
-    } catch (error) {
-      this.#drop(id)
-      throw error
-    }
-  }
-
-  makeDirectory(path: string): Promise<void> {
-    return this.#gate.runShared(async () => this.#transaction('FULL', () => this.#makeFolders(path)))
-  }
-
-  remove(path: string): Promise<void> {
-    return this.#gate.runShared(async () => this.#change(path, () => {}))
-  }
-
-  move(source: string, destination: string): Promise<void> {
-    const update = `UPDATE node SET path = :to || substr(path, length(:path) + 1),
-      parent = iif(path = :path, :parent, :to || substr(parent, length(:path) + 1)) WHERE ${within}`
-    return this.#gate.runShared(async () =>
-      this.#change(destination, () =>
-        this.#prepare(update).run({ path: source, to: destination, parent: parentOf(destination) }),
-      ),
-    )
-  }
-
-  /** A connection with an open transaction sees the database as it is now, even if it changes later. */
-  async prepareSnapshot(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>> {
-    const file = this.#connection.location() as string
-    const snapshot = new SqliteDriver(new DatabaseSync(file, { readOnly: true }))
-    const release = () => snapshot.close()
-    const take = (atMoment: () => Promise<void>) =>
-      this.#gate.runExclusive(async () => {
-        snapshot.#connection.exec('BEGIN; SELECT 1 FROM node')
-        await atMoment()
-        return Object.assign(snapshot, { release })
-      }, signal)
-    return { take, release }
-  }
-
-  async close(): Promise<void> {
-    this.#connection.close()
-  }
-
-  #get(path: string) {
-    const node = this.#prepare('SELECT * FROM node WHERE path = ?').get(path)
+/** Makes a driver that stores files in a database. */
+export function sqliteDriver(database: DatabaseSync): StorageDriver {
+  const entryAt = (path: string): StorageEntry => {
+    const node = database.prepare('SELECT * FROM node WHERE path = ?').get(path)
     if (node === undefined) throw new NodekeepError('NOT_FOUND', `There is no file or folder at ${path}.`)
-    return node
+    return entryOf(node)
   }
-
-  async *#chunks(content: SQLInputValue, first: number): AsyncIterable<Uint8Array> {
-    const chunk = this.#prepare('SELECT bytes FROM chunk WHERE content = ? AND position = ?')
-    try {
-      for (let position = first; ; ) {
-        const bytes = chunk.get(content, position)?.bytes as Uint8Array | undefined
-        if (bytes === undefined) return
-        position += bytes.length
-        yield bytes
-      }
-    } finally {
-      this.#readers -= 1
-      this.#drop()
-    }
-  }
-
-  /** Removes what is at a path, makes its parents, and does the work, all in one transaction. */
-  #change(path: string, work: () => void): void {
-    const orphans = this.#transaction('FULL', () => {
-      const removed = this.#prepare(`DELETE FROM node WHERE ${within} RETURNING content`).all({ path })
-      this.#makeFolders(parentOf(path))
-      work()
-      return removed.flatMap(({ content }) => content ?? [])
-    })
-    this.#drop(...orphans)
-  }
-
-  #makeFolders(path: string): void {
-    if (path === '/') return
-    if (this.#insert(path, null, 0)) this.#makeFolders(parentOf(path))
-  }
-
   /** Returns false if the path is taken. */
-  #insert(path: string, content: SQLInputValue, size: number, modified = new Date()): boolean {
-    const node = [path, parentOf(path), content, size, modified.getTime(), Date.now()]
-    return this.#prepare('INSERT OR IGNORE INTO node VALUES (?, ?, ?, ?, ?, ?)').run(...node).changes === 1
+  const insert = (path: string, revision: string | null, size: number, modified: Date): boolean => {
+    const node = [path, parentOf(path), revision, size, modified.getTime(), Date.now()]
+    return database.prepare('INSERT OR IGNORE INTO node VALUES (?, ?, ?, ?, ?, ?)').run(...node).changes === 1
   }
-
-  #drop(...contents: SQLInputValue[]): void {
-    this.#orphans.push(...contents)
-    if (this.#readers > 0) return
-    for (const content of this.#orphans.splice(0))
-      this.#transaction('NORMAL', () => this.#prepare('DELETE FROM content WHERE id = ?').run(content))
+  const makeFolders = (path: string): void => {
+    if (insert(path, null, 0, new Date())) makeFolders(parentOf(path))
   }
-
-  #prepare(sql: string): StatementSync {
-    return this.#connection.prepare(sql)
+  /** Makes a change in one step. It survives a power loss, with all bytes that came before. */
+  const change = (work: () => void): void => {
+    database.exec('PRAGMA synchronous = FULL')
+    inTransaction(database, work)
+    database.exec('PRAGMA synchronous = NORMAL')
   }
-
-  /** Does all of the work or none of it. With FULL, this and all earlier work survives a power loss. */
-  #transaction<T>(synchronous: 'FULL' | 'NORMAL', work: () => T): T {
-    this.#connection.exec(`PRAGMA synchronous = ${synchronous}; BEGIN IMMEDIATE`)
-    try {
-      const result = work()
-      this.#connection.exec('COMMIT')
-      return result
-    } catch (error) {
-      // After some failures, SQLite has already rolled back.
-      if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK')
-      if ((error as { errcode?: number }).errcode !== fullCode) throw error
-      const message = 'The database of files is full. Remove files, or raise maxBytes.'
-      throw new NodekeepError('INSUFFICIENT_STORAGE', message, { cause: error })
+  /** Removes what is at a path, makes its parents, and puts something else there. */
+  const replace = (path: string, put: () => void): void =>
+    change(() => {
+      database.prepare(`DELETE FROM node WHERE ${within}`).run({ path })
+      makeFolders(parentOf(path))
+      put()
+    })
+  async function* chunksOf({ revision, size }: StorageEntry, start: number) {
+    const chunk = database.prepare('SELECT bytes FROM chunk WHERE revision = ? AND position = ?')
+    for (let position = start; position < size; ) {
+      const bytes = chunk.get(revision, position)?.bytes as Uint8Array | undefined
+      if (bytes === undefined) throw new NodekeepError('CONFLICT', 'The file was changed while it was read.')
+      position += bytes.length
+      yield bytes
     }
+  }
+  return {
+    supports: { atomicMove: true, atomicFolders: true, durable: true, modified: true },
+    stat: async (path) => entryAt(path),
+    async *list(path) {
+      const entries = database.prepare('SELECT * FROM node WHERE parent = ?').all(path).map(entryOf)
+      yield* entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+    },
+    /** The content begins with the chunk that has the first requested byte. */
+    async open(path, options) {
+      const entry = entryAt(path)
+      const first = 'SELECT max(position) AS start FROM chunk WHERE revision = ? AND position <= ?'
+      const start = Number(database.prepare(first).get(entry.revision, options.start)?.start)
+      return { entry, start, content: chunksOf(entry, start) }
+    },
+    async write(path, content, { modified = new Date(), beforeCommit }) {
+      const revision = randomUUID()
+      try {
+        let size = 0
+        for await (const bytes of content) {
+          database.prepare('INSERT INTO chunk VALUES (?, ?, ?)').run(revision, size, bytes)
+          size += bytes.length
+        }
+        await beforeCommit({ revision })
+        replace(path, () => insert(path, revision, size, modified))
+        return entryAt(path)
+      } catch (error) {
+        database.prepare('DELETE FROM chunk WHERE revision = ?').run(revision)
+        throw error
+      }
+    },
+    makeDirectory: async (path) => change(() => makeFolders(path)),
+    remove: async (path) => replace(path, () => {}),
+    async move(path, to) {
+      const update = `UPDATE node SET path = :to || substr(path, length(:path) + 1),
+        parent = iif(path = :path, :parent, :to || substr(parent, length(:path) + 1)) WHERE ${within}`
+      replace(to, () => database.prepare(update).run({ path, to, parent: parentOf(to) }))
+    },
+    /** A connection with an open transaction sees the database as it is now, even if it changes later. */
+    async snapshot() {
+      const fixed = new DatabaseSync(database.location() as string, { readOnly: true })
+      fixed.exec('BEGIN; SELECT 1 FROM node')
+      return { ...sqliteDriver(fixed), release: async () => fixed.close() }
+    },
+    close: async () => database.close(),
   }
 }
 
-function entryOf({ path, content, size, modified, created }: Record<string, SQLInputValue>): StorageEntry {
+function entryOf({ path, size, modified, created, revision }: Record<string, SQLOutputValue>): StorageEntry {
   return {
-    name: String(path).slice(String(path).lastIndexOf('/') + 1) || '/',
-    type: content === null ? 'directory' : 'file',
+    name: nameOf(String(path)),
+    type: revision === null ? 'directory' : 'file',
     size: Number(size),
     modified: new Date(Number(modified)),
     created: new Date(Number(created)),
-    revision: String(content ?? 'folder'),
+    revision: String(revision),
   }
-}
-
-/** Returns the path of the parent folder. */
-function parentOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/')) || '/'
 }

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { createStorageBackend, type StorageBackend } from '@nodekeep/plugin-sdk'
 import { storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
-import { SqliteDriver } from '../src/sqlite-driver.ts'
+import { openDatabase, sqliteDriver } from '../src/sqlite-driver.ts'
 
 const files = new WeakMap<StorageBackend, string>()
 
 function open(file: string, maxBytes: number): StorageBackend {
-  const backend = createStorageBackend(SqliteDriver.open(file, maxBytes))
+  const backend = createStorageBackend(sqliteDriver(openDatabase(file, maxBytes)))
   files.set(backend, file)
   return backend
 }

@@ -191,6 +191,7 @@ function createServices(cradle: KernelCradle): ServiceDirectory {
       cradle.records.all
         .filter(({ isUp }) => isUp)
         .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
+    absentPlugins: () => cradle.records.absent,
   } satisfies NodeInfo)
   services.provide(tokenKey(Identity), cradle.identity)
   return services

@@ -35,7 +35,7 @@ export function readManifestCommands(field: unknown): ManifestCommands {
     return {
       name,
       description: textOf(description, `${at}.description`),
-      arguments: args === '' ? '' : textOf(args, `${at}.arguments`),
+      arguments: argumentsOf(args, `${at}.arguments`),
       options: optionsOf(options, `${at}.options`),
     }
   })
@@ -49,17 +49,31 @@ export function readManifestCommands(field: unknown): ManifestCommands {
 /** An option with a long name, and a value in angle or square brackets if it takes one. */
 const flags = /^(?:-[a-z], )?--[a-z][a-z-]*(?: (?:<[a-z-]+>|\[[a-z-]+\]))?$/
 
+/** Flags that the node gives to every command of a plugin. */
+const givenFlags = ['-c', '--config', '-d', '--data', '--verbose', '--json', '-h', '--help']
+
 function optionsOf(value: unknown, at: string): Record<string, string> {
   const options = recordOf(value, at)
+  const taken = new Set<string>()
   for (const [option, description] of Object.entries(options)) {
-    if (!flags.test(option)) {
-      throw new TypeError(
-        `"${at}" has the option "${option}": write flags such as "--to <target>" or "-y, --yes"`,
-      )
+    const refuse = (why: string) => new TypeError(`"${at}" has the option "${option}": ${why}`)
+    if (!flags.test(option)) throw refuse('write flags such as "--to <target>" or "-y, --yes"')
+    for (const flag of option.replace(/ [<[].*/, '').split(', ')) {
+      if (givenFlags.includes(flag)) throw refuse('every command has this flag already')
+      if (taken.has(flag)) throw refuse('the flag is there twice')
+      taken.add(flag)
     }
     textOf(description, `${at}["${option}"]`)
   }
   return options as Record<string, string>
+}
+
+/** Arguments in angle brackets, or in square brackets if they may be missing. The last one may be several. */
+const argumentsForm = /^(?:(?:<[a-z-]+>|\[[a-z-]+\]) )*(?:<[a-z-]+(?:\.{3})?>|\[[a-z-]+(?:\.{3})?\])$/
+
+function argumentsOf(value: unknown, at: string): string {
+  if (value === '' || argumentsForm.test(textOf(value, at))) return value as string
+  throw new TypeError(`"${at}" is "${value}": write arguments such as "<file> [more...]"`)
 }
 
 function recordOf(value: unknown, at: string): Record<string, unknown> {

@@ -178,6 +178,11 @@ export class PluginRecords implements Iterable<PluginRecord> {
     return isContext ? context : found[0]?.record
   }
 
+  /** The ids of the plugins that the configuration enables and that are not up, also those that are switched off at run time. */
+  get absent(): string[] {
+    return this.#all.filter(({ entry, isUp }) => entry.enabled && !isUp).map(({ id }) => id)
+  }
+
   /** The plugins that should be up but are not, or are degraded. */
   get impaired(): PluginRecord[] {
     return this.#all.filter((record) => record.isImpaired)

@@ -17,6 +17,8 @@ interface StoredPlan {
   readonly backup: string
   readonly moment: string
   readonly moves: readonly RestoreMove[]
+  /** Set before the first move is made. Until then, the restore can be given up. */
+  readonly hasBegun?: true
 }
 
 /** The last restore that was applied, and the plugins that have acted on it. */
@@ -47,11 +49,16 @@ export class KernelRestores implements NodeRestores {
   }
 
   async plan({ backup, moment, moves: planned }: RestorePlan): Promise<void> {
+    const file = planFile(this.#dataFolder)
+    if (readIfPresent<StoredPlan>(file)?.hasBegun === true)
+      throw new NodekeepError(
+        'CONFLICT',
+        'A restore is not complete yet. Start the node, which completes it.',
+      )
     const moves = planned.flatMap(withLogs)
-    checkPaths(planFile(this.#dataFolder), moves)
+    checkPaths(file, moves)
     for (const move of moves) checkMove(move)
-    const plan: StoredPlan = { format: 1, backup, moment: moment.toISOString(), moves }
-    writeDurably(planFile(this.#dataFolder), plan)
+    writeDurably(file, { format: 1, backup, moment: moment.toISOString(), moves } satisfies StoredPlan)
   }
 
   /** Returns the last restore for a plugin that has not acted on it. */
@@ -74,8 +81,8 @@ export class KernelRestores implements NodeRestores {
 }
 
 /**
- * Applies a planned restore. The caller holds the lock of the data folder and has opened nothing in it. When it is
- * interrupted, the next call goes on where it stopped: first everything that is in the way goes, then the restored content
+ * Applies a planned restore. The caller holds the lock of the data folder and has opened nothing in it. It begins only if
+ * everything is there that it needs. When it is interrupted, the next call goes on where it stopped: first everything that is in the way goes, then the restored content
  * takes its place, and each step is on the disk before the next one begins.
  *
  * @returns the name of the backup, `null` when no restore was planned
@@ -90,6 +97,10 @@ export function applyPlannedRestore(dataFolder: string): string | null {
     if (plan === null) return null
     if (plan.format !== 1) throw new Error('a newer version of Nodekeep planned it')
     const { backup, moment, moves } = plan
+    if (plan.hasBegun !== true) {
+      for (const move of moves) checkBegin(move)
+      writeDurably(file, { ...plan, hasBegun: true } satisfies StoredPlan)
+    }
     for (const move of moves) takeAway(move)
     syncFolders(moves)
     for (const move of moves) putInPlace(move)
@@ -104,6 +115,14 @@ export function applyPlannedRestore(dataFolder: string): string | null {
       { cause: error },
     )
   }
+}
+
+/** Since the planning, a disk may have gone, or somebody may have removed the restored content. */
+function checkBegin({ from, to, previous }: RestoreMove): void {
+  const giveUp = 'so nothing was changed. To give the restore up, delete its plan'
+  if (from !== null && !isThere(from)) throw new Error(`${from} is missing, ${giveUp}`)
+  if (isThere(to) && isThere(previous))
+    throw new Error(`there is something at ${to} and at ${previous} already, ${giveUp}`)
 }
 
 function takeAway({ from, to, previous }: RestoreMove): void {

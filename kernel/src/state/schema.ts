@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { MigrationChange } from '@nodekeep/plugin-sdk'
+import { inTransaction, type MigrationChange } from '@nodekeep/plugin-sdk'
 import { createSql, type Row, type Sql } from './sql.ts'
 
 /** One step of a schema or of a plugin's migrations. It runs once and is recorded. */
@@ -71,8 +71,7 @@ export function recordedStep({ id, change }: Row): Step {
  */
 export function applySchema(connection: DatabaseSync, steps: readonly SchemaStep[]): void {
   const sql = createSql(connection)
-  connection.exec('BEGIN IMMEDIATE')
-  try {
+  inTransaction(connection, () => {
     prepareHistory(connection, sql)
     const recorded = sql.all('SELECT id, change FROM kernel_schema ORDER BY position').map(recordedStep)
     for (const step of pendingSteps(recorded, steps)) {
@@ -84,11 +83,7 @@ export function applySchema(connection: DatabaseSync, steps: readonly SchemaStep
         step.change,
       )
     }
-    connection.exec('COMMIT')
-  } catch (error) {
-    if (connection.isTransaction) connection.exec('ROLLBACK')
-    throw error
-  }
+  })
 }
 
 function prepareHistory(connection: DatabaseSync, sql: Sql): void {

@@ -1,3 +1,4 @@
+import { checkKeyword } from '@nodekeep/plugin-sdk'
 import type { SchemaError } from './ajv.ts'
 import { formats } from './formats.ts'
 import { declaredKeys, type JsonSchema, typeName, typesOf } from './json-schema.ts'
@@ -115,6 +116,8 @@ function complaint(error: SchemaError): string {
       return `must match the pattern ${params.pattern}.`
     case 'format':
       return `must be ${formats[String(params.format)]?.meaning ?? `a valid ${params.format}`}.`
+    case checkKeyword:
+      return message ?? 'is not valid.'
     default:
       return `${message ?? 'is not valid'}.`
   }

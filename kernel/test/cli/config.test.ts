@@ -21,11 +21,15 @@ async function addPlugin(path: string): Promise<void> {
   )
   await writeFile(
     join(path, 'greeter', 'index.ts'),
-    `import { definePlugin, Secret, Type } from ${JSON.stringify(sdk)}
+    `import { Checked, definePlugin, Secret, Type } from ${JSON.stringify(sdk)}
 export default definePlugin({
   id: 'greeter',
   description: 'Greets.',
-  config: Type.Object({ key: Secret(), word: Type.String({ default: 'Hello' }) }),
+  config: Type.Object({
+    key: Secret(),
+    word: Type.String({ default: 'Hello' }),
+    names: Type.Array(Checked((name) => (name === 'Eve' ? 'is nobody to greet. Name somebody else.' : null)), { default: [] }),
+  }),
   setup() {},
 })`,
   )
@@ -83,6 +87,19 @@ test('config check confirms a valid configuration and lists all mistakes of anot
   t.notMatch(stderr, /\n {4}at /)
 })
 
+test('config check and config print run the checks of plugins on texts, wherever these come from', async (t) => {
+  const right = { ...greeter, greeter: { key: 'k', names: ['Ada'] } }
+  const folder = await commandFolder(t, right)
+  await addPlugin(folder.path)
+  t.match(await folder.run('config', 'check'), { code: 0, stderr: '' })
+  const printed = await folder.run('config', 'schema')
+  t.match(JSON.parse(printed.stdout).properties.greeter.anyOf[0].properties.names, { anyOf: Array })
+  await folder.configure({ ...greeter, greeter: { key: 'k', names: ['Ada', 'Eve'] } })
+  const problem = 'greeter.names[1] (nodekeep.json:1) is nobody to greet. Name somebody else.'
+  t.match(await folder.run('config', 'check'), { code: 1, stdout: '', stderr: `nodekeep: ${problem}\n` })
+  t.match(await folder.run('start'), { code: 1, stderr: problem })
+})
+
 test('config check finds mistakes that only the loaded plugins reveal', async (t) => {
   const folder = await commandFolder(t, { ...greeter, services: { greeting: 'greeter' }, greter: {} })
   await addPlugin(folder.path)
@@ -137,6 +154,29 @@ test('config check and plugins list find plugins that services block', async (t)
   t.match(optional, {
     code: 0,
     stdout: /is valid[\s\S]*"guest" .* is blocked, and the node starts without it: /,
+  })
+})
+
+test('config check names wrong keys of backups, and with --deep a target that is no storage', async (t) => {
+  const plugins = { files: true, 'storage-memory': true, backup: { required: false } }
+  const storage = { mounts: { '/': 'memory' } }
+  const folder = await commandFolder(t, {
+    plugins,
+    storage,
+    backup: { schedule: 'every night', recipients: ['me'] },
+  })
+  const plain = await folder.run('config', 'check')
+  t.match(plain, { code: 1, stdout: '' })
+  t.match(plain.stderr, /backup\.schedule \(nodekeep\.json:1\) is no cron expression/)
+  t.match(plain.stderr, /backup\.recipients\[0\] \(nodekeep\.json:1\) is no recipient of age/)
+
+  await folder.configure({ plugins, storage, backup: { targets: ['dsk'] } })
+  t.match(await folder.run('config', 'check'), { code: 0 }, 'only a start knows the storages')
+  t.match(await folder.run('config', 'check', '--deep'), {
+    code: 1,
+    stdout: '',
+    stderr:
+      /^nodekeep: "backup" \(nodekeep\.json:1\) is failed: backup\.targets\[0\] names the storage "dsk", which no plugin provides\. Loaded storages: memory\. [^\n]+\n$/,
   })
 })
 

@@ -39,13 +39,32 @@ export default defineCommands({
     await restores.plan({ backup: 'b', moment: new Date(0), moves })
     output.lines(path)
   },
+  async both({ output }) {
+    output.state({ notes: 2 })
+    output.lines('for people')
+  },
+  async waits({ signal, node, output }) {
+    await node()
+    const line = output.progress('waiting')
+    line.update(0.5, 'half of it')
+    console.log('waits')
+    try {
+      const kept = setInterval(() => {}, 1000)
+      await new Promise((resolve, reject) => signal.addEventListener('abort', () => {
+        clearInterval(kept)
+        reject(signal.reason)
+      }))
+    } finally {
+      line.end()
+    }
+  },
   async fails() {
     throw new Error('It did not work.')
   },
 })`
 
 const list = {
-  list: { description: 'list the notes', options: { '--json': 'print JSON' } },
+  list: { description: 'list the notes' },
   show: {
     description: 'show a note',
     arguments: '<note> [more...]',
@@ -54,6 +73,8 @@ const list = {
   whoami: { description: 'ask the node' },
   repair: { description: 'repair the notes' },
   restore: { description: 'plan a restore', options: { '--alone': 'alone' } },
+  waits: { description: 'wait' },
+  both: { description: 'print a state and a line' },
   fails: { description: 'fail' },
   undefined: { description: 'declared and not defined' },
 }
@@ -66,6 +87,15 @@ async function folderWithNotes(
   files: Record<string, string> = {},
 ): Promise<CommandFolder> {
   const folder = await commandFolder(t, notes)
+  await writePlugin(join(folder.path, 'notes'), manifest, files)
+  return folder
+}
+
+async function writePlugin(
+  path: string,
+  manifest: object,
+  files: Record<string, string> = {},
+): Promise<void> {
   const nodekeep = {
     id: 'notes',
     sdk: '^0.1.0',
@@ -74,8 +104,6 @@ async function folderWithNotes(
     commands: { entry: './commands.js', list },
     ...manifest,
   }
-  const path = join(folder.path, 'notes')
-  await mkdir(path)
   const content = {
     name: 'nodekeep-notes',
     version: '1.0.0',
@@ -83,11 +111,11 @@ async function folderWithNotes(
     description: 'Keeps notes.',
     nodekeep,
   }
+  await mkdir(path)
   await writeFile(join(path, 'package.json'), JSON.stringify(content))
   for (const [name, text] of Object.entries({ 'index.js': entry, 'commands.js': commands, ...files })) {
     await writeFile(join(path, name), text)
   }
-  return folder
 }
 
 test('the commands of a plugin stand below its id, in the help as well', async (t) => {
@@ -191,7 +219,33 @@ test('a failing command prints one line, and a broken plugin breaks no other com
   t.match(await odd.run('notes', 'list'), { code: 1, stderr: /must be the result of defineCommands/ })
 })
 
+test('a command shows its progress, and an interrupted one ends with its session', async (t) => {
+  const folder = await folderWithNotes(t)
+  const node = await createTestNode({ dataFolder: folder.data })
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  const sessions = async () =>
+    ((await (await owner.fetch('/api/account/sessions')).json()) as { sessions: unknown[] }).sessions
+  const command = folder.startOnTerminal('notes', 'waits')
+  await command.printed('waits')
+  t.equal((await sessions()).length, 2)
+  const { code, stderr } = await command.end('SIGINT')
+  t.equal(code, 1)
+  t.match(stderr, /nodekeep: The command was interrupted\.\n$/)
+  t.match(stderr, 'waiting [############............] 50 % half of it', 'a terminal shows the progress')
+  t.equal((await sessions()).length, 1)
+})
+
+test('with --json, standard output has JSON only', async (t) => {
+  const folder = await folderWithNotes(t)
+  const { stdout, stderr } = await folder.run('notes', 'both', '--json')
+  t.strictSame(JSON.parse(stdout), { notes: 2 })
+  t.equal(stderr, 'for people\n')
+  t.equal((await folder.run('notes', 'both')).stdout, 'notes  2\nfor people\n')
+})
+
 test('the manifest of commands is checked', async (t) => {
+  const withOptions = (options: object) => ({ entry: './c.js', list: { a: { description: 'x', options } } })
   const wrong: Record<string, [commands: unknown, RegExp]> = {
     'no object': ['x', /"nodekeep\.commands" must be an object/],
     'no entry': [{ list: {} }, /"nodekeep\.commands\.entry" must be a string/],
@@ -205,13 +259,36 @@ test('the manifest of commands is checked', async (t) => {
       { entry: './c.js', list: { a: {} } },
       /commands\.list\.a\.description" must be a string/,
     ],
-    flags: [
-      { entry: './c.js', list: { a: { description: 'x', options: { to: 'x' } } } },
-      /write flags such as "--to <target>"/,
+    flags: [withOptions({ to: 'x' }), /write flags such as "--to <target>"/],
+    'a flag of the node': [withOptions({ '--data <x>': 'x' }), /"--data <x>": every command has this flag/],
+    'a short flag of the node': [withOptions({ '-c, --color': 'x' }), /every command has this flag/],
+    'help as a flag': [withOptions({ '--help': 'x' }), /every command has this flag/],
+    'a flag twice': [
+      withOptions({ '-t, --to': 'x', '-t, --text': 'y' }),
+      /"-t, --text": the flag is there twice/,
+    ],
+    'a name of an argument': [
+      { entry: './c.js', list: { a: { description: 'x', arguments: 'file' } } },
+      /write arguments such as "<file> \[more\.\.\.\]"/,
+    ],
+    'several arguments before another one': [
+      { entry: './c.js', list: { a: { description: 'x', arguments: '<files...> <to>' } } },
+      /write arguments such as/,
     ],
   }
-  for (const [name, [value, expected]] of Object.entries(wrong)) {
-    const folder = await folderWithNotes(t, { commands: value })
-    t.match((await folder.run('plugins', 'list')).stdout, expected, name)
+  const folder = await folderWithNotes(t)
+  const plugins: Record<string, object> = { notes: { from: './notes' } }
+  for (const [index, [commands]] of Object.values(wrong).entries()) {
+    await writePlugin(join(folder.path, `wrong-${index}`), { commands })
+    plugins[`wrong-${index}`] = { from: `./wrong-${index}` }
   }
+  await folder.configure({ plugins })
+  const listed = JSON.parse((await folder.run('plugins', 'list', '--json')).stdout) as { id: string }[]
+  for (const [index, [name, [, reason]]] of Object.entries(wrong).entries())
+    t.match(
+      listed.find(({ id }) => id === `wrong-${index}`),
+      { phase: 'manifest', reason },
+      name,
+    )
+  t.match(await folder.run('--help'), { code: 0, stdout: /notes .*Keeps notes\./, stderr: '' })
 })

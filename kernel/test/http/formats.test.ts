@@ -1,5 +1,5 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { definePlugin, Type } from '@nodekeep/plugin-sdk'
+import { Checked, definePlugin, Type } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
 const values: readonly (readonly [format: string, right: string, wrong: string])[] = [
@@ -87,4 +87,27 @@ test('a log of a validation error does not contain the refused value', async (t)
   const logged = lines.filter((line) => line.includes('A pin was refused.'))
   t.match(logged.join(), '/pin')
   t.notMatch(lines.join(), 'confidence')
+})
+
+test('a route schema may check a text by code', async (t) => {
+  const even = Checked((text) => (text.length % 2 === 0 ? null : 'has an odd length. Add a letter.'))
+  const app = definePlugin({
+    id: 'even',
+    setup({ routes }) {
+      routes((app) => {
+        const config = { access: 'public', publicReason: 'A test.' } as const
+        const querystring = Type.Object({ texts: Type.Array(even) })
+        app.get('/even', { config, schema: { querystring } }, async () => ({ right: true }))
+      })
+    },
+  })
+  const node = await createTestNode({ plugins: [app] })
+  t.teardown(() => node.stop())
+  t.equal((await node.fetch('/even?texts=ab&texts=')).status, 200)
+  const refused = await node.fetch('/even?texts=ab&texts=a')
+  t.equal(refused.status, 400)
+  t.match(await refused.json(), { message: /"texts\.1" in the query has an odd length\. Add a letter\.$/ })
+  const described = await (await node.signIn()).fetch('/openapi.json')
+  t.equal(described.status, 200, 'the description of the routes leaves the function out')
+  t.match(await described.json(), { paths: { '/even': Object } })
 })

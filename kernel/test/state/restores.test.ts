@@ -1,5 +1,13 @@
 // In a process of its own: it replaces functions of node:fs.
-import fs, { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import fs, {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { definePlugin, type Restored, Restores } from '@nodekeep/plugin-sdk'
@@ -115,6 +123,32 @@ test('a restore that cannot go on loses nothing and says why', async (t) => {
   t.throws(() => applyPlannedRestore(data), /cannot be applied: there is something at .*state\.sqlite/)
   t.ok(isRestorePlanned(data))
   t.equal(readFileSync(join(data, 'state.sqlite'), 'utf8'), 'old')
+})
+
+test('a restore whose content has gone before the start changes nothing, and can be given up', async (t) => {
+  const data = t.testdir()
+  await planned(data)
+  const before = contentOf(data)
+  renameSync(join(data, 'unpacked/files/ada'), join(data, 'elsewhere'))
+  t.throws(() => applyPlannedRestore(data), /unpacked\/files\/ada is missing, so nothing was changed/)
+  renameSync(join(data, 'elsewhere'), join(data, 'unpacked/files/ada'))
+  t.strictSame(contentOf(data), before)
+  t.equal(applyPlannedRestore(data), 'backup-20261101-030000.tar.gz')
+  t.strictSame(contentOf(data), restored)
+})
+
+test('a restore that was interrupted is completed before another one is planned', async (t) => {
+  const data = t.testdir()
+  let steps = 0
+  for (; existsSync(join(data, 'state.sqlite')) || steps === 0; steps += 1) {
+    for (const name of readdirSync(data)) rmSync(join(data, name), { recursive: true })
+    await planned(data)
+    stoppedBefore(steps, () => void applyPlannedRestore(data))
+  }
+  const other = { from: null, to: join(data, 'other'), previous: join(data, 'kept') }
+  await t.rejects(restoresOf(data).plan({ backup: 'other', moment, moves: [other] }), { code: 'CONFLICT' })
+  applyPlannedRestore(data)
+  t.strictSame(contentOf(data), restored)
 })
 
 test('a plan that could not be applied is refused', async (t) => {

@@ -15,10 +15,20 @@ test('a plugin learns what runs, since when and from where', async (t) => {
   const before = Date.now()
   const { promise: found, resolve } = Promise.withResolvers<NodeInfo>()
   const status = definePlugin({ id: 'status', requires: { info: Info }, setup: ({ info }) => resolve(info) })
-  const node = await createTestNode({ plugins: [status] })
+  const broken = definePlugin({
+    id: 'broken',
+    setup() {
+      throw new Error('It is broken.')
+    },
+  })
+  const node = await createTestNode({
+    plugins: [status, broken],
+    config: { plugins: { broken: { required: false }, unused: false } },
+  })
   t.teardown(() => node.stop())
-  const { startedAt, commit, buildDate, plugins, ...info } = await found
+  const { startedAt, commit, buildDate, plugins, absentPlugins, ...info } = await found
   t.strictSame(plugins(), [{ id: 'status', version: '0.0.0' }])
+  t.strictSame(absentPlugins(), ['broken'])
   t.same(info, { version: manifest.version, installation: 'sources', folder: root })
   t.ok(startedAt.getTime() >= before && startedAt.getTime() <= Date.now())
   if (!existsSync(join(root, '.git'))) return t.comment('These sources are no checkout.')

@@ -28,32 +28,34 @@ export async function* hashEntries(
  * it throws. The paths of the entries must be checked: those of {@link archiveEntries} are.
  *
  * @param place an empty folder, or a function that returns the absolute path of an entry: a different one for each entry, and for
- *   what is in a folder a path within the path of the folder
+ *   what is in a folder a path within the path of the folder. It returns `null` for an entry that is only read. It is called
+ *   once for each entry, in their order
  * @param options.sync when the iteration has ended, everything survives a power cut
  */
 export async function* unpackEntries(
   entries: AsyncIterable<ReadableEntry>,
-  place: string | ((path: string) => string),
+  place: string | ((entry: ArchiveEntry) => string | null),
   { sync = false }: { readonly sync?: boolean } = {},
 ): AsyncGenerator<HashedEntry, void, undefined> {
-  const placeOf = typeof place === 'string' ? (path: string) => join(place, path) : place
-  const folders: ArchiveEntry[] = []
+  const placeOf = typeof place === 'string' ? ({ path }: ArchiveEntry) => join(place, path) : place
+  const folders: { readonly path: string; readonly modified: Date }[] = []
   const written: string[] = []
   for await (const { content, ...entry } of entries) {
-    const path = placeOf(entry.path)
+    const path = placeOf(entry)
     const hash = createHash('sha256')
-    if (entry.type === 'file') await writeFile(path, entry, content, (chunk) => hash.update(chunk))
+    if (path === null) for await (const chunk of content) hash.update(chunk)
+    else if (entry.type === 'file') await writeFile(path, entry, content, (chunk) => hash.update(chunk))
     else {
       withShortPath(path, (short) => mkdirSync(short, { recursive: true }))
-      folders.push(entry)
+      folders.push({ path, modified: entry.modified })
     }
-    if (sync) written.push(path)
+    if (sync && path !== null) written.push(path)
     yield { ...entry, sha256: entry.type === 'file' ? hash.digest('hex') : null }
   }
   // Writing into a folder changes its time, so inner folders come first.
   for (const { path, modified } of folders.reverse()) {
     const seconds = secondsOf(modified)
-    withShortPath(placeOf(path), (short) => utimesSync(short, seconds, seconds))
+    withShortPath(path, (short) => utimesSync(short, seconds, seconds))
   }
   await syncAll(written)
 }

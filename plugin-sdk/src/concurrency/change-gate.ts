@@ -1,8 +1,9 @@
+import { InFlight } from './in-flight.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /**
- * Lets changes run at the same time, except while a snapshot needs everything to stay as it is. Authors of storage drivers
- * with snapshots run each change in it.
+ * Lets changes run at the same time, except while a snapshot needs everything to stay as it is. {@link createStorageBackend}
+ * runs the changes of a driver in one. A driver with `prepareSnapshot` runs them in one of its own.
  *
  * @example
  * remove(path) {
@@ -10,15 +11,32 @@ import { untilAborted } from './until-aborted.ts'
  * }
  */
 export class ChangeGate {
-  readonly #running = new Set<Promise<unknown>>()
+  readonly #running = new InFlight<Promise<unknown>>()
   #exclusive: Promise<void> | null = null
+
+  /**
+   * Begins a change. It waits while exclusive work runs or waits.
+   *
+   * @returns a function that ends the change. Call it in any case
+   */
+  async enter(): Promise<() => void> {
+    while (this.#exclusive !== null) await this.#exclusive
+    const { promise: running, resolve: end } = Promise.withResolvers<void>()
+    this.#running.add(running)
+    return () => {
+      this.#running.delete(running)
+      end()
+    }
+  }
 
   /** Runs a change. It waits while exclusive work runs or waits. */
   async runShared<T>(change: () => Promise<T>): Promise<T> {
-    while (this.#exclusive !== null) await this.#exclusive
-    const running = change().finally(() => this.#running.delete(running))
-    this.#running.add(running)
-    return running
+    const leave = await this.enter()
+    try {
+      return await change()
+    } finally {
+      leave()
+    }
   }
 
   /**

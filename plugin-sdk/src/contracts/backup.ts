@@ -52,6 +52,12 @@ export interface BackupSnapshot {
    * named by the uuid. A restore replaces these by renames, and leaves everything else in the folder.
    */
   readonly folders?: Readonly<Record<string, string | null>>
+  /**
+   * For the files of users on storages: the paths at which each user sees their files, each with the first name of the entries'
+   * paths: `{ "/": "local", "/archive": "cold" }`. A path hides what a shorter one has there. Storages that the snapshot leaves
+   * out are among them.
+   */
+  readonly mounts?: Readonly<Record<string, string>>
   /** Releases the resources of the snapshot. It is always called, also after a failure. */
   release(): Promise<void>
 }

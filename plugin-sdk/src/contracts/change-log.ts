@@ -34,11 +34,12 @@ export interface ChangeLog {
   /**
    * Follows what other programs change in a user's files. From when this has resolved, each of their changes gets a row with
    * `by: 'disk'`, within seconds, or after the next start if the node was down. Changes before that get none, so list the
-   * files after it. A rename is a deletion and a write. Storages that other programs cannot change need no following.
+   * files after it. A rename is a deletion and a write. Of a path that changes again and again, some states have no row; the
+   * last one has. Storages that other programs cannot change need no following.
    *
    * It holds for 30 days after the last call, also over restarts. Call it whenever you begin to read, from `onServing` on.
-   * The first call for a user takes as long as listing all their files; later calls resolve at once. While a storage is out
-   * of reach, it is not waited for.
+   * The first call for a user takes as long as listing all their files; later calls resolve at once, also after a restart.
+   * While a storage is out of reach, it is not waited for.
    */
   follow(userUuid: string): Promise<void>
   /** The number of a user's newest change; 0 when there is none. */

@@ -18,6 +18,8 @@ export interface NodeInfo {
   readonly folder: string
   /** The plugins that work now, in the order of their start, with the versions of their packages. */
   plugins(): readonly { readonly id: string; readonly version: string }[]
+  /** The ids of plugins that the configuration enables and that do not work now: they failed, or somebody switched them off. */
+  absentPlugins(): readonly string[]
 }
 
 /** The kernel's service that describes the running node. */

@@ -39,13 +39,15 @@ export interface NodeRestores {
   folders(): Promise<readonly NodeFolder[]>
   /**
    * Stores a plan durably, in place of an earlier one that was not applied yet. The next start of the node applies it after it
-   * has locked the data folder and before it opens a database, by renames that can be interrupted at any step. The write-ahead
-   * log of a database (`state.sqlite-wal` and `-shm`) goes to `previous` with it; a plan does not name these files.
+   * has locked the data folder and before it opens a database, by renames that can be interrupted at any step. If something to
+   * move is missing by then, it changes nothing, and the node does not start. The write-ahead log of a database
+   * (`state.sqlite-wal` and `-shm`) goes to `previous` with it; a plan does not name these files.
    *
    * Every plugin learns of the applied restore, also one that the backup does not know: see `restored` in its context.
    *
    * @throws NodekeepError VALIDATION_ERROR if a path is relative, or within another one or the same; if a move crosses file
-   *   systems, if something to move is missing, or if there is something at `previous`
+   *   systems, if something to move is missing, or if there is something at `previous`; CONFLICT if the node has begun to apply
+   *   an earlier plan and was interrupted
    */
   plan(plan: RestorePlan): Promise<void>
 }

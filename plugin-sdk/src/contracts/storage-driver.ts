@@ -20,7 +20,8 @@ export interface StorageDriverCapabilities extends StorageCapabilities {
   readonly atomicConditions?: boolean
   /**
    * The driver reuses the memory of a chunk when the chunk after the next one is requested, or yields memory that it still
-   * uses. Readers that keep chunks then get copies. Without it, a chunk belongs to its reader, who may change it.
+   * uses. In a snapshot, it may reuse the memory of a chunk when the next one is requested or the content has ended. Readers that
+   * keep chunks then get copies. Without it, a chunk belongs to its reader, who may change it.
    */
   readonly reusesBuffers?: boolean
   /** The driver frees or changes the memory of chunks that it has stored. It gets copies of chunks that are still in use. */
@@ -102,14 +103,15 @@ export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'lis
  * - Nothing is called after `close`, and nothing else runs then.
  *
  * A driver throws a NodekeepError with NOT_FOUND or INSUFFICIENT_STORAGE where they apply, and with CONFLICT for a reading
- * whose file was changed. Any other failure becomes SERVICE_UNAVAILABLE, with the failure as its cause.
+ * whose file was changed. A failure of the system (ENOSPC, EDQUOT) or of SQLite that tells of a lack of space becomes
+ * INSUFFICIENT_STORAGE, and any other failure SERVICE_UNAVAILABLE, with the failure as the cause.
  */
 export interface StorageDriver {
   readonly supports: StorageDriverCapabilities
   /** See {@link StorageBackend}. */
   readonly plainFolder?: string
-  /** Throws if the storage cannot work now. */
-  probe(signal: AbortSignal): Promise<void>
+  /** Throws if the storage cannot work now. By default, `stat` of the root tells. */
+  probe?(signal: AbortSignal): Promise<void>
   /** Returns the entry at a path, also of the root. NOT_FOUND if there is none. */
   stat(path: string): Promise<StorageEntry>
   /**
@@ -120,7 +122,7 @@ export interface StorageDriver {
   /** Opens a file. NOT_FOUND if there is none. Of a folder, it may open anything: the entry tells its type. */
   open(path: string, options: StorageDriverReadOptions): Promise<StorageDriverReading>
   /**
-   * Reads the content to its end, calls `beforeCommit`, then makes the file visible in one step, with missing parents. If
+   * Reads the content, which has no empty chunks, to its end, calls `beforeCommit`, then makes the file visible in one step, with missing parents. If
    * anything fails, it leaves nothing and throws.
    */
   write(
@@ -144,11 +146,19 @@ export interface StorageDriver {
    */
   copy?(source: string, destination: string, options: StorageDriverCopyOptions): Promise<StorageEntry>
   /**
-   * Does everything for a snapshot that takes long, while changes go on. `take` then brings changes to a halt, fixes the state,
-   * calls `atMoment` once, and lets changes go on when that has resolved. It is called at most once, and may be called much
-   * later. A change lasts from the call of its method, for a write from the call of `beforeCommit`, to its end.
-   * {@link ChangeGate} does the halt. If `atMoment` rejects, `take` rejects: `atMoment` rejects when the signal aborts, too.
-   * `release` is called once, unless `take` has resolved.
+   * Fixes the state of all files, in a short step: the backend halts changes, and lets them go on when the caller's `atMoment`
+   * has resolved. A change lasts from the call of its method, for a write or a copy from the call of `beforeCommit`, to its end.
+   * Leave it out if the storage has no snapshots, or if making one takes long.
+   */
+  snapshot?(): Promise<StorageDriverSnapshot>
+  /**
+   * Instead of `snapshot`, for a storage whose snapshot takes long: does all long work, while changes go on. `take` then brings
+   * changes to a halt, fixes the state, calls `atMoment` once, and lets changes go on when that has resolved. It is called at most
+   * once, and may be called much later. {@link ChangeGate} does the halt. If `atMoment` rejects, `take` rejects: `atMoment` rejects
+   * when the signal aborts, too. `release` is called once, unless `take` has resolved.
+   *
+   * A driver whose `remove`, `move` or `makeDirectory` waits for a lock that a write holds when it calls `beforeCommit` needs this
+   * method, too, with its gate inside the lock: with `snapshot`, they would wait for each other.
    */
   prepareSnapshot?(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>>
   /** As `watch` of {@link StorageBackend}. The signal aborts when the backend closes, too. No hint arrives after that. */

@@ -163,7 +163,8 @@ export interface StorageSnapshot {
   list(path: string): AsyncIterable<StorageEntry>
   /**
    * Opens a file. The content has as many bytes as the entry of the reading tells, also if another program changes the file
-   * meanwhile: bytes that are gone become zeros, and the path gets into `changed`.
+   * meanwhile: bytes that are gone become zeros, and the path gets into `changed`. With `reuseBuffers`, a reader is done with a
+   * chunk when it requests the next one, and with all chunks when the content has ended.
    */
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
   /**

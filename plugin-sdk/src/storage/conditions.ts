@@ -5,6 +5,7 @@ import type {
   StorageRemoveOptions,
 } from '../contracts/storage.ts'
 import type { StorageDriver } from '../contracts/storage-driver.ts'
+import { parentOf } from '../entry-paths.ts'
 import { isNodekeepError, NodekeepError } from '../errors.ts'
 import { driverError } from './driver-error.ts'
 
@@ -125,10 +126,6 @@ async function refuseFileAbove(files: Files, path: string): Promise<void> {
 async function isEmpty(files: Files, path: string): Promise<boolean> {
   for await (const _entry of files.list(path)) return false
   return true
-}
-
-function parentOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/')) || '/'
 }
 
 function isWithin(path: string, folder: string): boolean {

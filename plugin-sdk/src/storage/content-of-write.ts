@@ -10,8 +10,9 @@ interface ContentOfWriteOptions {
 }
 
 /**
- * The content of a write as its driver gets it: it has the announced number of bytes, or fails. It fails at once when the
- * signal aborts, also while its source is silent. It remembers its failure, so that the caller gets it unchanged.
+ * The content of a write as its driver gets it: it has no empty chunks, and the announced number of bytes, or fails. It fails
+ * at once when the signal aborts, also while its source is silent. It remembers its failure, so that the caller gets it
+ * unchanged.
  */
 export class ContentOfWrite implements AsyncIterableIterator<Uint8Array> {
   readonly #source: AsyncIterator<Uint8Array>
@@ -43,8 +44,7 @@ export class ContentOfWrite implements AsyncIterableIterator<Uint8Array> {
       const pass = (step: IteratorResult<Uint8Array>) => {
         if (this.failure === null) resolve(this.#pass(step))
       }
-      this.#source
-        .next()
+      this.#nextStep()
         .then(pass)
         .catch((error) => this.fail(error))
     })
@@ -72,6 +72,13 @@ export class ContentOfWrite implements AsyncIterableIterator<Uint8Array> {
   }
 
   readonly #abort = () => this.fail(this.#options.signal.reason)
+
+  async #nextStep(): Promise<IteratorResult<Uint8Array>> {
+    for (;;) {
+      const step = await this.#source.next()
+      if (step.done || step.value.length > 0 || this.#isOver) return step
+    }
+  }
 
   #pass(step: IteratorResult<Uint8Array>): IteratorResult<Uint8Array> {
     const { size: announced, copies } = this.#options

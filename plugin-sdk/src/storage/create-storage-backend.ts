@@ -1,3 +1,5 @@
+import { ChangeGate } from '../concurrency/change-gate.ts'
+import { InFlight } from '../concurrency/in-flight.ts'
 import { untilAborted } from '../concurrency/until-aborted.ts'
 import type {
   StorageBackend,
@@ -58,8 +60,9 @@ class DriverBackend implements StorageBackend {
   readonly watch?: Required<StorageBackend>['watch']
   readonly #driver: StorageDriver
   readonly #closing = new AbortController()
-  readonly #calls = new Set<Promise<unknown>>()
-  readonly #contents = new Set<ContentOfRead>()
+  readonly #calls = new InFlight<Promise<unknown>>()
+  readonly #contents = new InFlight<ContentOfRead>()
+  readonly #gate = new ChangeGate()
   readonly #snapshots: DriverSnapshots
   #closed: Promise<void> | undefined
 
@@ -68,6 +71,7 @@ class DriverBackend implements StorageBackend {
     this.supports = driver.supports
     this.#snapshots = new DriverSnapshots({
       driver,
+      gate: this.#gate,
       call: (run, signal) => this.#call(run, signal),
       endsWith: (signal) => this.#endsWith(signal),
       list: (files, path) => this.#list(files, path),
@@ -78,14 +82,17 @@ class DriverBackend implements StorageBackend {
         this.#call(() => this.#copy(source, destination, options), options.signal)
     }
     if (driver.plainFolder !== undefined) this.plainFolder = driver.plainFolder
-    if (driver.prepareSnapshot)
+    if (driver.snapshot || driver.prepareSnapshot)
       this.prepareSnapshot = (signal) => this.#call(() => this.#snapshots.prepare(signal), signal)
     if (driver.watch)
       this.watch = (listener, signal) => this.#call(() => this.#watch(listener, signal), signal)
   }
 
   probe(signal: AbortSignal): Promise<void> {
-    return this.#call(() => untilAborted(this.#driver.probe(signal), signal), signal)
+    return this.#call(async () => {
+      const probed = this.#driver.probe ? this.#driver.probe(signal) : this.#driver.stat('/')
+      await untilAborted<unknown>(probed, signal)
+    }, signal)
   }
 
   stat(path: string): Promise<StorageEntry> {
@@ -109,14 +116,14 @@ class DriverBackend implements StorageBackend {
   }
 
   makeDirectory(path: string): Promise<void> {
-    return this.#call(async () => {
+    return this.#change(async () => {
       if (!this.supports.atomicConditions && (await checkMakeDirectory(this.#driver, path))) return
       await this.#driver.makeDirectory(path)
     })
   }
 
   remove(path: string, options: StorageRemoveOptions = {}): Promise<void> {
-    return this.#call(async () => {
+    return this.#change(async () => {
       if (path === '/') throw conflict('The root cannot be removed. Remove the files and folders in it.')
       if (this.supports.atomicConditions) return this.#driver.remove(path, options)
       await checkRemove(this.#driver, path, options)
@@ -125,7 +132,7 @@ class DriverBackend implements StorageBackend {
   }
 
   move(source: string, destination: string, options: StorageMoveOptions = {}): Promise<void> {
-    return this.#call(async () => {
+    return this.#change(async () => {
       refuseOverlap(source, destination)
       if (this.supports.atomicConditions) return this.#driver.move(source, destination, options)
       await checkMove(this.#driver, source, destination, options)
@@ -150,6 +157,11 @@ class DriverBackend implements StorageBackend {
     }
     await this.#snapshots.releaseAll()
     await this.#driver.close()
+  }
+
+  /** Runs a change. It waits while a snapshot halts changes. */
+  #change(change: () => Promise<void>): Promise<void> {
+    return this.#call(() => this.#gate.runShared(change))
   }
 
   /** Runs a call that a close waits for. */
@@ -243,8 +255,11 @@ class DriverBackend implements StorageBackend {
     const signal = this.#endsWith(options.signal)
     if (!atomicConditions) await checkWrite(this.#driver, path, options)
     const content = new ContentOfWrite(source, { size, copies: freesChunks && !freeChunks, signal })
+    let entered: Promise<() => void> | undefined
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
+        entered ??= this.#gate.enter()
+        await entered
         if (!content.hasEnded) throw driverError(new Error('The driver did not read the content to its end.'))
         await this.#beforeCommit(path, content.size, staged, options, signal)
       } catch (error) {
@@ -264,6 +279,8 @@ class DriverBackend implements StorageBackend {
       if (content.failure === null) throw error
     } finally {
       content.end()
+      const leave = await entered
+      leave?.()
     }
     throw new Passed(content.failure.reason)
   }
@@ -275,8 +292,11 @@ class DriverBackend implements StorageBackend {
     const { size, revision } = await checkCopied(this.#driver, source, options.ifSourceRevision)
     if (!atomicConditions) await checkWrite(this.#driver, destination, options)
     let failure: Passed | null = null
+    let entered: Promise<() => void> | undefined
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
+        entered ??= this.#gate.enter()
+        await entered
         if (!atomicConditions) await checkCopied(this.#driver, source, revision)
         await this.#beforeCommit(destination, size, staged, options, signal)
       } catch (error) {
@@ -294,6 +314,9 @@ class DriverBackend implements StorageBackend {
       if (failure === null) return entry
     } catch (error) {
       throw failure ?? error
+    } finally {
+      const leave = await entered
+      leave?.()
     }
     throw failure
   }

@@ -1,3 +1,4 @@
+import type { ChangeGate } from '../concurrency/change-gate.ts'
 import { untilAborted } from '../concurrency/until-aborted.ts'
 import type { PreparedSnapshot } from '../contracts/prepared-snapshot.ts'
 import type {
@@ -13,6 +14,8 @@ import { driverError, Passed } from './driver-error.ts'
 /** The parts of a backend that its snapshots use. */
 interface BackendParts {
   readonly driver: StorageDriver
+  /** The gate that the changes of the backend pass. */
+  readonly gate: ChangeGate
   /** Runs a call that a close waits for. */
   call<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T>
   /** Returns a signal that aborts with the caller's, and when the backend closes. */
@@ -34,7 +37,7 @@ export class DriverSnapshots {
   async prepare(callersSignal: AbortSignal): Promise<PreparedSnapshot<StorageSnapshot>> {
     const { driver, call, endsWith } = this.#parts
     const signal = endsWith(callersSignal)
-    const prepared = await (driver as Required<StorageDriver>).prepareSnapshot(signal)
+    const prepared = await (driver.prepareSnapshot?.(signal) ?? this.#withoutPreparation(signal))
     this.#held.add(prepared)
     let isTaken = false
     return {
@@ -57,6 +60,22 @@ export class DriverSnapshots {
     const held = [...this.#held]
     this.#held.clear()
     await Promise.allSettled(held.map((snapshot) => snapshot.release()))
+  }
+
+  /** The snapshot of a driver that has `snapshot` instead of `prepareSnapshot`. */
+  #withoutPreparation(signal: AbortSignal): PreparedSnapshot<StorageDriverSnapshot> {
+    const { driver, gate } = this.#parts
+    const take = async (atMoment: () => Promise<void>) => {
+      const snapshot = await (driver as Required<StorageDriver>).snapshot()
+      try {
+        await atMoment()
+        return snapshot
+      } catch (error) {
+        await snapshot.release()
+        throw error
+      }
+    }
+    return { take: (atMoment) => gate.runExclusive(() => take(atMoment), signal), release: async () => {} }
   }
 
   /** Refuses a driver that does not call `atMoment` exactly once, or that goes on when it rejects. */

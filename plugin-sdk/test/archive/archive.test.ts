@@ -7,7 +7,16 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import tap, { type Test, test } from 'tap'
 import { create } from 'tar'
-import { checkArchive, emptyFolder, type HashedEntry, readArchive, unpackArchive } from '../../src/archive.ts'
+import {
+  type ArchiveEntry,
+  archiveEntries,
+  checkArchive,
+  emptyFolder,
+  type HashedEntry,
+  readArchive,
+  unpackArchive,
+  unpackEntries,
+} from '../../src/archive.ts'
 import { type Block, blockOf, pax, records, stored, tarOf } from './fixtures/archives.ts'
 
 const maxBytes = 100 * 1024 * 1024
@@ -164,6 +173,49 @@ test('times are exact to the millisecond, also before 1970', async (t) => {
     t.equal((await stat(join(into, `f${index}`))).mtime.getTime(), time, `${time}`)
     if (time >= 0) t.equal(await modified(join(into, `f${index}`)), time, `${time}, cut`)
   }
+})
+
+test('entries go where the caller says, and those that go nowhere are read all the same', async (t) => {
+  const folder = t.testdir({ here: {}, there: {} })
+  const archive = gzipSync(
+    tarOf(
+      { path: 'a/', type: 'Directory' },
+      { path: 'a/one', body: 'one' },
+      { path: 'a/two', body: 'two' },
+      { path: 'b/', type: 'Directory' },
+      { path: 'b/three', body: 'three' },
+    ),
+  )
+  async function* chunks() {
+    yield archive
+  }
+  const asked: string[] = []
+  const place = ({ path }: ArchiveEntry) => {
+    asked.push(path)
+    if (path.startsWith('b/') || path === 'b') return null
+    return join(folder, path === 'a/two' ? 'there/second' : join('here', path))
+  }
+  const read = await Array.fromAsync(
+    unpackEntries(archiveEntries(chunks(), { maxBytes }), place, { sync: true }),
+  )
+  t.strictSame(asked, ['a', 'a/one', 'a/two', 'b', 'b/three'], 'once for each')
+  t.strictSame(
+    read.map(({ path, sha256 }) => [path, sha256]),
+    [
+      ['a', null],
+      ...['one', 'two'].map((name) => [`a/${name}`, createHash('sha256').update(name).digest('hex')]),
+      ['b', null],
+      ['b/three', createHash('sha256').update('three').digest('hex')],
+    ],
+  )
+  t.strictSame(await tree(folder), {
+    here: null,
+    'here/a': null,
+    'here/a/one': 'one',
+    there: null,
+    'there/second': 'two',
+  })
+  t.equal(await modified(join(folder, 'here/a')), 1e12)
 })
 
 test('paths that are longer than the system takes are unpacked, and removed', {

@@ -1,9 +1,11 @@
+import { DatabaseSync } from 'node:sqlite'
 import {
   createStorageBackend,
   NodekeepError,
   type StorageBackend,
   type StorageDriver,
   type StorageDriverCopyOptions,
+  type StorageDriverWriteOptions,
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
@@ -22,6 +24,47 @@ test('a failure that is no NodekeepError becomes SERVICE_UNAVAILABLE, with the f
   await t.rejects(backend.stat('/file'), { code: 'SERVICE_UNAVAILABLE', message: /^(?!.*secret)/, cause })
   const failing = backendWith({ list: () => ({ [Symbol.asyncIterator]: () => ({ next: fail }) }) })
   await t.rejects(Array.fromAsync(failing.list('/')), { code: 'SERVICE_UNAVAILABLE', cause })
+})
+
+test('a lack of space becomes INSUFFICIENT_STORAGE', async (t) => {
+  const database = new DatabaseSync(':memory:')
+  t.teardown(() => database.close())
+  database.exec('PRAGMA max_page_count = 2; CREATE TABLE file (bytes BLOB)')
+  const fills = async () => void database.prepare('INSERT INTO file VALUES (zeroblob(100000))').run()
+  const lacks = (code: string) => async () => {
+    throw Object.assign(new Error(`${code}: /srv/secret`), { code })
+  }
+  for (const makeDirectory of [fills, lacks('ENOSPC'), lacks('EDQUOT')]) {
+    const making = backendWith({ makeDirectory }).makeDirectory('/folder')
+    await t.rejects(making, { code: 'INSUFFICIENT_STORAGE', message: /Remove files/, cause: Error })
+  }
+})
+
+test('a driver without `probe` is probed by its root', async (t) => {
+  const { signal } = new AbortController()
+  await backendWith({}).probe(signal)
+  const broken = backendWith({ stat: () => Promise.reject(new Error('down')) })
+  await t.rejects(broken.probe(signal), { code: 'SERVICE_UNAVAILABLE' })
+  const silent = backendWith({ stat: () => new Promise(() => {}) })
+  await t.rejects(silent.probe(AbortSignal.abort(new Error('late'))), { message: 'late' })
+})
+
+test('a driver gets no empty chunks', async (t) => {
+  const seen: number[] = []
+  const driver = new PaperDriver()
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      async write(path: string, content: AsyncIterable<Uint8Array>, options: StorageDriverWriteOptions) {
+        const read = await Array.fromAsync(content)
+        seen.push(...read.map(({ length }) => length))
+        return PaperDriver.prototype.write.call(driver, path, chunks(...read), options)
+      },
+    }),
+  )
+  const empty = Buffer.alloc(0)
+  await backend.write('/file', chunks(empty, Buffer.from('one'), empty, empty, Buffer.from('four'), empty))
+  await backend.write('/empty', chunks(empty, empty))
+  t.strictSame(seen, [3, 4])
 })
 
 test('a listing begins after a name, also if the driver does not know how', async (t) => {

@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   createStorageBackend,
   type PreparedSnapshot,
   type StorageBackend,
+  type StorageDriverCopyOptions,
   type StorageDriverSnapshot,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
@@ -60,6 +62,84 @@ test('a driver that does not call `atMoment` exactly once, or ignores its failur
   }
 })
 
+test('changes go on when `snapshot` fails, and a snapshot that nobody gets is released', async (t) => {
+  let released = 0
+  const driver = new PaperDriver()
+  const failing = backendWith({ snapshot: () => Promise.reject(new Error('broken')) })
+  await t.rejects(snapshotOf(failing), { code: 'SERVICE_UNAVAILABLE', cause: { message: 'broken' } })
+  const release = async () => {
+    released += 1
+  }
+  const counting = backendWith({ snapshot: async () => ({ ...(await driver.snapshot()), release }) })
+  const failure = new Error('no')
+  t.equal(await snapshotOf(counting, () => Promise.reject(failure)).catch((thrown) => thrown), failure)
+  t.equal(released, 1)
+  for (const backend of [failing, counting]) {
+    await backend.makeDirectory('/made')
+    await backend.write('/file', chunks(Buffer.from('x')))
+    await backend.copy?.('/file', '/copy')
+    await backend.move('/file', '/moved')
+    await backend.remove('/moved')
+    await backend.close()
+  }
+  t.equal(released, 1)
+})
+
+test('a snapshot waits for the last step of a write and of a copy, and not for their content', async (t) => {
+  const driver = new PaperDriver()
+  const backend = createStorageBackend(driver)
+  await backend.write('/source', chunks(Buffer.from('x')))
+  const content = Promise.withResolvers<void>()
+  async function* slow(): AsyncIterable<Uint8Array> {
+    yield Buffer.from('slow')
+    await content.promise
+  }
+  const slowly = backend.write('/slow', slow())
+  const steps: string[] = []
+  const [committing, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let announced = 0
+  const beforeCommit = async () => {
+    announced += 1
+    if (announced === 2) committing.resolve()
+    await commit.promise
+  }
+  const changing = [
+    backend.write('/file', chunks(Buffer.from('x')), { beforeCommit }).then(() => steps.push('written')),
+    backend.copy?.('/source', '/copy', { beforeCommit }).then(() => steps.push('copied')),
+  ]
+  await committing.promise
+  const taking = snapshotOf(backend, async () => void steps.push('moment'))
+  await setImmediate()
+  t.strictSame(steps, [])
+  commit.resolve()
+  const snapshot = await taking
+  await Promise.all(changing)
+  t.equal(steps.at(-1), 'moment')
+  t.strictSame(
+    (await Array.fromAsync(snapshot?.list('/') ?? [])).map(({ name }) => name),
+    ['copy', 'file', 'source'],
+  )
+  content.resolve()
+  await slowly
+  await backend.close()
+})
+
+test('a driver that calls `beforeCommit` twice holds no later snapshot up', async (t) => {
+  const driver = new PaperDriver()
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      async announce({ beforeCommit }: StorageDriverCopyOptions, revision: string) {
+        await Promise.all([beforeCommit({ revision }), beforeCommit({ revision })])
+      },
+    }),
+  )
+  await backend.write('/file', chunks(Buffer.from('x')))
+  const snapshot = await snapshotOf(backend)
+  t.ok(snapshot)
+  await snapshot?.release()
+  await backend.close()
+})
+
 test('a close ends a snapshot that waits for `atMoment`', async (t) => {
   const backend = createStorageBackend(new PaperDriver())
   const reached = Promise.withResolvers<void>()
@@ -104,9 +184,7 @@ test('a snapshot tells what its driver leaves out; nothing if the driver says no
   const omitted = [{ what: '/link', why: 'It is a symbolic link.' }]
   for (const told of [{ omitted, changed: ['/log'] }, {}]) {
     const driver = new PaperDriver()
-    const backend = backendWith({
-      prepareSnapshot: prepared(async (atMoment) => ({ ...(await driver.take(atMoment, never)), ...told })),
-    })
+    const backend = backendWith({ snapshot: async () => ({ ...(await driver.snapshot()), ...told }) })
     const snapshot = await snapshotOf(backend)
     t.strictSame(snapshot?.omitted, told.omitted ?? [])
     t.strictSame(snapshot?.changed, told.changed ?? [])

@@ -25,8 +25,11 @@ export default defineCommands<BackupConfiguration>({
     context.output.state({ filename, size })
   },
 
-  async list({ dataDir, nodeDataDir, options, output }) {
-    const backups = await new BackupFolder(resolve(nodeDataDir, 'backups')).list()
+  async list({ dataDir, nodeDataDir, options, output, log }) {
+    const unreadable: string[] = []
+    const backups = await new BackupFolder(resolve(nodeDataDir, 'backups'), (filename, reason) =>
+      unreadable.push(`The backup ${filename} cannot be read, so it is not listed: ${reason}`),
+    ).list()
     output.table(
       backups.map(({ filename, size, created, encrypted, omitted }) => ({
         filename,
@@ -37,6 +40,10 @@ export default defineCommands<BackupConfiguration>({
       })),
       'There are no backups yet. `nodekeep backup create` makes one.',
     )
+    for (const line of unreadable) {
+      if (options.json === true) log.warn(line)
+      else output.lines(line)
+    }
     const verdict = await readVerdict(dataDir)
     if (options.json !== true && verdict !== null) output.lines(sentenceOf(verdict, new Date()))
     if (options.json !== true) output.lines(...(await previousLines(nodeDataDir)))

@@ -1,17 +1,18 @@
-import { type Static, Type } from '@nodekeep/plugin-sdk'
+import { Checked, type Static, Type } from '@nodekeep/plugin-sdk'
+import { recipientProblem } from './archive/recovery-key.ts'
+import { scheduleProblem } from './schedule/schedule.ts'
 
 const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
 
 /** The section `backup` of the configuration. */
 export const configuration = Type.Object({
-  recipients: Type.Array(Type.String({ minLength: 1 }), {
+  recipients: Type.Array(Checked(recipientProblem), {
     default: [],
     description:
       'Public keys of age, such as those of `nodekeep backup key`. With at least one, backups are encrypted to all of them, and only their secret halves open them.',
   }),
   schedule: Type.Optional(
-    Type.String({
-      minLength: 1,
+    Checked(scheduleProblem, {
       description:
         'When backups are made by themselves, as a cron expression in the time zone of the machine: `30 3 * * *` is every night at half past three. By default never.',
     }),
@@ -38,7 +39,7 @@ export const configuration = Type.Object({
   drill: Type.Boolean({
     default: true,
     description:
-      'Whether each backup is tried out: restored into an empty folder, and compared with the state of its moment by a second node that starts on it. Those with more than 10 GiB of content are read and verified instead, at most weekly.',
+      'Whether each backup is tried out: restored into an empty folder, and compared with the state of its moment by a second node that starts on it. Of those with more than 10 GiB of content, at most weekly, all is read and verified, and a sample of the files is restored.',
   }),
 })
 

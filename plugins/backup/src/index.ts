@@ -9,7 +9,6 @@ import {
   StorageBackends,
   Trials,
 } from '@nodekeep/plugin-sdk'
-import { checkRecipient } from './archive/recovery-key.ts'
 import { Backups } from './backups.ts'
 import { configuration } from './configuration.ts'
 import { BackupMaker } from './create/backup-maker.ts'
@@ -56,9 +55,10 @@ export default definePlugin({
     ...context
   }) {
     const { recipients, keep } = config
-    for (const recipient of recipients) checkRecipient(recipient)
     const schedule = config.schedule === undefined ? null : new Schedule(config.schedule)
-    const folder = new BackupFolder(join(nodeDataDir, 'backups'))
+    const folder = new BackupFolder(join(nodeDataDir, 'backups'), (filename, reason) =>
+      log.warn({ filename, reason }, 'A backup cannot be read, so it is not listed.'),
+    )
     const isEncrypted = recipients.length > 0
     const maker = new BackupMaker({ participants, folder, info, restores, recipients, log })
     const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, log })
@@ -93,6 +93,8 @@ export default definePlugin({
       }
       settle()
     }
+
+    context.onStart(() => targets.refuseUnknown(info.absentPlugins()))
 
     let endSchedule = () => {}
     context.onServing(async () => {

@@ -68,11 +68,19 @@ test('without retention nothing is deleted', async (t) => {
 
 test('a target gets a copy, and one that is not there fails only its own', async (t) => {
   const root = t.testdir()
-  const plugins = { copies: { from: 'storage-local' } }
+  const plugins = {
+    copies: { from: 'storage-local' },
+    missing: { from: 'storage-memory', required: false },
+  }
   const backup = { targets: ['copies', 'missing'], keep: { last: 1 } }
-  const node = await createBackupNode({ config: { backup, plugins, copies: { root } } })
+  const lines: string[] = []
+  const node = await createBackupNode({
+    config: { backup, plugins, copies: { root } },
+    onLog: (line) => lines.push(line),
+  })
   t.teardown(() => node.stop())
   const owner = await node.signIn('owner')
+  t.equal((await owner.fetch('/api/system/plugins/missing/disable', { method: 'POST' })).status, 200)
   await makeBackup(owner)
   const { filename, size } = await makeBackup(owner)
   const copies = () => (existsSync(join(root, 'backups')) ? readdirSync(join(root, 'backups')) : [])
@@ -84,10 +92,29 @@ test('a target gets a copy, and one that is not there fails only its own', async
     name: 'missing',
     problem: /No plugin provides the storage "missing" of backup\.targets/,
   })
+  const warnings = lines.filter((line) => line.includes('A target lacks backups'))
+  t.match(warnings, { length: 1 }, 'the reason is logged once')
+  t.match(JSON.parse(warnings[0] ?? ''), { target: 'missing', problem: String, err: undefined })
   t.equal(await healthOf(node), 'degraded', 'a target lacks backups')
   t.strictSame(copies(), [filename], 'the same backups stay in the target')
   const listed = (await (await owner.fetch('/api/backup/list')).json()) as { backups: object[] }
   t.match(listed.backups, [{ filename, size }])
+})
+
+test('a target that only a plugin has that is switched off does not keep the plugin from starting', async (t) => {
+  const plugins = { missing: { from: 'storage-memory', required: false } }
+  const config = { backup: { targets: ['missing'] }, plugins }
+  const dataFolder = t.testdir()
+  const before = await createBackupNode({ config, dataFolder })
+  const owner = await before.signIn('owner')
+  await owner.fetch('/api/system/plugins/missing/disable', { method: 'POST' })
+  await before.stop()
+  const node = await createBackupNode({ config, dataFolder })
+  t.teardown(() => node.stop())
+  t.match(
+    node.plugins().find(({ id }) => id === 'backup'),
+    { state: 'active' },
+  )
 })
 
 test('a remote target is refused without recipients', async (t) => {

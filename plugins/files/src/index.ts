@@ -31,7 +31,6 @@ import { fileRoutes } from './http/routes.ts'
 import { openSpool } from './http/spool.ts'
 import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
-import { moveFormerJournal } from './journal/journal-file.ts'
 import { Mounts } from './mounts/mounts.ts'
 import { Crossings } from './operations/crossings.ts'
 import { PathLocks } from './paths/path-locks.ts'
@@ -55,7 +54,6 @@ export default definePlugin({
     state,
     events,
     dataDir,
-    nodeDataDir,
     routes,
     ...context
   }) {
@@ -64,7 +62,6 @@ export default definePlugin({
     const spool = await openSpool(dataDir)
     // A restored storage has other revisions than the journal knows, so backups leave it out.
     const journalFile = context.sqliteFile('journal', { inBackups: false })
-    moveFormerJournal(join(nodeDataDir, 'journal.sqlite'), journalFile)
     const journal = await openJournal(journalFile, config.journal)
     context.onStop(() => journal.close())
     const pending = await journal.pending()

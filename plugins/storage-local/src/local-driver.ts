@@ -12,7 +12,6 @@ import type {
   StorageRemoveOptions,
   StorageWatch,
 } from '@nodekeep/plugin-sdk'
-import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import { callerError, checkRoot, probe } from './availability.ts'
 import { move } from './changes/move.ts'
 import { makeMissing, retryWhileChanging } from './changes/parent-folders.ts'
@@ -23,7 +22,6 @@ import { writeFile } from './changes/write.ts'
 import { namesOf, walk } from './folders/walk.ts'
 import { Tree } from './reading/tree.ts'
 import { prepareSnapshot } from './snapshot.ts'
-import { OwnChanges } from './watching/own-changes.ts'
 import { storageIdOf } from './watching/storage-id.ts'
 import { watchRoot } from './watching/watch.ts'
 
@@ -36,7 +34,6 @@ export class LocalDriver implements StorageDriver {
   readonly #store: Store
   readonly #tree: Tree
   readonly #changes = new RecordedChanges()
-  readonly #ownChanges = new OwnChanges()
   readonly #onWatchFailure: (error: Error) => void
 
   /** @param close closes the parts of the store */
@@ -89,11 +86,7 @@ export class LocalDriver implements StorageDriver {
     options: StorageDriverWriteOptions,
   ): Promise<StorageEntry> {
     const names = namesOf(path)
-    return this.#run(async () => {
-      const entry = await writeFile(this.#store, this.#changes, { names, content, options })
-      this.#ownChanges.note(path, entry.revision)
-      return entry
-    })
+    return this.#run(() => writeFile(this.#store, this.#changes, { names, content, options }))
   }
 
   makeDirectory(path: string): Promise<void> {
@@ -105,37 +98,21 @@ export class LocalDriver implements StorageDriver {
 
   remove(path: string, options: StorageRemoveOptions): Promise<void> {
     const names = namesOf(path)
-    return this.#change([names], async () => {
-      await remove(this.#store, names, options)
-      this.#ownChanges.note(path, null)
-    })
+    return this.#change([names], () => remove(this.#store, names, options))
   }
 
   move(source: string, destination: string, options: StorageMoveOptions): Promise<void> {
     const [from, to] = [namesOf(source), namesOf(destination)]
-    return this.#change([from, to], async () => {
-      await move(this.#store, from, to, options.overwrite ?? false)
-      this.#ownChanges.note(source, null)
-    })
+    return this.#change([from, to], () => move(this.#store, from, to, options.overwrite ?? false))
   }
 
   async watch(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch> {
     const { root, staging } = this.#store
     const storageId = await this.#run(() => storageIdOf(staging))
-    const revisionAt = (path: string) =>
-      this.stat(path).then(
-        (entry) => (entry.type === 'file' ? entry.revision : ''),
-        (error) => (isNodekeepError(error) && error.code === 'NOT_FOUND' ? null : ''),
-      )
-    const tell = async (path: string) => {
-      if (!(await this.#ownChanges.explain(path, revisionAt))) listener(path)
-    }
-    const stop = this.#ownChanges.remember()
-    signal.addEventListener('abort', stop, { once: true })
     await watchRoot({
       root: root.path,
       staging: staging.path,
-      listener: (paths) => paths.forEach(tell),
+      listener: (paths) => paths.forEach(listener),
       signal,
       onFailure: this.#onWatchFailure,
     })

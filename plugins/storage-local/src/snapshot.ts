@@ -13,6 +13,12 @@ const maxLastPassMs = 50
 /** Changes beside the linking may be so many that there are always more. Then they have to wait. */
 const maxPasses = 8
 
+/**
+ * Files and folders that are linked while changes wait, however large the tree is. There are more if a large folder was moved
+ * just before the moment. It is then linked while changes go on, and the moment comes later.
+ */
+const maxEntriesAtMoment = 1000
+
 /** A prepared snapshot links what changed at this interval, so that little is missing at its moment. In milliseconds. */
 const catchUpEveryMs = 50
 
@@ -65,13 +71,23 @@ export async function prepareSnapshot(
       for (const each of removed.splice(0)) discards.add(each)
     }
     const following = follow(() => catchUp().then(discardRemoved), signal)
+    /** Returns the changes that the copy lacks if there are too many for the moment. */
+    const takeAt = (atMoment: () => Promise<void>, maxEntries: number) =>
+      changes.halt(async () => {
+        const changed = recording.take()
+        if (!(await copy.catchUp(changed, maxEntries))) return changed
+        await atMoment()
+        return null
+      }, signal)
     return {
       async take(atMoment) {
         await following.end()
-        await changes.halt(async () => {
-          await catchUp()
-          await atMoment()
-        }, signal)
+        let missing = await takeAt(atMoment, maxEntriesAtMoment)
+        for (let passes = 1; missing !== null; passes += 1) {
+          await copy.catchUp(missing)
+          const isLast = passes === maxPasses
+          missing = await takeAt(atMoment, isLast ? Number.POSITIVE_INFINITY : maxEntriesAtMoment)
+        }
         recording.end()
         discardRemoved()
         return snapshotAt(folder as Folder)

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import {
   type PreparedSnapshot,
   type StorageBackend,
@@ -334,6 +335,62 @@ t.test('a prepared snapshot links what changes while it waits', async (t) => {
   t.strictSame(leftovers(root), [])
 })
 
+t.test('changes go on while a large folder is linked that was moved just before the moment', async (t) => {
+  const files = 2500
+  const moving = Promise.withResolvers<void>()
+  const halting = Promise.withResolvers<void>()
+  let onLink = async () => {}
+  const disk: Disk = {
+    ...localDisk,
+    async rename(from, to) {
+      if (to.endsWith('/moved')) {
+        moving.resolve()
+        await halting.promise
+      }
+      await localDisk.rename(from, to)
+    },
+    async link(from, to) {
+      await onLink()
+      await localDisk.link(from, to)
+    },
+  }
+  const root = folderInMemory(t)
+  mkdirSync(join(root, 'user/large/inner'), { recursive: true })
+  for (let index = 0; index < files; index += 1)
+    writeFileSync(join(root, `user/large/${index % 2 === 0 ? 'inner/' : ''}${index}`), `${index}`)
+  const backend = await openLocalBackend({ root, disk })
+  t.teardown(() => backend.close())
+  const prepared = await prepare(backend)
+  const moved = backend.move('/user/large', '/user/moved')
+  await moving.promise
+  const seen: string[] = []
+  let links = 0
+  let beside: Promise<unknown> | undefined
+  onLink = async () => {
+    links += 1
+    if (links !== 2000) return
+    const written = new AbortController()
+    beside = backend.write('/user/beside', chunks('x')).then(() => {
+      seen.push('a change')
+      written.abort()
+    })
+    await setTimeout(5000, undefined, written).catch(() => {})
+  }
+  const taking = prepared.take(async () => {
+    seen.push('the moment')
+  })
+  await setImmediate()
+  halting.resolve()
+  const snapshot = await taking
+  await Promise.all([moved, beside])
+  t.strictSame(seen, ['a change', 'the moment'])
+  const shown = Object.keys(await shownBy(snapshot))
+  t.equal(shown.filter((path) => /^\/user\/moved\/(inner\/)?\d+$/.test(path)).length, files)
+  t.equal(shown.length, files + 4, 'nothing else is in the snapshot')
+  await snapshot.release()
+  t.strictSame(leftovers(root), [])
+})
+
 t.test('a file that another program changes in place is read as it is, and told', async (t) => {
   const root = folderInMemory(t)
   const backend = await openLocalBackend({ root })
@@ -364,6 +421,26 @@ t.test('a file that another program changes in place is read as it is, and told'
   appendFileSync(at('late'), 'more')
   await readWhile('late', () => {})
   t.equal(snapshot.changed.length, 2, 'a change before the reading is in the entry of the reading')
+  await snapshot.release()
+})
+
+t.test('readings of a snapshot use the memory of those that ended', async (t) => {
+  const backend = await openLocalBackend({ root: folderInMemory(t) })
+  t.teardown(() => backend.close())
+  const names = ['a', 'b', 'c', 'd', 'e']
+  for (const name of names) await backend.write(`/user/${name}`, chunks(Buffer.alloc(3_000_000, name)))
+  const snapshot = await snapshotOf(backend)
+  const memory = new Set<ArrayBufferLike>()
+  for (const name of names) {
+    const { content } = await snapshot.read(`/user/${name}`, { reuseBuffers: true })
+    for await (const chunk of content) {
+      t.ok(Buffer.from(chunk).equals(Buffer.alloc(chunk.length, name)))
+      memory.add(chunk.buffer)
+      // The end of a reading may come early.
+      if (name === 'c') break
+    }
+  }
+  t.ok(memory.size <= 2, `${memory.size} buffers were used`)
   await snapshot.release()
 })
 

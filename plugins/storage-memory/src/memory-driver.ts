@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import {
-  ChangeGate,
   createStorageBackend,
-  type PreparedSnapshot,
+  nameOf,
+  parentOf,
   type StorageBackend,
   type StorageDriver,
   type StorageDriverCopyOptions,
@@ -24,9 +24,7 @@ import {
   list,
   type MemoryFile,
   type MemoryFolder,
-  nameOf,
   newFolder,
-  parentOf,
   read,
 } from './tree.ts'
 
@@ -50,14 +48,11 @@ class MemoryDriver implements StorageDriver {
   readonly #freeSpace: FreeSpace
   /** Clients keep revisions longer than this process lives. Those of another process must differ. */
   readonly #process = randomBytes(6).toString('base64url')
-  readonly #gate = new ChangeGate()
   #revisions = 0
 
   constructor({ maxBytes, section = 'storage-memory' }: MemoryBackendOptions) {
     this.#freeSpace = new FreeSpace(maxBytes, section)
   }
-
-  async probe(): Promise<void> {}
 
   async stat(path: string): Promise<StorageEntry> {
     return entryOf(path, get(this.#root, path))
@@ -109,54 +104,42 @@ class MemoryDriver implements StorageDriver {
   }
 
   async makeDirectory(path: string): Promise<void> {
-    await this.#gate.runShared(async () => folderAt(this.#root, path))
+    folderAt(this.#root, path)
   }
 
-  remove(path: string): Promise<void> {
-    return this.#gate.runShared(async () => {
-      const node = get(this.#root, path)
-      folderAt(this.#root, parentOf(path)).entries.delete(nameOf(path))
-      this.#freeSpace.release(bytesOf(node))
-    })
+  async remove(path: string): Promise<void> {
+    const node = get(this.#root, path)
+    folderAt(this.#root, parentOf(path)).entries.delete(nameOf(path))
+    this.#freeSpace.release(bytesOf(node))
   }
 
-  move(source: string, destination: string): Promise<void> {
-    return this.#gate.runShared(async () => {
-      const node = get(this.#root, source)
-      const replaced = find(this.#root, destination)
-      folderAt(this.#root, parentOf(destination)).entries.set(nameOf(destination), node)
-      folderAt(this.#root, parentOf(source)).entries.delete(nameOf(source))
-      if (replaced !== undefined) this.#freeSpace.release(bytesOf(replaced))
-    })
+  async move(source: string, destination: string): Promise<void> {
+    const node = get(this.#root, source)
+    const replaced = find(this.#root, destination)
+    folderAt(this.#root, parentOf(destination)).entries.set(nameOf(destination), node)
+    folderAt(this.#root, parentOf(source)).entries.delete(nameOf(source))
+    if (replaced !== undefined) this.#freeSpace.release(bytesOf(replaced))
   }
 
-  async prepareSnapshot(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>> {
-    const take = (atMoment: () => Promise<void>) =>
-      this.#gate.runExclusive(async () => {
-        const copy = copyFolder(this.#root)
-        await atMoment()
-        return snapshotOf(copy)
-      }, signal)
-    return { take, release: async () => {} }
+  async snapshot(): Promise<StorageDriverSnapshot> {
+    return snapshotOf(copyFolder(this.#root))
   }
 
   async close(): Promise<void> {}
 
-  #commit(
+  async #commit(
     path: string,
     content: Pick<MemoryFile, 'blocks' | 'size' | 'modified'>,
     beforeCommit: StorageDriverWriteOptions['beforeCommit'],
   ): Promise<StorageEntry> {
     this.#revisions += 1
     const revision = `${this.#process}-${this.#revisions}`
-    return this.#gate.runShared(async () => {
-      await beforeCommit({ revision })
-      const replaced = find(this.#root, path)
-      const file = { type: 'file', ...content, created: replaced?.created ?? new Date(), revision } as const
-      folderAt(this.#root, parentOf(path)).entries.set(nameOf(path), file)
-      this.#freeSpace.release(replaced?.size ?? 0)
-      return entryOf(path, file)
-    })
+    await beforeCommit({ revision })
+    const replaced = find(this.#root, path)
+    const file = { type: 'file', ...content, created: replaced?.created ?? new Date(), revision } as const
+    folderAt(this.#root, parentOf(path)).entries.set(nameOf(path), file)
+    this.#freeSpace.release(replaced?.size ?? 0)
+    return entryOf(path, file)
   }
 }
 

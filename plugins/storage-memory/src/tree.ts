@@ -1,4 +1,4 @@
-import { NodekeepError, type StorageDriverReading, type StorageEntry } from '@nodekeep/plugin-sdk'
+import { NodekeepError, nameOf, type StorageDriverReading, type StorageEntry } from '@nodekeep/plugin-sdk'
 import { blocksFrom } from './blocks.ts'
 
 /** A file. It never changes: a write replaces it by another one, and a reader keeps the old one alive. */
@@ -49,11 +49,6 @@ export function entryOf(path: string, node: MemoryNode): StorageEntry {
   return { name: nameOf(path), type, size, modified, created, revision }
 }
 
-/** Returns the last segment of a path, `/` for the root. */
-export function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1) || '/'
-}
-
 export function find(root: MemoryFolder, path: string): MemoryNode | undefined {
   let node: MemoryNode | undefined = root
   for (const name of segments(path)) node = node?.type === 'directory' ? node.entries.get(name) : undefined
@@ -91,11 +86,6 @@ export function* list(root: MemoryFolder, path: string): Iterable<StorageEntry> 
 export function read(root: MemoryFolder, path: string, start: number): StorageDriverReading {
   const node = get(root, path)
   return { entry: entryOf(path, node), ...blocksFrom(node.type === 'file' ? node.blocks : [], start) }
-}
-
-/** Returns the path of the parent folder. */
-export function parentOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/')) || '/'
 }
 
 /** Returns the bytes of a file, or of all files in a folder. */

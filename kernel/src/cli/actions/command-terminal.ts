@@ -3,10 +3,13 @@ import { Writable } from 'node:stream'
 import type { CommandOutput, ProgressLine } from '@nodekeep/plugin-sdk'
 import { itemLines, printJson, printLines, printTable } from '../common/print-lines.ts'
 
-/** Makes the output of a plugin's command: tables and states are text for people, or JSON for programs. */
+/**
+ * Makes the output of a plugin's command: text for people, or JSON for programs. Lines for people then go to the error stream, so
+ * that programs can parse the output.
+ */
 export function outputOnTerminal(asJson: boolean): CommandOutput {
   return {
-    lines: (...lines) => printLines(lines),
+    lines: (...lines) => printLines(lines, asJson ? process.stderr : process.stdout),
     table(rows, empty) {
       if (asJson) printJson(rows)
       else printTable(rows.map(asTexts), empty)

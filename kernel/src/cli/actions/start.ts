@@ -1,17 +1,15 @@
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Configuration, loadConfiguration } from '../../configuration/configuration.ts'
-import type { ConfigurationSources } from '../../configuration/layers.ts'
 import { watchEventLoop } from '../../faults/event-loop-watch.ts'
 import { createLogger } from '../../log/logger.ts'
 import { createSecrets } from '../../log/secrets.ts'
-import { exitCodes, type NodeOptions, type RunningNode, startNode, startOnTrial } from '../../node.ts'
+import { exitCodes, type RunningNode, startNode } from '../../node.ts'
 import { makePrivateFolder } from '../../state/data-folder.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { fail } from '../common/fail.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 import { growYoungGeneration } from '../common/young-generation.ts'
 import { banner } from './banner.ts'
+import { askParent, startForParent, toParent } from './parent-process.ts'
 import { listenForStop, type StopSignals } from './stop-signals.ts'
 
 export interface StartOptions extends ConfigurationOptions {
@@ -46,7 +44,7 @@ export async function start(options: StartOptions): Promise<void> {
 }
 
 async function boot(options: StartOptions, stopSignals: StopSignals, signal: AbortSignal) {
-  const configuration = await (options.configuredByParent ? askParent() : readConfiguration(options))
+  const configuration = await (options.configuredByParent ? askParent(signal) : readConfiguration(options))
   const { level, format } = configuration.kernel.log
   const secrets = createSecrets()
   const log = createLogger({ level, format, secrets })
@@ -68,93 +66,6 @@ async function boot(options: StartOptions, stopSignals: StopSignals, signal: Abo
   // The claim code is shown only in the banner, so an unclaimed node always prints it.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
   return { node, log, watch }
-}
-
-/**
- * Asks the program that spawned this process with an IPC channel: `{ nodekeep: 'configure' }` is answered by
- * `{ nodekeep: 'configuration', sources, temporary }`. The folder `temporary` is removed when this process ends.
- */
-async function askParent(): Promise<Configuration> {
-  const { promise, resolve, reject } = Promise.withResolvers<ParentsConfiguration>()
-  process.once('message', resolve)
-  process.once('disconnect', () => reject(parentIsGone()))
-  // Nothing else keeps this process alive until the answer comes.
-  process.channel?.ref()
-  toParent({ nodekeep: 'configure' })
-  const { sources, temporary } = await promise
-  if (temporary !== null) process.on('exit', () => rmSync(temporary, { recursive: true, force: true }))
-  return loadConfiguration(sources)
-}
-
-interface ParentsConfiguration {
-  readonly sources: ConfigurationSources
-  readonly temporary: string | null
-}
-
-/** Messages of the parent of a trial. */
-type FromParent =
-  | { readonly nodekeep: 'admit' }
-  | { readonly nodekeep: 'session'; readonly user: string }
-  | null
-
-/**
- * Starts the node on trial for the program that spawned this process with an IPC channel. It tells the parent
- * `{ nodekeep: 'on trial' }`, waits for `{ nodekeep: 'admit' }`, and answers `{ nodekeep: 'serving', url }`. Meanwhile it answers
- * `{ nodekeep: 'session', user }` by a session of the user, `{ nodekeep: 'session', user, token }`.
- */
-async function startForParent(
-  parts: NodeOptions & { signal: AbortSignal },
-  socket: string,
-): Promise<RunningNode> {
-  if (process.send === undefined) {
-    throw new Error(
-      '"--trial" is for a program that starts the node with an IPC channel and admits traffic later.',
-    )
-  }
-  const gone = new AbortController()
-  const parentGoes = () => gone.abort(parentIsGone())
-  process.once('disconnect', parentGoes)
-  if (!process.connected) parentGoes()
-  const signal = AbortSignal.any([parts.signal, gone.signal])
-  const trial = await startOnTrial({ ...parts, signal }, socket)
-  const admitted = Promise.withResolvers<void>()
-  signal.addEventListener('abort', () => admitted.reject(signal.reason))
-  if (signal.aborted) admitted.reject(signal.reason)
-  const hear = (message: unknown) => {
-    const heard = message as FromParent
-    if (heard?.nodekeep === 'admit') admitted.resolve()
-    if (heard?.nodekeep === 'session') void giveSession(trial, heard.user)
-  }
-  process.on('message', hear)
-  toParent({ nodekeep: 'on trial' })
-  try {
-    await admitted.promise
-  } catch (error) {
-    await trial.stop()
-    throw error
-  } finally {
-    process.off('message', hear)
-    process.off('disconnect', parentGoes)
-  }
-  return trial.admit()
-}
-
-/** The token is `null` if there is no such user. */
-async function giveSession(trial: Pick<RunningNode, 'issueSession'>, user: string): Promise<void> {
-  const token = await trial.issueSession({ userUuid: user, label: 'trial', expiryDays: 1 }).then(
-    (issued) => issued.token,
-    () => null,
-  )
-  toParent({ nodekeep: 'session', user, token })
-}
-
-/** Sends a message to the parent, which may be gone. */
-function toParent(message: object): void {
-  process.send?.(message, undefined, undefined, () => {})
-}
-
-function parentIsGone(): Error {
-  return new Error('The program that started this trial has ended.')
 }
 
 /**

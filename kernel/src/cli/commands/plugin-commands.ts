@@ -54,6 +54,7 @@ function declaredCommand(
   const command = withConfigurationOptions(new Command(name).description(description))
   if (declared.arguments !== '') command.arguments(declared.arguments)
   for (const [flags, text] of Object.entries(options)) command.option(flags, text)
+  command.option('--json', 'print lists and states as JSON')
   return command.action(async () => {
     const { runPluginCommand } = await import('../actions/plugin-command.ts')
     await runPluginCommand({ entry, manifest, name, args: command.args, options: command.opts() })

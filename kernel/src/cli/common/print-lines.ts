@@ -1,9 +1,9 @@
 /** Control characters, which a terminal executes, and characters that change the direction of text. */
 const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
-/** Writes lines to standard output. Control characters are escaped as in JSON, so JSON stays valid. */
-export function printLines(lines: readonly string[]): void {
-  process.stdout.write(lines.map((line) => `${line.replace(unprintable, escaped)}\n`).join(''))
+/** Writes lines. Control characters are escaped as in JSON, so JSON stays valid. */
+export function printLines(lines: readonly string[], stream: NodeJS.WritableStream = process.stdout): void {
+  stream.write(lines.map((line) => `${line.replace(unprintable, escaped)}\n`).join(''))
 }
 
 /** Writes a value as JSON with indentation. */

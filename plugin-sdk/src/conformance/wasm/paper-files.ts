@@ -1,4 +1,5 @@
 import type { FileEntry, UserFiles } from '../../contracts/files.ts'
+import { nameOf, parentOf } from '../../entry-paths.ts'
 import { NodekeepError } from '../../errors.ts'
 
 /** A user's files in memory: just what a program's folders need. */
@@ -86,14 +87,10 @@ export class PaperFiles implements UserFiles {
     if (bytes === undefined && !this.#folders.has(path)) {
       throw new NodekeepError('NOT_FOUND', `There is nothing at "${path}".`)
     }
-    const name = path.slice(path.lastIndexOf('/') + 1) || '/'
     const date = new Date(1_700_000_000_000)
     const revision = String(this.#revision)
     const size = bytes?.length ?? 0
-    return { path, name, type: bytes ? 'file' : 'directory', size, modified: date, created: date, revision }
+    const type = bytes ? 'file' : 'directory'
+    return { path, name: nameOf(path), type, size, modified: date, created: date, revision }
   }
-}
-
-function parentOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/')) || '/'
 }

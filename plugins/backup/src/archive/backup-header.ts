@@ -31,6 +31,11 @@ export interface BackupHeader {
   readonly omitted: readonly BackupOmission[]
   /** The paths of the archive whose content lies in folders outside of the plugins' own. Archives of earlier versions have none. */
   readonly folders?: readonly PlacedFolder[]
+  /**
+   * The paths at which each user sees their files, each with the path of the archive that has them: `{ "/": "files/local" }`. A
+   * path hides what a shorter one has there. Storages that are left out are among them. Archives of earlier versions have none.
+   */
+  readonly mounts?: Readonly<Record<string, string>>
 }
 
 /** A path of the archive, and where a node keeps what is below it. */
@@ -53,14 +58,18 @@ export function parseHeader(bytes: Uint8Array): BackupHeader {
       `was made by a newer version of Nodekeep, in format ${format}. This version reads formats up to ${backupFormat}: update Nodekeep and try again`,
     )
   }
-  const { nodekeep, created, plugins, omitted, folders = [] } = header as Partial<BackupHeader>
+  const { nodekeep, created, plugins, omitted, folders = [], mounts = {} } = header as Partial<BackupHeader>
   const isWhole =
     typeof nodekeep === 'string' &&
     typeof created === 'string' &&
     !Number.isNaN(Date.parse(created)) &&
     isListOf(plugins, 'id', 'version') &&
     isListOf(omitted, 'what', 'why') &&
-    isListOf(folders, 'path')
+    isListOf(folders, 'path') &&
+    typeof mounts === 'object' &&
+    Object.entries(mounts ?? { '': null }).every(
+      ([path, below]) => path.startsWith('/') && typeof below === 'string',
+    )
   if (!isWhole) throw damaged()
   // A restore moves what is at these paths, so they must not lead out of the archive.
   const tree = new EntryTree(maxEntries)

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { promisify } from 'node:util'
-import { crc32, deflateRawSync, gzip } from 'node:zlib'
+import { crc32, createGzip, deflateRawSync } from 'node:zlib'
 
 const blockBytes = 1024 * 1024
 const maxStoredBytes = 0xffff
@@ -10,10 +9,14 @@ const samples = 8
 /** A further block waits in the queue of the thread pool. One of the pool's four threads is left for the disk. */
 const atOnce = Math.min(availableParallelism() + 1, 3)
 
-const compress = promisify(gzip)
-
 /** The pieces of a member, in their order. */
 type Member = readonly Uint8Array[]
+
+/** A block that is being compressed. */
+interface Packing {
+  readonly block: Buffer
+  readonly compressed: Promise<Buffer<ArrayBuffer>[] | null>
+}
 
 /**
  * Compresses a stream into a gzip file of many members (RFC 1952, section 2.2), each of 1 MiB before compression, on the thread
@@ -27,19 +30,24 @@ export async function* gzipMembers(
   level: number,
 ): AsyncGenerator<Member, void, undefined> {
   const free: Buffer[] = []
-  const ahead: { readonly block: Buffer; readonly member: Promise<Member> }[] = []
+  const ahead: Packing[] = []
   for await (const block of blocksOf(source, free)) {
-    const member = memberOf(block, level)
+    const compressed = compress(block, level)
     // The iteration may end before it is awaited.
-    member.catch(() => {})
-    ahead.push({ block, member })
+    compressed.catch(() => {})
+    ahead.push({ block, compressed })
     if (ahead.length < atOnce) continue
-    const [first] = ahead.splice(0, 1)
-    if (first === undefined) continue
-    yield await first.member
+    const first = ahead.shift() as Packing
+    yield* memberOf(first)
     free.push(first.block)
   }
-  for (const { member } of ahead) yield await member
+  for (const packing of ahead) yield* memberOf(packing)
+}
+
+async function* memberOf({ block, compressed }: Packing): AsyncGenerator<Member, void, undefined> {
+  const pieces = await compressed
+  yield pieces ?? storedMember(block)
+  if (pieces !== null) release(pieces)
 }
 
 /** Returns a member whose content is stored (RFC 1951, section 3.2.4). Its length depends only on that of the content. */
@@ -80,10 +88,20 @@ async function* blocksOf(source: AsyncIterable<Uint8Array>, free: Buffer[]): Asy
   if (block !== undefined) yield block.subarray(0, filled)
 }
 
-async function memberOf(block: Buffer, level: number): Promise<Member> {
-  if (level === 0 || !isCompressible(block)) return storedMember(block)
-  const member = await compress(block, { level, chunkSize: blockBytes / 4 })
-  return member.length < block.length ? [member] : storedMember(block)
+/** Returns null for a block that does not become smaller. */
+async function compress(block: Buffer, level: number): Promise<Buffer<ArrayBuffer>[] | null> {
+  if (level === 0 || !isCompressible(block)) return null
+  const gzip = createGzip({ level, chunkSize: blockBytes / 4 })
+  const pieces: Buffer<ArrayBuffer>[] = await Array.fromAsync(gzip.end(block))
+  if (pieces.reduce((sum, { length }) => sum + length, 0) < block.length) return pieces
+  release(pieces)
+  return null
+}
+
+/** Frees memory at once. The garbage collector would wait until there are 64 MiB of it. */
+function release(pieces: readonly Buffer<ArrayBuffer>[]): void {
+  // Pieces may share their memory.
+  for (const { buffer } of pieces) if (!buffer.detached) buffer.transfer(0)
 }
 
 /** Tries a small part of a block, as compressing the whole of it only to store it then takes most of the time. */

@@ -11,8 +11,9 @@ import {
   readBeginning,
   type VerifiedBackup,
 } from './read-backup.ts'
-import type { FromReader } from './read-protocol.ts'
+import type { FromReader } from './read-thread.ts'
 import { parseIdentity } from './recovery-key.ts'
+import type { SampleRule } from './sample.ts'
 
 /** How a backup is read, and how to follow and stop it. */
 interface ReadOptions {
@@ -29,6 +30,8 @@ interface UnpackOptions {
   readonly maxBytes: number
   /** Folders on other disks. Everything below their paths of the archive goes there. */
   readonly others?: readonly OtherPlace[]
+  /** Unpacks only a part. The rest is read and checked all the same. */
+  readonly sample?: SampleRule
 }
 
 /**
@@ -52,7 +55,7 @@ export function verifyArchive(file: string, options: ReadOptions = {}): Promise<
 export async function unpackBackup(
   file: string,
   folder: string,
-  { maxBytes, others = [], ...options }: ReadOptions & UnpackOptions,
+  { maxBytes, others = [], sample, ...options }: ReadOptions & UnpackOptions,
 ): Promise<VerifiedBackup> {
   const folders = [folder, ...others.map((other) => other.folder)]
   for (const one of folders) {
@@ -60,7 +63,7 @@ export async function unpackBackup(
     throw new NodekeepError('CONFLICT', `The folder for the backup ${basename(file)} is not empty.`)
   }
   try {
-    return await read({ file, folder, others, maxBytes }, options)
+    return await read({ file, folder, others, maxBytes, ...(sample && { sample }) }, options)
   } catch (error) {
     for (const one of folders) await emptyFolder(one)
     throw error

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  type ArchiveEntry,
   ArchiveError,
   archiveEntries,
   hashEntries,
@@ -11,6 +12,7 @@ import {
 } from '@nodekeep/plugin-sdk/archive'
 import { type BackupHeader, maxEntries, maxHeaderBytes, ownNames, parseHeader } from './backup-header.ts'
 import { ManifestCheck } from './manifest.ts'
+import { Sample, type SampleRule } from './sample.ts'
 
 /** An empty folder for everything below a path of the archive. The paths in it begin behind that path. */
 export interface OtherPlace {
@@ -25,6 +27,8 @@ export interface ReadSettings {
   readonly folder: string | null
   /** Folders on other disks. Everything below their paths goes there. */
   readonly others?: readonly OtherPlace[]
+  /** Unpacks only a part. The rest is read and checked all the same. */
+  readonly sample?: SampleRule
   /** Secret halves of recovery keys, in their usual form. */
   readonly identities: readonly string[]
   /** Bytes that the entries may have together, with their headers. */
@@ -60,9 +64,10 @@ export async function readBeginning(file: string): Promise<PublicHeader> {
  * @param onChunk called with the number of bytes of the file that were read
  */
 export async function readBackup(
-  { file, folder, others = [], identities, maxBytes }: ReadSettings,
+  settings: ReadSettings,
   onChunk: (bytes: number) => void,
 ): Promise<VerifiedBackup> {
+  const { file, identities, maxBytes } = settings
   const { header, bytes, encrypted } = await beginning(file)
   if (encrypted && identities.length === 0) throw new ArchiveError('is encrypted. Give its recovery key')
   const chunks = chunksOf(file, onChunk)
@@ -71,7 +76,7 @@ export async function readBackup(
   const outer = { maxBytes: size + maxHeaderBytes }
   const source = encrypted ? payloadOf(archiveEntries(chunks, outer), identities) : chunks
   const entries = archiveEntries(source, { maxBytes, maxEntries: maxEntries + Object.keys(ownNames).length })
-  return { header, encrypted, ...(await checked(entries, folder, others, bytes)) }
+  return { header, encrypted, ...(await checked(entries, settings, bytes)) }
 }
 
 /** Reads `backup.json`, and looks whether an encrypted archive follows. */
@@ -114,8 +119,7 @@ async function* payloadOf(
 
 async function checked(
   entries: AsyncIterable<ReadableEntry>,
-  folder: string | null,
-  others: readonly OtherPlace[],
+  { folder, others = [], sample: rule }: Pick<ReadSettings, 'folder' | 'others' | 'sample'>,
   header: Buffer,
 ): Promise<{ entries: number; bytes: number }> {
   const manifest = new ManifestCheck()
@@ -128,7 +132,10 @@ async function checked(
     }
   }
   const sum = { entries: 0, bytes: 0 }
-  const placeOf = (path: string) => {
+  const sample = rule && new Sample(rule)
+  const placeOf = (entry: ArchiveEntry) => {
+    if (sample?.includes(entry) === false) return null
+    const { path } = entry
     const other = others.find(({ below }) => path === below || path.startsWith(`${below}/`))
     return other === undefined ? join(folder ?? '', path) : join(other.folder, path.slice(other.below.length))
   }

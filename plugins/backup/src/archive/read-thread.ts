@@ -1,9 +1,14 @@
 /** The thread that reads a backup, so that neither a bomb nor a large backup keeps the event loop busy. */
 import { stat } from 'node:fs/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { archiveFailure } from '@nodekeep/plugin-sdk/archive'
-import { type ReadSettings, readBackup } from './read-backup.ts'
-import type { FromReader } from './read-protocol.ts'
+import { type ArchiveFailure, archiveFailure } from '@nodekeep/plugin-sdk/archive'
+import { type ReadSettings, readBackup, type VerifiedBackup } from './read-backup.ts'
+
+/** Messages from this thread. */
+export type FromReader =
+  | { readonly kind: 'progress'; readonly share: number }
+  | { readonly kind: 'done'; readonly backup: VerifiedBackup }
+  | { readonly kind: 'failed'; readonly failure: ArchiveFailure }
 
 const settings = workerData as ReadSettings
 const send = (message: FromReader) => parentPort?.postMessage(message)

@@ -25,28 +25,35 @@ export async function generateKey(): Promise<RecoveryKey> {
 }
 
 /**
- * Checks a recipient. Those of hardware (`age1tag1…`) and of other plugins of age are refused: a restore could not open
- * the backup.
- *
- * @throws NodekeepError VALIDATION_ERROR that names it
+ * Tells why backups cannot be encrypted to a recipient: the rest of a sentence about it, which does not show it. Returns `null` if
+ * they can. Recipients of hardware (`age1tag1…`) and of other plugins of age are refused: a restore could not open the backup.
  */
-export function checkRecipient(recipient: string): void {
-  const refuse = (why: string) =>
-    new NodekeepError('VALIDATION_ERROR', `The recipient "${recipient.slice(0, 100)}" ${why}`)
-  if (/^AGE-SECRET-KEY/i.test(recipient)) {
-    throw new NodekeepError(
-      'VALIDATION_ERROR',
-      'One of the recipients is a secret key. Use its public half, which begins with age1, and keep the secret one elsewhere.',
-    )
-  }
-  if (!recipient.startsWith('age1')) throw refuse('is not valid: it must begin with age1.')
-  if (recipient.startsWith('age1tag')) throw refuse('belongs to a device, which a restore cannot ask.')
+export function recipientProblem(recipient: string): string | null {
+  if (isSecretKey(recipient))
+    return 'is a secret key. Use its public half, which begins with age1, and keep the secret one elsewhere.'
+  if (!recipient.startsWith('age1'))
+    return 'is no recipient of age, which begins with age1. `nodekeep backup key` makes one.'
+  if (recipient.startsWith('age1tag'))
+    return 'belongs to a device, which a restore cannot ask. `nodekeep backup key` makes another one.'
   const { Encrypter } = age()
   try {
     new Encrypter().addRecipient(recipient)
+    return null
   } catch {
-    throw refuse('is not valid: it is incomplete or has a typing error. Copy it again.')
+    return 'is incomplete or has a typing error. Copy it again.'
   }
+}
+
+/** @throws NodekeepError VALIDATION_ERROR that names the recipient, unless it is a secret key */
+export function checkRecipient(recipient: string): void {
+  const problem = recipientProblem(recipient)
+  if (problem === null) return
+  const name = isSecretKey(recipient) ? 'One of the recipients' : `The recipient "${recipient.slice(0, 100)}"`
+  throw new NodekeepError('VALIDATION_ERROR', `${name} ${problem}`)
+}
+
+function isSecretKey(recipient: string): boolean {
+  return /^AGE-SECRET-KEY/i.test(recipient)
 }
 
 /**

@@ -103,7 +103,11 @@ export class BackupMaker {
     let looked = 0
     const written = await writeArchive(file, {
       ...content,
-      header: { ...content.header, folders: await placedFolders(snapshot, restores) },
+      header: {
+        ...content.header,
+        folders: await placedFolders(snapshot, restores),
+        mounts: mountsOf(snapshot),
+      },
       recipients: [...recipients, ...moreRecipients],
       stallMs: limits.stallMs,
       signal,
@@ -148,4 +152,12 @@ async function placedFolders(
       return { path: `${name}/${inner}`, ...(owner && { plugin: owner.plugin, key: owner.key }) }
     }),
   )
+}
+
+/** The paths of users, each with the path of the archive that has its files. */
+function mountsOf({ parts }: NodeSnapshot): Record<string, string> {
+  const mounts = [...parts].flatMap(([name, part]) =>
+    Object.entries(part.mounts ?? {}).map(([path, inner]) => [path, `${name}/${inner}`] as const),
+  )
+  return Object.fromEntries(mounts)
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { TrialNode } from '@nodekeep/plugin-sdk'
 import { type ManifestEntry, manifestEntries } from '../archive/manifest.ts'
+import { Sample, type SampleRule } from '../archive/sample.ts'
 
 /** What a backup says about its moment, and a node that was started on it. */
 interface Comparison {
@@ -12,11 +13,19 @@ interface Comparison {
   readonly users: string
   /** The ids of the plugins that worked. */
   readonly plugins: readonly string[]
-  /** Storages whose files were not restored. */
-  readonly without: readonly string[]
-  /** Whether the node may have files that the backup left out. */
-  readonly isPartial: boolean
+  /** The paths at which each user sees their files. */
+  readonly mounts: readonly ComparedMount[]
+  /** The part of the backup that was restored. By default all of it. */
+  readonly sample?: SampleRule
   readonly signal: AbortSignal
+}
+
+/** A path of users, and what is there. It hides what a shorter one has there. */
+export interface ComparedMount {
+  /** `''` for the root, otherwise without a slash at the end. */
+  readonly point: string
+  /** The path of the archive that has the files; `null` if they were not restored, so that they are not compared. */
+  readonly archived: string | null
 }
 
 /** What was compared. */
@@ -44,7 +53,7 @@ interface ListedEntry {
 
 type Expected = Pick<ManifestEntry, 'type' | 'size' | 'modified' | 'created' | 'sha256'>
 
-/** The content of one user on one storage, by paths that begin with a slash. */
+/** The files and folders of one user, by the paths that the user sees. */
 type UserTree = Map<string, Expected>
 
 /** A node differs from its backup. The message says where, for the owner. */
@@ -68,12 +77,9 @@ export async function compareNode(comparison: Comparison): Promise<ComparedNode>
     await comparePlugins(comparison, owner)
   }
   const compared = { users: users.size, files: 0, bytes: 0 }
-  const points = new Map<string, string>()
   for (const uuid of users.keys()) {
     if (!(await canSignIn(comparison, uuid))) continue
-    const expected = await treesOf(comparison, uuid)
-    if (expected.size === 0) continue
-    const files = new UserFilesComparison(comparison, uuid, { expected, points })
+    const files = new UserFilesComparison(comparison, uuid, await treeOf(comparison, uuid))
     await files.run()
     compared.files += files.files
     compared.bytes += files.bytes
@@ -124,64 +130,80 @@ async function canSignIn({ trial, signal }: Comparison, uuid: string): Promise<b
   return answer.ok && body.user?.authenticated === true
 }
 
-/** The user's content by the names of the storages. One user at a time is kept in memory. */
-async function treesOf({ manifest, without }: Comparison, uuid: string): Promise<Map<string, UserTree>> {
-  const trees = new Map<string, UserTree>()
-  for await (const { path, type, size, modified, created, sha256 } of manifestEntries(manifest)) {
-    const [part, storage = '', user, ...names] = path.split('/')
-    if (part !== 'files' || user !== uuid || names.length === 0 || without.includes(storage)) continue
-    const tree = trees.get(storage) ?? new Map<string, Expected>()
-    trees.set(storage, tree)
-    tree.set(`/${names.join('/')}`, {
+/** What the user must see. One user at a time is kept in memory. */
+async function treeOf({ manifest, mounts, sample: rule }: Comparison, uuid: string): Promise<UserTree> {
+  const tree: UserTree = new Map()
+  const sample = rule && new Sample(rule)
+  for await (const entry of manifestEntries(manifest)) {
+    if (sample?.includes(entry) === false) continue
+    const homeOf = ({ archived }: ComparedMount) => `${archived}/${uuid}`
+    const mount = mounts.find((one) => one.archived !== null && entry.path.startsWith(`${homeOf(one)}/`))
+    if (mount === undefined) continue
+    const path = mount.point + entry.path.slice(homeOf(mount).length)
+    if (isHidden(path, mount, mounts)) continue
+    const { type, size, modified, created, sha256 } = entry
+    tree.set(path, {
       type,
       size,
       modified,
       ...(created !== undefined && { created }),
       ...(sha256 !== undefined && { sha256 }),
     })
+    // A sample has no folders of its own.
+    if (sample !== undefined) addFoldersAbove(path, mount, tree)
   }
-  return trees
+  return tree
 }
 
-/**
- * Compares the files of one user. An archive has a tree for each storage, and the user sees one tree: the storages' mount points are
- * found by the files that both have.
- */
+/** Whether another mount hides what a mount has at a path. */
+function isHidden(path: string, { point }: ComparedMount, mounts: readonly ComparedMount[]): boolean {
+  return mounts.some((other) => other.point.length > point.length && `${path}/`.startsWith(`${other.point}/`))
+}
+
+function addFoldersAbove(path: string, { point }: ComparedMount, tree: UserTree): void {
+  for (let end = path.lastIndexOf('/'); end > point.length; end = path.lastIndexOf('/', end - 1))
+    tree.set(path.slice(0, end), { type: 'directory', size: 0, modified: '' })
+}
+
+/** Compares the files of one user. */
 class UserFilesComparison {
   files = 0
   bytes = 0
   readonly #comparison: Comparison
   readonly #uuid: string
-  readonly #expected: ReadonlyMap<string, UserTree>
-  /** The mount points of storages, `''` for the root. They are the same for all users. */
-  readonly #points: Map<string, string>
-  readonly #folders = new Set<string>()
+  /** Files and folders that were not found yet. */
+  readonly #missing: UserTree
 
-  constructor(
-    comparison: Comparison,
-    uuid: string,
-    known: { readonly expected: ReadonlyMap<string, UserTree>; readonly points: Map<string, string> },
-  ) {
+  constructor(comparison: Comparison, uuid: string, expected: UserTree) {
     this.#comparison = comparison
     this.#uuid = uuid
-    this.#expected = known.expected
-    this.#points = known.points
+    this.#missing = expected
   }
 
   async run(): Promise<void> {
-    const folders = ['']
+    for (const { point, archived } of this.#comparison.mounts) if (archived !== null) await this.#walk(point)
+    const [missing] = this.#missing
+    if (missing === undefined) return
+    const [path, { type }] = missing
+    throw new NodeDiffers(`${type === 'file' ? 'the file' : 'the folder'} ${shown(path)} is missing`)
+  }
+
+  /** Compares everything of one mount. */
+  async #walk(point: string): Promise<void> {
+    const { mounts } = this.#comparison
+    const folders = [point]
     for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
       for await (const entry of this.#list(folder)) {
         const path = `${folder}/${entry.name}`
+        if (mounts.some((other) => other.point === path)) continue
         if (entry.type === 'file') await this.#compareFile(path, entry)
         else {
+          const leadsToMount = mounts.some((other) => other.point.startsWith(`${path}/`))
+          if (!this.#take(path, 'directory') && !leadsToMount)
+            throw new NodeDiffers(`the backup has no folder ${shown(path)}`)
           folders.push(path)
-          this.#folders.add(path)
         }
       }
-    }
-    for (const [storage, tree] of this.#expected) {
-      for (const [rest, { type }] of tree) this.#expectThere(storage, rest, type)
     }
   }
 
@@ -197,9 +219,9 @@ class UserFilesComparison {
   }
 
   async #compareFile(path: string, { size = 0, modified, created }: ListedEntry): Promise<void> {
-    const expected = this.#take(path, size)
-    if (expected === null && this.#comparison.isPartial) return
-    if (expected === null) throw new NodeDiffers(`the backup has no file ${shown(path)} of this size`)
+    const expected = this.#take(path, 'file')
+    if (expected === null) throw new NodeDiffers(`the backup has no file ${shown(path)}`)
+    if (size !== expected.size) throw new NodeDiffers(`the file ${shown(path)} has another size`)
     if (Date.parse(modified) !== Date.parse(expected.modified))
       throw new NodeDiffers(`the file ${shown(path)} has another time of modification`)
     if (Date.parse(created) !== Date.parse(expected.created ?? expected.modified))
@@ -219,48 +241,12 @@ class UserFilesComparison {
     return hash.digest('hex')
   }
 
-  /** Finds the file of the backup that is at a path of the user, and marks it as found. */
-  #take(path: string, size: number): Expected | null {
-    const known = [...this.#points].sort(([, a], [, b]) => b.length - a.length)
-    for (const [storage, point] of known) {
-      if (!path.startsWith(`${point}/`)) continue
-      const found = this.#fits(storage, path.slice(point.length), size)
-      if (found !== null) return found
-    }
-    for (const storage of this.#expected.keys()) {
-      if (this.#points.has(storage)) continue
-      for (let at = 0; at >= 0; at = path.indexOf('/', at + 1)) {
-        const found = this.#fits(storage, path.slice(at), size)
-        if (found === null) continue
-        this.#points.set(storage, path.slice(0, at))
-        return found
-      }
-    }
-    return null
-  }
-
-  #fits(storage: string, rest: string, size: number): Expected | null {
-    const tree = this.#expected.get(storage)
-    const found = tree?.get(rest)
-    if (found?.type !== 'file' || found.size !== size) return null
-    tree?.delete(rest)
+  /** Finds what the backup has at a path, and marks it as found. */
+  #take(path: string, type: 'file' | 'directory'): Expected | null {
+    const found = this.#missing.get(path)
+    if (found?.type !== type) return null
+    this.#missing.delete(path)
     return found
-  }
-
-  #expectThere(storage: string, rest: string, type: 'file' | 'directory'): void {
-    const point = this.#points.get(storage)
-    if (type === 'directory') {
-      const folders = [...(point === undefined ? this.#folders : [])]
-      if (point === undefined ? folders.some((path) => path.endsWith(rest)) : this.#folders.has(point + rest))
-        return
-    }
-    const path = (point ?? '') + rest
-    const isHidden = [...this.#points].some(
-      ([other, inner]) =>
-        other !== storage && inner.length > (point ?? '').length && path.startsWith(`${inner}/`),
-    )
-    if (!isHidden)
-      throw new NodeDiffers(`${type === 'file' ? 'the file' : 'the folder'} ${shown(path)} is missing`)
   }
 }
 

@@ -1,8 +1,12 @@
-import { copyFile, mkdir, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import type { Log, NodeRestores, NodeTrials } from '@nodekeep/plugin-sdk'
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import { readHeader } from '../archive/read-archive.ts'
+import type { SampleRule } from '../archive/sample.ts'
 import { requireFreeSpace } from '../create/free-space.ts'
 import { prepareRestore } from '../restore/prepare-restore.ts'
 import { RestoreFolders } from '../restore/restore-folder.ts'
@@ -25,6 +29,12 @@ export interface DrillParts {
   readonly log: Pick<Log, 'warn'>
 }
 
+interface DrillOptions {
+  /** Bytes of files that are restored and compared, drawn at random. All others are only verified. By default all are restored. */
+  readonly sampleBytes?: number
+  readonly signal: AbortSignal
+}
+
 /** A drill that a backup has passed. */
 interface PassedDrill extends ComparedNode {
   /** How long it took until the restored node answered. */
@@ -39,14 +49,14 @@ interface PassedDrill extends ComparedNode {
 export async function drill(
   { folder, restores, trials, log }: DrillParts,
   { file, bytes, identities }: DrilledBackup,
-  signal: AbortSignal,
+  { sampleBytes, signal }: DrillOptions,
 ): Promise<PassedDrill> {
   await removeFolder(folder)
   const startedAt = performance.now()
   try {
     const data = join(folder, 'data')
     await mkdir(data, { recursive: true, mode: 0o700 })
-    await requireFreeSpace(folder, bytes, 'the drill of a backup')
+    await requireFreeSpace(folder, sampleBytes ?? bytes, 'the drill of a backup')
     const { header } = await readHeader(file)
     const own = await restores.folders()
     const folders = own.map(({ plugin, key }) => ({
@@ -55,9 +65,23 @@ export async function drill(
       path: join(folder, 'storages', `${plugin}-${key}`),
     }))
     // A trial must not write into a storage that the running node uses.
-    const without = (header.folders ?? [])
-      .filter(({ plugin, key }) => !own.some((one) => one.plugin === plugin && one.key === key))
-      .map(({ path }) => basename(path))
+    const { restored = [], without = [] } = Object.groupBy(header.folders ?? [], ({ plugin, key }) =>
+      own.some((one) => one.plugin === plugin && one.key === key) ? 'restored' : 'without',
+    )
+    const paths = restored.map(({ path }) => path)
+    const sample: { readonly sample?: SampleRule } =
+      sampleBytes === undefined
+        ? {}
+        : {
+            sample: {
+              drawn: paths,
+              without: without.map(({ path }) => path),
+              // Half of the room is for the first files of users, and for large ones.
+              share: Math.min(1, sampleBytes / bytes / 2),
+              maxBytes: sampleBytes,
+              seed: randomUUID(),
+            },
+          }
     const [manifest, users] = [join(folder, 'manifest.json'), join(folder, 'users.json')]
     const prepared = await prepareRestore(
       {
@@ -70,11 +94,12 @@ export async function drill(
         file,
         identities,
         newIdentity: false,
-        without,
+        without: without.map(({ path }) => basename(path)),
+        ...sample,
         signal,
         async onUnpacked(unpacked) {
-          await copyFile(join(unpacked, 'manifest.json'), manifest)
-          await copyFile(join(unpacked, 'state', 'users.json'), users)
+          await copyPrivately(join(unpacked, 'manifest.json'), manifest)
+          await copyPrivately(join(unpacked, 'state', 'users.json'), users)
         },
       },
     )
@@ -86,9 +111,18 @@ export async function drill(
       signal,
     })
     const seconds = Math.ceil((performance.now() - startedAt) / 1000)
-    const plugins = header.plugins.map(({ id }) => id)
-    const isPartial = without.length > 0 || header.omitted.some(({ what }) => what.startsWith('files: '))
-    const compared = await compareNode({ trial, manifest, users, plugins, without, isPartial, signal })
+    const compared = await compareNode({
+      trial,
+      manifest,
+      users,
+      plugins: header.plugins.map(({ id }) => id),
+      mounts: Object.entries(header.mounts ?? {}).map(([path, archived]) => ({
+        point: path === '/' ? '' : path,
+        archived: paths.includes(archived) ? archived : null,
+      })),
+      ...sample,
+      signal,
+    })
     return { ...compared, seconds }
   } finally {
     await removeFolder(folder).catch((err) =>
@@ -98,6 +132,11 @@ export async function drill(
       ),
     )
   }
+}
+
+/** A copy by the system has the rights of its source. */
+async function copyPrivately(from: string, to: string): Promise<void> {
+  await pipeline(createReadStream(from), createWriteStream(to, { mode: 0o600 }))
 }
 
 /** Removes the folder of a drill, also one that a crash has left. Paths in it may be too long for the system. */

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { isNodekeepError, type Log } from '@nodekeep/plugin-sdk'
+import { isNodekeepError, type Log, type NodekeepError } from '@nodekeep/plugin-sdk'
 import { verifyArchive } from '../archive/read-archive.ts'
 import { type DrilledBackup, type DrillParts, drill, removeFolder } from './drill.ts'
 
@@ -11,13 +11,14 @@ export interface DrillVerdict {
   /** ISO 8601. */
   readonly at: string
   /**
-   * `passed`: a node was started on the backup and had everything. `verified`: it is too large for that, and every byte of it was
-   * read and agrees with its checksums. `failed`. `skipped`: it could not be tried.
+   * `passed`: a node was started on the backup and had everything. `verified`: it is large; every byte of it was read and agrees
+   * with its checksums, and unless there is a problem, a node had its state and a sample of its files. `failed`. `skipped`: it
+   * could not be tried.
    */
   readonly result: 'passed' | 'verified' | 'failed' | 'skipped'
-  /** The reason of a failure or of a skipped drill, for the owner. */
+  /** The reason of a failure, of a skipped drill, or why a large backup was only read, for the owner. */
   readonly problem: string | null
-  /** How long it took until the restored node answered; null if it did not. */
+  /** How long it took until the restored node answered; null if it did not, or had only a sample of the files. */
   readonly seconds: number | null
 }
 
@@ -25,12 +26,14 @@ interface DrillsParts extends Omit<DrillParts, 'log'> {
   /** The folder of the plugin, which keeps the verdict. */
   readonly dataDir: string
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
-  /** Bytes of content from which a backup is only verified. */
+  /** Of a backup with more bytes of content, a sample of the files is restored, at most once a week. */
   readonly maxBytes?: number
+  /** Bytes of that sample. */
+  readonly sampleBytes?: number
 }
 
-/** Backups with more content are verified instead, once a week. */
 const defaultMaxBytes = 10 * 1024 ** 3
+const defaultSampleBytes = 1024 ** 3
 const weekMs = 7 * 24 * 60 * 60_000
 
 /** Tries out backups in the background, one at a time. */
@@ -103,15 +106,27 @@ export class Drills {
   ): Promise<Pick<DrillVerdict, 'result' | 'problem' | 'seconds'>> {
     try {
       if (this.#isLarge(backup)) {
-        await verifyArchive(backup.file, { identities: backup.identities, signal })
-        return { result: 'verified', problem: null, seconds: null }
+        return { result: 'verified', problem: await this.#tryLarge(backup, signal), seconds: null }
       }
-      const { seconds } = await drill(this.#parts, backup, signal)
+      const { seconds } = await drill(this.#parts, backup, { signal })
       return { result: 'passed', problem: null, seconds }
     } catch (error) {
       // Somebody may delete the backup meanwhile.
-      const isSkipped = isNodekeepError(error) && ['INSUFFICIENT_STORAGE', 'NOT_FOUND'].includes(error.code)
+      const isSkipped = isFull(error) || (isNodekeepError(error) && error.code === 'NOT_FOUND')
       return { result: isSkipped ? 'skipped' : 'failed', problem: (error as Error).message, seconds: null }
+    }
+  }
+
+  /** Verifies a large backup, which needs no room on the disk, and tries out a sample of it. Returns why no node was started. */
+  async #tryLarge(backup: DrilledBackup, signal: AbortSignal): Promise<string | null> {
+    const { sampleBytes = defaultSampleBytes } = this.#parts
+    try {
+      await drill(this.#parts, backup, { sampleBytes, signal })
+      return null
+    } catch (error) {
+      if (!isFull(error)) throw error
+      await verifyArchive(backup.file, { identities: backup.identities, signal })
+      return error.message
     }
   }
 
@@ -136,6 +151,10 @@ export class Drills {
   }
 }
 
+function isFull(error: unknown): error is NodekeepError {
+  return isNodekeepError(error) && error.code === 'INSUFFICIENT_STORAGE'
+}
+
 /** Returns the verdict of the last drill of a node, which may not run; null if there was none. */
 export async function readVerdict(dataDir: string): Promise<DrillVerdict | null> {
   try {
@@ -152,7 +171,9 @@ export function sentenceOf({ result, at, problem, seconds }: DrillVerdict, now: 
     case 'passed':
       return `You could be back in ${durationOf(seconds ?? 0)}, ${tried}.`
     case 'verified':
-      return `Every byte of the backup is as it was written, ${tried}. It is too large to be restored as a test.`
+      return problem === null
+        ? `Every byte of the backup is as it was written, and a node had a sample of its files, ${tried}. All of them are too large for a test.`
+        : `Every byte of the backup is as it was written, ${tried}. No node was started on it: ${problem}`
     case 'skipped':
       return `The last drill did not happen, ${tried}: ${problem}`
     case 'failed':

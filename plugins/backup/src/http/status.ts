@@ -34,10 +34,11 @@ export const backupStatus = Type.Object({
         at: Type.String({ format: 'date-time' }),
         result: Type.String({
           description:
-            '`passed`: a second node was started on the backup and had everything. `verified`: it is too large for that, and all of it was read. `failed`: do not rely on it. `skipped`: it could not be tried.',
+            '`passed`: a second node was started on the backup and had everything. `verified`: it is large, all of it was read, and unless there is a problem, a second node had a sample of its files. `failed`: do not rely on it. `skipped`: it could not be tried.',
         }),
         problem: Type.Union([Type.String(), Type.Null()], {
-          description: 'The reason of a failure, or of a drill that was skipped.',
+          description:
+            'The reason of a failure, of a drill that was skipped, or why no node was started on a large backup.',
         }),
         seconds: Type.Union([Type.Integer(), Type.Null()], {
           description: 'How long it took until the restored node answered.',

@@ -11,6 +11,7 @@ import {
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import { jsonLine, manifestEntries } from '../archive/manifest.ts'
 import { readHeader, unpackBackup } from '../archive/read-archive.ts'
+import { Sample, type SampleRule } from '../archive/sample.ts'
 import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
 import { differencesOf } from './differences.ts'
 import { type RestoreFolder, type RestoreFolders, syncFolder } from './restore-folder.ts'
@@ -25,6 +26,8 @@ interface RestoreRequest {
   readonly newIdentity: boolean
   /** Storages whose files are left out. */
   readonly without: readonly string[]
+  /** Restores only a part, as for a test. The rest is read and verified all the same. */
+  readonly sample?: SampleRule
   readonly signal: AbortSignal
   readonly onProgress?: (share: number) => void
   /** Called with the folder of what was unpacked and verified, before it is moved to its places. */
@@ -82,7 +85,7 @@ export async function prepareRestore(
     })
     await unpack(folder, placed, request)
     await request.onUnpacked?.(join(folder.path, 'unpacked'))
-    await arrange(folder, storages)
+    await arrange(folder, storages, request.sample)
     const differences = await differencesOf(
       { database: join(dataFolder, 'state.sqlite'), plugins: join(dataFolder, 'plugins'), isFixed: false },
       {
@@ -115,20 +118,21 @@ interface PlacedStorage {
 async function unpack(
   folder: RestoreFolder,
   placed: readonly PlacedStorage[],
-  { file, identities, signal, onProgress }: RestoreRequest,
+  { file, identities, sample, signal, onProgress }: RestoreRequest,
 ): Promise<void> {
   const unpacked = join(folder.path, 'unpacked')
   const disks = new Map<number, string>()
   for (const path of [unpacked, ...placed.map(({ fresh }) => fresh)]) disks.set((await stat(path)).dev, path)
   const onDisks = (look: (path: string) => Promise<void>) => Promise.all([...disks.values()].map(look))
   // What an archive holds is hardly smaller than itself. Which of several disks gets how much of it shows when it is unpacked.
-  const { size } = await stat(file)
+  const size = sample?.maxBytes ?? (await stat(file)).size
   await onDisks((path) => requireFreeSpace(path, disks.size === 1 ? size : 0, purpose))
   let maxBytes = 0
   await onDisks(async (path) => {
     const { bavail, bsize } = await statfs(path)
     maxBytes += bavail * bsize
   })
+  if (sample !== undefined) maxBytes = Number.MAX_SAFE_INTEGER
   const full = new AbortController()
   const timer = setInterval(() => {
     onDisks((path) => requireFreeSpace(path, 0, purpose)).catch((error) => full.abort(error))
@@ -139,6 +143,7 @@ async function unpack(
       identities,
       signal: AbortSignal.any([signal, full.signal]),
       others: placed.map(({ path, fresh }) => ({ below: path, folder: fresh })),
+      ...(sample && { sample }),
       ...(onProgress && { onProgress }),
     })
     await onDisks((path) => requireFreeSpace(path, 0, purpose))
@@ -161,7 +166,11 @@ async function unpack(
 }
 
 /** Brings what was unpacked into the form in which it is put in place, by renames. */
-async function arrange({ path }: RestoreFolder, storages: readonly RestoredStorage[]): Promise<void> {
+async function arrange(
+  { path }: RestoreFolder,
+  storages: readonly RestoredStorage[],
+  sample: SampleRule | undefined,
+): Promise<void> {
   const [unpacked, fresh] = [join(path, 'unpacked'), join(path, 'new')]
   const plugins = join(fresh, 'plugins')
   await rename(join(unpacked, 'state', 'state.sqlite'), join(fresh, 'state.sqlite'))
@@ -184,7 +193,7 @@ async function arrange({ path }: RestoreFolder, storages: readonly RestoredStora
     await mkdir(join(plugins, name), { recursive: true })
     await rename(join(unpacked, name), join(plugins, name, 'restored'))
   }
-  await listRestoredEntries(join(unpacked, 'manifest.json'), plugins)
+  await listRestoredEntries(join(unpacked, 'manifest.json'), plugins, sample)
   await makePrivate(plugins)
 
   const key = join(unpacked, 'identity', 'node.key')
@@ -200,7 +209,12 @@ async function arrange({ path }: RestoreFolder, storages: readonly RestoredStora
 }
 
 /** Lists the dates of creation of each plugin's files, which a disk cannot be told. */
-async function listRestoredEntries(manifest: string, plugins: string): Promise<void> {
+async function listRestoredEntries(
+  manifest: string,
+  plugins: string,
+  rule: SampleRule | undefined,
+): Promise<void> {
+  const sample = rule && new Sample(rule)
   const batches = new Map<string, string[]>()
   const store = async (participant: string, lines: string[]) => {
     await mkdir(join(plugins, participant), { recursive: true })
@@ -212,7 +226,9 @@ async function listRestoredEntries(manifest: string, plugins: string): Promise<v
       await file.close()
     }
   }
-  for await (const { path, type, size, modified, created = modified } of manifestEntries(manifest)) {
+  for await (const manifestEntry of manifestEntries(manifest)) {
+    const { path, type, size, modified, created = modified } = manifestEntry
+    if (sample?.includes(manifestEntry) === false) continue
     const slash = path.indexOf('/')
     const participant = path.slice(0, slash)
     if (type !== 'file' || slash < 0 || ownParts.has(participant)) continue

@@ -4,19 +4,25 @@ import { Cron } from 'croner'
 export class Schedule {
   readonly #cron: Cron
 
-  /** @throws Error with one line for a person when the expression is not valid, or is never due */
+  /** @param expression without a {@link scheduleProblem} */
   constructor(expression: string) {
-    try {
-      this.#cron = new Cron(expression, { paused: true })
-    } catch (error) {
-      throw new Error(`"${expression}" is no cron expression: ${(error as Error).message}`, { cause: error })
-    }
-    if (this.#cron.nextRun() === null) throw new Error(`The cron expression "${expression}" is never due.`)
+    this.#cron = new Cron(expression, { paused: true })
   }
 
   /** The first due time after a moment; null if there is none. */
   after(moment: Date): Date | null {
     return this.#cron.nextRun(moment)
+  }
+}
+
+/** Tells what is wrong with a cron expression: the rest of a sentence about it. Returns `null` if nothing is. */
+export function scheduleProblem(expression: string): string | null {
+  const example = 'Write one such as "30 3 * * *", which is every night at half past three.'
+  try {
+    const cron = new Cron(expression, { paused: true })
+    return cron.nextRun() === null ? `is a cron expression that is never due. ${example}` : null
+  } catch {
+    return `is no cron expression: minute, hour, day of the month, month and weekday. ${example}`
   }
 }
 

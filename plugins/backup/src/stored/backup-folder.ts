@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { readHeader } from '../archive/read-archive.ts'
 
 /** A backup in the folder. */
@@ -25,17 +25,23 @@ const unfinished = '.unfinished-'
 /** Tells the archives that this process writes from those that a crash left behind. */
 const own = `${unfinished}${randomUUID()}-`
 
+/** Called once for each file that is named like a backup and cannot be read, with the reason for people. */
+type OnUnreadable = (filename: string, reason: string) => void
+
 /** The folder of the finished backups. An archive gets its name there when it is whole, so a listed backup is never a part. */
 export class BackupFolder {
   readonly path: string
+  readonly #onUnreadable: OnUnreadable
+  readonly #unreadable = new Set<string>()
   /** What was read from archives, by name and time of change. */
   readonly #known = new Map<string, StoredBackup>()
 
-  constructor(path: string) {
+  constructor(path: string, onUnreadable: OnUnreadable = () => {}) {
     this.path = path
+    this.#onUnreadable = onUnreadable
   }
 
-  /** Lists the backups, newest first. Files that are not backups are left out. */
+  /** Lists the backups, newest first. Those that cannot be read are left out, and files that are not backups. */
   async list(): Promise<StoredBackup[]> {
     const filenames = (await this.#filenames()).filter((name) => names.test(name))
     const found = await Promise.all(filenames.map((filename) => this.#describe(filename)))
@@ -103,7 +109,7 @@ export class BackupFolder {
     }
   }
 
-  /** Returns null for a file that is no backup, or that is gone. */
+  /** Returns null for a file that cannot be read, or that is gone. */
   async #describe(filename: string): Promise<StoredBackup | null> {
     const path = join(this.path, filename)
     try {
@@ -116,10 +122,14 @@ export class BackupFolder {
         known = { filename, size, created: new Date(created), encrypted, omitted: omitted.length }
         this.#known.set(key, known)
       }
+      this.#unreadable.delete(filename)
       return known
     } catch (error) {
-      if (isNodekeepError(error) || (error as NodeJS.ErrnoException).code === 'ENOENT') return null
-      throw error
+      const { code, message } = error as NodeJS.ErrnoException
+      if (code === 'ENOENT' || code === 'NOT_FOUND' || this.#unreadable.has(filename)) return null
+      this.#unreadable.add(filename)
+      this.#onUnreadable(filename, message)
+      return null
     }
   }
 

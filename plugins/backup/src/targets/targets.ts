@@ -1,5 +1,11 @@
 import { createReadStream } from 'node:fs'
-import { type Log, NodekeepError, type RegistryReader, type StorageBackend } from '@nodekeep/plugin-sdk'
+import {
+  isNodekeepError,
+  type Log,
+  NodekeepError,
+  type RegistryReader,
+  type StorageBackend,
+} from '@nodekeep/plugin-sdk'
 import { type Keep, keptBackups } from '../retention/kept-backups.ts'
 import type { BackupFolder } from '../stored/backup-folder.ts'
 
@@ -51,6 +57,20 @@ export class Targets {
   }
 
   /**
+   * @param absentPlugins enabled plugins that do not work now; one of them may provide a missing storage
+   * @throws Error that names a target that is no storage
+   */
+  refuseUnknown(absentPlugins: readonly string[]): void {
+    const index = this.#names.findIndex((name) => !this.#backends.has(name))
+    if (index < 0 || absentPlugins.length > 0) return
+    const known = this.#backends.names().join(', ')
+    throw new Error(
+      `backup.targets[${index}] names the storage "${this.#names[index]}", which no plugin provides. Loaded storages: ${known}. ` +
+        'Correct the name, or load the plugin that provides it.',
+    )
+  }
+
+  /**
    * Brings every target up to date: copies the backups that it should have, and deletes those that `keep` does not keep. A target
    * that fails does not hold up the others. Call it again later for those.
    */
@@ -66,7 +86,9 @@ export class Targets {
         const problem = error instanceof Error ? error.message : String(error)
         this.#states.set(name, { name, completeAt: before?.completeAt ?? null, problem })
         if (before?.problem !== problem) {
-          this.#log.warn({ target: name, err: error }, 'A target lacks backups. The copy is tried again.')
+          // An error for people needs no stack.
+          const reason = isNodekeepError(error) ? { problem } : { err: error }
+          this.#log.warn({ target: name, ...reason }, 'A target lacks backups. The copy is tried again.')
         }
       }
     }

@@ -8,9 +8,10 @@ import tap, { type Test, test } from 'tap'
 import { Header } from 'tar'
 import { readHeader, unpackBackup, verifyArchive } from '../../src/archive/read-archive.ts'
 import { readBackup } from '../../src/archive/read-backup.ts'
+import type { ArchiveSource } from '../../src/archive/read-sources.ts'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { tarEnd, tarHeader, tarPadding } from '../../src/archive/tar-blocks.ts'
-import { type ArchiveSource, writeArchive } from '../../src/archive/write-archive.ts'
+import { writeArchive } from '../../src/archive/write-archive.ts'
 import { each, file, folder, header, run } from './fixtures/sources.ts'
 
 tap.setTimeout(200_000)

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { readHeader, unpackBackup, verifyArchive } from '../../src/archive/read-archive.ts'
-import { sha256, tree } from './fixtures/sources.ts'
+import { writeArchive } from '../../src/archive/write-archive.ts'
+import { each, sha256, tree } from './fixtures/sources.ts'
 
 // These archives were made by the version that had the format first, and are never made again.
 
@@ -51,3 +52,23 @@ for (const [name, encrypted] of [
     )
   })
 }
+
+test('a header tells where users see their files, by paths', async (t) => {
+  const { format: _, ...own } = header
+  const archive = join(t.testdir(), 'backup.tar.gz')
+  const mounts = { '/': 'files/local', '/archive': 'files/cold' }
+  await writeArchive(archive, { header: { ...own, mounts }, entries: each() })
+  t.match(await readHeader(archive), { header: { mounts } })
+  for (const [name, wrong] of [
+    null,
+    'files/local',
+    7,
+    [1],
+    { archive: 'files/cold' },
+    { '/': 7 },
+  ].entries()) {
+    const file = join(t.testdir(), `${name}.tar.gz`)
+    await writeArchive(file, { header: { ...own, mounts: wrong as never }, entries: each() })
+    await t.rejects(readHeader(file), { code: 'VALIDATION_ERROR', message: /backup\.json cannot be read/ })
+  }
+})

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import tap, { test } from 'tap'
 import { verifyArchive } from '../../src/archive/read-archive.ts'
-import { checkRecipient, generateKey, parseIdentity } from '../../src/archive/recovery-key.ts'
+import { generateKey, parseIdentity, recipientProblem } from '../../src/archive/recovery-key.ts'
 import { writeArchive } from '../../src/archive/write-archive.ts'
 import { each, file, header, isInstalled, run } from './fixtures/sources.ts'
 
@@ -14,7 +14,7 @@ test('a new key has the two halves of age', async (t) => {
   t.match(one.identity, /^AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}$/)
   t.not(one.identity, other.identity)
   t.not(one.recipient, other.recipient)
-  checkRecipient(one.recipient)
+  t.equal(recipientProblem(one.recipient), null)
   t.equal(await parseIdentity(one.identity), one.identity)
 })
 
@@ -100,7 +100,7 @@ test('each slip in a key is noticed', async (t) => {
 })
 
 test('the recipient of age that hardware has is refused', (t) => {
-  t.throws(() => checkRecipient('age1tag1qqq'), { code: 'VALIDATION_ERROR', message: /belongs to a device/ })
+  t.match(recipientProblem('age1tag1qqq'), /belongs to a device/)
   t.end()
 })
 

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import tap, { type Test, test } from 'tap'
 import { unpackBackup, verifyArchive } from '../../src/archive/read-archive.ts'
+import type { ArchiveSource } from '../../src/archive/read-sources.ts'
 import { generateKey } from '../../src/archive/recovery-key.ts'
-import { type ArchiveSource, writeArchive } from '../../src/archive/write-archive.ts'
+import { writeArchive } from '../../src/archive/write-archive.ts'
 import { onSmallDisk } from './fixtures/small-disk.ts'
 import { each, file, folder, header } from './fixtures/sources.ts'
 
@@ -182,6 +183,38 @@ test('no file stays open', { skip: process.platform !== 'linux' }, async (t) => 
   t.strictSame((await readdir(root)).sort(), ['5000000.tar.gz', 'source'])
 })
 
+test('a source that says less or more than it has fails the archive', async (t) => {
+  const large = 'z'.repeat(3_000_000)
+  for (const [content, size, message] of [
+    ['abc', 4, /"a" has fewer than the 4 bytes/],
+    ['abc', 2, /"a" has more than the 2 bytes/],
+    ['', 1, /fewer/],
+    ['abc', 0, /more/],
+    [large, 3_000_001, /fewer/],
+    [large, 2_999_999, /more/],
+  ] as const) {
+    const entries = each(file('before', 'x'), file('a', content, { size }), file('behind', 'x'))
+    await fails(t, entries, { code: 'INTERNAL_ERROR', message })
+  }
+})
+
+test('files that changed while they were read are named, and marked in the manifest', async (t) => {
+  const root = t.testdir({ into: {} })
+  const archive = join(root, 'backup.tar.gz')
+  const entries = each(
+    file('same', 'abcde', { changed: () => false }),
+    file('in place', 'abcde', { changed: async () => true }),
+  )
+  t.strictSame((await writeArchive(archive, { header, entries })).changed, ['in place'])
+  await unpackBackup(archive, join(root, 'into'), { maxBytes: 2 ** 30 })
+  const manifest = JSON.parse(await readFile(join(root, 'into', 'manifest.json'), 'utf8'))
+  t.strictSame(
+    manifest.entries.flatMap(({ path, changed }: { path: string; changed?: true }) => (changed ? path : [])),
+    ['in place'],
+  )
+  t.strictSame((await readdir(root)).sort(), ['backup.tar.gz', 'into'])
+})
+
 test('what a reader would refuse is not written', async (t) => {
   const failure = (message: RegExp) => ({ name: 'NodekeepError', message })
   const far = new Date(Number.NaN)
@@ -217,10 +250,10 @@ test('a recipient that is not valid is named', async (t) => {
   const { recipient, identity } = await generateKey()
   const typo = `${recipient.slice(0, 20)}${recipient[20] === 'q' ? 'p' : 'q'}${recipient.slice(21)}`
   for (const [wrong, message] of [
-    [typo, new RegExp(`The recipient "${typo}" is not valid: it is incomplete or has a typing error`)],
-    [recipient.slice(0, 30), /is not valid: it is incomplete/],
-    ['ssh-ed25519 AAAA', /The recipient "ssh-ed25519 AAAA" is not valid: it must begin with age1/],
-    ['', /must begin with age1/],
+    [typo, new RegExp(`The recipient "${typo}" is incomplete or has a typing error`)],
+    [recipient.slice(0, 30), /is incomplete or/],
+    ['ssh-ed25519 AAAA', /The recipient "ssh-ed25519 AAAA" is no recipient of age, which begins with age1/],
+    ['', /which begins with age1/],
     ['age1tag1qqqq', /belongs to a device/],
   ] as const) {
     const failure = { code: 'VALIDATION_ERROR', message }

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { BackupParticipant } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
@@ -12,11 +12,12 @@ import {
   partOf,
   put,
 } from '../fixtures/backup-node.ts'
+import { borrow } from '../fixtures/borrow.ts'
 
 const never = new Promise<never>(() => {})
 
 /** Parts that fail, with what the message of the backup says. */
-const failing: Record<string, [BackupParticipant['prepare'], RegExp]> = {
+const failingParts: Record<string, [BackupParticipant['prepare'], RegExp]> = {
   'throws in prepare': [
     async () => {
       throw new Error('The tape is stuck')
@@ -65,11 +66,14 @@ const failing: Record<string, [BackupParticipant['prepare'], RegExp]> = {
   ],
 }
 
-test('a part that fails ends the backup with its name, and the node goes on', async (t) => {
-  for (const [what, [prepare, message]] of Object.entries(failing)) {
-    const node = await createBackupNode({ plugins: [participantPlugin('odd', prepare)] })
-    t.teardown(() => node.stop())
-    const owner = await node.signIn('owner')
+test('a part that fails ends the backup and the view with its name, and the node goes on', async (t) => {
+  let prepare: BackupParticipant['prepare'] = () => never
+  const plugins = [participantPlugin('odd', (signal) => prepare(signal))]
+  const node = await createBackupNode({ plugins })
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  for (const [what, [failing, message]] of Object.entries(failingParts)) {
+    prepare = failing
     await put(owner, '/a', 'before')
     await t.rejects(makeBackup(owner), /"error":true/, what)
     await put(owner, '/a', 'after')
@@ -80,11 +84,25 @@ test('a part that fails ends the backup with its name, and the node goes on', as
     }
     t.match(status, { running: null, last: { filename: null } }, what)
     t.match(status.last.problem, message, what)
+    await t.rejects(borrow(owner), { message }, what)
     t.strictSame(readdirSync(`${node.dataFolder}/backups`), [], 'nothing is left')
+    t.strictSame(openIn(`${node.dataFolder}/backups`), [])
     t.match(await (await node.fetch('/health')).json(), { status: 'degraded' })
-    await node.stop()
   }
 })
+
+/** The files and folders below a folder that this process has open. */
+function openIn(folder: string): string[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`)
+      return path.startsWith(folder) ? [path] : []
+    } catch {
+      return []
+    }
+  })
+}
 
 test('a part that fails to list or to open its files is named in the log', async (t) => {
   const lines: string[] = []

@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'tap'
@@ -123,19 +131,33 @@ test('a second backup meanwhile is refused, and a client that leaves ends nothin
   t.match((await status()).last, { filename: filenames, problem: null })
 })
 
-test('what lies in the folder and is no file does not hide the backups', async (t) => {
-  const node = await createBackupNode()
+test('what lies in the folder and cannot be read does not hide the backups, and is told once', async (t) => {
+  const lines: string[] = []
+  const node = await createBackupNode({ onLog: (line) => lines.push(line) })
   t.teardown(() => node.stop())
   const owner = await node.signIn('owner')
   const { filename } = await makeBackup(owner)
   const folder = join(node.dataFolder, 'backups')
   mkdirSync(join(folder, 'backup-20250101-000000.tar.gz'))
   execFileSync('mkfifo', [join(folder, 'backup-20250102-000000.tar.gz')])
-  const { backups } = (await (await owner.fetch('/api/backup/list')).json()) as {
-    backups: { filename: string }[]
+  writeFileSync(join(folder, 'backup-20250103-000000.tar.gz'), 'no archive')
+  // Also the one who may read everything cannot follow it.
+  symlinkSync('backup-20250104-000000.tar.gz', join(folder, 'backup-20250104-000000.tar.gz'))
+  const listed = async () => {
+    const answer = await owner.fetch('/api/backup/list')
+    t.equal(answer.status, 200)
+    const { backups } = (await answer.json()) as { backups: { filename: string }[] }
+    return backups.map((backup) => backup.filename)
   }
-  t.strictSame(
-    backups.map((backup) => backup.filename),
-    [filename],
+  for (let count = 0; count < 2; count++) t.strictSame(await listed(), [filename])
+  const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => /cannot be read/.test(msg))
+  t.match(
+    told.sort((a, b) => (a.filename < b.filename ? -1 : 1)),
+    ['1', '2', '3', '4'].map((day) => ({
+      filename: `backup-2025010${day}-000000.tar.gz`,
+      reason: day === '4' ? /^ELOOP/ : /^The archive backup-\S+ is /,
+    })),
   )
+  const second = await makeBackup(owner)
+  t.strictSame(await listed(), [second.filename, filename], 'backups are made all the same')
 })

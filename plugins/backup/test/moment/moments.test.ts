@@ -1,46 +1,9 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
 import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
 import { type Test, test } from 'tap'
-import {
-  createBackupNode,
-  fileEntry,
-  makeBackup,
-  participantPlugin,
-  partOf,
-  put,
-} from '../fixtures/backup-node.ts'
-
-interface Lent {
-  readonly path: string
-  readonly events: AsyncIterator<string>
-  leave(): void
-}
-
-/** Borrows a view, and fails with the message of the node if there is none. */
-async function borrow(owner: TestUser, query = ''): Promise<Lent> {
-  const left = new AbortController()
-  const answer = await owner.fetch(`/api/backup/moment${query}`, { method: 'POST', signal: left.signal })
-  if (!answer.ok) throw new Error(((await answer.json()) as { message: string }).message)
-  const body = Readable.fromWeb(answer.body as ReadableStream)
-  const events = createInterface({ input: body })[Symbol.asyncIterator]()
-  let line = ''
-  while (!line.startsWith('data: ')) line = (await events.next()).value as string
-  const { path, message } = JSON.parse(line.slice('data: '.length))
-  if (path === undefined) throw new Error(message)
-  return { path, events, leave: () => left.abort() }
-}
+import { createBackupNode, makeBackup, put } from '../fixtures/backup-node.ts'
+import { borrow } from '../fixtures/borrow.ts'
 
 async function giveBack(owner: TestUser): Promise<number> {
   return (await owner.fetch('/api/backup/moment', { method: 'DELETE' })).status
@@ -148,27 +111,4 @@ test('paths of 4,096 bytes are in a view', { skip: process.platform !== 'linux' 
   }
   // A plain removal of the data folder would not reach it.
   await remove(ada, `/${path.split('/')[1]}`)
-})
-
-test('a part that fails leaves no view', async (t) => {
-  const odd = participantPlugin(
-    'odd',
-    partOf(async function* () {
-      yield fileEntry('file', 'four', { size: 5 })
-    }),
-  )
-  const { node, owner } = await start(t, { plugins: [odd] })
-  await t.rejects(borrow(owner), /"odd\/file" has fewer than the 5 bytes/)
-  t.strictSame(readdirSync(join(node.dataFolder, 'backups')), [])
-  const open = readdirSync('/proc/self/fd').map((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`)
-    } catch {
-      return ''
-    }
-  })
-  t.strictSame(
-    open.filter((path) => path.includes('backups/moment')),
-    [],
-  )
 })

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import t, { test } from 'tap'
-import { runOnSchedule, Schedule } from '../../src/schedule/schedule.ts'
+import { runOnSchedule, Schedule, scheduleProblem } from '../../src/schedule/schedule.ts'
 
 test('a schedule tells the due times after a moment', async (t) => {
   const nightly = new Schedule('30 3 * * *')
@@ -9,9 +9,11 @@ test('a schedule tells the due times after a moment', async (t) => {
   t.strictSame(nightly.after(due as Date), new Date(2026, 10, 24, 3, 30), 'the due time itself is over')
 })
 
-test('a wrong expression is refused with one line', async (t) => {
-  t.throws(() => new Schedule('every night'), { message: /^"every night" is no cron expression: / })
-  t.throws(() => new Schedule('0 0 30 2 *'), { message: /never due/ })
+test('a wrong expression has a problem, which says what to write', async (t) => {
+  t.equal(scheduleProblem('30 3 * * *'), null)
+  for (const wrong of ['', 'every night', '61 * * * *', '* * * *', '30 3 * * foo'])
+    t.match(scheduleProblem(wrong), /^is no cron expression: .*Write one such as "30 3 \* \* \*"/, wrong)
+  t.match(scheduleProblem('0 0 30 2 *'), /never due\. Write one/)
 })
 
 // The timers of a schedule do not keep a process alive.

@@ -139,6 +139,7 @@ async function snapshotOf(
     return {
       omitted,
       folders: Object.fromEntries(backends.map(({ name, backend }) => [name, backend?.plainFolder ?? null])),
+      mounts: state.mounts.toJSON(),
       get changed() {
         const read = snapshots.flatMap((snapshot, index) =>
           snapshot.changed.map((path) => `${nameOf(index)}${path}`),

@@ -5,12 +5,13 @@ import type { Journal } from '../journal/journal.ts'
 import { isMissing, type Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
 import { childOf, foldersAbove, isWithin, longestPath, type UserPath } from '../paths/user-path.ts'
+import { RowPauses } from './row-pauses.ts'
 import type { IndexedEntry, Tree } from './tree-index.ts'
 
 /** Paths that are checked under one lock, and recorded with one sync of the disk. */
 const batchSize = 256
 
-/** Entries of the index, and changes of the journal, that are handled in one turn of the event loop. */
+/** Entries of a folder or of the index, and changes of the journal, that are handled at a time. */
 const pageSize = 500
 
 /** More hints than this are handled by a look at everything. */
@@ -38,11 +39,12 @@ export class Comparison {
   readonly #mount: UserPath
   readonly #tree: Tree
   readonly #turn: Mutex
+  readonly #pauses = new RowPauses()
   #hints = new Set<UserPath>()
   /** Paths that must be looked at again. While the index is incomplete, they are those that it may lack. */
   #left: Set<UserPath>
 
-  /** @param turn of the storage: a comparison takes it for one folder or one batch of paths, so that all get on */
+  /** @param turn of the storage: a comparison takes it for a page of a folder or a batch of paths, so that all get on */
   constructor(
     parts: ComparisonParts,
     { userUuid, mount }: { readonly userUuid: string; readonly mount: UserPath },
@@ -57,15 +59,30 @@ export class Comparison {
     this.#left = new Set([mount])
   }
 
-  /** Whether the next run has something to look at. */
-  get hasWork(): boolean {
-    return this.#hints.size + this.#left.size > 0
+  /** Milliseconds until the next run has something to look at; `null` if it has nothing. */
+  get dueInMs(): number | null {
+    return this.#hints.size + this.#left.size > 0 ? 0 : this.#pauses.dueInMs
   }
 
-  /** Lets the next run look at a path of the mount, and at everything below it. */
-  hint(path: UserPath): void {
+  /**
+   * Lets the next run look at a path of the mount, and at everything below it.
+   *
+   * @returns false for a path that waits: it is looked at when it is due
+   */
+  hint(path: UserPath): boolean {
+    if (this.#pauses.isWaiting(path)) {
+      this.#pauses.notice(path)
+      return false
+    }
     if (this.#hints.size < maxHints) this.#hints.add(path)
     else this.#hints = new Set([this.#mount])
+    return true
+  }
+
+  /** Whether the index has all entries, as the journal tells of them now. */
+  async hasAll(): Promise<boolean> {
+    await this.#catchUp()
+    return this.#tree.isComplete
   }
 
   /**
@@ -76,15 +93,12 @@ export class Comparison {
   async run(): Promise<void> {
     try {
       await this.#catchUp()
-      const looked = withoutNested([...this.#left, ...this.#hints])
+      const looked = withoutNested([...this.#left, ...this.#hints, ...this.#pauses.takeDue()])
       this.#left = new Set()
       this.#hints = new Set()
       if (looked[0] === this.#mount) await this.#walk(this.#mount)
       else {
-        for (let start = 0; start < looked.length; start += batchSize) {
-          for (const folder of await this.#check(looked.slice(start, start + batchSize)))
-            await this.#walk(folder)
-        }
+        for (const folder of await this.#check(looked)) await this.#walk(folder)
       }
       if (this.#left.size === 0 && !this.#tree.isComplete) this.#tree.complete()
     } catch (error) {
@@ -98,38 +112,52 @@ export class Comparison {
     const folders = [from]
     for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
       await this.#catchUp()
-      const { differing, subfolders } = await this.#turn.run(() => this.#compareFolder(folder))
-      folders.push(...subfolders)
-      for (let start = 0; start < differing.length; start += batchSize)
-        folders.push(...(await this.#check(differing.slice(start, start + batchSize))))
+      for (const inner of await this.#compareFolder(folder)) folders.push(inner)
     }
   }
 
-  async #compareFolder(folder: UserPath) {
-    const { mounts, signal } = this.#parts
+  /** @returns the folders in the folder that need a look */
+  async #compareFolder(folder: UserPath): Promise<UserPath[]> {
+    const { mounts } = this.#parts
     const known = await this.#entriesIn(folder)
-    const differing: UserPath[] = []
     const subfolders: UserPath[] = []
-    const { backend, backendPath } = mounts.locate(this.#userUuid, folder)
     try {
-      for await (const entry of backend.list(backendPath)) {
-        signal.throwIfAborted()
-        const path = childOf(folder, entry.name)
-        const before = known.get(entry.name)
-        known.delete(entry.name)
-        if (!isUsable(path, entry.name) || mounts.isPoint(path)) continue
-        if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.push(path)
-        else if (entry.type === 'directory') subfolders.push(path)
+      for await (const page of this.#pagesOf(folder)) {
+        const differing: UserPath[] = []
+        for (const entry of page) {
+          const path = childOf(folder, entry.name)
+          const before = known.get(entry.name)
+          known.delete(entry.name)
+          if (!isUsable(path, entry.name) || mounts.isPoint(path)) continue
+          if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.push(path)
+          else if (entry.type === 'directory') subfolders.push(path)
+        }
+        subfolders.push(...(await this.#check(differing)))
       }
     } catch (error) {
       // A user without files has no folder. Other folders are checked themselves.
       if (!isMissing(error)) throw error
-      if (folder !== this.#mount) return { differing: [folder], subfolders: [] }
+      if (folder !== this.#mount) return this.#check([folder])
     }
-    const gone = [...known.keys()]
-      .map((name) => childOf(folder, name))
-      .filter((path) => !mounts.holdsMount(path))
-    return { differing: [...differing, ...gone], subfolders }
+    const gone = [...known.keys()].map((name) => childOf(folder, name))
+    return [...subfolders, ...(await this.#check(gone))]
+  }
+
+  /** Lists a folder. The turn of the storage is held for one page. */
+  async *#pagesOf(folder: UserPath): AsyncIterable<readonly StorageEntry[]> {
+    const { mounts, signal } = this.#parts
+    const { backend, backendPath } = mounts.locate(this.#userUuid, folder)
+    const entries = backend.list(backendPath)[Symbol.asyncIterator]()
+    try {
+      for (let isLast = false; !isLast; ) {
+        const page = await this.#turn.run(() => take(entries, pageSize))
+        signal.throwIfAborted()
+        yield page
+        isLast = page.length < pageSize
+      }
+    } finally {
+      await entries.return?.()
+    }
   }
 
   async #entriesIn(folder: UserPath): Promise<Map<string, IndexedEntry>> {
@@ -148,13 +176,18 @@ export class Comparison {
   /**
    * Records the paths that differ from the index.
    *
-   * @returns the folders among the paths
+   * @returns the folders among the paths that need a look
    */
-  #check(paths: readonly UserPath[]): Promise<UserPath[]> {
-    return this.#turn.run(() => this.#checkNow(paths))
+  async #check(paths: readonly UserPath[]): Promise<UserPath[]> {
+    const folders: UserPath[] = []
+    for (let start = 0; start < paths.length; start += batchSize) {
+      const batch = paths.slice(start, start + batchSize)
+      folders.push(...(await this.#turn.run(() => this.#checkBatch(batch))))
+    }
+    return folders
   }
 
-  async #checkNow(paths: readonly UserPath[]): Promise<UserPath[]> {
+  async #checkBatch(paths: readonly UserPath[]): Promise<UserPath[]> {
     const { locks, mounts, signal } = this.#parts
     signal.throwIfAborted()
     const wanted = paths.filter((path) => !mounts.holdsMount(path))
@@ -187,15 +220,19 @@ export class Comparison {
           return entry?.type === 'file' && before?.type === 'file' && before.revision === null
         }
         this.#tree.put(differing.filter(isUnknown))
-        const changes = differing
-          .filter((each) => !isUnknown(each))
-          .flatMap(([path, entry]) => changesOf(userUuid, path, this.#tree.get(path), entry))
-        if (changes.length > 0) {
+        const admitted = differing.filter((each) => !isUnknown(each) && this.#pauses.admit(each[0]))
+        if (admitted.length > 0) {
+          const changes = admitted.flatMap(([path, entry]) =>
+            changesOf(userUuid, path, this.#tree.get(path), entry),
+          )
           announce(userUuid, await journal.add(changes))
+          for (const [path] of admitted) this.#pauses.begin(path)
           await this.#catchUp()
         }
       }
-      return found.filter(([, entry]) => entry?.type === 'directory').map(([path]) => path)
+      return found
+        .filter(([path, entry]) => entry?.type === 'directory' && !this.#pauses.isWaiting(path))
+        .map(([path]) => path)
     } finally {
       release()
     }
@@ -242,6 +279,17 @@ export class Comparison {
     this.#tree.restart(epoch, await journal.head(this.#userUuid))
     this.#left.add(this.#mount)
   }
+}
+
+/** Takes at most a number of items. */
+async function take<T>(items: AsyncIterator<T>, limit: number): Promise<T[]> {
+  const taken: T[] = []
+  while (taken.length < limit) {
+    const { done, value } = await items.next()
+    if (done) break
+    taken.push(value)
+  }
+  return taken
 }
 
 /** The changes that lead from one entry to another. */

@@ -36,7 +36,11 @@ interface Followed {
   comparison: Comparison | null
   isRunning: boolean
   timer: NodeJS.Timeout | undefined
-  /** Settles at the end of the first run. */
+  /** When the timer ends, in milliseconds of `performance.now()`. */
+  runsAt: number
+  /** The next run does not begin earlier: the storage did not answer. */
+  notBefore: number
+  /** Settles when nothing is missed any more: the index was complete, or the first run has ended. */
   readonly begun: PromiseWithResolvers<void>
 }
 
@@ -50,7 +54,7 @@ export class ExternalChanges {
   /** When each user was recorded as followed, in milliseconds since 1970. */
   readonly #recorded = new Map<string, number>()
   readonly #watches = new WeakMap<StorageBackend, Promise<StorageWatch>>()
-  /** One folder at a time on each mount: they all need the same disk. */
+  /** One page or batch at a time on each mount: they all need the same disk. */
   readonly #turns = new Map<UserPath, Mutex>()
   readonly #running = new Map<Followed, Promise<void>>()
   #index: TreeIndex | null = null
@@ -69,7 +73,7 @@ export class ExternalChanges {
     for (const userUuid of this.#recorded.keys()) this.#begin(userUuid)
   }
 
-  /** Follows a user. Resolves when all mounts that answer are compared for the first time. */
+  /** Follows a user. Resolves when no change is missed any more on the mounts that answer. */
   async follow(userUuid: string): Promise<void> {
     const now = Date.now()
     if (now - (this.#recorded.get(userUuid) ?? 0) > dayMs) {
@@ -115,15 +119,22 @@ export class ExternalChanges {
     if (known !== undefined) return known
     const followed = this.#parts.mounts.points.map((mount): Followed => {
       const begun = Promise.withResolvers<void>()
-      return { userUuid, mount, comparison: null, isRunning: false, timer: undefined, begun }
+      const idle = { isRunning: false, timer: undefined, runsAt: 0, notBefore: 0 }
+      return { userUuid, mount, comparison: null, ...idle, begun }
     })
     this.#followed.set(userUuid, followed)
     for (const each of followed) this.#schedule(each, 0)
     return followed
   }
 
+  /** Schedules the next run, unless one comes sooner. */
   #schedule(followed: Followed, ms: number): void {
-    if (this.#parts.signal.aborted || followed.isRunning || followed.timer !== undefined) return
+    if (this.#parts.signal.aborted || followed.isRunning) return
+    const now = performance.now()
+    const runsAt = Math.max(now + ms, followed.notBefore)
+    if (followed.timer !== undefined && followed.runsAt <= runsAt) return
+    clearTimeout(followed.timer)
+    followed.runsAt = runsAt
     followed.timer = setTimeout(() => {
       followed.timer = undefined
       followed.isRunning = true
@@ -131,26 +142,31 @@ export class ExternalChanges {
         if (this.#running.get(followed) === running) this.#running.delete(followed)
       })
       this.#running.set(followed, running)
-    }, ms).unref()
+    }, runsAt - now).unref()
   }
 
   async #run(followed: Followed): Promise<void> {
     const { signal, log } = this.#parts
-    let pauseMs = againMs
+    let dueInMs: number | null = null
     try {
       if (signal.aborted || !this.#isFollowed(followed)) return
-      followed.comparison ??= await this.#comparisonOf(followed)
+      if (followed.comparison === null) {
+        followed.comparison = await this.#comparisonOf(followed)
+        // What changes from now on differs from a complete index, whenever the comparison comes to it.
+        if (await followed.comparison?.hasAll()) followed.begun.resolve()
+      }
       await followed.comparison?.run()
+      dueInMs = followed.comparison?.dueInMs ?? null
     } catch (error) {
       if (signal.aborted) return
       const { userUuid: user, mount } = followed
       log.debug({ err: error, user, mount }, 'The files of a mount cannot be compared now.')
-      pauseMs = retryMs
+      dueInMs = retryMs
+      followed.notBefore = performance.now() + retryMs
     } finally {
       followed.begun.resolve()
       followed.isRunning = false
-      const isOwed = pauseMs === retryMs || followed.comparison?.hasWork === true
-      if (isOwed && this.#isFollowed(followed)) this.#schedule(followed, pauseMs)
+      if (dueInMs !== null && this.#isFollowed(followed)) this.#schedule(followed, Math.max(againMs, dueInMs))
     }
   }
 
@@ -185,8 +201,7 @@ export class ExternalChanges {
       if (followed?.comparison === null || followed === undefined) continue
       const path = rest.length === 0 ? mount : usablePath(`${mount === '/' ? '' : mount}/${rest.join('/')}`)
       if (path === null) continue
-      followed.comparison.hint(path)
-      this.#schedule(followed, gatherMs)
+      if (followed.comparison.hint(path)) this.#schedule(followed, gatherMs)
     }
   }
 

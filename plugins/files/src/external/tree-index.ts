@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { FileChange, StorageEntry } from '@nodekeep/plugin-sdk'
+import { type FileChange, inTransaction, type StorageEntry } from '@nodekeep/plugin-sdk'
 import { splitPath } from '../journal/created-dates.ts'
 
 /** Milliseconds for which statements wait for another program that has the file locked. */
@@ -188,7 +188,7 @@ export class Tree {
 
   /** Begins anew, without entries, after a change of the journal. */
   restart(epoch: string, seq: number): void {
-    this.#transaction(() => {
+    inTransaction(this.#connection, () => {
       this.#connection.prepare('DELETE FROM entries WHERE tree = ?').run(this.#id)
       this.#moveTo(epoch, seq, false)
     })
@@ -200,7 +200,7 @@ export class Tree {
 
   /** Takes entries as they are, `null` for nothing. Folders above them are added. */
   put(entries: readonly (readonly [path: string, entry: IndexedEntry | null])[]): void {
-    this.#transaction(() => {
+    inTransaction(this.#connection, () => {
       for (const [path, entry] of entries) {
         if (entry?.type !== 'directory') this.#remove(path)
         if (entry !== null) this.#add(path, entry)
@@ -217,7 +217,7 @@ export class Tree {
    */
   apply(changes: readonly FileChange[], through: number, keepsRevisions: boolean): string[] {
     const unknown: string[] = []
-    this.#transaction(() => {
+    inTransaction(this.#connection, () => {
       for (const { op, path, source, revision } of changes) {
         if (op === 'write') this.#replace(path, { type: 'file', revision: revision ?? null })
         else if (op === 'mkdir') this.#add(path, { type: 'directory', revision: null })
@@ -277,16 +277,5 @@ export class Tree {
     this.#epoch = epoch
     this.#seq = seq
     this.#isComplete = isComplete
-  }
-
-  #transaction(work: () => void): void {
-    this.#connection.exec('BEGIN IMMEDIATE')
-    try {
-      work()
-      this.#connection.exec('COMMIT')
-    } catch (error) {
-      if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK')
-      throw error
-    }
   }
 }

@@ -40,12 +40,8 @@ export class ChangeStatements {
        RETURNING seq, user, op, path, source, revision, by, created, staging`,
     )
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
-    this.#insertStaged = connection.prepare(
-      'INSERT OR IGNORE INTO staged_moves (user, path, shown) VALUES (?, ?, 0)',
-    )
-    this.#deleteStaged = connection.prepare(
-      'DELETE FROM staged_moves WHERE user = ? AND path = ? RETURNING shown',
-    )
+    this.#insertStaged = connection.prepare('INSERT OR IGNORE INTO staged_moves (user, path) VALUES (?, ?)')
+    this.#deleteStaged = connection.prepare('DELETE FROM staged_moves WHERE user = ? AND path = ?')
     this.#forgetRevisions = connection.prepare(`UPDATE changes SET revision = NULL WHERE ${staged}`)
     this.#showDeletion = connection.prepare(
       `INSERT INTO changes (user, pending, op, path, by, at) VALUES (?, 0, 'delete', ?, ?, ?)`,
@@ -150,15 +146,12 @@ export class ChangeStatements {
    * Ends a staged copy when it is placed or abandoned. The changes that made a placed copy appear as new changes at its
    * destination: readers may be past the numbers that they have.
    */
-  #endStaging({ seq, user, op, path, source, by, staging }: CommittedChange): void {
-    // Versions before 7 place a copy by a move like others.
-    if (staging === null && op === 'move' && source !== null) this.#deleteStaged.run(user, source)
+  #endStaging({ seq, user, path, source, by, staging }: CommittedChange): void {
     if (staging === null || staging === 'begin' || staging === 'fill') return
     const at = Date.now()
     const copy = staging === 'abandon' ? path : (source as string)
-    const isShown = this.#deleteStaged.get(user, copy)?.shown === 1
-    if (staging === 'replace' || (staging === 'abandon' && isShown))
-      this.#showDeletion.run(user, path, by, at)
+    this.#deleteStaged.run(user, copy)
+    if (staging === 'replace') this.#showDeletion.run(user, path, by, at)
     if (staging !== 'abandon') this.#showStaged.run({ user, path: copy, destination: path, at })
     this.#dropStaged.run({ user, path: copy })
     this.#drop.run(seq)

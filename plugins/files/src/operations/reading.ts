@@ -2,10 +2,11 @@ import {
   type FileEntry,
   type FileReading,
   isNodekeepError,
+  nameOf,
   type StorageEntry,
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
-import { nameOf, type UserPath } from '../paths/user-path.ts'
+import type { UserPath } from '../paths/user-path.ts'
 import { explain, folderError, forRead } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 

@@ -4,13 +4,14 @@ import {
   type FileEntry,
   type FileWriteOptions,
   NodekeepError,
+  nameOf,
   type StorageEntry,
   type StorageStaged,
 } from '@nodekeep/plugin-sdk'
 import type { BegunChange } from '../changes/change-recorder.ts'
 import type { ChangeIntent, StagingStep } from '../journal/change.ts'
 import type { Release } from '../paths/path-locks.ts'
-import { nameOf, type UserPath } from '../paths/user-path.ts'
+import type { UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
 import { forChange, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'

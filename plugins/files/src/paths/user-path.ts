@@ -54,11 +54,6 @@ function tooLong(what: string): NodekeepError {
   return new NodekeepError('VALIDATION_ERROR', `${what} is longer than ${longestPath} bytes.`)
 }
 
-/** The last segment, `/` for the root. */
-export function nameOf(path: UserPath): string {
-  return path === root ? '/' : path.slice(path.lastIndexOf('/') + 1)
-}
-
 /** The folder that contains a path, `/` for the root itself. */
 export function parentOf(path: UserPath): UserPath {
   return (path.slice(0, path.lastIndexOf('/')) || root) as UserPath

@@ -113,6 +113,12 @@ t.test('backends that are not mounted, not loaded or without snapshots are left 
     `local/${ada.user.uuid}/file`,
   ])
   const omitted = new Map(snapshot.omitted.map(({ what, why }) => [what, why]))
+  t.strictSame(Object.keys(snapshot.folders ?? {}), ['local'])
+  t.strictSame(
+    snapshot.mounts,
+    { '/': 'local', '/shaky': 'shaky', '/gone': 'not-loaded' },
+    'users see them all the same',
+  )
   t.strictSame([...omitted].sort(), [
     [`local/${ada.user.uuid}/link`, 'It is a symbolic link.'],
     ['local/notes', 'It belongs to no user.'],

@@ -1,21 +1,16 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
-import {
-  type ChangeLog,
-  definePlugin,
-  type FileChange,
-  type StorageBackend,
-  StorageBackends,
-} from '@nodekeep/plugin-sdk'
+import type { ChangeLog, FileChange, StorageBackend } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, post, put } from '../fixtures/files-node.ts'
-import { shakyBackend } from '../fixtures/shaky-backend.ts'
+import { replay } from '../fixtures/replay.ts'
+import { type ShakyBackend, shakyBackend } from '../fixtures/shaky-backend.ts'
 
 /** Generous: the promise is 2 seconds on a quiet machine. */
 const patienceMs = 30_000
@@ -58,6 +53,18 @@ async function store(file: string, text: string): Promise<void> {
   await writeFile(file, text)
 }
 
+/** The sizes of files by path, `null` for folders, sorted. */
+async function sizesIn(folder: string): Promise<[path: string, size: number | null][]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const sizes = entries.map(async (entry): Promise<[string, number | null]> => {
+    const file = join(entry.parentPath, entry.name)
+    return [file.slice(folder.length), entry.isFile() ? (await stat(file)).size : null]
+  })
+  return [['/', null] as [string, null], ...(await Promise.all(sizes))].sort()
+}
+
+type FcValue<T> = T extends fc.Arbitrary<infer V> ? V : never
+
 /** Starts a node on a data folder, with the tokens of the users that it knew before. */
 async function start(t: Test, dataFolder?: string, storage = {}) {
   const services = captureServices()
@@ -77,7 +84,18 @@ async function start(t: Test, dataFolder?: string, storage = {}) {
   return { node, services, known }
 }
 
-/** Waits until the index of a user has caught up: following resolves after the first comparison. */
+/** Starts a node with the shaky backend at `/cold`. A test changes `memory` behind it. */
+async function startShaky(t: Test, shaky: ShakyBackend, dataFolder?: string) {
+  const services = captureServices()
+  const node = await createFilesNode(
+    { mounts: { '/cold': 'shaky' } },
+    { ...(dataFolder !== undefined && { dataFolder }), plugins: [services.plugin, shaky.plugin] },
+  )
+  t.teardown(() => node.stop())
+  return { node, services, memory: services.backends.get('memory') as StorageBackend }
+}
+
+/** Waits until no change of a user is missed any more. */
 const compared = (changes: ChangeLog, { user }: TestUser) => changes.follow(user.uuid)
 
 t.test('the feed tells what other programs create, edit, rename and delete', async (t) => {
@@ -114,6 +132,87 @@ t.test('the feed tells what other programs create, edit, rename and delete', asy
   await untilChanges(ada, cursor, 'mkdir /renamed by disk', 'write /renamed/file by disk')
   const grace = await node.signIn()
   t.strictSame((await page(grace)).changes, [], 'nobody sees the changes of others')
+})
+
+t.test('a file that a program appends to all the time gets few rows, and then its last state', async (t) => {
+  const { node, services } = await start(t)
+  const ada = await node.signIn()
+  const { cursor } = await page(ada)
+  const file = join(folderOf(node, ada), 'log')
+  await store(file, '')
+  let isRunning = true
+  let appended = 0
+  const program = (async () => {
+    for (; isRunning; appended += 1) {
+      await appendFile(file, 'line\n')
+      await delay(5)
+    }
+  })()
+  const rows: FileChange[] = []
+  for (let at = cursor; rows.length < 4; ) {
+    const next = await page(ada, `?after=${at}&wait=5`)
+    at = next.cursor
+    rows.push(...(await services.changes.read(ada.user.uuid, rows.at(-1)?.seq ?? 0)))
+  }
+  isRunning = false
+  await program
+  t.comment(`${rows.length} rows for ${appended} changes`)
+  const gaps = rows.slice(1).map(({ at }, index) => at.getTime() - (rows[index]?.at.getTime() ?? 0))
+  for (const [index, gap] of gaps.entries()) {
+    const pause = 250 * 2 ** index
+    t.ok(gap >= pause - 5, `${gap} ms after row ${index}`)
+  }
+
+  const { size } = await stat(file)
+  const ended = performance.now()
+  for (let at = cursor; rows.at(-1)?.size !== size; ) {
+    if (performance.now() - ended > patienceMs) throw new Error('the last state has no row')
+    at = (await page(ada, `?after=${at}&wait=5`)).cursor
+    rows.push(...(await services.changes.read(ada.user.uuid, rows.at(-1)?.seq ?? 0)))
+  }
+  t.comment(`the last row came after ${Math.round(performance.now() - ended)} ms`)
+  t.ok(rows.length <= 6, `${rows.length} rows`)
+})
+
+t.test('however fast other programs change a few paths, the journal shows the end', async (t) => {
+  const { node, services } = await start(t)
+  const name = fc.constantFrom('a', 'b', 'c')
+  const path = fc.array(name, { minLength: 1, maxLength: 2 }).map((names) => names.join('/'))
+  const kind = fc.constantFrom('write', 'write', 'mkdir', 'remove', 'rename')
+  const step = fc.record({ kind, path, to: path, restMs: fc.constantFrom(0, 0, 1, 30) })
+  const perform = async (folder: string, { kind, path, to, restMs }: FcValue<typeof step>) => {
+    const at = join(folder, path)
+    const program = {
+      write: () => store(at, 'x'.repeat(Math.ceil(Math.random() * 1000))),
+      mkdir: () => mkdir(at, { recursive: true }),
+      remove: () => rm(at, { recursive: true, force: true }),
+      rename: () => rename(at, join(folder, to)),
+    }
+    // The program may fail, as over a file that is no folder.
+    await program[kind as keyof typeof program]().catch(() => {})
+    await delay(restMs)
+  }
+  const property = fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60 }), async (steps) => {
+    const user = await node.signIn()
+    await compared(services.changes, user)
+    const folder = folderOf(node, user)
+    await mkdir(folder, { recursive: true })
+    for (const one of steps) await perform(folder, one)
+    const { cursor } = await page(user)
+    const found = await sizesIn(folder)
+    const end = performance.now() + patienceMs
+    for (let at = cursor; ; ) {
+      const recorded = [...replay(await services.changes.read(user.user.uuid, 0))].sort()
+      if (JSON.stringify(recorded) === JSON.stringify(found)) return
+      if (performance.now() > end)
+        throw new Error(`recorded: ${JSON.stringify(recorded)}, found: ${JSON.stringify(found)}`)
+      at = (await page(user, `?after=${at}&wait=1`)).cursor
+    }
+  })
+  await fc.assert(property, {
+    numRuns: Number(process.env.TEST_RUNS ?? 5),
+    seed: Number(process.env.TEST_SEED ?? 4200),
+  })
 })
 
 t.test('a folder of 5,000 files appears and disappears', async (t) => {
@@ -229,30 +328,15 @@ t.test('nothing is taken as deleted when the storage folder goes while the node 
 t.test(
   'a hint to look everywhere finds all changes, and a backend that does not answer deletes nothing',
   async (t) => {
-    const services = captureServices()
     const shaky = shakyBackend({ watches: true })
-    let memory: StorageBackend | undefined
-    const inside = definePlugin({
-      id: 'inside',
-      requires: { backends: StorageBackends },
-      setup({ backends, onStart }) {
-        onStart(() => {
-          memory = backends.get('memory')
-        })
-      },
-    })
-    const node = await createFilesNode(
-      { mounts: { '/cold': 'shaky' } },
-      { plugins: [services.plugin, shaky.plugin, inside] },
-    )
-    t.teardown(() => node.stop())
+    const { node, memory } = await startShaky(t, shaky)
     const ada = await node.signIn()
     for (const name of ['a', 'b', 'folder/c']) await put(ada, `/cold/${name}`, 'x')
     const { cursor } = await page(ada)
-    const other = memory as StorageBackend
-    const write = (path: string) => other.write(`/${ada.user.uuid}${path}`, Readable.from([Buffer.from('y')]))
+    const write = (path: string) =>
+      memory.write(`/${ada.user.uuid}${path}`, Readable.from([Buffer.from('y')]))
     await write('/new/d')
-    await other.remove(`/${ada.user.uuid}/folder`)
+    await memory.remove(`/${ada.user.uuid}/folder`)
     shaky.hint('/')
     const found = ['mkdir /cold/new by disk', 'write /cold/new/d by disk', 'delete /cold/folder by disk']
     t.strictSame((await untilChanges(ada, cursor, ...found)).toSorted(), found.toSorted())
@@ -307,6 +391,48 @@ t.test('users with many files do not hold up others', async (t) => {
   t.strictSame(order, ['few', 'many'])
 })
 
+t.test('one large folder does not hold up others', async (t) => {
+  const shaky = shakyBackend({ watches: true })
+  const { node, services, memory } = await startShaky(t, shaky)
+  const [ada, grace] = [await node.signIn(), await node.signIn()]
+  for (let index = 0; index < 2000; index += 1)
+    await memory.write(`/${ada.user.uuid}/folder/${index}`, Readable.from([Buffer.from('x')]))
+  await memory.write(`/${grace.user.uuid}/file`, Readable.from([Buffer.from('x')]))
+  const listed: string[] = []
+  let other: Promise<void> | undefined
+  shaky.whileListing = async (folder) => {
+    listed.push(folder.slice(1, 37))
+    if (folder.endsWith('/folder')) other ??= compared(services.changes, grace)
+  }
+  await compared(services.changes, ada)
+  await other
+  const [first, last] = [listed.indexOf(grace.user.uuid), listed.lastIndexOf(ada.user.uuid)]
+  t.ok(first !== -1 && first < last, `entry ${first}, in the middle of ${last}`)
+})
+
+t.test('after a restart, a new follower does not wait for the comparison', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await startShaky(t, shakyBackend({ watches: true }), dataFolder)
+  const ada = await first.node.signIn()
+  await put(ada, '/cold/gone', 'x')
+  await page(ada)
+  await first.node.stop()
+
+  const shaky = shakyBackend({ watches: true })
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  shaky.beforeStat = () => released
+  const { node, memory, services } = await startShaky(t, shaky, dataFolder)
+  await compared(services.changes, ada)
+  const seq = await services.changes.head(ada.user.uuid)
+  await memory.write(`/${ada.user.uuid}/later`, Readable.from([Buffer.from('x')]))
+  shaky.hint(`/${ada.user.uuid}/later`)
+  release()
+  while ((await services.changes.read(ada.user.uuid, seq)).length < 2) await delay(10)
+  const rows = (await services.changes.read(ada.user.uuid, seq)).map(said)
+  t.strictSame(rows.toSorted(), ['delete /cold/gone by disk', 'write /cold/later by disk'])
+  await node.stop()
+})
+
 t.test('a deleted user leaves nothing in the index', async (t) => {
   const { node, services } = await start(t, t.testdir())
   const ada = await node.signIn()
@@ -337,10 +463,7 @@ t.test('the node’s own changes give no rows by the disk', async (t) => {
     fc.record({ kind: fc.constantFrom('move' as const, 'copy' as const), path: place, to: place }),
     fc.record({ kind: fc.constant('outside' as const), path }),
   )
-  const perform = async (
-    user: TestUser,
-    step: typeof operation extends fc.Arbitrary<infer T> ? T : never,
-  ) => {
+  const perform = async (user: TestUser, step: FcValue<typeof operation>) => {
     if (step.kind === 'outside') {
       const file = join(folderOf(node, user), `outside${step.path.replaceAll('/', '-')}`)
       return store(file, `${Math.random()}`)

@@ -85,7 +85,6 @@ async function receive(
   }
   try {
     for await (const chunk of content) {
-      if (chunk.length === 0) continue
       batch.push(chunk)
       batched += chunk.length
       if (batched >= batchBytes || batch.length === batchChunks) await flush()

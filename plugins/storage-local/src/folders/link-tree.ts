@@ -40,12 +40,13 @@ interface LinkedFolders {
  * replaced may be missing in the copy, or be there. The number of open descriptors is bounded for a tree of any form.
  *
  * @param onOmission is told what is left out, by its names below the folder, as they are on the disk, and why
+ * @param beforeEntries is told how many entries come next. If it throws, the work ends with what was thrown
  */
 export async function linkTree(
   disk: Disk,
   { from, to, isRoot }: LinkedFolders,
   onOmission: (names: readonly string[], why: string) => void,
-  signal: AbortSignal,
+  beforeEntries: (count: number) => void,
 ): Promise<void> {
   const waiting: WaitingFolder[] = [{ name: '', above: null, parent: null }]
   let openPairs = 0
@@ -78,8 +79,9 @@ export async function linkTree(
         const names =
           isRoot && folder.above === null ? portion.filter((name) => name !== stagingFolderName) : portion
         for (let start = 0; start < names.length; start += entriesAtOnce) {
-          signal.throwIfAborted()
-          await allOf(names.slice(start, start + entriesAtOnce).map((name) => link(pair, name, folder)))
+          const next = names.slice(start, start + entriesAtOnce)
+          beforeEntries(next.length)
+          await allOf(next.map((name) => link(pair, name, folder)))
         }
       }
     } finally {

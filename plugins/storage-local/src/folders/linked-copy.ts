@@ -15,6 +15,9 @@ export type ChangedPaths = ReadonlyMap<string, boolean>
 /** Entries of one folder that have changed: whether whole folders may have moved, by name. */
 type ChangedEntries = Map<string, boolean>
 
+/** One error for all copies: a catch-up reached its limit. */
+const limitReached = new Error('Too many entries have changed')
+
 /** A copy of a tree, of folders and hard links, that follows the changes of the tree. */
 export class LinkedCopy {
   readonly #disk: Disk
@@ -25,6 +28,8 @@ export class LinkedCopy {
   readonly #repairs = new Mutex()
   /** The reasons, by path. */
   readonly #omitted = new Map<string, string>()
+  /** The entries that may still be linked. */
+  #allowed = Number.POSITIVE_INFINITY
 
   /** @param setAside takes a folder out of the copy in one step */
   constructor(
@@ -47,8 +52,26 @@ export class LinkedCopy {
     this.#signal.throwIfAborted()
   }
 
-  /** Makes the copy equal to the tree at paths where it has changed. */
-  async catchUp(changed: ChangedPaths): Promise<void> {
+  /**
+   * Makes the copy equal to the tree at paths where it has changed.
+   *
+   * @param maxEntries the files and folders that may be linked
+   * @returns false if there are more. The copy then lacks some of these changes: catch up with the same paths again
+   */
+  async catchUp(changed: ChangedPaths, maxEntries = Number.POSITIVE_INFINITY): Promise<boolean> {
+    this.#allowed = maxEntries
+    try {
+      await this.#catchUp(changed)
+      return true
+    } catch (error) {
+      if (error !== limitReached) throw error
+      return false
+    } finally {
+      this.#allowed = Number.POSITIVE_INFINITY
+    }
+  }
+
+  async #catchUp(changed: ChangedPaths): Promise<void> {
     if (changed.size === 0) return
     this.#forgetOmissions(changed)
     const folders = new Map<string, ChangedEntries>()
@@ -61,7 +84,6 @@ export class LinkedCopy {
     const waiting = [...folders]
     const work = async () => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-        this.#signal.throwIfAborted()
         await this.#relinkEntries(namesIn(next[0]), next[1])
       }
     }
@@ -86,6 +108,7 @@ export class LinkedCopy {
       const list = [...entries]
       for (let start = 0; start < list.length; start += entriesAtOnce) {
         const batch = list.slice(start, start + entriesAtOnce)
+        this.#allow(batch.length)
         await allOf(batch.map(([name, isTree]) => this.#relink(pair, [...parents, name], isTree)))
       }
     } finally {
@@ -162,6 +185,10 @@ export class LinkedCopy {
       const to = await openChild(this.#disk, above.to, stored)
       try {
         await this.#linkTree(from, to, names)
+      } catch (error) {
+        // A folder that is there counts as whole.
+        await this.#setAside(above.to.at(stored))
+        throw error
       } finally {
         to.close()
       }
@@ -172,7 +199,15 @@ export class LinkedCopy {
 
   async #linkTree(from: Folder, to: Folder, names: readonly string[]): Promise<void> {
     const onOmission = (below: readonly string[], why: string) => this.#omit([...names, ...below], why)
-    await linkTree(this.#disk, { from, to, isRoot: names.length === 0 }, onOmission, this.#signal)
+    const beforeEntries = (count: number) => this.#allow(count)
+    await linkTree(this.#disk, { from, to, isRoot: names.length === 0 }, onOmission, beforeEntries)
+  }
+
+  /** @throws the reason of the signal, or `limitReached` */
+  #allow(entries: number): void {
+    this.#signal.throwIfAborted()
+    this.#allowed -= entries
+    if (this.#allowed < 0) throw limitReached
   }
 
   /** @param stored the names on the disk. Only the last one may be one that the node does not show. */

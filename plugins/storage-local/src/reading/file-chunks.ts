@@ -27,11 +27,15 @@ export interface OpenFile {
  * Reads an open file from `start` up to, but not including, `end`, and closes the file at the end. The memory of a chunk is
  * used again for the chunk after the next one: the reader asks for a chunk while it passes on the one before, so two buffers
  * are enough.
+ *
+ * @param free buffers that earlier readings have left. They are used, and given back at the end: the reader is then done with all
+ * chunks
  */
 export async function* chunksOf(
   file: OpenFile,
   start: number,
   end: number,
+  free?: Buffer[],
 ): AsyncGenerator<Uint8Array, void> {
   readers += 1
   const maxChunkBytes = readers > fewReaders ? smallChunkBytes : largeChunkBytes
@@ -39,7 +43,7 @@ export async function* chunksOf(
   const buffers: Buffer[] = []
   try {
     for (let position = start; position < end; ) {
-      const buffer = (buffers.length === 2 && buffers.shift()) || Buffer.allocUnsafeSlow(chunkBytes)
+      const buffer = (buffers.length === 2 && buffers.shift()) || newBuffer()
       buffers.push(buffer)
       const chunk = await fill(file, buffer.subarray(0, Math.min(chunkBytes, end - position)), position)
       position += chunk.length
@@ -50,7 +54,13 @@ export async function* chunksOf(
     throw storageError(error)
   } finally {
     readers -= 1
+    free?.push(...buffers)
     await file.disk.close(file.fd)
+  }
+
+  function newBuffer(): Buffer {
+    if (free === undefined) return Buffer.allocUnsafeSlow(chunkBytes)
+    return free.pop() ?? Buffer.allocUnsafeSlow(largeChunkBytes)
   }
 }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import type { StorageDriverReading } from '@nodekeep/plugin-sdk'
+import { nameOf, type StorageDriverReading } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
 import type { Disk } from '../disk/disk.ts'
 import { type Folder, hasDescriptorPaths, isExactlyAt } from '../folders/folder.ts'
@@ -56,14 +56,13 @@ export class SmallReads {
 
   #readAgain(path: string): StorageDriverReading | undefined {
     const below = path.slice(1)
-    const name = path.slice(path.lastIndexOf('/') + 1)
     let fd: number | undefined
     try {
       fd = this.#disk.openSync(this.#root.at(below), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
       if (!isExactlyAt(this.#disk, fd, this.#root, below)) return undefined
       const length = this.#disk.readSync(fd, buffer)
       const stats = this.#disk.fstatSync(fd)
-      const entry = entryOf(name, stats)
+      const entry = entryOf(nameOf(path), stats)
       const isOldEnough = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > minAgeNs
       if (entry?.type !== 'file' || entry.size !== length || !isOldEnough) return undefined
       return { entry, start: 0, content: Buffer.from(buffer.subarray(0, length)) }

@@ -24,18 +24,22 @@ const fileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
 export class Tree {
   readonly #disk: Disk
   readonly #root: Folder
-  readonly #smallReads: SmallReads
+  readonly #smallReads: SmallReads | null
   readonly #onChanged: ((path: string) => void) | undefined
+  /** The memory of readings that have ended, for the next ones. The garbage collector would free it late. */
+  readonly #buffers: Buffer[] | undefined
 
   /**
-   * @param onChanged is told which files another program changes while they are read. Their readings go on: bytes that are gone
-   * become zeros. Without it, such readings fail.
+   * @param onChanged is for the tree of a snapshot. It is told which files another program changes while they are read. Their
+   * readings go on: bytes that are gone become zeros. Without it, such readings fail.
    */
   constructor(disk: Disk, root: Folder, onChanged?: (path: string) => void) {
     this.#disk = disk
     this.#root = root
     this.#onChanged = onChanged
-    this.#smallReads = new SmallReads(disk, root)
+    // All files of a snapshot are read, each one once.
+    this.#smallReads = onChanged ? null : new SmallReads(disk, root)
+    if (onChanged) this.#buffers = []
   }
 
   /** Symbolic links and special files are not found. */
@@ -70,17 +74,19 @@ export class Tree {
   }
 
   async read(path: string, { start, end }: StorageDriverReadOptions): Promise<StorageDriverReading> {
-    const quick = this.#smallReads.read(path)
+    const quick = this.#smallReads?.read(path)
     if (quick !== undefined) return quick
     const opened = await this.#open(path)
     const noted = this.#onChanged
     const file = noted ? { ...opened, onChanged: () => noted(path) } : opened
     const { size } = file.entry
-    if (size > maxSmallBytes)
-      return { entry: file.entry, content: chunksOf(file, start, Math.min((end ?? size) + 1, size)) }
+    if (size > maxSmallBytes) {
+      const content = chunksOf(file, start, Math.min((end ?? size) + 1, size), this.#buffers)
+      return { entry: file.entry, content }
+    }
     try {
       const bytes = await readWhole(file)
-      this.#smallReads.note(path)
+      this.#smallReads?.note(path)
       return { entry: file.entry, start: 0, content: bytes }
     } finally {
       this.#disk.closeSync(file.fd)
