@@ -1,4 +1,3 @@
-import type { ListenOptions } from 'node:net'
 import { type Plugin, type SessionStore, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import type { Logger } from 'pino'
 import { removeLeftCopies } from './backup/state-in-backups.ts'
@@ -162,7 +161,7 @@ async function boot(
   const announceStop = () => cradle.pluginHost.announceStop()
   await withSignal(options.signal, announceStop, startPlugins(cradle))
 
-  const open = async (where: ListenOptions) => {
+  const createServer = () => {
     const httpServer = new HttpServer({
       table: cradle.routeTable,
       unmatched: kernelApp.handle,
@@ -176,10 +175,10 @@ async function boot(
       announceStop()
       return httpServer.close(server.drainSeconds * 1000)
     })
-    return httpServer.listen(where)
+    return httpServer
   }
   started.defer(cradle.sessionWatch.start())
-  if (socket !== null) await listenOnSocket(open, socket)
+  if (socket !== null) await listenOnSocket(createServer(), socket)
 
   let stopping: Promise<void> | null = null
   const describePlugins = () => cradle.records.all.map((record) => describePlugin(record, cradle.routeTable))
@@ -195,7 +194,9 @@ async function boot(
     if ((await accounts.owner()) !== null) ownership.claimed()
     cradle.health.admitTraffic()
     await cradle.knownScopes.store()
-    const address = await listen(open, server.host, server.port)
+    const httpServer = createServer()
+    const address = await listen(httpServer, server.host, server.port)
+    cradle.connections.serveBy(httpServer)
     started.defer(
       startHousekeeping({
         database,

@@ -1,3 +1,4 @@
+export { addressGroup } from './address-group.ts'
 export {
   type CommandContext,
   type CommandOutput,
@@ -19,6 +20,7 @@ export * from './contracts/ai.ts'
 export * from './contracts/ai-chats.ts'
 export * from './contracts/backup.ts'
 export * from './contracts/change-log.ts'
+export * from './contracts/connections.ts'
 export * from './contracts/files.ts'
 export * from './contracts/health.ts'
 export * from './contracts/lease.ts'

@@ -3,6 +3,7 @@ import { type AuthenticatedUser, NodekeepError, userOf } from '@nodekeep/plugin-
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
 import { AddressCounter } from '../http/address-counter.ts'
+import { handedConnectionOf } from '../http/handed-connection.ts'
 import type { AccessCheck } from '../http/shared-hooks.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import { isTokenForm } from '../sessions/token.ts'
@@ -24,6 +25,9 @@ interface RequestToken {
  * would send a preflight first.
  */
 const signInPaths = '/auth/'
+
+const unencrypted =
+  'This connection is not encrypted, so the session token could be read on its way. Sign in at an https address of the node, or from its own network.'
 
 /** Wrong tokens of one address that are answered normally. */
 const wrongTokensPerMinute = 60
@@ -100,10 +104,17 @@ export function createAccessCheck(
       done(refused)
     }
     const carried = tokenOf(request)
-    const { url } = request.routeOptions
-    if (carried?.by !== 'header' && url?.startsWith(signInPaths) && !isSameOrigin(request, origins)) {
-      done(new NodekeepError('FORBIDDEN', 'A page of another site must not sign anybody in or out here.'))
-      return
+    const { url, config } = request.routeOptions
+    if (url?.startsWith(signInPaths)) {
+      if (carried?.by !== 'header' && !isSameOrigin(request, origins)) {
+        done(new NodekeepError('FORBIDDEN', 'A page of another site must not sign anybody in or out here.'))
+        return
+      }
+      // The routes that end a session are not public.
+      if (config.access === 'public' && handedConnectionOf(request.raw)?.encrypted === false) {
+        done(new NodekeepError('FORBIDDEN', unencrypted))
+        return
+      }
     }
     const known = carried === null ? null : authenticator.cached(carried.token)
     if (carried === null || known !== undefined) decide(carried, known ?? null)

@@ -1,6 +1,8 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { type NodeAddress, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
+import { handedConnectionOf } from '../http/handed-connection.ts'
 import type { RegistryEntries } from '../services/registry.ts'
 
 const loopback = new BlockList()
@@ -15,7 +17,10 @@ export interface AddressConfiguration {
 }
 
 /** A request, whose `protocol` is any text that a trusted proxy sent. Fastify's types promise more. */
-type AddressedRequest = Pick<FastifyRequest, 'host' | 'headers' | 'ips'> & { readonly protocol: string }
+type AddressedRequest = Pick<FastifyRequest, 'host' | 'headers' | 'ips'> & {
+  readonly protocol: string
+  readonly raw: { readonly socket: Duplex }
+}
 
 /** The origins under which clients reach the node: at home, on the local network, and from outside. */
 export class NodeOrigins implements NodeAddress {
@@ -67,15 +72,18 @@ export class NodeOrigins implements NodeAddress {
   #find(request: AddressedRequest): URL | null {
     const { host } = request
     const scheme = schemeOf(request)
-    // A proxy that is not trusted may have TLS although the request says http. The host decides which origin it is.
     const known = this.publicOrigins().map((origin) => new URL(origin))
     const meant = known.filter((origin) => parseHost(origin.protocol, host)?.origin === origin.origin)
-    if (meant.length > 0) return meant.find((origin) => origin.protocol === scheme) ?? meant[0] ?? null
+    const exact = meant.find((origin) => origin.protocol === scheme)
+    if (exact !== undefined) return exact
+    // A proxy that is not trusted may have TLS although the request says http. The host decides which origin it is. A
+    // connection that a plugin handed over says itself whether its client has TLS.
+    if (meant[0] !== undefined) return handedConnectionOf(request.raw) === undefined ? meant[0] : null
     const url = parseHost(scheme, host)
     if (url === null) return null
     if (this.#names.has(url.hostname)) return url
     const isLocal = isLoopback(url.hostname) || url.hostname === this.#local
-    return isLocal && !cameThroughProxy(request) ? url : null
+    return isLocal && !cameFromOutside(request) ? url : null
   }
 }
 
@@ -91,9 +99,13 @@ function parseHost(protocol: string, host: string): URL | null {
 }
 
 /**
- * Whether a trusted proxy forwarded the request. Its client may be anywhere, so it cannot mean this machine by a loopback
- * name.
+ * Whether a trusted proxy forwarded the request, or a plugin handed its connection over. Its client may be anywhere, so it
+ * cannot mean this machine by a loopback name.
  */
+function cameFromOutside(request: AddressedRequest): boolean {
+  return cameThroughProxy(request) || handedConnectionOf(request.raw) !== undefined
+}
+
 function cameThroughProxy({ ips = [], host, headers }: AddressedRequest): boolean {
   return ips.length > 1 || host !== headers.host
 }
@@ -114,9 +126,10 @@ export function isLoopback(hostname: string): boolean {
 function unknownName(request: AddressedRequest): NodekeepError {
   const { host } = request
   const name = (URL.parse(`http://${host}`)?.hostname ?? host).slice(0, 100)
+  const where = handedConnectionOf(request.raw) === undefined ? '' : ' outside of its own network'
   const problem = cameThroughProxy(request)
     ? `The proxy named the node "${name}", which is no name of it from outside. A proxy must pass the Host of its client on.`
-    : `The node does not go by the name "${name}".`
+    : `The node does not go by the name "${name}"${where}.`
   const remedy = 'The owner can add a name to "server.hostnames", or its origin to "server.publicUrl".'
   return new NodekeepError('VALIDATION_ERROR', `${problem} ${remedy}`)
 }

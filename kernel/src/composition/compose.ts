@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import {
   Address,
   BackupParticipants,
+  Connections,
   Control,
   Databases,
   type HealthCheck,
@@ -27,6 +28,7 @@ import { kernelParticipants } from '../backup/kernel-participants.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
 import { createApp } from '../http/create-app.ts'
+import { KernelConnections } from '../http/kernel-connections.ts'
 import { createNotFound } from '../http/not-found.ts'
 import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
@@ -87,6 +89,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     registries: single(createRegistries),
     services: single(createServices),
     routeTable: single(() => new RouteTable()),
+    connections: single(() => new KernelConnections()),
     nextRequestId: single(() => createRequestIds()),
     nodeControl: single(({ configuration }) => new KernelNodeControl(configuration.kernel.supervised)),
 
@@ -179,6 +182,7 @@ function createServices(cradle: KernelCradle): ServiceDirectory {
   services.provide(tokenKey(Restores), cradle.restores)
   services.provide(tokenKey(Trials), cradle.trials)
   services.provide(tokenKey(Address), cradle.nodeOrigins)
+  services.provide(tokenKey(Connections), cradle.connections)
   services.provide(tokenKey(Control), cradle.nodeControl)
   services.provide(tokenKey(Databases), cradle.databaseSnapshots)
   services.provide(tokenKey(Info), {

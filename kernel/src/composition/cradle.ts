@@ -5,6 +5,7 @@ import type { NodeOrigins } from '../access/node-origins.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Health } from '../health/health-report.ts'
 import type { App } from '../http/create-app.ts'
+import type { KernelConnections } from '../http/kernel-connections.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import type { AccessCheck, OnAdmitted } from '../http/shared-hooks.ts'
 import type { Secrets } from '../log/secrets.ts'
@@ -57,6 +58,7 @@ export interface KernelCradle extends KernelValues {
   readonly registries: Registries
   readonly services: ServiceDirectory
   readonly routeTable: RouteTable
+  readonly connections: KernelConnections
   readonly nextRequestId: () => string
   readonly nodeControl: KernelNodeControl
 

@@ -1,5 +1,5 @@
+import { addressGroup } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
-import { addressGroup } from './address-group.ts'
 
 interface AddressCounterOptions {
   readonly windowMs: number

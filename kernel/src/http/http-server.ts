@@ -1,8 +1,17 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, ListenOptions, Socket } from 'node:net'
+import type { AddressInfo, ListenOptions } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { ClientConnection } from '@nodekeep/plugin-sdk'
 import { type PublicError, publicError } from '../errors/public-error.ts'
 import { Connection } from './connection.ts'
+import {
+  adoptConnection,
+  dropForwardedHeaders,
+  handedConnectionOf,
+  misdirection,
+  refuseConnection,
+} from './handed-connection.ts'
 import { createServer } from './node-http.ts'
 import { announcesBody } from './request-body.ts'
 import type { RequestHandler, RouteTable } from './route-table.ts'
@@ -25,6 +34,8 @@ export class HttpServer {
   readonly #options: HttpServerOptions
   readonly #server: Server
   readonly #connections = new Map<Duplex, Connection>()
+  /** Runs work in the context of the server itself. */
+  readonly #inOwnContext = AsyncLocalStorage.snapshot()
 
   constructor(options: HttpServerOptions) {
     this.#options = options
@@ -43,7 +54,7 @@ export class HttpServer {
     this.#server.maxConnections = options.maxConnections
     const receive = (request: IncomingMessage, response: ServerResponse) =>
       this.#connections.get(request.socket)?.receive(response)
-    this.#server.on('connection', (socket: Socket) => this.#connect(socket))
+    this.#server.on('connection', (socket: Duplex) => this.#connect(socket))
     this.#server.on('request', receive)
     // The hooks before the route decide whether the body is wanted, and then ask for it.
     this.#server.on('checkContinue', receive)
@@ -72,6 +83,33 @@ export class HttpServer {
     return this.#server.address() ?? ''
   }
 
+  /**
+   * Serves a connection that a plugin hands over, like one that the server has accepted itself. Both kinds share the limit of
+   * connections. Before the server listens, once it closes, and beyond the limit, the connection is destroyed.
+   *
+   * @throws TypeError if the connection cannot be served. It is destroyed then.
+   */
+  serve(connection: ClientConnection): void {
+    const { maxConnections } = this.#options
+    if (!this.#server.listening || this.#connections.size >= maxConnections) {
+      refuseConnection(connection)
+      return
+    }
+    if (connection.socket.destroyed) return
+    // The requests of the connection are not work of the plugin that handed it over.
+    this.#inOwnContext(() => {
+      const socket = adoptConnection(connection)
+      // Node counts the connections that it has accepted.
+      this.#server.maxConnections -= 1
+      socket.once('close', () => {
+        this.#server.maxConnections += 1
+      })
+      this.#server.emit('connection', socket)
+      // Listeners do not make a stream flow that was paused on purpose.
+      socket.resume()
+    })
+  }
+
   /** Accepts no more connections, lets requests finish for `drainMs` milliseconds, then closes all connections. */
   async close(drainMs: number): Promise<void> {
     if (!this.#server.listening) return
@@ -79,20 +117,20 @@ export class HttpServer {
     this.#server.close(() => resolve())
     const sweep = setInterval(() => this.#server.closeIdleConnections(), 20)
     const limit = setTimeout(() => this.#destroyAll(), drainMs)
-    await promise
+    // Node waits only for the connections that it has accepted.
+    await Promise.all([promise, ...[...this.#connections.keys()].map(closed)])
     clearInterval(sweep)
     clearTimeout(limit)
-    this.#destroyAll()
   }
 
-  #connect(socket: Socket): void {
+  #connect(socket: Duplex): void {
     this.#connections.set(socket, new Connection(socket, (response) => this.#handle(response)))
     socket.once('close', () => this.#connections.delete(socket))
   }
 
   #handle(response: ServerResponse): void {
     const request = response.req
-    const problem = hostProblem(request)
+    const problem = prepare(request)
     if (problem !== null) {
       writeError(response, problem, this.#options.nextRequestId())
       return
@@ -103,7 +141,7 @@ export class HttpServer {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const problem = hostProblem(request) ?? (announcesBody(request) ? upgradeBody : null)
+    const problem = prepare(request) ?? (announcesBody(request) ? upgradeBody : null)
     if (problem !== null) {
       this.#refuse(socket, problem)
       return
@@ -139,6 +177,13 @@ const manyHosts = publicError('VALIDATION_ERROR', 'The request has more than one
   connection: 'close',
 })
 
+/** Prepares a request for its route. Returns the error of a request that must not reach any route, otherwise `null`. */
+function prepare(request: IncomingMessage): PublicError | null {
+  const connection = handedConnectionOf(request)
+  if (connection !== undefined) dropForwardedHeaders(request)
+  return hostProblem(request) ?? (connection === undefined ? null : misdirection(connection, request))
+}
+
 /**
  * Returns the error of a request whose `Host` is not valid (RFC 9112, section 3.2), otherwise `null`. Node would take
  * the first of several hosts. A proxy in front might take another one, so several are refused.
@@ -172,4 +217,8 @@ function clientError(error: NodeJS.ErrnoException): PublicError | null {
     default:
       return publicError('VALIDATION_ERROR', 'This is not a well-formed HTTP/1.1 request.')
   }
+}
+
+function closed(socket: Duplex): Promise<void> {
+  return new Promise((resolve) => void socket.once('close', resolve))
 }

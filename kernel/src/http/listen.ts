@@ -1,18 +1,16 @@
 import { lstatSync, rmSync } from 'node:fs'
-import type { AddressInfo, ListenOptions } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { messageOf } from '../errors/thrown.ts'
-
-/** Opens a server there. */
-type Open = (where: ListenOptions) => Promise<AddressInfo | string>
+import type { HttpServer } from './http-server.ts'
 
 /**
  * Listens on a port.
  *
  * @throws Error with one line that says what to do
  */
-export async function listen(open: Open, host: string, port: number): Promise<AddressInfo> {
+export async function listen(server: HttpServer, host: string, port: number): Promise<AddressInfo> {
   try {
-    return (await open({ host, port })) as AddressInfo
+    return (await server.listen({ host, port })) as AddressInfo
   } catch (error) {
     throw new Error(listenProblem(error as NodeJS.ErrnoException, host, port), { cause: error })
   }
@@ -24,11 +22,11 @@ export async function listen(open: Open, host: string, port: number): Promise<Ad
  *
  * @throws Error with one line for a person
  */
-export async function listenOnSocket(open: Open, path: string): Promise<void> {
+export async function listenOnSocket(server: HttpServer, path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path)
   // Between the creation of the socket and a change of its mode, another user could connect.
   const before = process.umask(0o077)
-  const opened = open({ path })
+  const opened = server.listen({ path })
   process.umask(before)
   await opened.catch((error: unknown) => {
     throw new Error(`The node cannot make the socket ${path}: ${messageOf(error)}`, { cause: error })

@@ -44,6 +44,11 @@ export function endWebSocket(request: IncomingMessage): void {
     return
   }
   client.close(policyViolation, 'The session has ended.')
+  cutLater(client)
+}
+
+/** Gives a client time to read why its WebSocket closes. */
+function cutLater(client: WebSocket): void {
   setTimeout(() => client.terminate(), closeMs).unref()
 }
 
@@ -74,6 +79,12 @@ export async function createWebSockets(instance: FastifyInstance): Promise<WebSo
   })
   await instance.register(websocket, {
     options: { maxPayload },
+    errorHandler: (error, client, { log }) => {
+      log.error(error)
+      // After a fault of the client, the library has sent it the status. Not every kind of connection has passed that on yet.
+      if (client.readyState === client.CLOSING) cutLater(client)
+      else client.terminate()
+    },
     preClose: (done) => {
       for (const client of instance.websocketServer.clients) client.terminate()
       instance.websocketServer.close(() => done())

@@ -1,5 +1,6 @@
 import {
   Address,
+  Connections,
   Control,
   Databases,
   Identity,
@@ -13,7 +14,7 @@ import {
 
 /** The keys of the services that the kernel itself provides to plugins. */
 export const kernelServices: ReadonlySet<string> = new Set(
-  [Users, Leases, Address, Control, Restores, Databases, Info, Identity, Trials].map(tokenKey),
+  [Users, Leases, Address, Connections, Control, Restores, Databases, Info, Identity, Trials].map(tokenKey),
 )
 
 /** The implementations of the services that are available now, by token key. */

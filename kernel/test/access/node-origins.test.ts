@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { type AddressConfiguration, NodeOrigins } from '../../src/access/node-origins.ts'
@@ -19,7 +20,8 @@ interface Way {
 }
 
 function request(host: string, { protocol = 'http', proxy = false }: Way = {}) {
-  return { host, protocol, headers: { host }, ...(proxy && { ips: ['127.0.0.1', '203.0.113.7'] }) }
+  const raw = { socket: new PassThrough() }
+  return { host, protocol, headers: { host }, raw, ...(proxy && { ips: ['127.0.0.1', '203.0.113.7'] }) }
 }
 
 /** Returns the origin for a Host, or the code of the error. */

@@ -5,13 +5,13 @@ import { defineRegistry, defineService } from '../service.ts'
 export interface NodeAddress {
   /**
    * Returns the origin by which a request came. A node has several: those of `server.publicUrl` and of `PublicOrigins`, the
-   * names in `server.hostnames`, and at home the loopback addresses and `server.host`. A request through a proxy cannot
-   * come by the names for home. Build links and messages to be signed from this origin, and never from the bare Host,
-   * which a client can forge.
+   * names in `server.hostnames`, and at home the loopback addresses and `server.host`. A request through a proxy, or over a
+   * connection of the service `Connections`, cannot come by the names for home. Build links and messages to be signed from
+   * this origin, and never from the bare Host, which a client can forge.
    *
    * @throws NodekeepError VALIDATION_ERROR if the Host is not a name of the node
    */
-  originOf(request: Pick<FastifyRequest, 'protocol' | 'host' | 'headers' | 'ips'>): URL
+  originOf(request: Pick<FastifyRequest, 'protocol' | 'host' | 'headers' | 'ips' | 'raw'>): URL
 }
 
 /** The kernel's service for the node's own address. */

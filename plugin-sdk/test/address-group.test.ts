@@ -1,6 +1,6 @@
+import { addressGroup } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { addressGroup } from '../../src/http/address-group.ts'
 
 test('all notations of the address of a client have one group', async (t) => {
   for (const [group, ...forms] of [

@@ -1,0 +1,54 @@
+import { isIPv6 } from 'node:net'
+import type { NodeProcess } from '../tunnels/node-session.ts'
+import type { Names } from './names.ts'
+
+interface AddressesParts {
+  /** The domain whose subdomains are names of nodes. */
+  readonly domain: string | null
+  /** The port of https as clients see it. */
+  readonly httpsPort: () => number
+  readonly names: Names
+}
+
+/** The addresses of nodes at this gateway. */
+export class Addresses {
+  readonly domain: string | null
+  readonly #parts: AddressesParts
+
+  constructor(parts: AddressesParts) {
+    this.domain = parts.domain
+    this.#parts = parts
+  }
+
+  /** Returns the node with a host name, `null` if there is none. */
+  ownerOf(host: string): string | null {
+    const label = this.#labelOf(host)
+    return label === null ? null : this.#parts.names.ownerOf(label)
+  }
+
+  /** Returns the https URL of a host name, without a path. */
+  httpsUrl(host: string): string {
+    const port = this.#parts.httpsPort()
+    return `https://${host}${port === 443 ? '' : `:${port}`}`
+  }
+
+  /** Returns the URLs of a node: those of its names first. */
+  urlsOf({ nodeId, host }: NodeProcess, port: number): string[] {
+    const { domain, names } = this.#parts
+    const named =
+      domain === null ? [] : names.labelsOf(nodeId).map((label) => this.httpsUrl(`${label}.${domain}`))
+    return [...named.slice(0, 9), ...(port === 0 ? [] : [portUrl(host, port)])]
+  }
+
+  #labelOf(host: string): string | null {
+    const suffix = `.${this.#parts.domain}`
+    if (this.#parts.domain === null || !host.endsWith(suffix)) return null
+    const label = host.slice(0, -suffix.length)
+    return label === '' || label.includes('.') ? null : label
+  }
+}
+
+/** Returns the URL of an allocated port, without a path. */
+export function portUrl(host: string, port: number): string {
+  return new URL(`http://${isIPv6(host) ? `[${host}]` : host}:${port}`).origin
+}

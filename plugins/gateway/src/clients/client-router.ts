@@ -1,0 +1,162 @@
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { type ClientConnections, NodekeepError } from '@nodekeep/plugin-sdk'
+import { readHead, tunnelProtocol } from '@nodekeep/plugin-sdk/tunnel'
+import { type Addresses, portUrl } from '../addresses/addresses.ts'
+import { closeWith } from '../connections/close-with.ts'
+import type { Visit } from '../connections/public-listener.ts'
+import type { NodeSession } from '../tunnels/node-session.ts'
+import type { Nodes } from '../tunnels/nodes.ts'
+import type { TunnelServer } from '../tunnels/tunnel-server.ts'
+import { type ClientHello, maxClientHelloBytes, peekClientHello } from './client-hello.ts'
+import { type ErrorAnswers, nodeAway, nodeBusy, noSuchNode } from './error-answers.ts'
+import type { GatewayCertificate } from './gateway-certificate.ts'
+
+interface ClientRouterParts {
+  readonly addresses: Addresses
+  readonly nodes: Nodes
+  readonly certificate: GatewayCertificate | null
+  /** The gateway's own API. */
+  readonly connections: ClientConnections
+  readonly tunnel: TunnelServer
+  readonly errors: ErrorAnswers
+  readonly helloMs: number
+}
+
+/** The protocol by which certificate authorities check a name (RFC 8737). Only the node can answer. */
+const challengeProtocol = 'acme-tls/1'
+
+/** The fatal alert `unrecognized_name` (RFC 8446, section 6.2) in a record of its own. */
+const unrecognizedName = Buffer.of(21, 3, 3, 0, 2, 2, 112)
+
+const httpsOnly = new NodekeepError(
+  'VALIDATION_ERROR',
+  'This port takes https only: the address begins with https://.',
+)
+
+/** Leads each connection to the node that its first bytes name. After that, it never looks at a byte again. */
+export class ClientRouter {
+  readonly #parts: ClientRouterParts
+
+  constructor(parts: ClientRouterParts) {
+    this.#parts = parts
+  }
+
+  /** Routes a connection to the https port: by the name that the client asks for. */
+  async routeHttps(visit: Visit): Promise<void> {
+    const { addresses, tunnel, errors, helloMs } = this.#parts
+    const { socket } = visit
+    const hello = await readHead(socket, peekClientHello, {
+      maxBytes: maxClientHelloBytes,
+      withinMs: helloMs,
+    })
+    if (hello === null) {
+      errors.refuse(socket, httpsOnly)
+    } else if (hello.protocols.includes(tunnelProtocol)) {
+      visit.leave()
+      await tunnel.accept(socket, visit.client)
+    } else if (hello.serverName !== null && hello.serverName === addresses.domain) {
+      this.#serveApi(visit, hello.serverName)
+    } else {
+      const owner = hello.serverName === null ? null : addresses.ownerOf(hello.serverName)
+      await this.#routeTls(visit, hello, owner, addresses.httpsUrl(hello.serverName ?? ''))
+    }
+  }
+
+  /** Routes a connection to the port of a node. */
+  async routePort(visit: Visit, nodeId: string, port: number): Promise<void> {
+    const { nodes, errors, helloMs } = this.#parts
+    const { socket } = visit
+    const hello = await readHead(socket, peekClientHello, {
+      maxBytes: maxClientHelloBytes,
+      withinMs: helloMs,
+    })
+    const session = nodes.find(nodeId)
+    const url = portUrl(session?.process.host ?? 'localhost', port)
+    if (hello !== null) {
+      await this.#routeTls(visit, hello, nodeId, url)
+      return
+    }
+    const line = { ...visit.client, serverName: null, protocol: 'http', encrypted: false } as const
+    const refusal = session === null ? 'away' : await session.lead(socket, line, url)
+    if (refusal !== null) errors.refuse(socket, refusalError(refusal))
+  }
+
+  /** @param owner the node that the address belongs to */
+  async #routeTls(visit: Visit, hello: ClientHello, owner: string | null, url: string): Promise<void> {
+    if (owner === null) {
+      this.#refuse(visit, hello, noSuchNode())
+      return
+    }
+    const session = this.#parts.nodes.find(owner)
+    if (session === null) {
+      this.#refuse(visit, hello, nodeAway())
+    } else if (session.process.endsTls || hello.protocols.includes(challengeProtocol)) {
+      const { serverName } = hello
+      const line = { ...visit.client, serverName, protocol: 'tls', encrypted: true } as const
+      const refusal = await session.lead(visit.socket, line, url)
+      if (refusal !== null) this.#refuse(visit, hello, refusalError(refusal))
+    } else {
+      await this.#endTlsFor(session, visit, hello, url)
+    }
+  }
+
+  /** Ends TLS with the gateway's certificate, for a node that has none. */
+  async #endTlsFor(session: NodeSession, visit: Visit, hello: ClientHello, url: string): Promise<void> {
+    const { addresses, errors } = this.#parts
+    const { serverName } = hello
+    const isItsName = serverName !== null && addresses.ownerOf(serverName) === session.process.nodeId
+    const socket = isItsName ? this.#endTls(visit.socket) : null
+    if (socket === null) {
+      closeWith(visit.socket, unrecognizedName)
+      return
+    }
+    await this.#firstByte(socket)
+    const line = { ...visit.client, serverName, protocol: 'http', encrypted: true } as const
+    const refusal = await session.lead(socket, line, url)
+    if (refusal !== null) errors.refuse(socket, refusalError(refusal))
+  }
+
+  /** Answers over TLS where the gateway has a certificate, otherwise with an alert. */
+  #refuse({ socket }: Visit, { protocols }: ClientHello, error: NodekeepError): void {
+    const inner = protocols.includes(challengeProtocol) ? null : this.#endTls(socket)
+    if (inner === null) closeWith(socket, unrecognizedName)
+    else this.#parts.errors.refuse(inner, error)
+  }
+
+  #serveApi({ socket, client }: Visit, serverName: string): void {
+    const inner = this.#endTls(socket)
+    if (inner === null) {
+      closeWith(socket, unrecognizedName)
+      return
+    }
+    const { address, port } = client
+    this.#parts.connections.serve({
+      socket: inner,
+      remoteAddress: address,
+      remotePort: port,
+      encrypted: true,
+      serverName,
+    })
+  }
+
+  /** @returns the connection within TLS, `null` if the gateway has no certificate */
+  #endTls(socket: Socket): TLSSocket | null {
+    const secureContext = this.#parts.certificate?.secureContext
+    if (secureContext === undefined) return null
+    const inner = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] })
+    // A failure also closes the connection.
+    inner.on('error', () => {})
+    return inner
+  }
+
+  /** Waits until the handshake is complete and the client has sent something. */
+  async #firstByte(socket: TLSSocket): Promise<void> {
+    const something = (bytes: Buffer) => ({ value: bytes.length, length: 0 })
+    await readHead(socket, something, { maxBytes: 1, withinMs: this.#parts.helloMs })
+  }
+}
+
+function refusalError(refusal: 'away' | 'busy'): NodekeepError {
+  return refusal === 'away' ? nodeAway() : nodeBusy()
+}

@@ -1,0 +1,216 @@
+import { once } from 'node:events'
+import { BlockList, createServer, isIPv6, type Server } from 'node:net'
+import type { ClientConnections, Log } from '@nodekeep/plugin-sdk'
+import { type TunnelTls, tunnelVersion } from '@nodekeep/plugin-sdk/tunnel'
+import { Addresses } from './addresses/addresses.ts'
+import type { Names } from './addresses/names.ts'
+import { ClientRouter } from './clients/client-router.ts'
+import { ErrorAnswers } from './clients/error-answers.ts'
+import type { GatewayCertificate } from './clients/gateway-certificate.ts'
+import { HttpsRedirect } from './clients/https-redirect.ts'
+import type { GatewayConfiguration } from './configuration.ts'
+import { OpenConnections } from './connections/open-connections.ts'
+import { plainAddress } from './connections/proxy-header.ts'
+import { type ListenerParts, PublicListener } from './connections/public-listener.ts'
+import { dialAsClient } from './doors/dial-as-client.ts'
+import { Doors } from './doors/doors.ts'
+import { NodePorts } from './ports/node-ports.ts'
+import type { PortTable } from './ports/port-table.ts'
+import type { NodeSession } from './tunnels/node-session.ts'
+import { Nodes, refuse } from './tunnels/nodes.ts'
+import { type NodeConnection, TunnelServer } from './tunnels/tunnel-server.ts'
+
+interface GatewayParts {
+  readonly config: GatewayConfiguration
+  readonly tls: TunnelTls
+  readonly names: Names
+  readonly portTable: PortTable | null
+  readonly certificate: GatewayCertificate | null
+  readonly connections: ClientConnections
+  readonly log: Log
+}
+
+/** The listeners of the gateway, and what is behind them. */
+export class Gateway {
+  readonly #parts: GatewayParts
+  readonly #clients: OpenConnections
+  readonly #addresses: Addresses
+  readonly #nodes: Nodes
+  readonly #doors: Doors
+  readonly #ports: NodePorts | null
+  readonly #control: Server
+  readonly #http: PublicListener
+  readonly #https: PublicListener
+
+  constructor(parts: GatewayParts) {
+    this.#parts = parts
+    const { config, tls, names, portTable, certificate, connections, log } = parts
+    const { limits, domain = null, https } = config
+    const [helloMs, idleMs] = [limits.helloSeconds * 1000, limits.idleSeconds * 1000]
+    this.#clients = new OpenConnections({
+      inAll: limits.connections,
+      perAddress: limits.connectionsPerAddress,
+    })
+    this.#addresses = new Addresses({
+      domain,
+      names,
+      httpsPort: () => https.publicPort ?? this.#https.address.port,
+    })
+    this.#nodes = new Nodes({
+      allowed: config.nodes,
+      maxNodes: limits.nodes,
+      session: {
+        spares: config.spares,
+        maxConnections: limits.connectionsPerNode,
+        helloMs,
+        idleMs,
+        bytesPerSecond: limits.bytesPerSecond ?? null,
+      },
+      log,
+      onArrival: (session) => this.#welcome(session),
+      onDeparture: (session) => this.#doors.forget(session),
+    })
+    const handshakes = new OpenConnections({
+      inAll: limits.handshakes,
+      perAddress: limits.handshakesPerAddress,
+    })
+    const onConnection = (connection: NodeConnection) => this.#takeConnection(connection)
+    const tunnel = new TunnelServer({ tls, helloMs, handshakes, log, onConnection })
+    const router = new ClientRouter({
+      addresses: this.#addresses,
+      nodes: this.#nodes,
+      certificate,
+      connections,
+      tunnel,
+      errors: new ErrorAnswers(helloMs),
+      helloMs,
+    })
+    const listener: ListenerParts = {
+      proxies: blockList(config.proxyProtocol),
+      open: this.#clients,
+      helloMs,
+      log,
+    }
+    this.#control = createServer({ allowHalfOpen: true }, (socket) => {
+      const { remoteAddress, remotePort: port = 0 } = socket
+      if (remoteAddress === undefined) socket.destroy()
+      else void tunnel.accept(socket, { address: plainAddress(remoteAddress), port })
+    })
+    const redirect = new HttpsRedirect(this.#addresses, helloMs)
+    this.#http = new PublicListener(listener, (visit) => redirect.serve(visit))
+    this.#https = new PublicListener(listener, (visit) => router.routeHttps(visit))
+    this.#ports =
+      portTable === null
+        ? null
+        : new NodePorts({
+            table: portTable,
+            host: config.ports.host,
+            listener,
+            route: (visit, nodeId, port) => router.routePort(visit, nodeId, port),
+            log,
+          })
+    this.#doors = new Doors({
+      dial: (url, signal) => {
+        const { protocol, port } = new URL(url)
+        const address =
+          protocol === 'https:' ? this.#https.address : (this.#ports?.addressOf(Number(port)) ?? null)
+        if (address === null) throw new Error('The gateway does not listen there.')
+        return dialAsClient({ url: new URL(url), address, proxies: listener.proxies, signal })
+      },
+    })
+  }
+
+  /**
+   * Begins to listen.
+   *
+   * @throws Error with a sentence for people
+   */
+  async start(): Promise<void> {
+    const { config } = this.#parts
+    const { control, http, https, domain } = config
+    const isNamed = domain !== undefined
+    if (isNamed && https.enabled) await named('https', this.#https.listen(https.host, https.port))
+    if (isNamed && http.enabled) await named('http', this.#http.listen(http.host, http.port))
+    await this.#ports?.openAll()
+    this.#control.listen({ port: control.port, ...(control.host === '' ? {} : { host: control.host }) })
+    await named('control', once(this.#control, 'listening'))
+  }
+
+  /** Tells the nodes about their names and ports. Call it when a name of a node has changed. */
+  async renew(nodeId: string): Promise<void> {
+    const session = this.#nodes.find(nodeId)
+    if (session !== null) await this.#welcome(session)
+  }
+
+  /** The ports in use. */
+  get listening() {
+    return { control: this.#control.address(), http: this.#http.address, https: this.#https.address }
+  }
+
+  /** Takes no more connections and tells the nodes. Clients have some time to finish; then everything is closed. */
+  async stop(): Promise<void> {
+    this.#control.close()
+    this.#http.close()
+    this.#https.close()
+    this.#ports?.close()
+    this.#nodes.tellAll({ type: 'stopping' })
+    await this.#clients.drain(this.#parts.config.drainSeconds * 1000)
+    this.#nodes.end()
+    this.#parts.certificate?.close()
+    this.#parts.portTable?.close()
+  }
+
+  #takeConnection({ socket, from, nodeId, line }: NodeConnection): void {
+    switch (line.purpose) {
+      case 'control': {
+        const { version, instance, endsTls, host } = line
+        if (version === tunnelVersion) void this.#nodes.arrive(socket, { nodeId, instance, endsTls, host })
+        else
+          refuse(
+            socket,
+            `The gateway speaks version ${tunnelVersion} of the protocol. Update the node or the gateway.`,
+          )
+        break
+      }
+      case 'data':
+        this.#nodes.addConnection(socket, nodeId, line.instance)
+        break
+      case 'api':
+        this.#parts.connections.serve({
+          socket,
+          remoteAddress: from.address,
+          remotePort: from.port,
+          encrypted: true,
+          serverName: null,
+        })
+    }
+  }
+
+  async #welcome(session: NodeSession): Promise<void> {
+    const port = (await this.#ports?.portOf(session.process.nodeId)) ?? 0
+    const urls = this.#addresses.urlsOf(session.process, port)
+    session.send({ type: 'welcome', port, urls })
+    this.#doors.watch(session, urls)
+  }
+}
+
+async function named(listener: string, listening: Promise<unknown>): Promise<void> {
+  try {
+    await listening
+  } catch (cause) {
+    throw new Error(`The gateway cannot listen: ${(cause as Error).message}. Change "gateway.${listener}".`, {
+      cause,
+    })
+  }
+}
+
+function blockList(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
+}

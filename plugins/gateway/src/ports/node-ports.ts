@@ -1,0 +1,74 @@
+import type { Log } from '@nodekeep/plugin-sdk'
+import { type ListenerParts, PublicListener, type Visit } from '../connections/public-listener.ts'
+import type { PortTable } from './port-table.ts'
+
+interface NodePortsParts {
+  readonly table: PortTable
+  /** Where to listen; empty for all addresses. */
+  readonly host: string
+  readonly listener: ListenerParts
+  readonly route: (visit: Visit, nodeId: string, port: number) => Promise<void>
+  readonly log: Log
+}
+
+/** The allocated ports. The gateway listens on each of them as long as it runs, also while the node is away. */
+export class NodePorts {
+  readonly #parts: NodePortsParts
+  readonly #open = new Map<number, { readonly node: string; readonly listener: PublicListener }>()
+
+  constructor(parts: NodePortsParts) {
+    this.#parts = parts
+  }
+
+  /** Opens the ports that were allocated before. */
+  async openAll(): Promise<void> {
+    await Promise.all(this.#parts.table.all().map(({ port, node }) => this.#listen(port, node)))
+  }
+
+  /** Returns the port of a node, and opens it if needed; 0 if there is none for it. */
+  async portOf(node: string): Promise<number> {
+    const { table, log } = this.#parts
+    const inUse = new Set<number>()
+    for (;;) {
+      const wasKnown = table.has(node)
+      const port = table.allocate(node, inUse)
+      if (port === null) {
+        log.warn({ node }, 'All ports of "gateway.ports.range" are taken, so the node gets none.')
+        return 0
+      }
+      if (this.#open.get(port)?.node === node) return port
+      // A port of a node that stayed away for long may have been given to this one.
+      this.#open.get(port)?.listener.close()
+      if (await this.#listen(port, node)) return port
+      if (wasKnown) return 0
+      table.release(node)
+      inUse.add(port)
+    }
+  }
+
+  /** Returns the address at which a port of this class is reached from this machine. */
+  addressOf(port: number) {
+    return this.#open.get(port)?.listener.address ?? null
+  }
+
+  close(): void {
+    for (const { listener } of this.#open.values()) listener.close()
+    this.#open.clear()
+  }
+
+  async #listen(port: number, node: string): Promise<boolean> {
+    const { host, listener: parts, route, log } = this.#parts
+    const listener = new PublicListener(parts, (visit) => route(visit, node, port))
+    try {
+      await listener.listen(host, port)
+    } catch (err) {
+      log.warn(
+        { err, port, node },
+        `Port ${port} is allocated to a node, but the gateway cannot listen on it.`,
+      )
+      return false
+    }
+    this.#open.set(port, { node, listener })
+    return true
+  }
+}

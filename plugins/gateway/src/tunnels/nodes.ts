@@ -1,0 +1,129 @@
+import type { TLSSocket } from 'node:tls'
+import { KeyedLock, type Log } from '@nodekeep/plugin-sdk'
+import { type GatewayMessage, writeLine } from '@nodekeep/plugin-sdk/tunnel'
+import { closeWith } from '../connections/close-with.ts'
+import { type NodeProcess, NodeSession, type NodeSessionParts } from './node-session.ts'
+
+interface NodesParts {
+  /** The ids of the nodes that may connect; empty for all. */
+  readonly allowed: readonly string[]
+  readonly maxNodes: number
+  /** The limits of each session. */
+  readonly session: Pick<
+    NodeSessionParts,
+    'spares' | 'maxConnections' | 'helloMs' | 'idleMs' | 'bytesPerSecond'
+  >
+  readonly log: Log
+  /** A node has connected. */
+  readonly onArrival: (session: NodeSession) => Promise<void>
+  /** A node does not take clients any more. */
+  readonly onDeparture: (session: NodeSession) => void
+}
+
+/** Milliseconds for the older of two processes to answer. */
+const claimMs = 1000
+/** Seconds after which a process that was refused may try again. */
+const retrySeconds = 30
+
+/** The nodes that are connected. A node is one process: of two with the same key, the one that is alive and was first stays. */
+export class Nodes {
+  readonly #parts: NodesParts
+  readonly #sessions = new Map<string, NodeSession>()
+  readonly #arrivals = new KeyedLock()
+
+  constructor(parts: NodesParts) {
+    this.#parts = parts
+  }
+
+  /** Returns the session of a node that takes clients now. */
+  find(nodeId: string): NodeSession | null {
+    const session = this.#sessions.get(nodeId)
+    return session?.isHere === true ? session : null
+  }
+
+  /** All nodes that take clients now. */
+  get here(): NodeSession[] {
+    return [...this.#sessions.values()].filter(({ isHere }) => isHere)
+  }
+
+  /** Takes the control connection of a node in, or refuses it with the reason. */
+  async arrive(socket: TLSSocket, process: NodeProcess): Promise<void> {
+    await this.#arrivals.run([process.nodeId], () => this.#arrive(socket, process))
+  }
+
+  /** Takes a data connection of a node. */
+  addConnection(socket: TLSSocket, nodeId: string, instance: string): void {
+    const session = this.#sessions.get(nodeId)
+    if (session?.process.instance === instance) session.addConnection(socket)
+    else socket.destroy()
+  }
+
+  /** Sends a message to all nodes. */
+  tellAll(message: GatewayMessage): void {
+    for (const session of this.here) session.send(message)
+  }
+
+  /** Ends all sessions and cuts their clients. */
+  end(): void {
+    for (const session of [...this.#sessions.values()]) session.end()
+  }
+
+  async #arrive(socket: TLSSocket, process: NodeProcess): Promise<void> {
+    const { nodeId, instance } = process
+    const { allowed, maxNodes, onArrival, log } = this.#parts
+    if (allowed.length > 0 && !allowed.includes(nodeId)) {
+      refuse(socket, `The operator of the gateway has to add ${nodeId} to "gateway.nodes".`)
+      return
+    }
+    const present = this.#sessions.get(nodeId)
+    if (present !== undefined && present.process.instance !== instance) {
+      if (await present.answersWithin(claimMs)) {
+        log.warn({ node: nodeId }, 'A second process with the key of a connected node was refused.')
+        refuse(
+          socket,
+          'Another process with the same node key is connected. Give each node a data folder and a key of its own.',
+        )
+        return
+      }
+      present.end({ type: 'replaced' })
+    }
+    if (socket.destroyed) return
+    const session = this.#sessions.get(nodeId) ?? this.#begin(process)
+    if (session === null) {
+      refuse(socket, `The gateway serves ${maxNodes} nodes, which is its limit.`)
+      return
+    }
+    session.attach(socket)
+    try {
+      await onArrival(session)
+    } catch (err) {
+      log.error({ err, node: nodeId }, 'A node cannot be taken in.')
+      session.end({
+        type: 'refused',
+        reason: 'The gateway has a fault, which its log describes.',
+        retrySeconds,
+      })
+    }
+  }
+
+  #begin(process: NodeProcess): NodeSession | null {
+    const { maxNodes, log, onDeparture } = this.#parts
+    if (this.#sessions.size >= maxNodes) return null
+    const session: NodeSession = new NodeSession({
+      process,
+      ...this.#parts.session,
+      log,
+      onAway: () => onDeparture(session),
+      onGone: () => {
+        if (this.#sessions.get(process.nodeId) === session) this.#sessions.delete(process.nodeId)
+      },
+    })
+    this.#sessions.set(process.nodeId, session)
+    return session
+  }
+}
+
+/** Tells a node why it is not taken in, and closes the connection. */
+export function refuse(socket: TLSSocket, reason: string): void {
+  closeWith(socket, writeLine({ type: 'refused', reason, retrySeconds }))
+}

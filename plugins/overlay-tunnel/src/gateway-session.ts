@@ -1,0 +1,153 @@
+import type { TLSSocket } from 'node:tls'
+import type { Log, OverlayNode } from '@nodekeep/plugin-sdk'
+import {
+  ControlChannel,
+  type GatewayMessage,
+  type NodeMessage,
+  readGatewayMessage,
+  tunnelVersion,
+} from '@nodekeep/plugin-sdk/tunnel'
+import { connectToGateway, type GatewayRoute } from './connect-to-gateway.ts'
+import { DataConnections } from './data-connections.ts'
+
+interface GatewaySessionParts {
+  readonly route: GatewayRoute
+  readonly node: OverlayNode
+  readonly instance: string
+  readonly maxConnections: number
+  readonly log: Log
+  /** The gateway with this id has taken the node in. */
+  readonly onWelcome: (gatewayId: string) => void
+  /** The port, the URLs or their doors have changed. */
+  readonly onChange: () => void
+}
+
+/** How a session ended. */
+export interface SessionEnd {
+  /** A sentence for the log. */
+  readonly reason: string
+  /** Milliseconds for which the gateway asked the node to stay away. */
+  readonly retryMs: number
+}
+
+/** One session with the gateway: a control connection from its beginning to its end, and what the gateway said on it. */
+export class GatewaySession {
+  readonly #parts: GatewaySessionParts
+  /** Whether the gateway could reach the node at its URLs; `null` while it has not tried. */
+  readonly #doors = new Map<string, boolean | null>()
+  #port = 0
+  #wasWelcome = false
+  #isStopping = false
+
+  constructor(parts: GatewaySessionParts) {
+    this.#parts = parts
+  }
+
+  get wasWelcome(): boolean {
+    return this.#wasWelcome
+  }
+
+  /** The port of the gateway that leads to the node; 0 without one. */
+  get port(): number {
+    return this.#port
+  }
+
+  /** The URLs that lead to the node. */
+  get urls(): string[] {
+    return this.#isStopping ? [] : [...this.#doors.keys()]
+  }
+
+  /** Whether the gateway has reached the node at one of them, as a client would. */
+  get isConnected(): boolean {
+    return !this.#isStopping && [...this.#doors.values()].includes(true)
+  }
+
+  /** Runs the session. It resolves when the session has ended, and never rejects. */
+  async run(signal: AbortSignal): Promise<SessionEnd> {
+    const { route, node, instance } = this.#parts
+    const { host, port } = route.address
+    const over = new AbortController()
+    try {
+      const line = {
+        purpose: 'control',
+        version: tunnelVersion,
+        instance,
+        endsTls: node.endsTls,
+        host,
+      } as const
+      const { socket, gatewayId } = await connectToGateway(route, line, signal)
+      const data = new DataConnections({ ...this.#parts, signal: over.signal })
+      const end = await this.#converse(socket, gatewayId, data, signal)
+      data.closeWaiting()
+      return end
+    } catch (error) {
+      const { message } = error as Error
+      return { reason: `The gateway ${host}:${port} cannot be reached: ${message}`, retryMs: 0 }
+    } finally {
+      over.abort()
+    }
+  }
+
+  async #converse(
+    socket: TLSSocket,
+    gatewayId: string,
+    data: DataConnections,
+    signal: AbortSignal,
+  ): Promise<SessionEnd> {
+    const { promise: ended, resolve: end } = Promise.withResolvers<SessionEnd>()
+    const channel = new ControlChannel<NodeMessage, GatewayMessage>(socket, {
+      read: readGatewayMessage,
+      onEnd: (reason) => end({ reason: `The connection to the gateway has ended. ${reason}`, retryMs: 0 }),
+      onMessage: (message) => {
+        if (message.type === 'welcome' && !this.#wasWelcome) {
+          this.#wasWelcome = true
+          this.#parts.onWelcome(gatewayId)
+        }
+        if (message.type === 'dial') data.open(message.count)
+        else if (message.type === 'refused') {
+          channel.close()
+          end({
+            reason: `The gateway does not take the node in: ${message.reason}`,
+            retryMs: message.retrySeconds * 1000,
+          })
+        } else this.#note(message)
+      },
+    })
+    const leave = () => {
+      channel.close({ type: 'leaving' })
+      end({ reason: 'The node leaves.', retryMs: 0 })
+    }
+    signal.addEventListener('abort', leave, { once: true })
+    if (signal.aborted) leave()
+    const result = await ended
+    signal.removeEventListener('abort', leave)
+    return result
+  }
+
+  #note(message: GatewayMessage): void {
+    const { log, onChange } = this.#parts
+    switch (message.type) {
+      case 'welcome':
+        this.#port = message.port
+        for (const url of this.#doors.keys()) if (!message.urls.includes(url)) this.#doors.delete(url)
+        for (const url of message.urls) this.#doors.set(url, this.#doors.get(url) ?? null)
+        break
+      case 'door':
+        if (!this.#doors.has(message.url)) return
+        if (this.#doors.get(message.url) === message.open) return
+        this.#doors.set(message.url, message.open)
+        if (message.open) log.info({ url: message.url }, `Clients reach the node at ${message.url}.`)
+        else
+          log.warn({ url: message.url }, `Clients do not reach the node at ${message.url}: ${message.reason}`)
+        break
+      case 'replaced':
+        log.warn('Another process with the key of this node has taken its place at the gateway.')
+        break
+      case 'stopping':
+        this.#isStopping = true
+        log.info('The gateway stops. The node connects again when the gateway is back.')
+        break
+    }
+    onChange()
+  }
+}

@@ -1,0 +1,29 @@
+import { definePlugin, Identity, Overlay, type OverlayNetwork } from '@nodekeep/plugin-sdk'
+import { tunnelTls } from '@nodekeep/plugin-sdk/tunnel'
+import { configuration } from './configuration.ts'
+import { gatewayAddress } from './gateway-address.ts'
+import { GatewayTrust } from './gateway-trust.ts'
+import { TunnelNetwork } from './tunnel-network.ts'
+
+/** The plugin `overlay-tunnel`: the client of a gateway. */
+export default definePlugin({
+  id: 'overlay-tunnel',
+  description: 'Connects the node to a gateway, which leads clients to it.',
+  config: configuration,
+  requires: { identity: Identity },
+  provides: { network: Overlay },
+  async setup({ config, identity, state, log }) {
+    const { gateway, gatewayId, proxy, maxConnections } = config
+    if (gateway === '' || !proxy) return { network: noNetwork }
+    const address = gatewayAddress(gateway)
+    const trust = await GatewayTrust.load({ address, configured: gatewayId, state, log })
+    const tls = async () => tunnelTls(await identity.certificate())
+    return { network: new TunnelNetwork({ address, trust, tls, maxConnections, log }) }
+  },
+})
+
+const noNetwork: OverlayNetwork = {
+  isConfigured: false,
+  status: () => ({ connected: false, proxyEnabled: false, allocatedPort: 0, origins: [] }),
+  join: async () => {},
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Log, OverlayNetwork, OverlayNetworkStatus, OverlayNode } from '@nodekeep/plugin-sdk'
+import type { TunnelTls } from '@nodekeep/plugin-sdk/tunnel'
+import type { GatewayAddress } from './gateway-address.ts'
+import { GatewaySession, type SessionEnd } from './gateway-session.ts'
+import type { GatewayTrust } from './gateway-trust.ts'
+import { retryDelay } from './retry-delay.ts'
+
+interface TunnelNetworkParts {
+  readonly address: GatewayAddress
+  readonly trust: GatewayTrust
+  readonly tls: () => Promise<TunnelTls>
+  readonly maxConnections: number
+  readonly log: Log
+}
+
+/** A session that ended sooner did not help anybody. The next attempt waits like the one after a failure. */
+const usefulMs = 10_000
+
+/** The network of a gateway: the node keeps one session with it, and begins another one after each loss. */
+export class TunnelNetwork implements OverlayNetwork {
+  readonly isConfigured = true
+  readonly #parts: TunnelNetworkParts
+  /** Names this process for the gateway, which lets only one process of a node in. */
+  readonly #instance = randomBytes(16).toString('hex')
+  #session: GatewaySession | null = null
+
+  constructor(parts: TunnelNetworkParts) {
+    this.#parts = parts
+  }
+
+  status(): OverlayNetworkStatus {
+    const session = this.#session
+    return {
+      connected: session?.isConnected ?? false,
+      proxyEnabled: true,
+      allocatedPort: session?.port ?? 0,
+      origins: session?.urls ?? [],
+    }
+  }
+
+  async join(node: OverlayNode, signal: AbortSignal): Promise<void> {
+    const { address, trust, log, maxConnections } = this.#parts
+    const tls = await this.#parts.tls()
+    const route = { address, tls, checkId: (id: string | null) => trust.check(id) }
+    const repeated = new RepeatedFailure(log)
+    let lostAt = performance.now()
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      const beganAt = performance.now()
+      const session = new GatewaySession({
+        route,
+        node,
+        instance: this.#instance,
+        maxConnections,
+        log,
+        onWelcome: (id) => {
+          repeated.over()
+          void trust.trust(id)
+        },
+        onChange: () => node.statusChanged(),
+      })
+      this.#session = session
+      const end = await session.run(signal)
+      this.#session = null
+      if (session.wasWelcome) node.statusChanged()
+      if (signal.aborted) break
+      repeated.note(end)
+      if (session.wasWelcome && performance.now() - beganAt > usefulMs) {
+        lostAt = performance.now()
+        attempt = -1
+      }
+      const wait = Math.max(retryDelay(attempt + 1, performance.now() - lostAt), end.retryMs)
+      await delay(wait, undefined, { signal }).catch(() => {})
+    }
+  }
+}
+
+/** Logs why the gateway cannot be reached: once for each reason, and not at each attempt. */
+class RepeatedFailure {
+  readonly #log: Log
+  #last: string | null = null
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  note({ reason }: SessionEnd): void {
+    if (reason === this.#last) this.#log.debug(reason)
+    else this.#log.warn(reason)
+    this.#last = reason
+  }
+
+  over(): void {
+    this.#last = null
+  }
+}

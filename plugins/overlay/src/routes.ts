@@ -1,0 +1,75 @@
+import { type NodeIdentity, type OverlayNetworkStatus, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { doorStatement } from '@nodekeep/plugin-sdk/tunnel'
+
+const Status = Type.Object({
+  nodeId: Type.String({ description: "Base58 of the node's Ed25519 public key." }),
+  did: Type.String({ description: '`did:overlay:<nodeId>`' }),
+  connected: Type.Boolean({
+    description:
+      'Whether a connection from outside has reached the node through the network, and still would.',
+  }),
+  proxyEnabled: Type.Boolean({ description: 'Whether a gateway passes connections on to the node.' }),
+  allocatedPort: Type.Integer({
+    description: 'The port that the gateway allocated for the node; 0 without one.',
+  }),
+})
+
+const Door = Type.Object({
+  nodeId: Type.String({ description: "Base58 of the node's Ed25519 public key." }),
+  signature: Type.String({
+    description:
+      'Signature of `nodekeep-door/1`, the nonce and the Host of the request, one a line, in base64url.',
+  }),
+})
+
+/** The signatures for one client address in a minute. A gateway asks once a minute for each address of the node. */
+const doorsPerMinute = 120
+
+interface StatusParts {
+  readonly identity: NodeIdentity
+  readonly status: () => OverlayNetworkStatus
+}
+
+/** The route that tells how the node can be reached. */
+export function statusRoute(app: RoutesApp, { identity, status }: StatusParts): void {
+  app.get(
+    '/status',
+    {
+      config: { scope: 'overlay' },
+      schema: {
+        summary: 'Tells how the node can be reached from outside.',
+        operationId: 'getOverlayStatus',
+        response: { 200: Status },
+      },
+    },
+    async () => {
+      const { connected, proxyEnabled, allocatedPort } = status()
+      return { nodeId: identity.nodeId, did: identity.did, connected, proxyEnabled, allocatedPort }
+    },
+  )
+}
+
+/** The route by which a gateway finds out whether an address leads to this node. */
+export function doorRoute(app: RoutesApp, identity: NodeIdentity): void {
+  app.get(
+    '/door/:nonce',
+    {
+      config: {
+        access: 'public',
+        publicReason:
+          'A gateway asks whether this node answers at its public address. The answer is a signature of the question.',
+        rateLimit: { max: doorsPerMinute, timeWindow: 60_000 },
+      },
+      schema: {
+        summary: 'Proves that this node stands behind an address.',
+        operationId: 'getOverlayDoor',
+        params: Type.Object({ nonce: Type.String({ pattern: '^[0-9a-f]{32}$' }) }),
+        response: { 200: Door },
+      },
+    },
+    async ({ params, host }) => {
+      const signature = identity.sign(doorStatement(params.nonce, host.toLowerCase()))
+      return { nodeId: identity.nodeId, signature: Buffer.from(signature).toString('base64url') }
+    },
+  )
+}
