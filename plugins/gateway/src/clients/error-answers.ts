@@ -1,43 +1,33 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { OneAnswer } from './one-answer.ts'
 
 /** Answers clients that no node serves, in the form of all errors of a node. */
 export class ErrorAnswers {
-  readonly #server: Server
+  readonly #server: OneAnswer
   readonly #errors = new WeakMap<Duplex, NodekeepError>()
 
-  /** @param requestMs the time for the request of the client */
-  constructor(requestMs: number) {
-    this.#server = createServer(
-      {
-        headersTimeout: requestMs,
-        requestTimeout: requestMs,
-        connectionsCheckingInterval: 1000,
-        keepAliveTimeout: 1,
-      },
-      (request, response) => {
-        const error = this.#errors.get(request.socket) ?? noSuchNode()
-        answer(response, error)
-      },
-    )
-    this.#server.on('clientError', (_error, socket) => socket.destroy())
+  /** @param ms the time for a request and its answer */
+  constructor(ms: number) {
+    this.#server = new OneAnswer(ms, (request, response) => {
+      answer(response, this.#errors.get(request.socket) ?? noSuchNode())
+    })
   }
 
   /** Reads the request of a client and answers it with the error. */
   refuse(socket: Duplex, error: NodekeepError): void {
     this.#errors.set(socket, error)
-    this.#server.emit('connection', socket)
+    this.#server.serve(socket)
   }
 }
 
-/** Answers a request with an error, and ends the connection. */
+/** Answers a request with an error. */
 export function answer(response: ServerResponse, error: NodekeepError): void {
   const { status, code, message, headers } = error
   response.writeHead(status, {
     ...headers,
     'content-type': 'application/json; charset=utf-8',
-    connection: 'close',
   })
   response.end(JSON.stringify({ error: true, message, code }))
 }

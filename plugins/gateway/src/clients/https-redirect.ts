@@ -1,30 +1,22 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Addresses } from '../addresses/addresses.ts'
 import type { Visit } from '../connections/public-listener.ts'
 import { answer, noSuchNode } from './error-answers.ts'
+import { OneAnswer } from './one-answer.ts'
 
 /** Answers plain HTTP: with the address of https for names of nodes and of the gateway, and with nothing else. */
 export class HttpsRedirect {
   readonly #addresses: Addresses
-  readonly #server: Server
+  readonly #server: OneAnswer
 
-  /** @param requestMs the time for a request */
-  constructor(addresses: Addresses, requestMs: number) {
+  /** @param ms the time for a request and its answer */
+  constructor(addresses: Addresses, ms: number) {
     this.#addresses = addresses
-    this.#server = createServer(
-      {
-        headersTimeout: requestMs,
-        requestTimeout: requestMs,
-        connectionsCheckingInterval: 1000,
-        keepAliveTimeout: 1,
-      },
-      (request, response) => this.#redirect(request, response),
-    )
-    this.#server.on('clientError', (_error, socket) => socket.destroy())
+    this.#server = new OneAnswer(ms, (request, response) => this.#redirect(request, response))
   }
 
   serve({ socket }: Visit): void {
-    this.#server.emit('connection', socket)
+    this.#server.serve(socket)
   }
 
   #redirect({ headers, url = '/' }: IncomingMessage, response: ServerResponse): void {
@@ -34,6 +26,6 @@ export class HttpsRedirect {
       answer(response, noSuchNode())
       return
     }
-    response.writeHead(308, { location: this.#addresses.httpsUrl(host) + url, connection: 'close' }).end()
+    response.writeHead(308, { location: this.#addresses.httpsUrl(host) + url }).end()
   }
 }
