@@ -139,6 +139,16 @@ export class Gateway {
     if (session !== null) await this.#welcome(session)
   }
 
+  /** Returns the URL of a host name, without a path. */
+  urlOf(host: string): string {
+    return this.#addresses.httpsUrl(host)
+  }
+
+  /** Whether a node keeps its tunnel open now. */
+  isConnected(nodeId: string): boolean {
+    return this.#nodes.find(nodeId) !== null
+  }
+
   /** The ports in use. */
   get listening() {
     return { control: this.#control.address(), http: this.#http.address, https: this.#https.address }
