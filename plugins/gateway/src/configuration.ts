@@ -101,7 +101,7 @@ export const configuration = Type.Object({
   proxyProtocol: Type.Array(Type.String({ format: 'network' }), {
     default: [],
     description:
-      'Addresses and networks of proxies in front. Every connection from there to a listener for clients must begin with a header of the PROXY protocol, version 2.',
+      'Addresses and networks of proxies in front. Every connection from there to a listener for clients must begin with a header of the PROXY protocol, version 1 or 2.',
   }),
   limits: Type.Object(
     {

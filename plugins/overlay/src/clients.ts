@@ -1,29 +1,10 @@
-import type { ClientConnection, ClientConnections, Log, OverlayConnection } from '@nodekeep/plugin-sdk'
-
-/** TLS on the node. */
-interface TlsEnd {
-  /** Whether the node ends TLS itself. */
-  readonly endsTls: boolean
-  /** Sets the names by which clients reach the node now. */
-  names(list: readonly string[]): void
-  /** Does the handshake. It resolves with the connection within, or with `null` if there is nothing to serve. */
-  accept(connection: OverlayConnection): Promise<ClientConnection | null>
-}
-
-/** The end of TLS of a node without certificates. */
-export const noCertificates: TlsEnd = {
-  endsTls: false,
-  names() {},
-  async accept({ socket }) {
-    socket.destroy()
-    return null
-  },
-}
+import type { ClientConnections, Log, OverlayConnection } from '@nodekeep/plugin-sdk'
+import type { Certificates } from './certificates/certificates.ts'
 
 /** Returns the function that serves a client which came through the network. */
 export function serveClient(
   connections: ClientConnections,
-  certificates: TlsEnd,
+  certificates: Pick<Certificates, 'accept'>,
   log: Log,
 ): (connection: OverlayConnection) => void {
   return ({ protocol, ...client }) => {

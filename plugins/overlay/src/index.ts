@@ -7,7 +7,9 @@ import {
   type OverlayNetworkStatus,
   PublicOrigins,
 } from '@nodekeep/plugin-sdk'
-import { noCertificates, serveClient } from './clients.ts'
+import { createCertificates } from './certificates/certificates.ts'
+import { serveClient } from './clients.ts'
+import { configuration } from './configuration.ts'
 import { OverlayOrigins } from './overlay-origins.ts'
 import { doorRoute, statusRoute } from './routes.ts'
 
@@ -15,16 +17,23 @@ import { doorRoute, statusRoute } from './routes.ts'
 export default definePlugin({
   id: 'overlay',
   description: 'Makes the node reachable from outside.',
+  config: configuration,
   requires: { identity: Identity, connections: Connections },
   optional: { network: Overlay },
   contributes: { origins: PublicOrigins, health: HealthChecks },
-  setup({ identity, connections, network, origins, health, routes, log, signal, onServing, onStop }) {
-    const certificates = noCertificates
+  async setup({ config, identity, connections, network, origins, health, state, log, signal, ...context }) {
+    const { nodeDataDir, routes, onServing, onStop } = context
     const status = () => network?.status() ?? unconnected
     const overlayOrigins = new OverlayOrigins(origins)
     if (network?.isConfigured === true) {
+      const certificates = await createCertificates({ ...config, folder: nodeDataDir, state, log })
+      onStop(() => certificates.close())
       health.add('overlay', {
-        check: () => ({ ok: status().connected, state: status().connected ? 'connected' : 'unconnected' }),
+        check() {
+          const { ok, state } = certificates.health()
+          const { connected } = status()
+          return ok ? { ok: connected, state: connected ? 'connected' : 'unconnected' } : { ok, state }
+        },
       })
       let joined: Promise<void> = Promise.resolve()
       onServing(() => {

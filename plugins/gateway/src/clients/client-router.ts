@@ -3,6 +3,7 @@ import { TLSSocket } from 'node:tls'
 import { type ClientConnections, NodekeepError } from '@nodekeep/plugin-sdk'
 import { readHead, tunnelProtocol } from '@nodekeep/plugin-sdk/tunnel'
 import { type Addresses, portUrl } from '../addresses/addresses.ts'
+import { closeWith } from '../connections/close-with.ts'
 import type { Visit } from '../connections/public-listener.ts'
 import type { NodeSession } from '../tunnels/node-session.ts'
 import type { Nodes } from '../tunnels/nodes.ts'
@@ -107,7 +108,7 @@ export class ClientRouter {
     const isItsName = serverName !== null && addresses.ownerOf(serverName) === session.process.nodeId
     const socket = isItsName ? this.#endTls(visit.socket) : null
     if (socket === null) {
-      visit.socket.end(unrecognizedName)
+      closeWith(visit.socket, unrecognizedName)
       return
     }
     await this.#firstByte(socket)
@@ -119,14 +120,14 @@ export class ClientRouter {
   /** Answers over TLS where the gateway has a certificate, otherwise with an alert. */
   #refuse({ socket }: Visit, { protocols }: ClientHello, error: NodekeepError): void {
     const inner = protocols.includes(challengeProtocol) ? null : this.#endTls(socket)
-    if (inner === null) socket.end(unrecognizedName)
+    if (inner === null) closeWith(socket, unrecognizedName)
     else this.#parts.errors.refuse(inner, error)
   }
 
   #serveApi({ socket, client }: Visit, serverName: string): void {
     const inner = this.#endTls(socket)
     if (inner === null) {
-      socket.end(unrecognizedName)
+      closeWith(socket, unrecognizedName)
       return
     }
     const { address, port } = client

@@ -1,6 +1,7 @@
 import type { TLSSocket } from 'node:tls'
 import { KeyedLock, type Log } from '@nodekeep/plugin-sdk'
 import { type GatewayMessage, writeLine } from '@nodekeep/plugin-sdk/tunnel'
+import { closeWith } from '../connections/close-with.ts'
 import { type NodeProcess, NodeSession } from './node-session.ts'
 
 interface NodesParts {
@@ -126,6 +127,5 @@ export class Nodes {
 
 /** Tells a node why it is not taken in, and closes the connection. */
 export function refuse(socket: TLSSocket, reason: string): void {
-  socket.end(writeLine({ type: 'refused', reason, retrySeconds }))
-  socket.resume()
+  closeWith(socket, writeLine({ type: 'refused', reason, retrySeconds }))
 }

@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+import { request } from 'node:https'
+import { json } from 'node:stream/consumers'
+import { createTestNode, needsPrograms } from '@nodekeep/kernel/testing'
+import overlay from '@nodekeep/overlay'
+import { type Test, test } from 'tap'
+import { acmePrograms, startAcmeServer } from './fixtures/acme-server.ts'
+import { startGateway, startTunnelNode, type TestGateway } from './fixtures/tunnel.ts'
+
+const name = 'me.example.org'
+
+/** Starts a gateway that has a name for a node, and no certificate. */
+async function startNamedGateway(t: Test, dataFolder: string): Promise<TestGateway> {
+  const known = await createTestNode({ plugins: [overlay], dataFolder })
+  const ada = await known.signIn()
+  const { nodeId } = (await (await ada.fetch('/api/overlay/status')).json()) as { nodeId: string }
+  await known.stop()
+  return startGateway(t, { gateway: { domain: 'example.org', names: { me: nodeId } } })
+}
+
+test('a node obtains its certificate through a gateway that cannot read, and keeps it', {
+  skip: needsPrograms(...acmePrograms),
+}, async (t) => {
+  const dataFolder = t.testdir({})
+  const gateway = await startNamedGateway(t, dataFolder)
+  const authority = await startAcmeServer(t, gateway.httpsPort)
+  const trusted = await authority.issuer()
+  const { directory, ca } = authority
+  for (const start of ['the first one', 'a later one']) {
+    const { node, log, status } = await startTunnelNode(t, gateway, {
+      dataFolder,
+      config: { overlay: { acme: { termsAccepted: true, directory, ca } } },
+    })
+    await log.line(/^Clients reach the node at https:/)
+    t.match(await status(), { connected: true }, start)
+    const asked = request({
+      host: '127.0.0.1',
+      port: gateway.httpsPort,
+      servername: name,
+      path: '/health',
+      ca: trusted,
+      headers: { host: `${name}:${gateway.httpsPort}` },
+    }).end()
+    const [answer] = await once(asked, 'response')
+    t.match(await json(answer), { status: 'ok' }, start)
+    await node.stop()
+  }
+  t.equal(authority.orders, 1)
+})
