@@ -81,6 +81,11 @@ export class Gateway {
       tunnel,
       errors: new ErrorAnswers(helloMs),
       helloMs,
+      ownAddresses: {
+        open: new OpenConnections({ inAll: limits.connections, perAddress: limits.connectionsPerNode }),
+        connectMs: helloMs,
+        idleMs,
+      },
     })
     const listener: ListenerParts = {
       proxies: blockList(config.proxyProtocol),

@@ -1,21 +1,15 @@
 import { once } from 'node:events'
-import { connect, isIP, type Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { isNodekeepError, NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
+import { dial as dialTcp, type OwnAddress } from '../addresses/own-address.ts'
 import { knock } from '../doors/knock.ts'
 import { publicAddressOf, type Resolve, resolveBySystem } from './public-address.ts'
-
-/** An address on the internet that was checked. */
-export interface ProvenAddress {
-  /** An IP address. */
-  readonly address: string
-  readonly port: number
-}
 
 interface AddressProofOptions {
   readonly resolve?: Resolve
   /** Opens a TCP connection. */
-  readonly dial?: (address: ProvenAddress) => Socket
+  readonly dial?: (address: OwnAddress) => Socket
   readonly timeoutMs?: number
 }
 
@@ -40,7 +34,7 @@ export class AddressProof {
    * @throws NodekeepError VALIDATION_ERROR if the address is not of the internet, UNPROCESSABLE if the node does not answer
    * there, SERVICE_UNAVAILABLE if too many proofs are running
    */
-  async prove(url: URL, nodeId: string): Promise<ProvenAddress> {
+  async prove(url: URL, nodeId: string): Promise<OwnAddress> {
     if (this.#running >= maxRunning) {
       throw new NodekeepError(
         'SERVICE_UNAVAILABLE',
@@ -59,7 +53,7 @@ export class AddressProof {
     }
   }
 
-  async #prove(url: URL, nodeId: string): Promise<ProvenAddress> {
+  async #prove(url: URL, nodeId: string): Promise<OwnAddress> {
     const { resolve, dial, timeoutMs } = this.#options
     const signal = AbortSignal.timeout(timeoutMs)
     let socket: Socket | undefined
@@ -67,7 +61,6 @@ export class AddressProof {
       const address = await untilAborted(publicAddressOf(url, resolve), signal)
       const proven = { address, port: Number(url.port || 443) }
       socket = dial(proven)
-      socket.on('error', () => {})
       await knock(await startTls(socket, url, signal), url.origin, nodeId, signal)
       return proven
     } catch (cause) {
@@ -91,9 +84,4 @@ async function startTls(socket: Socket, { hostname }: URL, signal: AbortSignal):
   inner.on('error', () => {})
   await once(inner, 'secureConnect', { signal })
   return inner
-}
-
-/** Opens a connection to an address that was proven. */
-function dialTcp({ address, port }: ProvenAddress): Socket {
-  return connect({ host: address, port, allowHalfOpen: true, noDelay: true })
 }

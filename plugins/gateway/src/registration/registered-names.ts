@@ -1,13 +1,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Names } from '../addresses/names.ts'
-import type { ProvenAddress } from './address-proof.ts'
+import type { OwnAddress } from '../addresses/own-address.ts'
 
 /** A registered name. */
 interface RegisteredName {
   readonly node: string
   /** The node's own address on the internet; `null` if it is behind its tunnel. */
-  readonly address: ProvenAddress | null
+  readonly address: OwnAddress | null
 }
 
 interface Row {
@@ -41,7 +41,7 @@ export class RegisteredNames implements Names {
   }
 
   /** Returns the address on the internet to which a name leads. */
-  addressOf(label: string): ProvenAddress | null {
+  addressOf(label: string): OwnAddress | null {
     return this.find(label)?.address ?? null
   }
 
@@ -69,7 +69,7 @@ export class RegisteredNames implements Names {
    * @param most how many names a node may have
    * @throws NodekeepError CONFLICT if another node has the name, FORBIDDEN if the node has as many names as it may
    */
-  claim(label: string, node: string, address: ProvenAddress | null, most: number): void {
+  claim(label: string, node: string, address: OwnAddress | null, most: number): void {
     this.check(label, node, most)
     this.#database
       .prepare(
