@@ -1,38 +1,27 @@
-import { once } from 'node:events'
-import { get, type IncomingMessage } from 'node:http'
-import { text } from 'node:stream/consumers'
-import { connect as connectTls } from 'node:tls'
-import { definePlugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
+import { ask } from './fixtures/http-client.ts'
 import { askHttps, certificateFile } from './fixtures/https-client.ts'
 import { knownNode } from './fixtures/known-node.ts'
-import { tlsOverlay } from './fixtures/tls-overlay.ts'
+import { streams } from './fixtures/streams.ts'
 import { startGateway, startTunnelNode } from './fixtures/tunnel.ts'
 
 const tls = { cert: certificateFile('gateway', 'crt'), key: certificateFile('gateway', 'key') }
 const domain = 'example.test'
 const name = 'me.example.test'
 
-/** Tells what the node knows of a request. */
-const mirror = definePlugin({
-  id: 'mirror',
-  setup({ routes }) {
-    routes((app) => {
-      const config = { access: 'public', publicReason: 'for a test' } as const
-      app.get('/mirror', { config }, async ({ ip, protocol, host }) => ({ ip, protocol, host }))
-    })
-  },
-})
-
 test('TLS ends on the node if it has a certificate', async (t) => {
   const me = await knownNode(t)
   const gateway = await startGateway(t, { gateway: { domain, tls, names: { me: me.nodeId } } })
-  const { plugin, seen } = tlsOverlay()
-  const { log } = await startTunnelNode(t, gateway, { ...me, overlay: plugin, plugins: [mirror] })
+  const own = { cert: certificateFile('node', 'crt'), key: certificateFile('node', 'key') }
+  const { log } = await startTunnelNode(t, gateway, {
+    ...me,
+    plugins: [streams],
+    config: { overlay: { tls: own } },
+  })
   await log.line(/^Clients reach the node at https:\/\/me\.example\.test/)
   const port = gateway.httpsPort
 
-  const answer = await askHttps({ port, name, of: 'node', path: '/mirror' })
+  const answer = await askHttps({ port, name, of: 'node', path: '/streams/mirror' })
   t.same(JSON.parse(answer.body), { ip: '127.0.0.1', protocol: 'https', host: `${name}:${port}` })
   await t.rejects(askHttps({ port, name, of: 'gateway' }), /self-signed/, 'the gateway is not in between')
 
@@ -40,37 +29,29 @@ test('TLS ends on the node if it has a certificate', async (t) => {
     port,
     name,
     of: 'node',
-    path: '/mirror',
+    path: '/streams/mirror',
     headers: { host: 'other.example.test' },
   })
   t.equal(other.status, 421, 'a request for another host')
-
-  const authority = connectTls({
-    host: '127.0.0.1',
-    port,
-    servername: name,
-    ALPNProtocols: ['acme-tls/1'],
-    rejectUnauthorized: false,
-  })
-  await once(authority, 'secureConnect')
-  t.equal(authority.alpnProtocol, 'acme-tls/1')
-  authority.resume()
-  await once(authority, 'end')
-  authority.destroy()
-  t.equal(seen.challenges, 1, 'the challenge of an authority')
 })
 
 test('TLS ends at the gateway if only the gateway has a certificate', async (t) => {
   const me = await knownNode(t)
   const gateway = await startGateway(t, { gateway: { domain, tls, names: { me: me.nodeId } } })
-  const { log, status } = await startTunnelNode(t, gateway, { ...me, plugins: [mirror] })
+  const { log, status } = await startTunnelNode(t, gateway, { ...me, plugins: [streams] })
   await log.line(/^Clients reach the node at https:\/\/me\.example\.test/)
   t.match(await status(), { connected: true })
   const port = gateway.httpsPort
 
-  const answer = await askHttps({ port, name, of: 'gateway', path: '/mirror' })
+  const answer = await askHttps({ port, name, of: 'gateway', path: '/streams/mirror' })
   t.same(JSON.parse(answer.body), { ip: '127.0.0.1', protocol: 'https', host: `${name}:${port}` })
-  const other = await askHttps({ port, name, of: 'gateway', path: '/mirror', headers: { host: domain } })
+  const other = await askHttps({
+    port,
+    name,
+    of: 'gateway',
+    path: '/streams/mirror',
+    headers: { host: domain },
+  })
   t.equal(other.status, 421, 'a request for another host')
 })
 
@@ -111,17 +92,15 @@ test('plain HTTP leads to https, and to nothing else', async (t) => {
   const gateway = await startGateway(t, {
     gateway: { domain, names: { me: me.nodeId }, https: { host: '127.0.0.1', port: 0, publicPort: 443 } },
   })
-  const ask = async (host: string, path: string) => {
-    const asking = get({ host: '127.0.0.1', port: gateway.httpPort, path, headers: { host } })
-    const [response] = (await once(asking, 'response')) as [IncomingMessage]
-    return { status: response.statusCode, location: response.headers.location, body: await text(response) }
-  }
-  const known = await ask('me.example.test', '/files?path=/a%20b')
+  const known = await ask(gateway.httpPort, '/files?path=/a%20b', { headers: { host: 'me.example.test' } })
   t.equal(known.status, 308)
-  t.equal(known.location, 'https://me.example.test/files?path=/a%20b')
-  t.equal((await ask('example.test', '/')).location, 'https://example.test/')
+  t.equal(known.headers.location, 'https://me.example.test/files?path=/a%20b')
+  t.equal(
+    (await ask(gateway.httpPort, '/', { headers: { host: 'example.test' } })).headers.location,
+    'https://example.test/',
+  )
   for (const host of ['nobody.example.test', 'elsewhere.test', 'me.example.test.evil.test']) {
-    const unknown = await ask(host, '/')
+    const unknown = await ask(gateway.httpPort, '/', { headers: { host } })
     t.equal(unknown.status, 404, host)
     t.match(JSON.parse(unknown.body), { error: true, code: 'NOT_FOUND' })
   }
@@ -130,8 +109,8 @@ test('plain HTTP leads to https, and to nothing else', async (t) => {
 test('a node may connect at the https port', async (t) => {
   const me = await knownNode(t)
   const gateway = await startGateway(t, { gateway: { domain, tls, names: { me: me.nodeId } } })
-  const { log } = await startTunnelNode(t, { controlPort: gateway.httpsPort }, { ...me, plugins: [mirror] })
+  const { log } = await startTunnelNode(t, { controlPort: gateway.httpsPort }, { ...me, plugins: [streams] })
   await log.line(/^Clients reach the node at https:\/\/me\.example\.test/)
-  const answer = await askHttps({ port: gateway.httpsPort, name, of: 'gateway', path: '/mirror' })
+  const answer = await askHttps({ port: gateway.httpsPort, name, of: 'gateway', path: '/streams/mirror' })
   t.match(JSON.parse(answer.body), { ip: '127.0.0.1' })
 })
