@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { type AuthenticatedUser, NodekeepError, userOf } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
@@ -5,9 +6,18 @@ import { AddressCounter } from '../http/address-counter.ts'
 import { handedConnectionOf } from '../http/handed-connection.ts'
 import type { AccessCheck } from '../http/shared-hooks.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
+import { isTokenForm } from '../sessions/token.ts'
 import type { Authenticator } from './authenticator.ts'
 import type { NodeOrigins } from './node-origins.ts'
-import { isSameOrigin, mayChange, type RequestToken, tokenOf } from './request-token.ts'
+
+/** The name of the cookie that may carry a session token (interface, "Authentication"). */
+export const sessionCookie = 'session'
+
+/** A session token as a request carries it. */
+interface RequestToken {
+  readonly token: string
+  readonly by: 'header' | 'cookie'
+}
 
 /**
  * The paths of sign-ins, which are limited for each client. A foreign page could use up the limit of its visitors, so its
@@ -21,6 +31,9 @@ const unencrypted =
 
 /** Wrong tokens of one address that are answered normally. */
 const wrongTokensPerMinute = 60
+
+/** Methods that change nothing (RFC 9110, section 9.2.1). */
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * Makes the check that runs before every route. A route without `access` is for signed-in users.
@@ -107,4 +120,45 @@ export function createAccessCheck(
     if (carried === null || known !== undefined) decide(carried, known ?? null)
     else authenticator.authenticate(carried.token).then((user) => decide(carried, user), done)
   }
+}
+
+/**
+ * Takes the token from `Authorization: Bearer` or, without that header, from the cookie. Never from elsewhere.
+ *
+ * Cookies ignore ports and `session` is a common name. A cookie without the form of a token therefore belongs to
+ * another program on the same host, and is not an attempt to guess a token.
+ */
+export function tokenOf(request: FastifyRequest): RequestToken | null {
+  const header = request.headers.authorization
+  if (header !== undefined) {
+    const token = /^Bearer +(\S+) *$/i.exec(header)?.[1]
+    return token === undefined ? null : { token, by: 'header' }
+  }
+  const token = request.cookies[sessionCookie]
+  return token === undefined || !isTokenForm(token) ? null : { token, by: 'cookie' }
+}
+
+/** Tells whether a request changes something, or opens a connection that can. */
+function mayChange({ method = '', headers }: IncomingMessage): boolean {
+  return !safeMethods.has(method) || headers.upgrade !== undefined
+}
+
+/**
+ * Tells whether a request comes from the node's own pages or from no page at all. A browser also sends a cookie with
+ * requests of foreign pages; it says so in `Sec-Fetch-Site` or at least in `Origin`.
+ *
+ * @param request its `host` is the one that the client sent to a trusted proxy, not the one that the proxy sent on
+ * @param origins tells whether the pages of an origin such as `https://app.example` may act as the node's own
+ */
+function isSameOrigin(
+  { headers, protocol, host }: Pick<FastifyRequest, 'headers' | 'protocol' | 'host'>,
+  origins: Pick<NodeOrigins, 'isTrusted'>,
+): boolean {
+  const { origin } = headers
+  if (origin !== undefined && origins.isTrusted(origin)) return true
+  const site = headers['sec-fetch-site']
+  if (site !== undefined) return site === 'same-origin' || site === 'none'
+  if (origin === undefined) return true
+  const own = URL.parse(`${protocol}://${host}`)
+  return own !== null && URL.parse(origin)?.host === own.host
 }

@@ -24,7 +24,7 @@ export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> 
   openApiRoute(app, { table: routeTable, origins: nodeOrigins, version: kernelVersion })
   await instance.ready()
 
-  const handle: RequestHandler = (request, response) => instance.routing(request, response)
+  const { routing: handle } = instance
   routeTable.mount({ owner: kernelOwner, routes, foreignErrors: [], handle, upgrade: () => false })
   return {
     handle,

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { collectRoutes } from './collect-routes.ts'
 import { type MountedRoute, routerOptions } from './route-table.ts'
@@ -53,16 +52,6 @@ export async function createApp(options: AppOptions): Promise<App> {
   // Only `reply.callNotFound()` leads here.
   instance.setNotFoundHandler(options.answerNotFound)
   return { instance, routes }
-}
-
-/**
- * Returns a function that makes request ids. They are unique across restarts, short, and never taken from the client. A
- * counter behind a random prefix costs less than randomness for each request.
- */
-export function createRequestIds(): () => string {
-  const prefix = randomBytes(4).toString('hex')
-  let count = 0
-  return () => `${prefix}-${++count}`
 }
 
 /**

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import cookie from '@fastify/cookie'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
@@ -127,6 +128,16 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
   },
   { name: 'nodekeep-shared-hooks' },
 )
+
+/**
+ * Returns a function that makes request ids. They are unique across restarts, short, and never taken from the client. A
+ * counter behind a random prefix costs less than randomness for each request.
+ */
+export function createRequestIds(): () => string {
+  const prefix = randomBytes(4).toString('hex')
+  let count = 0
+  return () => `${prefix}-${++count}`
+}
 
 /** Gives a request and its reply a child of a logger that names the request. */
 export function logAs(parent: FastifyBaseLogger, request: FastifyRequest, reply: FastifyReply): void {

@@ -78,7 +78,7 @@ export class PluginRoutes {
       foreignErrors: this.#registrations.flatMap(({ options: { prefix, serializeError } }) =>
         prefix === undefined || serializeError === undefined ? [] : [{ prefix, serializeError }],
       ),
-      handle: (request, response) => instance.routing(request, response),
+      handle: instance.routing,
       upgrade: (request, socket, head) => {
         const owner = connectionFaultOwner(this.#owner, socket)
         return runInContextOf(owner, () => {

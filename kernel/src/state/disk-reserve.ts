@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import { rm, stat, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -46,9 +46,13 @@ export async function keepReserve(folder: string): Promise<void> {
   }
 }
 
-/** Random bytes, because some file systems store zeros without taking space. In pieces, because memory that was used once stays. */
+/**
+ * Random bytes, because some file systems store zeros without taking space. All pieces are in the same memory, because a buffer for
+ * each would stay as garbage in an idle node. A piece is written before the next one is asked for.
+ */
 function* reservePieces(): Generator<Buffer> {
-  for (let left = reserveBytes; left > 0; left -= pieceBytes) yield randomBytes(pieceBytes)
+  const piece = Buffer.alloc(pieceBytes)
+  for (let left = reserveBytes; left > 0; left -= pieceBytes) yield randomFillSync(piece)
 }
 
 async function isFull(folder: string): Promise<boolean> {

@@ -11,7 +11,6 @@ import {
 import type { Configuration } from '../configuration/configuration.ts'
 import { findPluginFolders } from '../plugins/plugin-folders.ts'
 import { KernelRestores } from '../state/restores.ts'
-import { startTrialProcess } from './trial-process.ts'
 
 /** Starts nodes on trial, with the configuration of the running node. */
 export class KernelTrials implements NodeTrials {
@@ -44,6 +43,8 @@ export class KernelTrials implements NodeTrials {
   }
 
   async #start(sources: unknown, signal: AbortSignal): Promise<TrialNode> {
+    // It loads Node's HTTP client, which takes 4 MB of memory. Trials are rare.
+    const { startTrialProcess } = await import('./trial-process.ts')
     if (process.platform === 'win32')
       return startTrialProcess({ sources, socket: pipeName(), temporary: null, signal })
     // The path of a socket has at most 107 bytes, so it is not in the data folder.

@@ -12,6 +12,7 @@ import {
   type VerifiedBackup,
 } from './read-backup.ts'
 import type { FromReader } from './read-protocol.ts'
+import { parseIdentity } from './recovery-key.ts'
 
 /** How a backup is read, and how to follow and stop it. */
 interface ReadOptions {
@@ -85,7 +86,7 @@ async function read(
   { identities = [], signal, onProgress }: ReadOptions,
 ): Promise<VerifiedBackup> {
   signal?.throwIfAborted()
-  const keys = await keysOf(identities)
+  const keys = await Promise.all(identities.map(parseIdentity))
   // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const thread = new Worker(new URL(`read-thread.${extension}`, import.meta.url), {
@@ -107,12 +108,6 @@ async function read(
   } finally {
     await thread.terminate()
   }
-}
-
-async function keysOf(identities: readonly string[]): Promise<string[]> {
-  if (identities.length === 0) return []
-  const { parseIdentity } = await import('./recovery-key.ts')
-  return await Promise.all(identities.map(parseIdentity))
 }
 
 function explained(file: string, { code, message }: ArchiveFailure): NodekeepError {

@@ -1,8 +1,13 @@
+import { createRequire } from 'node:module'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption'
+
+const require = createRequire(import.meta.url)
+
+/** Loads the library of age at its first use: it takes 3 MB of memory, which a node without encrypted backups never needs. */
+const age = (): typeof import('age-encryption') => require('age-encryption')
 
 /** A pair of keys in the age format (https://age-encryption.org/v1). */
-export interface RecoveryKey {
+interface RecoveryKey {
   /** The public half, `age1…`. Backups are encrypted to it. */
   readonly recipient: string
   /** The secret half, `AGE-SECRET-KEY-1…`. It opens these backups. */
@@ -14,6 +19,7 @@ const identityLength = 74
 
 /** Makes a new key. It is of the kind X25519, which all versions of the program `age` open. */
 export async function generateKey(): Promise<RecoveryKey> {
+  const { generateX25519Identity, identityToRecipient } = age()
   const identity = await generateX25519Identity()
   return { identity, recipient: await identityToRecipient(identity) }
 }
@@ -35,6 +41,7 @@ export function checkRecipient(recipient: string): void {
   }
   if (!recipient.startsWith('age1')) throw refuse('is not valid: it must begin with age1.')
   if (recipient.startsWith('age1tag')) throw refuse('belongs to a device, which a restore cannot ask.')
+  const { Encrypter } = age()
   try {
     new Encrypter().addRecipient(recipient)
   } catch {
@@ -74,6 +81,7 @@ export async function parseIdentity(text: string): Promise<string> {
       `The recovery key has a typing error at character ${identityStart.length + odd.index + 1}: no key has the character "${odd[0]}" there.`,
     )
   }
+  const { identityToRecipient } = age()
   try {
     await identityToRecipient(identity)
     return identity

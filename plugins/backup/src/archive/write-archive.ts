@@ -4,6 +4,7 @@ import { type BackupEntry, NodekeepError, untilAborted } from '@nodekeep/plugin-
 import type { ArchiveFailure } from '@nodekeep/plugin-sdk/archive'
 import { type BackupHeader, backupFormat } from './backup-header.ts'
 import { inTime, type Patience } from './in-time.ts'
+import { checkRecipient } from './recovery-key.ts'
 import type { FromWriter, Part, ToWriter, WriteSettings } from './write-protocol.ts'
 
 /** A file or a folder for an archive. */
@@ -83,10 +84,7 @@ export async function writeArchive(
   }: ArchiveContent,
 ): Promise<WrittenArchive> {
   signal?.throwIfAborted()
-  if (recipients.length > 0) {
-    const { checkRecipient } = await import('./recovery-key.ts')
-    for (const recipient of recipients) checkRecipient(recipient)
-  }
+  for (const recipient of recipients) checkRecipient(recipient)
   await (await open(file, 'wx', 0o600)).close()
   const packed = { format: backupFormat, ...header }
   const writer = new Writer({ file, header: packed, recipients, level }, signal, onProgress)
