@@ -16,6 +16,7 @@ test('a name leads to a node at an address on the internet', { skip }, async (t)
     encoding: 'utf8',
     env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin`, TAP: '1' },
   })
-  t.equal(status, 0, `${stdout}${stderr}`)
+  if (status !== 0) t.comment(`${stdout}${stderr}`)
+  t.equal(status, 0)
   t.match(stdout, /^ok 1 - a name leads to the address that its node has proven/m)
 })
