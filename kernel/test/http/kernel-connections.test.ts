@@ -20,7 +20,7 @@ const json = { 'content-type': 'application/json' }
 const client = { remoteAddress: '203.0.113.7', remotePort: 1, encrypted: false, serverName: null }
 
 // The tests run concurrently, because they mostly wait.
-t.jobs = 4
+t.jobs = 6
 
 /** A plugin whose answers wait for a gate. Also counts what begins and what is cut off. */
 function createGated() {

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@nodekeep/plugin-sdk'
+import { registrationConfiguration } from './registration/configuration.ts'
 
 const host = (what: string) =>
   Type.String({
@@ -34,6 +35,7 @@ export const configuration = Type.Object({
     default: {},
     description: 'Names that you give to nodes yourself: subdomain to node id.',
   }),
+  registration: registrationConfiguration,
   control: Type.Object(
     { host: host('nodes'), port: port(8090, 'nodes') },
     { default: {}, description: 'Where nodes connect.' },

@@ -84,6 +84,11 @@ export class Gateway {
       tunnel,
       errors: new ErrorAnswers(helloMs),
       helloMs,
+      ownAddresses: {
+        open: new OpenConnections({ inAll: limits.connections, perAddress: limits.connectionsPerNode }),
+        connectMs: helloMs,
+        idleMs,
+      },
     })
     const listener: ListenerParts = {
       proxies: blockList(config.proxyProtocol),
@@ -140,6 +145,16 @@ export class Gateway {
   async renew(nodeId: string): Promise<void> {
     const session = this.#nodes.find(nodeId)
     if (session !== null) await this.#welcome(session)
+  }
+
+  /** Returns the URL of a host name, without a path. */
+  urlOf(host: string): string {
+    return this.#addresses.httpsUrl(host)
+  }
+
+  /** Whether a node keeps its tunnel open now. */
+  isConnected(nodeId: string): boolean {
+    return this.#nodes.find(nodeId) !== null
   }
 
   /** The ports in use. */

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { Connections, definePlugin, Identity } from '@nodekeep/plugin-sdk'
+import { DatabaseSync } from 'node:sqlite'
+import { Address, Connections, definePlugin, Identity, PublicOrigins } from '@nodekeep/plugin-sdk'
 import { tunnelTls } from '@nodekeep/plugin-sdk/tunnel'
 import { ConfiguredNames } from './addresses/names.ts'
 import { GatewayCertificate } from './clients/gateway-certificate.ts'
@@ -7,28 +8,64 @@ import { configuration } from './configuration.ts'
 import { Gateway } from './gateway.ts'
 import { parsePortRange } from './ports/port-range.ts'
 import { PortTable } from './ports/port-table.ts'
+import { AddressProof } from './registration/address-proof.ts'
+import { RegisteredNames } from './registration/registered-names.ts'
+import { Registration } from './registration/registration.ts'
+import { registrationRoutes } from './registration/routes.ts'
+import { UsedProofs } from './registration/used-proofs.ts'
 
 /** The plugin `gateway`: the public side of tunnels. */
 export default definePlugin({
   id: 'gateway',
   description: 'Leads clients to nodes that connect to it.',
   config: configuration,
-  requires: { identity: Identity, connections: Connections },
-  async setup({ config, identity, connections, nodeDataDir, sqliteFile, log, signal, onServing, onStop }) {
+  requires: { identity: Identity, connections: Connections, address: Address },
+  contributes: { origins: PublicOrigins },
+  async setup(context) {
+    const { id, config, identity, connections, address, origins, nodeDataDir, sqliteFile, log, signal } =
+      context
+    const { routes, onServing, onStop } = context
     const range = parsePortRange(config.ports.range)
     const { tls } = config
     const files = tls && { cert: resolve(nodeDataDir, tls.cert), key: resolve(nodeDataDir, tls.key) }
+    const { domain } = config
+    const configured = new ConfiguredNames(config.names)
+    const database =
+      domain === undefined || !config.registration.enabled ? null : new DatabaseSync(sqliteFile('names'))
+    database?.exec('PRAGMA journal_mode = WAL')
+    onStop(() => database?.close())
+    const registered = database && new RegisteredNames(database, configured)
     const gateway = new Gateway({
       config,
       tls: tunnelTls(await identity.certificate()),
-      names: new ConfiguredNames(config.names),
+      names: registered ?? configured,
       portTable: range === null ? null : new PortTable(sqliteFile('ports'), range),
       certificate: files === undefined ? null : new GatewayCertificate(files, log),
       connections,
       log,
     })
+    if (domain !== undefined && database !== null && registered !== null) {
+      const { requestsPerMinute, ...rules } = config.registration
+      const registration = new Registration({
+        ...rules,
+        names: registered,
+        proofs: new UsedProofs(database, requestsPerMinute),
+        addressProof: new AddressProof(),
+        domain,
+        allowed: config.nodes,
+        urlOf: (label) => gateway.urlOf(`${label}.${domain}`),
+        isConnected: (nodeId) => gateway.isConnected(nodeId),
+        changed: (node) => {
+          const failed = (err: unknown) => log.error({ err, node }, 'A node cannot be told of its names.')
+          gateway.renew(node).catch(failed)
+        },
+        log,
+      })
+      routes((app) => registrationRoutes(app, { registration, address, requestsPerMinute }))
+    }
     onServing(async () => {
       await gateway.start()
+      if (domain !== undefined) origins.add(id, gateway.urlOf(domain))
       log.info(
         { gatewayId: identity.nodeId, ...gateway.listening },
         `The gateway takes nodes. Its id, for "overlay-tunnel.gatewayId", is ${identity.nodeId}.`,

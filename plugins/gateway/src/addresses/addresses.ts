@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import type { NodeProcess } from '../tunnels/node-session.ts'
 import type { Names } from './names.ts'
+import type { OwnAddress } from './own-address.ts'
 
 interface AddressesParts {
   /** The domain whose subdomains are names of nodes. */
@@ -20,10 +21,16 @@ export class Addresses {
     this.#parts = parts
   }
 
-  /** Returns the node with a host name, `null` if there is none. */
+  /** Returns the node to whose tunnel a host name leads, `null` if there is none. */
   ownerOf(host: string): string | null {
     const label = this.#labelOf(host)
     return label === null ? null : this.#parts.names.ownerOf(label)
+  }
+
+  /** Returns the address on the internet to which a host name leads, `null` if there is none. */
+  ownAddressOf(host: string): OwnAddress | null {
+    const label = this.#labelOf(host)
+    return label === null ? null : this.#parts.names.addressOf(label)
   }
 
   /** Returns the https URL of a host name, without a path. */

@@ -1,8 +1,12 @@
+import type { OwnAddress } from './own-address.ts'
+
 /** The names of nodes: subdomains of the gateway's domain. */
 export interface Names {
-  /** Returns the id of the node with a name, `null` if nobody has it. */
+  /** Returns the id of the node to whose tunnel a name leads, `null` if it leads to none. */
   ownerOf(label: string): string | null
-  /** Returns the names of a node. */
+  /** Returns the address on the internet to which a name leads, `null` if it leads to none. */
+  addressOf(label: string): OwnAddress | null
+  /** Returns the names that lead to the tunnel of a node. */
   labelsOf(nodeId: string): string[]
 }
 
@@ -16,6 +20,10 @@ export class ConfiguredNames implements Names {
 
   ownerOf(label: string): string | null {
     return this.#owners.get(label) ?? null
+  }
+
+  addressOf(): null {
+    return null
   }
 
   labelsOf(nodeId: string): string[] {

@@ -11,6 +11,7 @@ import type { TunnelServer } from '../tunnels/tunnel-server.ts'
 import { type ClientHello, maxClientHelloBytes, peekClientHello } from './client-hello.ts'
 import { type ErrorAnswers, nodeAway, nodeBusy, noSuchNode } from './error-answers.ts'
 import type { GatewayCertificate } from './gateway-certificate.ts'
+import { leadToAddress } from './lead-to-address.ts'
 
 interface ClientRouterParts {
   readonly addresses: Addresses
@@ -21,6 +22,7 @@ interface ClientRouterParts {
   readonly tunnel: TunnelServer
   readonly errors: ErrorAnswers
   readonly helloMs: number
+  readonly ownAddresses: Parameters<typeof leadToAddress>[2]
 }
 
 /** The protocol by which certificate authorities check a name (RFC 8737). Only the node can answer. */
@@ -58,6 +60,12 @@ export class ClientRouter {
     } else if (hello.serverName !== null && hello.serverName === addresses.domain) {
       this.#serveApi(visit, hello.serverName)
     } else {
+      const own = hello.serverName === null ? null : addresses.ownAddressOf(hello.serverName)
+      if (own !== null) {
+        const refusal = await leadToAddress(socket, own, this.#parts.ownAddresses)
+        if (refusal !== null) this.#refuse(visit, hello, refusalError(refusal))
+        return
+      }
       const owner = hello.serverName === null ? null : addresses.ownerOf(hello.serverName)
       await this.#routeTls(visit, hello, owner, addresses.httpsUrl(hello.serverName ?? ''))
     }

@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { isIP, type Socket } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { isNodekeepError, NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
+import { dial as dialTcp, type OwnAddress } from '../addresses/own-address.ts'
+import { knock } from '../doors/knock.ts'
+import { publicAddressOf, type Resolve, resolveBySystem } from './public-address.ts'
+
+interface AddressProofOptions {
+  readonly resolve?: Resolve
+  /** Opens a TCP connection. */
+  readonly dial?: (address: OwnAddress) => Socket
+  readonly timeoutMs?: number
+}
+
+/** Proofs at a time. Each one makes the gateway connect to an address that a stranger names. */
+const maxRunning = 8
+
+/**
+ * Proves that a node answers at an address on the internet: the gateway comes to it as a client does, and the node signs a nonce.
+ * It looks the address up once, connects to none but addresses of the internet, follows no redirects, and reads no more than a
+ * few kilobytes.
+ */
+export class AddressProof {
+  readonly #options: Required<AddressProofOptions>
+  #running = 0
+
+  constructor({ resolve = resolveBySystem, dial = dialTcp, timeoutMs = 10_000 }: AddressProofOptions = {}) {
+    this.#options = { resolve, dial, timeoutMs }
+  }
+
+  /**
+   * @param url the address, with https
+   * @throws NodekeepError VALIDATION_ERROR if the address is not of the internet, UNPROCESSABLE if the node does not answer
+   * there, SERVICE_UNAVAILABLE if too many proofs are running
+   */
+  async prove(url: URL, nodeId: string): Promise<OwnAddress> {
+    if (this.#running >= maxRunning) {
+      throw new NodekeepError(
+        'SERVICE_UNAVAILABLE',
+        'The gateway is checking other addresses. Try again soon.',
+        {
+          headers: { 'retry-after': '10' },
+          logged: true,
+        },
+      )
+    }
+    this.#running += 1
+    try {
+      return await this.#prove(url, nodeId)
+    } finally {
+      this.#running -= 1
+    }
+  }
+
+  async #prove(url: URL, nodeId: string): Promise<OwnAddress> {
+    const { resolve, dial, timeoutMs } = this.#options
+    const signal = AbortSignal.timeout(timeoutMs)
+    let socket: Socket | undefined
+    try {
+      const address = await untilAborted(publicAddressOf(url, resolve), signal)
+      const proven = { address, port: Number(url.port || 443) }
+      socket = dial(proven)
+      await knock(await startTls(socket, url, signal), url.origin, nodeId, signal)
+      return proven
+    } catch (cause) {
+      if (isNodekeepError(cause)) throw cause
+      // No details: they would tell strangers about the ports and programs of other machines.
+      throw new NodekeepError(
+        'UNPROCESSABLE',
+        `The node ${nodeId} does not answer at ${url.origin}. Check that this address leads to it from the internet, and try again.`,
+        { cause },
+      )
+    } finally {
+      socket?.destroy()
+    }
+  }
+}
+
+/** The node proves itself by its signature: its certificate is for its names at the gateway, or does not exist yet. */
+async function startTls(socket: Socket, { hostname }: URL, signal: AbortSignal): Promise<TLSSocket> {
+  const servername = isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : ''
+  const inner = connectTls({ socket, servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
+  inner.on('error', () => {})
+  await once(inner, 'secureConnect', { signal })
+  return inner
+}

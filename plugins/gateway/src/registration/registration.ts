@@ -1,0 +1,116 @@
+import type { Log } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import type { AddressProof } from './address-proof.ts'
+import { parseEndpoint } from './endpoint.ts'
+import type { RegisteredNames } from './registered-names.ts'
+import { type SignedRequest, verifySignedRequest } from './signed-request.ts'
+import { isReserved, parseSubdomain } from './subdomain.ts'
+import type { UsedProofs } from './used-proofs.ts'
+
+/** What the registration has to know of the gateway. */
+interface RegistrationParts {
+  readonly names: RegisteredNames
+  readonly proofs: UsedProofs
+  readonly addressProof: Pick<AddressProof, 'prove'>
+  /** The domain whose subdomains are names. */
+  readonly domain: string
+  /** The ids of the nodes that may register; empty for all. */
+  readonly allowed: readonly string[]
+  readonly namesPerNode: number
+  readonly reserved: readonly string[]
+  /** Returns the URL of a name, without a path. */
+  readonly urlOf: (label: string) => string
+  /** Whether a node keeps a tunnel open now. */
+  readonly isConnected: (nodeId: string) => boolean
+  /** A node has got or lost a name that leads into its tunnel. */
+  readonly changed: (nodeId: string) => void
+  readonly log: Log
+}
+
+/** The answer to a registration. */
+interface Registered {
+  readonly subdomain: string
+  readonly url: string
+}
+
+/** What everybody may know of a name. */
+interface NameStatus {
+  readonly subdomain: string
+  /** Whether no other node can have the name: a node has it, or it is reserved. */
+  readonly registered: boolean
+  /** Whether the node keeps its tunnel open; `null` if it is at an address of its own, which nobody watches. */
+  readonly connected: boolean | null
+  readonly url: string | null
+}
+
+/** Gives names to nodes that prove their key. */
+export class Registration {
+  readonly #parts: RegistrationParts
+
+  constructor(parts: RegistrationParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Gives a name to the node that signed the request.
+   *
+   * @throws NodekeepError with the reason
+   */
+  async register(request: SignedRequest, body: { subdomain: string; endpoint: string }): Promise<Registered> {
+    const { names, addressProof, domain, namesPerNode, reserved, urlOf, changed, log } = this.#parts
+    const node = await this.#prove(request)
+    const subdomain = parseSubdomain(body.subdomain)
+    if (isReserved(subdomain, reserved)) {
+      throw new NodekeepError('CONFLICT', `The name "${subdomain}" is reserved. Choose another one.`)
+    }
+    const endpoint = parseEndpoint(body.endpoint, node, domain)
+    names.check(subdomain, node, namesPerNode)
+    const address = endpoint.kind === 'tunnel' ? null : await addressProof.prove(endpoint.url, node)
+    // Another node may have been faster meanwhile, so this checks again.
+    names.claim(subdomain, node, address, namesPerNode)
+    log.info({ name: subdomain, node, ...address }, 'A node has registered a name.')
+    changed(node)
+    return { subdomain, url: urlOf(subdomain) }
+  }
+
+  /**
+   * Takes a name back from the node that signed the request. Others may have it from now on.
+   *
+   * @throws NodekeepError with the reason
+   */
+  async release(request: SignedRequest, name: string): Promise<void> {
+    const { names, changed, log } = this.#parts
+    const node = await this.#prove(request)
+    const subdomain = parseSubdomain(name)
+    names.release(subdomain, node)
+    log.info({ name: subdomain, node }, 'A node has released its name.')
+    changed(node)
+  }
+
+  /** @throws NodekeepError VALIDATION_ERROR if it cannot be a name */
+  status(name: string): NameStatus {
+    const { names, reserved, urlOf, isConnected } = this.#parts
+    const subdomain = parseSubdomain(name)
+    const found = names.find(subdomain)
+    if (found === null) {
+      return { subdomain, registered: isReserved(subdomain, reserved), connected: false, url: null }
+    }
+    const connected = found.address === null ? isConnected(found.node) : null
+    return { subdomain, registered: true, connected, url: urlOf(subdomain) }
+  }
+
+  /** Returns the node that signed a request. */
+  async #prove(request: SignedRequest): Promise<string> {
+    const { proofs, allowed } = this.#parts
+    const now = Math.floor(Date.now() / 1000)
+    const proof = await verifySignedRequest(request, now)
+    proofs.use(proof, now)
+    if (allowed.length > 0 && !allowed.includes(proof.nodeId)) {
+      throw new NodekeepError(
+        'FORBIDDEN',
+        `The operator of the gateway has to add ${proof.nodeId} to "gateway.nodes".`,
+      )
+    }
+    return proof.nodeId
+  }
+}
