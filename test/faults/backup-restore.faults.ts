@@ -85,7 +85,7 @@ async function settled(dataFolder: string, signal: AbortSignal): Promise<string[
   for (;;) {
     const own = await readdir(join(dataFolder, 'restore')).catch(() => [])
     const left: string[] = []
-    const names = own.filter((name) => name !== 'applied.json')
+    const names = own.filter((name) => name !== 'applied.json' && name !== 'lock')
     for (const name of names) {
       const record = await readFile(join(dataFolder, 'restore', name, 'restore.json'), 'utf8').catch(() => '')
       if (!record.includes('"state":"applied"')) left.push(name)

@@ -53,12 +53,16 @@ export class KernelRestores implements NodeRestores {
     if (readIfPresent<StoredPlan>(file)?.hasBegun === true)
       throw new NodekeepError(
         'CONFLICT',
-        'A restore is not complete yet. Start the node, which completes it.',
+        'A restore is not complete yet. Start the node, which completes it, or take it back: nodekeep backup restore --cancel',
       )
     const moves = planned.flatMap(withLogs)
     checkPaths(file, moves)
     for (const move of moves) checkMove(move)
     writeDurably(file, { format: 1, backup, moment: moment.toISOString(), moves } satisfies StoredPlan)
+  }
+
+  async cancel(): Promise<string | null> {
+    return undoPlannedRestore(this.#dataFolder)
   }
 
   /** Returns the last restore for a plugin that has not acted on it. */
@@ -93,9 +97,8 @@ export function applyPlannedRestore(dataFolder: string): string | null {
   try {
     // A process that was killed while it planned leaves a draft.
     rmSync(`${file}.new`, { force: true })
-    const plan = readIfPresent<StoredPlan>(file)
+    const plan = readPlan(file)
     if (plan === null) return null
-    if (plan.format !== 1) throw new Error('a newer version of Nodekeep planned it')
     const { backup, moment, moves } = plan
     if (plan.hasBegun !== true) {
       for (const move of moves) checkBegin(move)
@@ -106,23 +109,55 @@ export function applyPlannedRestore(dataFolder: string): string | null {
     for (const move of moves) putInPlace(move)
     syncFolders(moves)
     writeDurably(appliedFile(dataFolder), { backup, moment, acknowledgedBy: [] } satisfies AppliedRestore)
-    rmSync(file)
-    syncFolder(dirname(file))
+    removeDurably(file)
     return backup
   } catch (error) {
     throw new Error(
-      `The restore planned in ${file} cannot be applied: ${messageOf(error)}. Mend the cause and start again; nothing is lost meanwhile.`,
+      `The restore planned in ${file} cannot be applied: ${messageOf(error)}. Mend the cause and start again, or take the restore back: nodekeep backup restore --cancel. Nothing is lost meanwhile.`,
       { cause: error },
     )
   }
 }
 
+/**
+ * Takes a plan back. If a start was interrupted or has failed while it applied the plan, everything goes back to where it was. When
+ * this is interrupted, the next call goes on, and a start applies the plan.
+ *
+ * @returns the name of the backup, `null` when no restore was planned
+ * @throws Error with one line for a person
+ */
+function undoPlannedRestore(dataFolder: string): string | null {
+  const file = planFile(dataFolder)
+  try {
+    const plan = readPlan(file)
+    if (plan === null) return null
+    if (plan.hasBegun === true) undoMoves(dataFolder, plan)
+    removeDurably(file)
+    return plan.backup
+  } catch (error) {
+    throw new Error(
+      `The restore planned in ${file} cannot be taken back: ${messageOf(error)}. Mend the cause and try again. Nothing is lost meanwhile.`,
+      { cause: error },
+    )
+  }
+}
+
+function undoMoves(dataFolder: string, { backup, moves }: StoredPlan): void {
+  // The record is the last step of a restore. It would tell plugins of this one.
+  const applied = appliedFile(dataFolder)
+  const isApplied = moves.some(({ from }) => from !== null && !isThere(from))
+  if (isApplied && readIfPresent<AppliedRestore>(applied)?.backup === backup) removeDurably(applied)
+  for (const move of moves) takeOutAgain(move)
+  syncFolders(moves)
+  for (const move of moves) bringBack(move)
+  syncFolders(moves)
+}
+
 /** Since the planning, a disk may have gone, or somebody may have removed the restored content. */
 function checkBegin({ from, to, previous }: RestoreMove): void {
-  const giveUp = 'so nothing was changed. To give the restore up, delete its plan'
-  if (from !== null && !isThere(from)) throw new Error(`${from} is missing, ${giveUp}`)
+  if (from !== null && !isThere(from)) throw new Error(`${from} is missing, so nothing was changed`)
   if (isThere(to) && isThere(previous))
-    throw new Error(`there is something at ${to} and at ${previous} already, ${giveUp}`)
+    throw new Error(`there is something at ${to} and at ${previous} already, so nothing was changed`)
 }
 
 function takeAway({ from, to, previous }: RestoreMove): void {
@@ -140,6 +175,16 @@ function putInPlace({ from, to }: RestoreMove): void {
   }
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
   renameSync(from, to)
+}
+
+/** Undoes {@link putInPlace}. */
+function takeOutAgain({ from, to }: RestoreMove): void {
+  if (from !== null && !isThere(from) && isThere(to)) renameSync(to, from)
+}
+
+/** Undoes {@link takeAway}. */
+function bringBack({ to, previous }: RestoreMove): void {
+  if (isThere(previous) && !isThere(to)) renameSync(previous, to)
 }
 
 /** The write-ahead log of the former database would be applied to the restored one. */
@@ -201,6 +246,17 @@ function writeDurably(file: string, content: object): void {
   writeFileSync(draft, JSON.stringify(content, null, 2), { mode: 0o600, flush: true })
   renameSync(draft, file)
   syncFolder(dirname(file))
+}
+
+function removeDurably(file: string): void {
+  rmSync(file)
+  syncFolder(dirname(file))
+}
+
+function readPlan(file: string): StoredPlan | null {
+  const plan = readIfPresent<StoredPlan>(file)
+  if (plan !== null && plan.format !== 1) throw new Error('a newer version of Nodekeep planned it')
+  return plan
 }
 
 function readIfPresent<T>(file: string): T | null {

@@ -50,6 +50,13 @@ export interface NodeRestores {
    *   an earlier plan and was interrupted
    */
   plan(plan: RestorePlan): Promise<void>
+  /**
+   * Takes the plan back, durably. If a start has begun to apply it and has failed, everything goes back to where it was. The
+   * content to restore stays where the plan found it.
+   *
+   * @returns the name of the backup; `null` if nothing was planned
+   */
+  cancel(): Promise<string | null>
 }
 
 /** The kernel's service that plans restores. */

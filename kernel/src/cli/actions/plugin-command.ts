@@ -70,6 +70,12 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
         if (isExclusive) return restores.plan(plan)
         throw new Error('A command plans a restore while no node runs: it has to call exclusive() before.')
       },
+      async cancel() {
+        if (isExclusive) return restores.cancel()
+        throw new Error(
+          'A command takes a restore back while no node runs: it has to call exclusive() before.',
+        )
+      },
     },
   }
   await run(context as CommandContext<never>)

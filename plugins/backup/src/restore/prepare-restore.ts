@@ -56,7 +56,8 @@ const lookEveryMs = 100
 
 /**
  * Unpacks and verifies a backup beside the data, each file on the disk where it will lie, and works out what would change. The
- * node stays as it is. When this rejects, or is killed, the next restore or start removes what was unpacked.
+ * node stays as it is. When this is killed, the next restore or start removes what was unpacked. The caller has the lock of the
+ * restores.
  *
  * @throws NodekeepError NOT_FOUND, VALIDATION_ERROR for an archive that is damaged or a key that does not open it, CONFLICT for
  *   one with a storage that this node does not have, INSUFFICIENT_STORAGE; or the signal's reason
@@ -65,7 +66,7 @@ export async function prepareRestore(
   { dataFolder, folders, restores, hasBackend }: RestoreParts,
   request: RestoreRequest,
 ): Promise<RestoreFolder> {
-  await folders.removeInterrupted()
+  await folders.removeUnplanned()
   const { header } = await readHeader(request.file)
   const { without } = request
   const storages = restoredStorages(header, { folders: await restores.folders(), hasBackend, without })

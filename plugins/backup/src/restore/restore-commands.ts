@@ -1,8 +1,10 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { CommandContext, NodeClient } from '@nodekeep/plugin-sdk'
+import { readHeader } from '../archive/read-archive.ts'
 import { identitiesOf } from '../recovery-keys.ts'
 import type { RestoreDifferences } from './differences.ts'
-import { planRestore } from './plan-restore.ts'
+import { cancelRestore, nothingToCancel, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
 import { type RestoreFolder, RestoreFolders } from './restore-folder.ts'
 
@@ -11,18 +13,52 @@ import { type RestoreFolder, RestoreFolders } from './restore-folder.ts'
  * plan is made by the node that runs.
  */
 export async function restore(context: CommandContext): Promise<void> {
-  const { nodeDataDir, options, output, restores, signal } = context
-  const node = await context.node()
-  if (node === null) await context.exclusive()
+  const { args, nodeDataDir, options, output } = context
   const folders = new RestoreFolders(nodeDataDir)
-  const progress = output.progress('verifying and unpacking')
+  const [file] = args
+  if (options.cancel === true) return cancel(context, folders)
+  if (file === undefined) throw new Error('Give the backup to restore: nodekeep backup restore FILE')
+  // A mistyped name must not make a data folder.
+  await readHeader(resolve(file))
+  let node: NodeClient | null
   let folder: RestoreFolder
+  let isPlanned = false
+  {
+    // Before the node is asked: a second command would take the first one for a node that starts.
+    using _lock = folders.lock()
+    node = await context.node()
+    if (node === null) await context.exclusive()
+    folder = await prepare(context, folders, resolve(file))
+    try {
+      describe(context, folder, folder.record.differences, (await folders.planned())?.record.backup)
+      if (options.yes !== true && !(await context.confirm('Restore this backup at the next start?'))) {
+        output.lines('Nothing was changed.')
+        return
+      }
+      if (node === null) await planRestore(folder, { folders, restores: context.restores })
+      isPlanned = true
+    } finally {
+      if (!isPlanned) await folder.remove()
+    }
+  }
+  if (node !== null) await planInNode(node, folder.name, {}).catch((error) => removeUnplanned(folders, error))
+  await goOn(context, node, folder)
+}
+
+async function prepare(
+  context: CommandContext,
+  folders: RestoreFolders,
+  file: string,
+): Promise<RestoreFolder> {
+  const { nodeDataDir, options, output, restores, signal } = context
+  const identities = await identitiesOf(context)
+  const progress = output.progress('verifying and unpacking')
   try {
-    folder = await prepareRestore(
+    return await prepareRestore(
       { dataFolder: nodeDataDir, folders, restores, hasBackend: null },
       {
-        file: resolve(context.args[0] ?? ''),
-        identities: await identitiesOf(context),
+        file,
+        identities,
         newIdentity: options.newIdentity === true,
         without: typeof options.without === 'string' ? options.without.split(',') : [],
         signal,
@@ -32,24 +68,22 @@ export async function restore(context: CommandContext): Promise<void> {
   } finally {
     progress.end()
   }
-  let isPlanned = false
-  try {
-    describe(context, folder, folder.record.differences)
-    if (options.yes !== true && !(await context.confirm('Restore this backup at the next start?'))) {
-      output.lines('Nothing was changed.')
-      return
-    }
-    if (node === null) await planRestore(folder, { folders, restores })
-    else await planInNode(node, folder.name, {})
-    isPlanned = true
-  } catch (error) {
-    // The answer of the node may be lost after it has made the plan.
-    isPlanned = (await folders.ready(folder.name))?.record.state === 'planned'
-    throw error
-  } finally {
-    if (!isPlanned) await folder.remove()
+}
+
+/** `nodekeep backup restore --cancel`. */
+async function cancel(context: CommandContext, folders: RestoreFolders): Promise<void> {
+  if (!existsSync(join(context.nodeDataDir, 'restore'))) throw nothingToCancel()
+  const node = await context.node()
+  let backup: string
+  if (node === null) {
+    await context.exclusive()
+    using _lock = folders.lock()
+    backup = await cancelRestore({ folders, restores: context.restores })
+  } else {
+    const answer = await node.fetch('/api/backup/restore', { method: 'DELETE' })
+    backup = (await bodyOf<{ backup: string }>(answer)).backup
   }
-  await goOn(context, node, folder)
+  context.output.lines(`The restore of ${backup} is taken back. The node keeps its present data.`)
 }
 
 /** `nodekeep backup forget-previous`. */
@@ -76,13 +110,23 @@ export async function forgetPrevious({
   output.lines('The former data is deleted.')
 }
 
-/** Says that former data is kept, and how much. */
-export async function previousLines(dataFolder: string): Promise<string[]> {
-  const previous = await new RestoreFolders(dataFolder).previous()
-  if (previous.length === 0) return []
+/** Says that a restore is planned, that former data is kept, and how much. */
+export async function restoreLines(dataFolder: string): Promise<string[]> {
+  const folders = new RestoreFolders(dataFolder)
+  const planned = await folders.planned()
+  const previous = await folders.previous()
   const bytes = previous.reduce((sum, one) => sum + one.bytes, 0)
   return [
-    `The data from before the last restore is kept: ${mebibytes(bytes)} MiB. \`nodekeep backup forget-previous\` deletes it.`,
+    ...(planned === null
+      ? []
+      : [
+          `The next start of the node restores ${planned.record.backup}. \`nodekeep backup restore --cancel\` takes that back.`,
+        ]),
+    ...(previous.length === 0
+      ? []
+      : [
+          `The data from before the last restore is kept: ${mebibytes(bytes)} MiB. \`nodekeep backup forget-previous\` deletes it.`,
+        ]),
   ]
 }
 
@@ -93,14 +137,32 @@ async function planInNode(
 ): Promise<void> {
   const body = JSON.stringify({ prepared, confirm: true, ...extra })
   const headers = { 'content-type': 'application/json' }
-  const answer = await node.fetch('/api/backup/restore', { method: 'POST', body, headers })
-  if (!answer.ok) throw new Error(((await answer.json()) as { message?: string }).message)
+  await bodyOf(await node.fetch('/api/backup/restore', { method: 'POST', body, headers }))
+}
+
+/** The answer of the node may be lost after it has made the plan. Another restore may go on, which removes this one itself. */
+async function removeUnplanned(folders: RestoreFolders, error: unknown): Promise<never> {
+  try {
+    using _lock = folders.lock()
+    await folders.removeUnplanned()
+  } catch {
+    throw error
+  }
+  throw error
+}
+
+/** @throws Error with the node's message */
+async function bodyOf<T>(answer: Response): Promise<T> {
+  const body = (await answer.json()) as T & { readonly message?: string }
+  if (!answer.ok) throw new Error(body.message)
+  return body
 }
 
 function describe(
   { output, options }: CommandContext,
   { record }: RestoreFolder,
   differences: RestoreDifferences | undefined,
+  planned: string | undefined,
 ): void {
   if (differences === undefined) return
   const { addedUsers, removedUsers, owner, plugins } = differences
@@ -114,6 +176,7 @@ function describe(
     'present owner': owner.present ?? 'none',
     'plugins with another state': names(plugins),
     identity: options.newIdentity === true ? 'a new one' : 'that of the backup',
+    ...(planned !== undefined && { 'instead of the planned restore of': planned }),
   })
 }
 
@@ -124,15 +187,16 @@ async function goOn(
 ): Promise<void> {
   const previous = `The present data then goes to ${path}/previous, and stays until \`nodekeep backup forget-previous\`.`
   const configuration = `The configuration of the backup, if it has one, is in ${path}/configuration. It is not put in place.`
+  const cancellation = 'Until then, `nodekeep backup restore --cancel` takes the restore back.'
   if (node === null) {
     output.lines(`The backup is restored when the node starts: nodekeep start --data ${nodeDataDir}`)
-    output.lines(previous, configuration)
+    output.lines(cancellation, previous, configuration)
     return
   }
   output.lines(
     'The backup is restored at the next start of the node. Until then, the node works on with its present data.',
   )
-  output.lines(previous, configuration)
+  output.lines(cancellation, previous, configuration)
   if (options.restart !== true && (options.yes === true || !(await confirm('Restart the node now?')))) {
     output.lines('Stop the node and start it to restore the backup.')
     return

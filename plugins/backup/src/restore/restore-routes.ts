@@ -8,7 +8,7 @@ import {
   Type,
 } from '@nodekeep/plugin-sdk'
 import type { BackupFolder } from '../stored/backup-folder.ts'
-import { planRestore } from './plan-restore.ts'
+import { cancelRestore, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
 import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
 
@@ -61,6 +61,7 @@ const answer = Type.Object({
   success: Type.Boolean(),
   prepared: Type.String({ description: 'The name of the prepared restore.' }),
   planned: Type.Boolean({ description: 'Whether the next start of the node applies it.' }),
+  replaces: name('The backup whose restore was planned before, and is not any more.'),
   supervised: Type.Boolean({ description: 'Whether `restart` works here.' }),
   moment: Type.String({ format: 'date-time', description: 'The moment of the state of the backup.' }),
   addedUsers: Type.Array(Type.String(), { description: 'Names of users whom only the backup has.' }),
@@ -69,10 +70,12 @@ const answer = Type.Object({
   plugins: Type.Array(Type.String(), { description: 'Plugins whose state is another one.' }),
 })
 
-/** Registers `POST /restore`, which works in two steps if the client wants to ask a person in between. */
+/**
+ * Registers `POST /restore`, which works in two steps if the client wants to ask a person in between, and `DELETE /restore`, which
+ * takes the restore back.
+ */
 export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
   const { folders, restores, control } = parts
-  let isBusy = false
   const schema = {
     operationId: 'restoreBackup',
     summary: 'Verify a backup, compare it with the node, and restore it at the next start',
@@ -87,31 +90,41 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
         'Nothing would start the node again. Restore without "restart", then stop the node and start it yourself.',
       )
     }
-    if (isBusy) {
-      throw new NodekeepError('CONFLICT', 'Another backup is being prepared for a restore. Wait for its end.')
+    await parts.settled
+    using _lock = folders.lock()
+    const folder = await prepared(parts, body)
+    const replaces = body.confirm ? await planRestore(folder, { folders, restores }) : null
+    const { moment, differences } = folder.record
+    if (differences === undefined) throw new Error('A restore that is ready has no differences.')
+    if (body.confirm && body.restart) control.restart(`The backup ${folder.record.backup} is restored.`)
+    return {
+      success: true,
+      prepared: folder.name,
+      planned: body.confirm,
+      replaces,
+      supervised: control.supervised,
+      moment,
+      ...differences,
+      addedUsers: [...differences.addedUsers],
+      removedUsers: [...differences.removedUsers],
+      plugins: [...differences.plugins],
     }
-    isBusy = true
-    try {
-      await parts.settled
-      const folder = await prepared(parts, body)
-      if (body.confirm) await planRestore(folder, { folders, restores })
-      const { moment, differences } = folder.record
-      if (differences === undefined) throw new Error('A restore that is ready has no differences.')
-      if (body.confirm && body.restart) control.restart(`The backup ${folder.record.backup} is restored.`)
-      return {
-        success: true,
-        prepared: folder.name,
-        planned: body.confirm,
-        supervised: control.supervised,
-        moment,
-        ...differences,
-        addedUsers: [...differences.addedUsers],
-        removedUsers: [...differences.removedUsers],
-        plugins: [...differences.plugins],
-      }
-    } finally {
-      isBusy = false
-    }
+  })
+
+  const remove = {
+    operationId: 'cancelRestore',
+    summary: 'Take back a restore that the next start would apply, or that is only prepared',
+    response: {
+      200: Type.Object({
+        success: Type.Boolean(),
+        backup: Type.String({ description: 'The backup that is not restored.' }),
+      }),
+    },
+  }
+  app.delete('/restore', { schema: remove, config: { access: 'owner', scope: 'backup' } }, async () => {
+    await parts.settled
+    using _lock = folders.lock()
+    return { success: true, backup: await cancelRestore({ folders, restores }) }
   })
 }
 

@@ -10,66 +10,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import type { TestNode, TestNodeOptions, TestUser } from '@nodekeep/kernel/testing'
-import { definePlugin, Identity } from '@nodekeep/plugin-sdk'
-import { type Test, test } from 'tap'
+import { test } from 'tap'
 import type { BackupHeader } from '../../src/archive/backup-header.ts'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { rewriteArchive } from '../drill/fixtures/rewrite-archive.ts'
-import { createBackupNode, makeBackup, put } from '../fixtures/backup-node.ts'
-
-/** Makes the node's key at each start. */
-const identified = definePlugin({
-  id: 'identified',
-  requires: { identity: Identity },
-  setup({ identity }) {
-    if (identity.nodeId === '') throw new Error('unreachable')
-  },
-})
-
-interface Started {
-  readonly node: TestNode
-  readonly owner: TestUser
-}
-
-interface House {
-  readonly data: string
-  /** Starts the node, or starts it again. */
-  start(options?: TestNodeOptions): Promise<Started>
-}
-
-function houseFor(t: Test): House {
-  const data = mkdtempSync(join(tmpdir(), 'nodekeep-restores-'))
-  let node: TestNode | undefined
-  t.teardown(async () => {
-    await node?.stop()
-    rmSync(data, { recursive: true, force: true })
-  })
-  return {
-    data,
-    async start(options = {}) {
-      await node?.stop()
-      node = await createBackupNode({ ...options, dataFolder: data, plugins: [identified] })
-      return { node, owner: await node.signIn('owner') }
-    },
-  }
-}
-
-function restore(owner: TestUser, body: object): Promise<Response> {
-  const headers = { 'content-type': 'application/json' }
-  return owner.fetch('/api/backup/restore', { method: 'POST', headers, body: JSON.stringify(body) })
-}
-
-async function read(user: TestUser, path: string): Promise<string | number> {
-  const answer = await user.fetch(`/read?path=${encodeURIComponent(path)}`)
-  return answer.ok ? answer.text() : answer.status
-}
-
-/** The names of restores in the data folder. */
-function restoresIn(data: string): string[] {
-  const folder = join(data, 'restore')
-  return existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith('backup-')) : []
-}
+import { makeBackup, put } from '../fixtures/backup-node.ts'
+import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
 
 test('a restore is prepared, compared and confirmed in two steps, and a later one takes its place', async (t) => {
   const house = houseFor(t)
