@@ -8,9 +8,9 @@ import {
   type TrialNode,
   type TrialOptions,
 } from '@nodekeep/plugin-sdk'
+import { KernelRestores } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { findPluginFolders } from '../plugins/plugin-folders.ts'
-import { KernelRestores } from '../state/restores.ts'
 
 /** Starts nodes on trial, with the configuration of the running node. */
 export class KernelTrials implements NodeTrials {

@@ -12,7 +12,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { definePlugin, type Restored, Restores } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { applyPlannedRestore, isRestorePlanned, KernelRestores } from '../../src/state/restores.ts'
+import { applyPlannedRestore, isRestorePlanned, KernelRestores } from '../../src/backup/restores.ts'
 import { createTestNode } from '../../src/testing/create-test-node.ts'
 
 const restoresOf = (data: string) => new KernelRestores(data, async () => [])

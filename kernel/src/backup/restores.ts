@@ -9,7 +9,7 @@ import {
   type RestorePlan,
 } from '@nodekeep/plugin-sdk'
 import { messageOf } from '../errors/thrown.ts'
-import { syncFolder } from './sync-folder.ts'
+import { syncFolder } from '../state/sync-folder.ts'
 
 /** A plan as its file holds it. */
 interface StoredPlan {
