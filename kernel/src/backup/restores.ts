@@ -5,11 +5,13 @@ import {
   NodekeepError,
   type NodeRestores,
   type Restored,
+  type RestoredState,
   type RestoreMove,
   type RestorePlan,
 } from '@nodekeep/plugin-sdk'
 import { messageOf } from '../errors/thrown.ts'
 import { syncFolder } from '../state/sync-folder.ts'
+import type { InstalledPlugin } from './adopt-state.ts'
 
 /** A plan as its file holds it. */
 interface StoredPlan {
@@ -33,32 +35,42 @@ export function isRestorePlanned(dataFolder: string): boolean {
   return existsSync(planFile(dataFolder))
 }
 
+/** What is installed on this machine, as far as the configuration enables it. */
+interface InstalledNode {
+  /** The version of the kernel. */
+  readonly version: string
+  /** Finds the folders that plugins keep outside of their own. */
+  folders(): Promise<readonly NodeFolder[]>
+  plugins(): Promise<readonly InstalledPlugin[]>
+}
+
 /** Plans restores, and tells plugins of the last one that was applied. */
 export class KernelRestores implements NodeRestores {
   readonly #dataFolder: string
-  readonly #findFolders: () => Promise<readonly NodeFolder[]>
+  readonly #installed: InstalledNode
 
-  /** @param findFolders finds the folders that plugins keep outside of their own */
-  constructor(dataFolder: string, findFolders: () => Promise<readonly NodeFolder[]>) {
+  constructor(dataFolder: string, installed: InstalledNode) {
     this.#dataFolder = dataFolder
-    this.#findFolders = findFolders
+    this.#installed = installed
   }
 
   async folders(): Promise<readonly NodeFolder[]> {
-    return (await this.#findFolders()).map(({ plugin, key, path }) => ({ plugin, key, path }))
+    return (await this.#installed.folders()).map(({ plugin, key, path }) => ({ plugin, key, path }))
   }
 
-  async plan({ backup, moment, moves: planned }: RestorePlan): Promise<void> {
-    const file = planFile(this.#dataFolder)
-    if (readIfPresent<StoredPlan>(file)?.hasBegun === true)
-      throw new NodekeepError(
-        'CONFLICT',
-        'A restore is not complete yet. Start the node, which completes it, or take it back: nodekeep backup restore --cancel',
-      )
-    const moves = planned.flatMap(withLogs)
-    checkPaths(file, moves)
-    for (const move of moves) checkMove(move)
-    writeDurably(file, { format: 1, backup, moment: moment.toISOString(), moves } satisfies StoredPlan)
+  async plugins(): Promise<readonly InstalledPlugin[]> {
+    return this.#installed.plugins()
+  }
+
+  async adoptState(state: RestoredState): Promise<void> {
+    // Restores are rare.
+    const { adoptState } = await import('./adopt-state.ts')
+    const { version } = this.#installed
+    await adoptState(this.#dataFolder, state, { version, plugins: await this.plugins() })
+  }
+
+  async plan(plan: RestorePlan): Promise<void> {
+    planRestore(this.#dataFolder, plan)
   }
 
   async cancel(): Promise<string | null> {
@@ -84,10 +96,25 @@ export class KernelRestores implements NodeRestores {
   }
 }
 
+/** Stores a plan. See `plan` of the service `Restores`. */
+export function planRestore(dataFolder: string, { backup, moment, moves: planned }: RestorePlan): void {
+  const file = planFile(dataFolder)
+  if (readIfPresent<StoredPlan>(file)?.hasBegun === true) {
+    throw new NodekeepError(
+      'CONFLICT',
+      'A restore is not complete yet. Start the node, which completes it, or take it back: nodekeep backup restore --cancel',
+    )
+  }
+  const moves = planned.flatMap(withLogs)
+  checkPaths(file, moves)
+  for (const move of moves) checkMove(move)
+  writeDurably(file, { format: 1, backup, moment: moment.toISOString(), moves } satisfies StoredPlan)
+}
+
 /**
  * Applies a planned restore. The caller holds the lock of the data folder and has opened nothing in it. It begins only if
- * everything is there that it needs. When it is interrupted, the next call goes on where it stopped: first everything that is in the way goes, then the restored content
- * takes its place, and each step is on the disk before the next one begins.
+ * everything is there that it needs. When it is interrupted, the next call goes on where it stopped: first everything that is in the
+ * way goes, then the restored content takes its place, and each step is on the disk before the next one begins.
  *
  * @returns the name of the backup, `null` when no restore was planned
  * @throws Error with one line for a person

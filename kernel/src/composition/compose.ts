@@ -24,7 +24,6 @@ import { Admission } from '../access/admission.ts'
 import { Authenticator } from '../access/authenticator.ts'
 import { NodeOrigins } from '../access/node-origins.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
-import { KernelRestores } from '../backup/restores.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
 import { createApp } from '../http/create-app.ts'
@@ -33,7 +32,6 @@ import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
 import { createRequestIds } from '../http/shared-hooks.ts'
 import { Activation } from '../plugins/activation.ts'
-import { findPluginFolders } from '../plugins/plugin-folders.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
@@ -56,6 +54,7 @@ import { createNodeIdentity } from '../system/node-identity.ts'
 import { KernelTrials } from '../trials/node-trials.ts'
 import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
+import { createRestores } from './create-restores.ts'
 
 /**
  * Composes the kernel of one node. Each part is made at its first use. No other file knows how the parts fit together.
@@ -76,10 +75,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     // State, services and routes
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
-    restores: single(
-      ({ configuration }) =>
-        new KernelRestores(configuration.kernel.data, () => findPluginFolders(configuration)),
-    ),
+    restores: single(({ configuration }) => createRestores(configuration)),
     trials: single(({ configuration }) => new KernelTrials(configuration)),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),

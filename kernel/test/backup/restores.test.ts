@@ -15,7 +15,8 @@ import { test } from 'tap'
 import { applyPlannedRestore, isRestorePlanned, KernelRestores } from '../../src/backup/restores.ts'
 import { createTestNode } from '../../src/testing/create-test-node.ts'
 
-const restoresOf = (data: string) => new KernelRestores(data, async () => [])
+const restoresOf = (data: string) =>
+  new KernelRestores(data, { version: '1.0.0', folders: async () => [], plugins: async () => [] })
 
 const moment = new Date('2026-11-01T03:00:00Z')
 

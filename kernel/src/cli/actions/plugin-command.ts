@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type CommandContext, type CommandRun, isCommands } from '@nodekeep/plugin-sdk'
-import { KernelRestores } from '../../backup/restores.ts'
+import { createRestores } from '../../composition/create-restores.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
 import type { PluginEntry } from '../../configuration/plugin-entries.ts'
 import { createLogger } from '../../log/logger.ts'
@@ -9,7 +9,6 @@ import { createSecrets } from '../../log/secrets.ts'
 import { PluginFailure } from '../../plugins/failure.ts'
 import { importPlugin } from '../../plugins/import-plugin.ts'
 import type { PluginManifest } from '../../plugins/locate-plugin.ts'
-import { findPluginFolders } from '../../plugins/plugin-folders.ts'
 import { lockDataFolder } from '../../state/lock.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { connectToNode } from '../common/node-client.ts'
@@ -40,7 +39,7 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
   const secrets = createSecrets()
   for (const secret of configuration.secretValues()) secrets.add(secret)
   const label = `nodekeep ${entry.id} ${name}`
-  const restores = new KernelRestores(data, () => findPluginFolders(configuration))
+  const restores = createRestores(configuration)
   let isExclusive = false
   const context: CommandContext = {
     id: entry.id,
@@ -66,6 +65,8 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
     },
     restores: {
       folders: () => restores.folders(),
+      plugins: () => restores.plugins(),
+      adoptState: (state) => restores.adoptState(state),
       async plan(plan) {
         if (isExclusive) return restores.plan(plan)
         throw new Error('A command plans a restore while no node runs: it has to call exclusive() before.')

@@ -127,6 +127,9 @@ async function checked(
   async function* watched(): AsyncGenerator<ReadableEntry> {
     for await (const entry of entries) {
       if (isEnded) throw new ArchiveError(`has something behind its manifest`)
+      if (entry.type === 'file' && others.some(({ below }) => entry.path === below)) {
+        throw new ArchiveError(`is no backup of a node: ${JSON.stringify(entry.path)} is a file`)
+      }
       isEnded = entry.path === ownNames.manifest
       yield isEnded ? { ...entry, content: observed(entry.content, (chunk) => manifest.read(chunk)) } : entry
     }

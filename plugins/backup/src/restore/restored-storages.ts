@@ -41,7 +41,7 @@ export function restoredStorages(
       `The backup has no files of a storage "${unknown}". Its storages are: ${names.join(', ') || 'none'}.`,
     )
   }
-  return placed.map(({ path, plugin, key }) => {
+  const storages = placed.map(({ path, plugin, key }): RestoredStorage => {
     const name = basename(path)
     if (without.includes(name)) return { name, path, place: 'left-out' }
     const folder = folders.find((one) => plugin !== undefined && one.plugin === plugin && one.key === key)
@@ -53,4 +53,22 @@ export function restoredStorages(
         `Add the plugin ${plugin === undefined ? 'of this storage' : `"${plugin}"`} to the configuration, or restore without these files: \`--without ${name}\`.`,
     )
   })
+  refuseSharedFolders(storages)
+  return storages
+}
+
+/** A node never has two storages in one folder, so only a forged backup does. */
+function refuseSharedFolders(storages: readonly RestoredStorage[]): void {
+  const names = new Map<string, string>()
+  for (const { name, place } of storages) {
+    if (typeof place === 'string') continue
+    const other = names.get(place.folder)
+    if (other !== undefined) {
+      throw new NodekeepError(
+        'VALIDATION_ERROR',
+        `The backup cannot be restored: its storages "${other}" and "${name}" would be put into one folder.`,
+      )
+    }
+    names.set(place.folder, name)
+  }
 }
