@@ -16,6 +16,7 @@ import { Sample, type SampleRule } from '../archive/sample.ts'
 import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
 import { differencesOf } from './differences.ts'
 import { type RestoreFolder, type RestoreFolders, syncFolder } from './restore-folder.ts'
+import { restoredIdentity } from './restored-identity.ts'
 import { type RestoredStorage, restoredStorages } from './restored-storages.ts'
 import { checkLayout } from './unpacked-layout.ts'
 
@@ -111,7 +112,12 @@ export async function prepareRestore(
       ...ownMoves(dataFolder, folder, request),
       ...(await Promise.all(placed.map(movesOfUsers))).flat(),
     ]
-    await folder.note({ state: 'ready', moves, differences })
+    const identity = await restoredIdentity(
+      join(dataFolder, 'identity', 'node.key'),
+      join(folder.path, 'new', 'node.key'),
+      request,
+    )
+    await folder.note({ state: 'ready', moves, differences: { ...differences, identity } })
     return folder
   } catch (error) {
     await folder.remove()

@@ -7,6 +7,7 @@ import type { RestoreDifferences } from './differences.ts'
 import { cancelRestore, nothingToCancel, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
 import { type RestoreFolder, RestoreFolders } from './restore-folder.ts'
+import { twoNodesWarning } from './restored-identity.ts'
 
 /**
  * `nodekeep backup restore FILE`: works in this process, whether a node runs or not, so that the recovery key stays here. Only the
@@ -110,6 +111,13 @@ export async function forgetPrevious({
   output.lines('The former data is deleted.')
 }
 
+const identities = {
+  same: 'that of the backup, which the node has now',
+  another: 'that of the backup, which the node does not have now',
+  new: 'a new one',
+  present: 'the present one, since the backup has none',
+} as const
+
 /** Says that a restore is planned, that former data is kept, and how much. */
 export async function restoreLines(dataFolder: string): Promise<string[]> {
   const folders = new RestoreFolders(dataFolder)
@@ -165,7 +173,7 @@ function describe(
   planned: string | undefined,
 ): void {
   if (differences === undefined) return
-  const { addedUsers, removedUsers, owner, plugins } = differences
+  const { addedUsers, removedUsers, owner, plugins, identity } = differences
   const names = (list: readonly string[]) => list.join(', ') || 'none'
   output.state({
     backup: record.backup,
@@ -175,9 +183,10 @@ function describe(
     owner: owner.restored ?? 'none',
     'present owner': owner.present ?? 'none',
     'plugins with another state': names(plugins),
-    identity: options.newIdentity === true ? 'a new one' : 'that of the backup',
+    identity: identities[identity],
     ...(planned !== undefined && { 'instead of the planned restore of': planned }),
   })
+  if (identity === 'another' && options.json !== true) output.lines(twoNodesWarning)
 }
 
 async function goOn(

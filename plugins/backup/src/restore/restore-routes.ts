@@ -68,6 +68,10 @@ const answer = Type.Object({
   removedUsers: Type.Array(Type.String(), { description: 'Names of users whom only the node has.' }),
   owner: Type.Object({ present: name('The present owner.'), restored: name('The owner in the backup.') }),
   plugins: Type.Array(Type.String(), { description: 'Plugins whose state is another one.' }),
+  identity: Type.String({
+    description:
+      '`same`: the identity of the backup, which the node has now. `another`: the node takes it over, and the node that had it must not run any more. `new`: a new one. `present`: the backup has none.',
+  }),
 })
 
 /**

@@ -1,5 +1,6 @@
 import { isNodekeepError, type Log, type Restored } from '@nodekeep/plugin-sdk'
 import type { RestoreFolders } from './restore-folder.ts'
+import { twoNodesWarning } from './restored-identity.ts'
 
 interface SettleParts {
   readonly folders: RestoreFolders
@@ -11,7 +12,13 @@ interface SettleParts {
 /** Keeps the former data of the restore that the start has applied, and removes what other restores have left. Never rejects. */
 export async function settleRestores({ folders, restored, log }: SettleParts): Promise<void> {
   try {
-    await folders.settle(restored?.backup ?? null)
+    for (const { record } of await folders.settle(restored?.backup ?? null)) {
+      if (record.differences?.identity === 'another')
+        log.warn(
+          { backup: record.backup },
+          `The node has the identity of a restored backup. ${twoNodesWarning}`,
+        )
+    }
     await restored?.acknowledge()
     using _lock = folders.lock()
     await folders.removeOthers(null)

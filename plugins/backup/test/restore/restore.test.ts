@@ -76,12 +76,22 @@ test('the identity of the backup comes back, or the node gets a new one', async 
   const key = () => readFileSync(join(house.data, 'identity', 'node.key'), 'utf8')
   const original = key()
   const { filename } = await makeBackup(owner)
-  await restore(owner, { filename, confirm: true, newIdentity: true })
-  owner = (await house.start()).owner
+  const identity = async (body: object) => {
+    const answer = await restore(owner, { filename, confirm: true, ...body })
+    return ((await answer.json()) as { identity: string }).identity
+  }
+  const log: string[] = []
+  const warnings = () => log.filter((line) => line.includes('must not run any more')).length
+  t.equal(await identity({}), 'same')
+  t.equal(await identity({ newIdentity: true }), 'new')
+  owner = (await house.start({ onLog: (line) => log.push(line) })).owner
   t.not(key(), original)
-  await restore(owner, { filename, confirm: true })
-  await house.start()
+  t.equal(await identity({}), 'another')
+  t.equal(warnings(), 0)
+  owner = (await house.start({ onLog: (line) => log.push(line) })).owner
   t.equal(key(), original)
+  t.equal(await identity({}), 'same')
+  t.equal(warnings(), 1)
 })
 
 test('files go to the folder that this node has for their storage, and into storages without a folder', async (t) => {
