@@ -32,10 +32,18 @@ function placeFor(t: Test) {
     await node?.stop()
     rmSync(folder, { recursive: true, force: true })
   })
-  const from = Object.fromEntries(
-    Object.keys(plugins).map((name) => [name, { from: join(repository, 'plugins', name) }]),
-  )
-  writeFileSync(join(folder, 'nodekeep.json'), JSON.stringify({ plugins: from }))
+  let config: object = { plugins }
+  /** Changes the configuration of the commands, and of later starts. */
+  const configure = (more: { readonly plugins?: Readonly<Record<string, true>> }) => {
+    const all = { ...plugins, ...more.plugins }
+    config = { ...more, plugins: all }
+    const from = Object.keys(all).map((name) => [name, { from: join(repository, 'plugins', name) }])
+    writeFileSync(
+      join(folder, 'nodekeep.json'),
+      JSON.stringify({ ...config, plugins: Object.fromEntries(from) }),
+    )
+  }
+  configure({})
   const begin = (args: readonly string[], options: readonly string[] = []): Command => {
     const { promise: ended, resolve } = Promise.withResolvers<{ code: number; text: string }>()
     const child = execFile(
@@ -49,6 +57,7 @@ function placeFor(t: Test) {
   }
   return {
     folder,
+    configure,
     async stop() {
       await node?.stop()
       node = undefined
@@ -57,8 +66,12 @@ function placeFor(t: Test) {
     async start(data: string): Promise<TestUser> {
       await node?.stop()
       node = undefined
-      const config = { backup: { drill: false }, plugins }
-      node = await createTestNode({ dataFolder: join(folder, data), folder: repository, config })
+      const dataFolder = join(folder, data)
+      node = await createTestNode({
+        dataFolder,
+        folder: repository,
+        config: { backup: { drill: false }, ...config },
+      })
       return node.signIn('owner')
     },
     /** Runs a command that succeeds. */
@@ -216,4 +229,31 @@ test('a restore is taken back while no node runs, also one that a start has begu
   t.strictSame(left(), [])
   t.notOk(readdirSync(join(data, 'files/.nodekeep')).includes('restore'))
   t.equal(await read(await start('data')), 'present')
+})
+
+test('without a running node, files of storages without plain files come back, or are refused by name', async (t) => {
+  const { folder, configure, start, stop, run, refused } = placeFor(t)
+  const withMemory = {
+    storage: { mounts: { '/memory': 'memory' } },
+    plugins: { 'storage-memory': true },
+  } as const
+  configure(withMemory)
+  const owner = await start('first')
+  await owner.fetch('/write?path=/memory/a', { method: 'PUT', body: 'in memory' })
+  const archive = join(folder, 'first', 'backups', await makeBackup(owner))
+  await stop()
+  const data = ['--data', join(folder, 'second')]
+
+  configure({})
+  t.match(
+    await refused('restore', archive, ...data, '--yes'),
+    /files of the storage "memory", which this node does not have\. Add the plugin "storage-memory" .*--without memory/,
+  )
+  t.match(await run('restore', archive, ...data, '--yes', '--without', 'memory'), /nodekeep start/)
+  configure(withMemory)
+  t.match(await run('restore', archive, ...data, '--yes'), /nodekeep start/)
+  const again = await start('second')
+  let answer = await again.fetch('/read?path=/memory/a')
+  while (answer.status === 503) answer = await again.fetch('/read?path=/memory/a')
+  t.equal(await answer.text(), 'in memory')
 })

@@ -62,7 +62,7 @@ export default definePlugin({
       log.warn({ filename, reason }, 'A backup cannot be read, so it is not listed.'),
     )
     const isEncrypted = recipients.length > 0
-    const maker = new BackupMaker({ participants, folder, info, restores, recipients, log })
+    const maker = new BackupMaker({ participants, folder, info, restores, backends, recipients, log })
     const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, log })
     const drills = new Drills({ folder: join(nodeDataDir, 'drill'), dataDir, restores, trials, log })
     await drills.load()

@@ -45,9 +45,9 @@ export interface BackupHeader {
 export interface PlacedFolder {
   /** Such as `files/local`. */
   readonly path: string
-  /** The plugin that keeps the folder. Missing where the content is not in plain files. */
+  /** The plugin that keeps the content. Archives of earlier versions have it only with a `key`. */
   readonly plugin?: string
-  /** The key of the plugin's section in the configuration that names the folder. */
+  /** The key of the plugin's section in the configuration that names the folder. Missing where the content is not in plain files. */
   readonly key?: string
 }
 

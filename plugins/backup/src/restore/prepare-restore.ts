@@ -17,7 +17,7 @@ import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
 import { differencesOf } from './differences.ts'
 import { type RestoreFolder, type RestoreFolders, syncFolder } from './restore-folder.ts'
 import { restoredIdentity } from './restored-identity.ts'
-import { type RestoredStorage, restoredStorages } from './restored-storages.ts'
+import { type HasBackend, type RestoredStorage, restoredStorages } from './restored-storages.ts'
 import { checkLayout } from './unpacked-layout.ts'
 
 /** What a person wants to restore, and how. */
@@ -41,8 +41,7 @@ interface RestoreParts {
   readonly dataFolder: string
   readonly folders: RestoreFolders
   readonly restores: Pick<NodeRestores, 'folders' | 'adoptState'>
-  /** Tells whether the running node has a storage backend; `null` where no node runs. */
-  readonly hasBackend: ((name: string) => boolean) | null
+  readonly hasBackend: HasBackend
 }
 
 /** The folders of users in a storage. */

@@ -53,10 +53,13 @@ async function prepare(
 ): Promise<RestoreFolder> {
   const { nodeDataDir, options, output, restores, signal } = context
   const identities = await identitiesOf(context)
+  const plugins = new Set((await restores.plugins()).map(({ id }) => id))
+  // Without a running node, the configuration tells which plugins bring storages.
+  const hasBackend = (_name: string, plugin?: string) => plugin === undefined || plugins.has(plugin)
   const progress = output.progress('verifying and unpacking')
   try {
     return await prepareRestore(
-      { dataFolder: nodeDataDir, folders, restores, hasBackend: null },
+      { dataFolder: nodeDataDir, folders, restores, hasBackend },
       {
         file,
         identities,

@@ -15,10 +15,16 @@ export interface RestoredStorage {
   readonly place: { readonly folder: string } | 'plugin' | 'left-out'
 }
 
+/**
+ * Tells whether the node has a storage backend.
+ *
+ * @param plugin the plugin that has kept it on the node of the backup, if the backup tells that
+ */
+export type HasBackend = (name: string, plugin: string | undefined) => boolean
+
 interface KnownStorages {
   readonly folders: readonly NodeFolder[]
-  /** Tells whether the node has a backend with this name; `null` if that is unknown because no node runs. */
-  readonly hasBackend: ((name: string) => boolean) | null
+  readonly hasBackend: HasBackend
   /** Backends to leave out. */
   readonly without: readonly string[]
 }
@@ -44,9 +50,9 @@ export function restoredStorages(
   const storages = placed.map(({ path, plugin, key }): RestoredStorage => {
     const name = basename(path)
     if (without.includes(name)) return { name, path, place: 'left-out' }
-    const folder = folders.find((one) => plugin !== undefined && one.plugin === plugin && one.key === key)
+    const folder = folders.find((one) => one.plugin === plugin && one.key === key)
     if (folder !== undefined) return { name, path, place: { folder: folder.path } }
-    if (hasBackend === null ? plugin === undefined : hasBackend(name)) return { name, path, place: 'plugin' }
+    if (hasBackend(name, plugin)) return { name, path, place: 'plugin' }
     throw new NodekeepError(
       'CONFLICT',
       `The backup has files of the storage "${name}", which this node does not have. ` +
