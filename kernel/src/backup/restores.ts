@@ -12,6 +12,7 @@ import {
 import { messageOf } from '../errors/thrown.ts'
 import { syncFolder } from '../state/sync-folder.ts'
 import type { InstalledPlugin } from './adopt-state.ts'
+import { MountPoints } from './mount-points.ts'
 
 /** A plan as its file holds it. */
 interface StoredPlan {
@@ -107,7 +108,8 @@ export function planRestore(dataFolder: string, { backup, moment, moves: planned
   }
   const moves = planned.flatMap(withLogs)
   checkPaths(file, moves)
-  for (const move of moves) checkMove(move)
+  const mounts = new MountPoints()
+  for (const move of moves) checkMove(move, mounts)
   writeDurably(file, { format: 1, backup, moment: moment.toISOString(), moves } satisfies StoredPlan)
 }
 
@@ -241,13 +243,16 @@ function checkPaths(plan: string, moves: readonly RestoreMove[]): void {
   }
 }
 
-function checkMove({ from, to, previous }: RestoreMove): void {
+function checkMove({ from, to, previous }: RestoreMove, mounts: MountPoints): void {
   if (from !== null && !isThere(from)) throw invalid(`${from} does not exist.`)
   if (isThere(previous)) throw invalid(`${previous} exists already.`)
-  const devices = [from, isThere(to) ? to : existingParent(to), existingParent(previous)].flatMap((path) =>
-    path === null ? [] : lstatSync(path).dev,
+  const places = [from, isThere(to) ? to : existingParent(to), existingParent(previous)].flatMap((path) =>
+    path === null ? [] : `${lstatSync(path).dev} ${mounts.above(path)}`,
   )
-  if (new Set(devices).size > 1) throw invalid(`${to} is on another file system than what is to replace it.`)
+  if (new Set(places).size === 1) return
+  throw invalid(
+    `${to} cannot be replaced by a rename: it is a mount point, or on another file system than what is to replace it. Mount the folder above it instead, then restore again.`,
+  )
 }
 
 function existingParent(path: string): string {

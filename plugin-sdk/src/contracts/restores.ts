@@ -68,8 +68,8 @@ export interface NodeRestores {
    *
    * Every plugin learns of the applied restore, also one that the backup does not know: see `restored` in its context.
    *
-   * @throws NodekeepError VALIDATION_ERROR if a path is relative, or within another one or the same; if a move crosses file
-   *   systems, if something to move is missing, or if there is something at `previous`; CONFLICT if the node has begun to apply
+   * @throws NodekeepError VALIDATION_ERROR if a path is relative, or within another one or the same; if a move crosses mounts
+   *   or replaces a mount point, if something to move is missing, or if there is something at `previous`; CONFLICT if the node has begun to apply
    *   an earlier plan and was interrupted
    */
   plan(plan: RestorePlan): Promise<void>
