@@ -190,6 +190,11 @@ test('one restore at a time is prepared, by a command or by the node, and what a
   t.match(await refused('restore', '--cancel', ...data), /No restore is prepared or planned/)
 
   await stop()
+  const interrupted = await asking('restore', archive, ...data)
+  interrupted.child.kill('SIGTERM')
+  t.match(await interrupted.ended, { code: 1, text: /The command was interrupted/ })
+  t.strictSame(restores(), [])
+
   const first = await asking('restore', archive, ...data)
   t.match(
     await refused('restore', archive, ...data, '--yes'),
@@ -256,4 +261,25 @@ test('without a running node, files of storages without plain files come back, o
   let answer = await again.fetch('/read?path=/memory/a')
   while (answer.status === 503) answer = await again.fetch('/read?path=/memory/a')
   t.equal(await answer.text(), 'in memory')
+})
+
+test('an archive or a key that cannot be read is refused in a sentence, and no data folder is made', async (t) => {
+  const { folder, run, refused } = placeFor(t)
+  const fixture = (name: string) => join(repository, 'plugins/backup/test/fixtures', name)
+  const encrypted = fixture('format-1-encrypted.tar.gz')
+  const nowhere = ['--data', join(folder, 'nowhere')]
+  const refusals: readonly (readonly [string[], RegExp])[] = [
+    [['verify', 'none.tar.gz'], /The archive none\.tar\.gz does not exist\./],
+    [['restore', 'none.tar.gz', ...nowhere], /The archive none\.tar\.gz does not exist\./],
+    [['restore', 'nodekeep.json/none', ...nowhere], /The archive none does not exist\./],
+    [['restore', ...nowhere], /Give the backup to restore: nodekeep backup restore FILE/],
+    [['verify', '.'], /is a folder\./],
+    [['verify', encrypted], /is encrypted\. Give its recovery key: --key FILE/],
+    [['verify', encrypted, '--key', 'none'], /There is no file none\. Give the file .* --key FILE/],
+    [['verify', encrypted, '--key', '.'], /\. is a folder\. Give the file .* --key FILE/],
+    [['restore', encrypted, '--data', 'nodekeep.json'], /a file is in its place/],
+  ]
+  await Promise.all(refusals.map(async ([args, message]) => t.match(await refused(...args), message)))
+  t.notOk(existsSync(join(folder, 'nowhere')))
+  t.match(await run('verify', encrypted, '--key', fixture('format-1.key')), /The backup is whole/)
 })

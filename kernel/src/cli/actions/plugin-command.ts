@@ -51,7 +51,7 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
     output: outputOnTerminal(options.json === true),
     log: createLogger({ level: 'warn', format: 'pretty', secrets, destination: process.stderr }),
     signal: aborted.signal,
-    confirm: askOnTerminal,
+    confirm: (question) => askOnTerminal(question, aborted.signal),
     ask: (question) => askForSecret(question, aborted.signal),
     async node() {
       const client = await connectToNode(data, options, label)

@@ -106,9 +106,9 @@ interface StateEntry {
 
 function* entriesOf(database: DatabaseSync): Generator<StateEntry, undefined, undefined> {
   if (!hasTable(database, 'state')) return
-  // An entry that expires is another one each time.
+  // An entry that expires is another one each time. Names with @ belong to the kernel, and to no plugin.
   const all = database.prepare(
-    'SELECT namespace, key, value FROM state WHERE expires IS NULL ORDER BY namespace, key',
+    "SELECT namespace, key, value FROM state WHERE expires IS NULL AND namespace NOT LIKE '@%' ORDER BY namespace, key",
   )
   for (const row of all.iterate()) yield row as unknown as StateEntry
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { CommandContext, NodeClient } from '@nodekeep/plugin-sdk'
 import { readHeader } from '../archive/read-archive.ts'
@@ -14,26 +14,31 @@ import { twoNodesWarning } from './restored-identity.ts'
  * plan is made by the node that runs.
  */
 export async function restore(context: CommandContext): Promise<void> {
-  const { args, nodeDataDir, options, output } = context
+  const { args, nodeDataDir, options } = context
   const folders = new RestoreFolders(nodeDataDir)
   const [file] = args
   if (options.cancel === true) return cancel(context, folders)
   if (file === undefined) throw new Error('Give the backup to restore: nodekeep backup restore FILE')
   // A mistyped name must not make a data folder.
   await readHeader(resolve(file))
-  let node: NodeClient | null
+  const isEmpty = !statSync(nodeDataDir, { throwIfNoEntry: false })?.isDirectory()
+  // It makes the data folder.
+  if (isEmpty) await context.exclusive()
+  let node: NodeClient | null = null
   let folder: RestoreFolder
   let isPlanned = false
   {
     // Before the node is asked: a second command would take the first one for a node that starts.
     using _lock = folders.lock()
-    node = await context.node()
-    if (node === null) await context.exclusive()
+    if (!isEmpty) {
+      node = await context.node()
+      if (node === null) await context.exclusive()
+    }
     folder = await prepare(context, folders, resolve(file))
     try {
       describe(context, folder, folder.record.differences, (await folders.planned())?.record.backup)
       if (options.yes !== true && !(await context.confirm('Restore this backup at the next start?'))) {
-        output.lines('Nothing was changed.')
+        context.output.lines('Nothing was changed.')
         return
       }
       if (node === null) await planRestore(folder, { folders, restores: context.restores })
@@ -42,8 +47,8 @@ export async function restore(context: CommandContext): Promise<void> {
       if (!isPlanned) await folder.remove()
     }
   }
-  if (node !== null) await planInNode(node, folder.name, {}).catch((error) => removeUnplanned(folders, error))
-  await goOn(context, node, folder)
+  if (node === null) goOn(context, folder)
+  else await goOnInNode(context, node, folders, folder)
 }
 
 async function prepare(
@@ -145,10 +150,10 @@ async function planInNode(
   node: NodeClient,
   prepared: string,
   extra: { readonly restart?: true },
-): Promise<void> {
+): Promise<{ readonly supervised: boolean }> {
   const body = JSON.stringify({ prepared, confirm: true, ...extra })
   const headers = { 'content-type': 'application/json' }
-  await bodyOf(await node.fetch('/api/backup/restore', { method: 'POST', body, headers }))
+  return bodyOf(await node.fetch('/api/backup/restore', { method: 'POST', body, headers }))
 }
 
 /** The answer of the node may be lost after it has made the plan. Another restore may go on, which removes this one itself. */
@@ -170,7 +175,7 @@ async function bodyOf<T>(answer: Response): Promise<T> {
 }
 
 function describe(
-  { output, options }: CommandContext,
+  context: CommandContext,
   { record }: RestoreFolder,
   differences: RestoreDifferences | undefined,
   planned: string | undefined,
@@ -178,7 +183,7 @@ function describe(
   if (differences === undefined) return
   const { addedUsers, removedUsers, owner, plugins, identity } = differences
   const names = (list: readonly string[]) => list.join(', ') || 'none'
-  output.state({
+  context.output.state({
     backup: record.backup,
     'state of': record.moment,
     'users that come back': names(addedUsers),
@@ -189,32 +194,58 @@ function describe(
     identity: identities[identity],
     ...(planned !== undefined && { 'instead of the planned restore of': planned }),
   })
-  if (identity === 'another' && options.json !== true) output.lines(twoNodesWarning)
+  if (identity === 'another') context.output.lines(twoNodesWarning)
 }
 
-async function goOn(
-  { output, options, confirm, nodeDataDir }: CommandContext,
-  node: NodeClient | null,
-  { name, path }: RestoreFolder,
+/** A restore that the next start of a node applies, while none runs. */
+function goOn(context: CommandContext, folder: RestoreFolder): void {
+  const { output } = context
+  output.lines(`The backup is restored when the node starts: nodekeep start --data ${context.nodeDataDir}`)
+  output.lines(...linesOfPlan(context, folder))
+}
+
+/** Lets the node that runs make the plan, and restarts it if the person wants that. */
+async function goOnInNode(
+  context: CommandContext,
+  node: NodeClient,
+  folders: RestoreFolders,
+  folder: RestoreFolder,
 ): Promise<void> {
-  const previous = `The present data then goes to ${path}/previous, and stays until \`nodekeep backup forget-previous\`.`
-  const configuration = `The configuration of the backup, if it has one, is in ${path}/configuration. It is not put in place.`
-  const cancellation = 'Until then, `nodekeep backup restore --cancel` takes the restore back.'
-  if (node === null) {
-    output.lines(`The backup is restored when the node starts: nodekeep start --data ${nodeDataDir}`)
-    output.lines(cancellation, previous, configuration)
+  const { options, output, confirm } = context
+  const { supervised } = await planInNode(node, folder.name, {}).catch((error) =>
+    removeUnplanned(folders, error),
+  )
+  output.lines(
+    'The backup is restored at the next start of the node. Until then, the node works on with its present data.',
+    ...linesOfPlan(context, folder),
+  )
+  const isWanted =
+    options.restart === true ||
+    (options.yes !== true && supervised && (await confirm('Restart the node now?')))
+  if (isWanted && supervised) {
+    await planInNode(node, folder.name, { restart: true })
+    output.lines('The node restarts.')
     return
   }
   output.lines(
-    'The backup is restored at the next start of the node. Until then, the node works on with its present data.',
+    isWanted
+      ? 'Nothing would start the node again, so it goes on. Stop it and start it to restore the backup.'
+      : 'Stop the node and start it to restore the backup.',
   )
-  output.lines(cancellation, previous, configuration)
-  if (options.restart !== true && (options.yes === true || !(await confirm('Restart the node now?')))) {
-    output.lines('Stop the node and start it to restore the backup.')
-    return
-  }
-  await planInNode(node, name, { restart: true })
-  output.lines('The node restarts.')
+}
+
+function linesOfPlan({ nodeDataDir }: CommandContext, { path }: RestoreFolder): string[] {
+  return [
+    'Until then, `nodekeep backup restore --cancel` takes the restore back.',
+    ...(existsSync(join(nodeDataDir, 'state.sqlite'))
+      ? [
+          `The present data then goes to ${path}/previous, and stays until \`nodekeep backup forget-previous\`.`,
+        ]
+      : []),
+    ...(existsSync(join(path, 'configuration'))
+      ? [`The configuration of the backup is not put in place. It is in ${path}/configuration.`]
+      : []),
+  ]
 }
 
 function mebibytes(bytes: number): number {

@@ -11,7 +11,7 @@ const busy = 5
  * Makes this call the only one that prepares, plans or removes a restore of a node, in all processes. The operating system drops
  * the lock with the process, so a kill leaves nothing to clean up.
  *
- * @param folder of all restores of the node; it is made if it does not exist
+ * @param folder of all restores of the node, in the data folder; it is made if it does not exist
  * @throws NodekeepError CONFLICT while another one has the lock; INSUFFICIENT_STORAGE
  */
 export function lockRestores(folder: string): Disposable {
@@ -42,11 +42,15 @@ export function lockRestores(folder: string): Disposable {
 /** The file is never opened but by SQLite: to close it would drop a lock that this process has. */
 function makeFile(folder: string): string {
   const file = join(folder, 'lock')
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    closeSync(openSync(file, 'wx', 0o600))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw explainFullDisk(error, 'this restore')
+  for (const make of [
+    () => mkdirSync(folder, { mode: 0o700 }),
+    () => closeSync(openSync(file, 'wx', 0o600)),
+  ]) {
+    try {
+      make()
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw explainFullDisk(error, 'this restore')
+    }
   }
   return file
 }
