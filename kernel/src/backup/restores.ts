@@ -275,8 +275,13 @@ function syncFolders(moves: readonly RestoreMove[]): void {
 function writeDurably(file: string, content: object): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.new`
-  writeFileSync(draft, JSON.stringify(content, null, 2), { mode: 0o600, flush: true })
-  renameSync(draft, file)
+  try {
+    writeFileSync(draft, JSON.stringify(content, null, 2), { mode: 0o600, flush: true })
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
   syncFolder(dirname(file))
 }
 

@@ -62,7 +62,15 @@ const lookEveryMs = 100
  *   does not open it, CONFLICT for one with a storage that this node does not have or of a newer version, INSUFFICIENT_STORAGE; or
  *   the signal's reason
  */
-export async function prepareRestore(
+export async function prepareRestore(parts: RestoreParts, request: RestoreRequest): Promise<RestoreFolder> {
+  try {
+    return await prepare(parts, request)
+  } catch (error) {
+    throw explainFullDisk(error, purpose)
+  }
+}
+
+async function prepare(
   { dataFolder, folders, restores, hasBackend }: RestoreParts,
   request: RestoreRequest,
 ): Promise<RestoreFolder> {
@@ -76,9 +84,7 @@ export async function prepareRestore(
   for (const { root } of plain) await mkdir(root, { recursive: true, mode: 0o700 })
   const backup = basename(request.file)
   const roots = plain.map(({ root }) => root)
-  const folder = await folders.begin({ backup, moment: header.created }, roots).catch((error) => {
-    throw explainFullDisk(error, purpose)
-  })
+  const folder = await folders.begin({ backup, moment: header.created }, roots)
   try {
     const placed = plain.map(({ path, root }, index) => {
       const elsewhere = folder.record.elsewhere[index] as string
@@ -120,7 +126,7 @@ export async function prepareRestore(
     return folder
   } catch (error) {
     await folder.remove()
-    throw explainFullDisk(error, purpose)
+    throw error
   }
 }
 
