@@ -96,7 +96,9 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
     }
     await parts.settled
     using _lock = folders.lock()
-    const folder = await prepared(parts, body)
+    const folder = await prepared(parts, body).catch((error) => {
+      throw parts.signal.aborted ? stopping() : error
+    })
     const replaces = body.confirm ? await planRestore(folder, { folders, restores }) : null
     const { moment, differences } = folder.record
     if (differences === undefined) throw new Error('A restore that is ready has no differences.')
@@ -130,6 +132,10 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
     using _lock = folders.lock()
     return { success: true, backup: await cancelRestore({ folders, restores }) }
   })
+}
+
+function stopping(): NodekeepError {
+  return new NodekeepError('SERVICE_UNAVAILABLE', 'The node stops. Restore the backup when it runs again.')
 }
 
 interface Asked {

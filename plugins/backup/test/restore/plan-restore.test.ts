@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestUser } from '@nodekeep/kernel/testing'
@@ -78,6 +79,17 @@ test('while a command prepares a restore, the node refuses others, and its start
   const { owner: later } = await house.start()
   t.equal((await restore(later, { filename, confirm: false })).status, 200)
   t.notOk(restoresIn(house.data).includes('other'))
+})
+
+test('a node that stops ends a restore that is being prepared, and says so', async (t) => {
+  const { house, owner, left } = await houseWithBackup(t)
+  await put(owner, '/large', randomBytes(30_000_000))
+  const { filename } = await makeBackup(owner)
+  const answer = restore(owner, { filename, confirm: true })
+  while (restoresIn(house.data).length === 0) await new Promise(setImmediate)
+  await house.stop()
+  t.match(await (await answer).json(), { code: 'SERVICE_UNAVAILABLE', message: /The node stops/ })
+  t.strictSame(left(), [])
 })
 
 test('a removal that was interrupted goes on', async (t) => {
