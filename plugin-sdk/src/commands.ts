@@ -67,7 +67,7 @@ export interface CommandContext<Config = unknown> {
    * @throws Error that names the node that runs
    */
   exclusive(): Promise<void>
-  /** Plans a restore for the next start of the node. `plan` throws if `exclusive` was not called before. */
+  /** Plans a restore for the next start of the node. `plan` and `cancel` throw if `exclusive` was not called before. */
   readonly restores: NodeRestores
 }
 

@@ -51,6 +51,8 @@ export interface RegistryReader<T> extends Iterable<readonly [name: string, entr
   has(name: string): boolean
   /** The names of all entries, in the order in which they were added. */
   names(): string[]
+  /** The id of the plugin that added an entry: the id under which the configuration loads it. */
+  ownerOf(name: string): string | undefined
   /** Calls the listener after entries were added or removed. The kernel removes the listener when your plugin stops. */
   onChange(listener: () => void): Disposer
 }

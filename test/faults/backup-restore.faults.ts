@@ -66,9 +66,19 @@ async function planned(node: FilesProcess, filename: string): Promise<boolean> {
   const body = JSON.stringify({ filename, confirm: true })
   const headers = { 'content-type': 'application/json' }
   const answer = await ask(node, '/api/backup/restore', { method: 'POST', headers, body })
-  if (answer === null) return false
+  // The node may be stopping.
+  if (answer === null || answer.status === 503) return false
   assert.equal(answer.status, 200, await answer.text().catch(() => ''))
   return true
+}
+
+/** Takes the restore back. Returns whether the node has answered that it is; null if it has not answered. */
+async function takenBack(node: FilesProcess): Promise<boolean | null> {
+  const answer = await ask(node, '/api/backup/restore', { method: 'DELETE' })
+  if (answer === null) return null
+  // There may be none yet, or one that is just being prepared.
+  assert.ok([200, 404, 409].includes(answer.status), await answer.text().catch(() => ''))
+  return answer.status === 200
 }
 
 /** Checks that the API shows the files on the disk, too. */
@@ -85,7 +95,7 @@ async function settled(dataFolder: string, signal: AbortSignal): Promise<string[
   for (;;) {
     const own = await readdir(join(dataFolder, 'restore')).catch(() => [])
     const left: string[] = []
-    const names = own.filter((name) => name !== 'applied.json')
+    const names = own.filter((name) => name !== 'applied.json' && name !== 'lock')
     for (const name of names) {
       const record = await readFile(join(dataFolder, 'restore', name, 'restore.json'), 'utf8').catch(() => '')
       if (!record.includes('"state":"applied"')) left.push(name)
@@ -125,8 +135,8 @@ export default {
     let node: FilesProcess | null = null
     try {
       const killedPreparing = random.chance(0.5)
-      // The start itself takes the first step.
-      const atStep = killedPreparing && random.chance(0.5) ? random.integer(2, steps) : null
+      // The start itself takes the first three steps.
+      const atStep = killedPreparing && random.chance(0.5) ? random.integer(4, steps) : null
       const environment = atStep === null ? undefined : { KILL_AT_STEP: `${atStep}` }
       node = await startFiles(dataFolder, undefined, { program, ...(environment && { environment }) })
       await change(node, random, 'backup')
@@ -150,8 +160,17 @@ export default {
         log(atStep === null ? `the restore was killed after ${after} ms` : `it was killed at step ${atStep}`)
         await (atStep === null ? delay(after) : Promise.race([planning, delay(10_000)]))
       } else await planning
+      const taking = random.chance(0.25) ? takenBack(node) : null
+      if (taking !== null) {
+        const after = random.chance(0.5) ? random.integer(0, 30) : null
+        log(after === null ? 'the restore was taken back' : `it was taken back, and killed after ${after} ms`)
+        await (after === null ? taking : delay(after))
+      }
       await (random.chance(0.8) ? node.kill() : node.stop())
       isPlanned = await planning
+      const isTaken = taking === null ? false : await taking
+      // Without an answer, the node has either.
+      if (taking !== null) isPlanned &&= isTaken === false
       for (let kills = random.integer(killedPreparing ? 0 : 1, 3); kills > 0; kills -= 1) {
         const started: FilesProcess | null = await startKilled(dataFolder, round)
         await started?.kill()
@@ -162,6 +181,7 @@ export default {
       const isRestored = JSON.stringify(found.mark) === JSON.stringify(backup.mark)
       log(isRestored ? 'the node has the data of the backup' : 'the node has its former data')
       if (isPlanned) assert.ok(isRestored, 'a restore that was answered is lost')
+      if (isTaken) assert.ok(!isRestored, 'a restore that was taken back was applied')
       assert.deepEqual(found, isRestored ? backup : former)
       await checkServed(node, found.files)
       const names = await settled(dataFolder, AbortSignal.any([signal, AbortSignal.timeout(20_000)]))

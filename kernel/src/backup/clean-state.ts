@@ -43,10 +43,7 @@ export function cleanState(from: string, to: string, moment: number): Record<str
   try {
     connection.exec('PRAGMA journal_mode = OFF')
     connection.exec('PRAGMA synchronous = OFF')
-    for (const statement of Object.values(cleanedTables)) {
-      if (statement === null) continue
-      connection.prepare(statement).run(statement.includes(':soon') ? { soon: moment + shortLifeMs } : {})
-    }
+    cleanDatabase(connection, moment)
     connection.prepare('VACUUM INTO ?').run(to)
     const users = createSql(connection).all(
       'SELECT uuid, username, wallet, owner FROM users ORDER BY created_at, uuid',
@@ -54,6 +51,14 @@ export function cleanState(from: string, to: string, moment: number): Record<str
     return Object.fromEntries(users.map(listed))
   } finally {
     connection.close()
+  }
+}
+
+/** Removes from a database what must not come back. */
+export function cleanDatabase(connection: DatabaseSync, moment: number): void {
+  for (const statement of Object.values(cleanedTables)) {
+    if (statement === null) continue
+    connection.prepare(statement).run(statement.includes(':soon') ? { soon: moment + shortLifeMs } : {})
   }
 }
 

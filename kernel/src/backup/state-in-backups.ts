@@ -1,13 +1,11 @@
-import { once } from 'node:events'
 import { createReadStream, rmSync } from 'node:fs'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { Worker } from 'node:worker_threads'
 import type { BackupEntry, BackupParticipant, BackupSnapshot, DatabaseSnapshot } from '@nodekeep/plugin-sdk'
 import { makePrivateFolder } from '../state/data-folder.ts'
 import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
-import { statementFailure } from '../state/sqlite-errors.ts'
+import { answerOfThread } from './answer-of-thread.ts'
 import type { ListedUser } from './clean-state.ts'
 import type { CleaningOrder } from './clean-state-thread.ts'
 
@@ -94,25 +92,14 @@ async function copyAll(
   return entries
 }
 
-/** Cleans a copy in a thread, since a large state takes seconds. */
 async function cleanCopy(order: CleaningOrder, signal: AbortSignal): Promise<Record<string, ListedUser>> {
   await writeFile(order.to, '', { mode: 0o600 })
-  // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const file = new URL(`clean-state-thread.${extension}`, import.meta.url)
-  const thread = new Worker(file, {
-    workerData: order,
-    execArgv: [],
+  return answerOfThread({
+    module: 'clean-state-thread',
     name: 'cleaning of a copy of the state',
+    order,
+    signal,
   })
-  try {
-    const [users] = await once(thread, 'message', { signal })
-    return users
-  } catch (error) {
-    throw signal.aborted ? signal.reason : statementFailure(error)
-  } finally {
-    await thread.terminate()
-  }
 }
 
 async function fileEntry(path: string, file: string, modified: Date): Promise<BackupEntry> {

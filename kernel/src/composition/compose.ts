@@ -34,7 +34,6 @@ import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
 import { createRequestIds } from '../http/shared-hooks.ts'
 import { Activation } from '../plugins/activation.ts'
-import { findPluginFolders } from '../plugins/plugin-folders.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
@@ -51,13 +50,13 @@ import { databaseHealth } from '../state/database.ts'
 import { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { releaseForDeletions } from '../state/disk-reserve.ts'
 import { createLeases } from '../state/leases.ts'
-import { KernelRestores } from '../state/restores.ts'
 import { StateStores } from '../state/state-stores.ts'
 import { KernelNodeControl } from '../system/node-control.ts'
 import { createNodeIdentity } from '../system/node-identity.ts'
 import { KernelTrials } from '../trials/node-trials.ts'
 import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
+import { createRestores } from './create-restores.ts'
 
 /**
  * Composes the kernel of one node. Each part is made at its first use. No other file knows how the parts fit together.
@@ -78,10 +77,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     // State, services and routes
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
-    restores: single(
-      ({ configuration }) =>
-        new KernelRestores(configuration.kernel.data, () => findPluginFolders(configuration)),
-    ),
+    restores: single(({ configuration }) => createRestores(configuration)),
     trials: single(({ configuration }) => new KernelTrials(configuration)),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),

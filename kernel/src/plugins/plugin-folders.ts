@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import type { NodeFolder } from '@nodekeep/plugin-sdk'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
-import { PluginFailure } from './failure.ts'
-import { locatePlugin, type PluginManifest } from './locate-plugin.ts'
+import { findEnabledPlugins } from './enabled-plugins.ts'
+import type { PluginManifest } from './locate-plugin.ts'
 
 /** A folder that a plugin keeps outside of its own, and the section of the configuration that names it. */
 interface PluginFolder extends NodeFolder {
@@ -21,30 +21,21 @@ export async function findPluginFolders(
   configuration: Configuration,
   dataFolder: string = configuration.kernel.data,
 ): Promise<readonly PluginFolder[]> {
-  const enabled = configuration.plugins.filter((entry) => entry.enabled)
-  const found = await Promise.all(enabled.map((entry) => foldersOf(configuration, entry, dataFolder)))
-  return found.flat()
+  return (await findEnabledPlugins(configuration)).flatMap(({ entry, manifest }) =>
+    foldersOf(configuration, entry, manifest, dataFolder),
+  )
 }
 
-async function foldersOf(
+function foldersOf(
   configuration: Configuration,
   entry: PluginEntry,
+  manifest: PluginManifest,
   dataFolder: string,
-): Promise<PluginFolder[]> {
-  const manifest = await manifestOf(entry)
-  if (manifest === null || manifest.folders.size === 0) return []
+): PluginFolder[] {
+  if (manifest.folders.size === 0) return []
   const section = manifest.id === entry.id ? manifest.section : entry.id
   const configured = configuration.paths(section, [...manifest.folders.keys()])
   return [...manifest.folders].map(([key, otherwise]) => {
     return { plugin: entry.id, section, key, path: resolve(dataFolder, configured.get(key) ?? otherwise) }
   })
-}
-
-async function manifestOf(entry: PluginEntry): Promise<PluginManifest | null> {
-  try {
-    return await locatePlugin(entry)
-  } catch (error) {
-    if (error instanceof PluginFailure) return null
-    throw error
-  }
 }

@@ -7,6 +7,7 @@ import {
   type Routes,
   tokenKey,
 } from '@nodekeep/plugin-sdk'
+import type { KernelRestores } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Secrets } from '../log/secrets.ts'
 import type { Contributions } from '../services/contributions.ts'
@@ -16,7 +17,6 @@ import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { StateDatabase } from '../state/database.ts'
 import { createMigrate } from '../state/migrate.ts'
 import { preparePluginDatabase } from '../state/plugin-databases.ts'
-import type { KernelRestores } from '../state/restores.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import { PluginFailure } from './failure.ts'
 import type { PluginRecord } from './plugin-record.ts'

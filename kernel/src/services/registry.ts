@@ -77,6 +77,10 @@ export class RegistryEntries {
     return [...this.#entries.keys()]
   }
 
+  ownerOf(name: string): string | undefined {
+    return this.#entries.get(name)?.owner
+  }
+
   /** Returns the names that one owner has added. */
   namesOf(owner: string): string[] {
     return this.names().filter((name) => this.#entries.get(name)?.owner === owner)
@@ -117,6 +121,7 @@ export function createRegistryReader<T>(
     get: (name) => entries.get(name) as T | undefined,
     has: (name) => entries.get(name) !== undefined,
     names: () => entries.names(),
+    ownerOf: (name) => entries.ownerOf(name),
     onChange(listener) {
       const dispose = entries.listen(listener)
       onDispose(dispose)

@@ -4,7 +4,7 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { type DatabaseSnapshot, type NodeDatabases, NodekeepError } from '@nodekeep/plugin-sdk'
 import { type DatabaseFile, findDatabases } from './plugin-databases.ts'
-import { isDiskFull } from './sqlite-errors.ts'
+import { isDiskFull } from './sqlite-codes.ts'
 
 /** The bounds of snapshots. */
 interface SnapshotLimits {

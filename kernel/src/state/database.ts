@@ -6,7 +6,8 @@ import type { HealthCheck } from '@nodekeep/plugin-sdk'
 import { preparePrivateFile } from './data-folder.ts'
 import { applySchema, type SchemaStep } from './schema.ts'
 import { createSql, type Sql } from './sql.ts'
-import { isBusy, openFailure, statementFailure } from './sqlite-errors.ts'
+import { isBusy } from './sqlite-codes.ts'
+import { openFailure, statementFailure } from './sqlite-errors.ts'
 
 /** Tells a file from another one of the same name. */
 interface FileIdentity {

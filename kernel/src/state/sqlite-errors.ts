@@ -2,26 +2,7 @@ import { dirname } from 'node:path'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { unwritableFolder } from './data-folder.ts'
 import { HistoryMismatch } from './schema.ts'
-
-/** SQLite's primary result codes: https://www.sqlite.org/rescode.html */
-const codes = { busy: 5, readonly: 8, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const
-
-/** Returns the primary result code of an error of `node:sqlite`, or `undefined` for any other error. */
-function sqliteCode(error: unknown): number | undefined {
-  const { errcode } = (error ?? {}) as { errcode?: unknown }
-  // Extended codes carry the primary one in their lowest byte.
-  return typeof errcode === 'number' ? errcode & 0xff : undefined
-}
-
-/** Tells whether another connection holds the lock that was needed. */
-export function isBusy(error: unknown): boolean {
-  return sqliteCode(error) === codes.busy
-}
-
-/** Tells whether a disk was full, or the limit of a database's size was reached. */
-export function isDiskFull(error: unknown): boolean {
-  return sqliteCode(error) === codes.full
-}
+import { resultCodes as codes, resultCode } from './sqlite-codes.ts'
 
 /** Returns the error that tells a person why the database cannot be opened, and what to do. */
 export function openFailure(path: string, cause: unknown): Error {
@@ -31,7 +12,7 @@ export function openFailure(path: string, cause: unknown): Error {
       { cause },
     )
   }
-  switch (sqliteCode(cause)) {
+  switch (resultCode(cause)) {
     case codes.notadb:
     case codes.corrupt:
       return new Error(
@@ -55,7 +36,7 @@ export function openFailure(path: string, cause: unknown): Error {
 
 /** Returns the error for the caller of a statement. A full disk and a locked file are temporary, not faults of the code. */
 export function statementFailure(cause: unknown): unknown {
-  switch (sqliteCode(cause)) {
+  switch (resultCode(cause)) {
     case codes.full:
       return new NodekeepError(
         'INSUFFICIENT_STORAGE',

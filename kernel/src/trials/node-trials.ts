@@ -8,9 +8,9 @@ import {
   type TrialNode,
   type TrialOptions,
 } from '@nodekeep/plugin-sdk'
+import { planRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { findPluginFolders } from '../plugins/plugin-folders.ts'
-import { KernelRestores } from '../state/restores.ts'
 
 /** Starts nodes on trial, with the configuration of the running node. */
 export class KernelTrials implements NodeTrials {
@@ -27,7 +27,7 @@ export class KernelTrials implements NodeTrials {
     const ended = AbortSignal.any(signals)
     ended.throwIfAborted()
     const values = await this.#valuesFor(data, folders)
-    if (restore !== undefined) await new KernelRestores(data, async () => folders).plan(restore)
+    if (restore !== undefined) planRestore(data, restore)
     const starting = this.#start(this.#configuration.sourcesWith(values), ended)
     this.#running.add(starting)
     const forget = () => this.#running.delete(starting)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import { cleanedTables } from '../../src/backup/clean-state.ts'
-import { databaseSchema } from '../../src/composition/database-schema.ts'
+import { databaseSchema } from '../../src/state/database-schema.ts'
 import { applySchema } from '../../src/state/schema.ts'
 
 test('it is decided for every table of the kernel what a backup keeps of it', async (t) => {

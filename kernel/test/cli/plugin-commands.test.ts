@@ -34,6 +34,7 @@ export default defineCommands({
   },
   async restore({ exclusive, options, restores, nodeDataDir, output }) {
     if (options.alone) await exclusive()
+    if (options.cancel) return output.lines(\`taken back: \${await restores.cancel()}\`)
     const [{ path }] = await restores.folders()
     const moves = [{ from: null, to: path, previous: \`\${nodeDataDir}/restore/previous\` }]
     await restores.plan({ backup: 'b', moment: new Date(0), moves })
@@ -72,7 +73,7 @@ const list = {
   },
   whoami: { description: 'ask the node' },
   repair: { description: 'repair the notes' },
-  restore: { description: 'plan a restore', options: { '--alone': 'alone' } },
+  restore: { description: 'plan a restore', options: { '--alone': 'alone', '--cancel': 'take it back' } },
   waits: { description: 'wait' },
   both: { description: 'print a state and a line' },
   fails: { description: 'fail' },
@@ -184,10 +185,17 @@ test('a command plans a restore while it has the data folder for itself', async 
   const folder = await folderWithNotes(t)
   const pages = join(folder.data, 'pages')
   await mkdir(pages, { recursive: true })
-  const refused = await folder.run('notes', 'restore')
-  t.ok(isRefusal(refused))
-  t.match(refused.stderr, /has to call exclusive\(\)/)
+  for (const options of [[], ['--cancel']]) {
+    const refused = await folder.run('notes', 'restore', ...options)
+    t.ok(isRefusal(refused))
+    t.match(refused.stderr, /has to call exclusive\(\)/)
+  }
   t.match(await folder.run('notes', 'restore', '--alone'), { code: 0, stdout: `${pages}\n` })
+  for (const taken of ['b', 'null']) {
+    const { stdout } = await folder.run('notes', 'restore', '--alone', '--cancel')
+    t.equal(stdout, `taken back: ${taken}\n`)
+  }
+  await folder.run('notes', 'restore', '--alone')
   const node = await createTestNode({ dataFolder: folder.data })
   t.teardown(() => node.stop())
   t.notOk(existsSync(pages), 'the next start has applied the plan')

@@ -41,6 +41,7 @@ test('a reader is a live view in the order of addition', async (t) => {
   t.same([...reader], [])
   entries.add('saw', 2, 'carpenter')
   entries.add('hammer', 1, 'smith')
+  t.strictSame([reader.ownerOf('saw'), reader.ownerOf('nail')], ['carpenter', undefined])
   t.same(
     [...reader],
     [

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { SessionRecord } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
-import { databaseSchema } from '../../src/composition/database-schema.ts'
 import { createSessionTable } from '../../src/sessions/session-table.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
+import { databaseSchema } from '../../src/state/database-schema.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
 import { createDataFolder, wallet } from '../fixtures/login-node.ts'
 

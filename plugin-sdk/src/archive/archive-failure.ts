@@ -37,7 +37,8 @@ export function archiveFailure(error: unknown): ArchiveFailure | null {
       message: 'cannot be unpacked: the disk is full. Free some space and try again',
     }
   }
-  if (code === 'ENOENT' && syscall === 'stat') return { code: 'NOT_FOUND', message: 'does not exist' }
+  if ((code === 'ENOENT' || code === 'ENOTDIR') && syscall === 'stat')
+    return { code: 'NOT_FOUND', message: 'does not exist' }
   if (code === 'EEXIST' || code === 'ENAMETOOLONG' || code === 'EINVAL' || code === 'EILSEQ') {
     return {
       code: 'VALIDATION_ERROR',

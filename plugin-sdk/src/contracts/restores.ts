@@ -28,6 +28,18 @@ export interface NodeFolder {
   readonly path: string
 }
 
+/** The kernel's database of a backup, and what has made it. */
+export interface RestoredState {
+  /** The unpacked `state.sqlite`, an absolute path. Nothing uses it. */
+  readonly file: string
+  /** The moment of the backup's state. */
+  readonly moment: Date
+  /** The version of Nodekeep that has made the backup. */
+  readonly nodekeep: string
+  /** The plugins that worked then, with the versions of their packages. */
+  readonly plugins: readonly { readonly id: string; readonly version: string }[]
+}
+
 /** Plans restores. */
 export interface NodeRestores {
   /**
@@ -37,6 +49,17 @@ export interface NodeRestores {
    * @throws Error that names the key whose value is wrong
    */
   folders(): Promise<readonly NodeFolder[]>
+  /** Returns the enabled plugins whose packages are there, with the versions of the packages. They are not imported. */
+  plugins(): Promise<readonly { readonly id: string; readonly version: string }[]>
+  /**
+   * Makes the kernel's database of a backup fit for this node: checks that it is whole and that a node has made it, brings it to the
+   * form of this version, and removes everything from it that gives access, such as sessions, since a forged backup may have them.
+   * Call it before {@link plan}, and before a person is asked.
+   *
+   * @throws NodekeepError VALIDATION_ERROR if it is not the state of a node; CONFLICT if this version of the node, or of one of its
+   *   plugins, does not know its form: the message names both versions
+   */
+  adoptState(state: RestoredState): Promise<void>
   /**
    * Stores a plan durably, in place of an earlier one that was not applied yet. The next start of the node applies it after it
    * has locked the data folder and before it opens a database, by renames that can be interrupted at any step. If something to
@@ -45,11 +68,18 @@ export interface NodeRestores {
    *
    * Every plugin learns of the applied restore, also one that the backup does not know: see `restored` in its context.
    *
-   * @throws NodekeepError VALIDATION_ERROR if a path is relative, or within another one or the same; if a move crosses file
-   *   systems, if something to move is missing, or if there is something at `previous`; CONFLICT if the node has begun to apply
+   * @throws NodekeepError VALIDATION_ERROR if a path is relative, or within another one or the same; if a move crosses mounts
+   *   or replaces a mount point, if something to move is missing, or if there is something at `previous`; CONFLICT if the node has begun to apply
    *   an earlier plan and was interrupted
    */
   plan(plan: RestorePlan): Promise<void>
+  /**
+   * Takes the plan back, durably. If a start has begun to apply it and has failed, everything goes back to where it was. The
+   * content to restore stays where the plan found it.
+   *
+   * @returns the name of the backup; `null` if nothing was planned
+   */
+  cancel(): Promise<string | null>
 }
 
 /** The kernel's service that plans restores. */

@@ -9,7 +9,7 @@ import { rehearse } from './drill/rehearsal.ts'
 import type { BackupStatus } from './http/status.ts'
 import { runWithMoment } from './moment/run-with-moment.ts'
 import { identitiesOf } from './recovery-keys.ts'
-import { forgetPrevious, previousLines, restore } from './restore/restore-commands.ts'
+import { forgetPrevious, restore, restoreLines } from './restore/restore-commands.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
 
 type Context = CommandContext<BackupConfiguration>
@@ -46,7 +46,7 @@ export default defineCommands<BackupConfiguration>({
     }
     const verdict = await readVerdict(dataDir)
     if (options.json !== true && verdict !== null) output.lines(sentenceOf(verdict, new Date()))
-    if (options.json !== true) output.lines(...(await previousLines(nodeDataDir)))
+    if (options.json !== true) output.lines(...(await restoreLines(nodeDataDir)))
   },
 
   async verify(context) {

@@ -17,9 +17,11 @@ import { readRehearsal } from './drill/rehearsal.ts'
 import { backupHealth } from './health.ts'
 import { momentRoutes } from './http/moment-routes.ts'
 import { backupRoutes } from './http/routes.ts'
+import type { BackupStatus } from './http/status.ts'
 import { Moments } from './moment/moments.ts'
 import { RestoreFolders } from './restore/restore-folder.ts'
 import { restoreRoutes } from './restore/restore-routes.ts'
+import { settleRestores } from './restore/settle-restores.ts'
 import { runOnSchedule, Schedule } from './schedule/schedule.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
 import { Targets } from './targets/targets.ts'
@@ -60,7 +62,7 @@ export default definePlugin({
       log.warn({ filename, reason }, 'A backup cannot be read, so it is not listed.'),
     )
     const isEncrypted = recipients.length > 0
-    const maker = new BackupMaker({ participants, folder, info, restores, recipients, log })
+    const maker = new BackupMaker({ participants, folder, info, restores, backends, recipients, log })
     const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, log })
     const drills = new Drills({ folder: join(nodeDataDir, 'drill'), dataDir, restores, trials, log })
     await drills.load()
@@ -84,21 +86,12 @@ export default definePlugin({
 
     const restoreFolders = new RestoreFolders(nodeDataDir)
     const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
-    const settleRestore = async () => {
-      try {
-        await restoreFolders.settle(context.restored?.backup ?? null)
-        await context.restored?.acknowledge()
-      } catch (err) {
-        log.warn({ err }, 'What earlier restores have left could not be removed. The next start tries again.')
-      }
-      settle()
-    }
 
     context.onStart(() => targets.refuseUnknown(info.absentPlugins()))
 
     let endSchedule = () => {}
     context.onServing(async () => {
-      void settleRestore()
+      settleRestores({ folders: restoreFolders, restored: context.restored, log }).then(settle)
       await folder.removeUnfinished()
       await moments.removeStale()
       if (!drills.isRunning) await drills.removeLeft()
@@ -138,6 +131,7 @@ export default definePlugin({
       drill: drills.last,
       isDrilling: drills.isRunning,
       rehearsed: (await readRehearsal(dataDir))?.at ?? null,
+      planned: await plannedRestore(restoreFolders),
       previous: (await restoreFolders.previous()).map(({ backup, bytes }) => ({ backup, bytes })),
     })
     context.routes(
@@ -159,3 +153,8 @@ export default definePlugin({
     )
   },
 })
+
+async function plannedRestore(folders: RestoreFolders): Promise<BackupStatus['planned']> {
+  const planned = await folders.planned()
+  return planned && { backup: planned.record.backup, moment: planned.record.moment }
+}

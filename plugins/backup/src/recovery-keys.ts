@@ -14,6 +14,15 @@ export async function identitiesOf({ options }: Pick<CommandContext, 'options'>)
   try {
     return [key === '-' ? await text(process.stdin) : await readFile(key, 'utf8')]
   } catch (error) {
-    throw new Error(`The recovery key cannot be read: ${(error as Error).message}`, { cause: error })
+    throw new Error(`${problemWith(key, error)} Give the file with the recovery key: --key FILE`, {
+      cause: error,
+    })
   }
+}
+
+function problemWith(file: string, error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT' || code === 'ENOTDIR') return `There is no file ${file}.`
+  if (code === 'EISDIR') return `${file} is a folder.`
+  return `The file ${file} cannot be read (${code}).`
 }

@@ -46,12 +46,19 @@ function progress(label: string): ProgressLine {
   }
 }
 
-/** Asks a question that is answered with yes or no. Without a person at the terminal, the answer is no. */
-export async function askOnTerminal(question: string): Promise<boolean> {
+/**
+ * Asks a question that is answered with yes or no. Without a person at the terminal, the answer is no.
+ *
+ * @throws the reason of the signal, such as when the terminal is closed
+ */
+export async function askOnTerminal(question: string, signal: AbortSignal): Promise<boolean> {
   if (!process.stdin.isTTY) return false
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `, { signal })).trim())
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
   } finally {
     terminal.close()
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type CommandContext, type CommandRun, isCommands } from '@nodekeep/plugin-sdk'
+import { createRestores } from '../../composition/create-restores.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
 import type { PluginEntry } from '../../configuration/plugin-entries.ts'
 import { createLogger } from '../../log/logger.ts'
@@ -8,9 +9,7 @@ import { createSecrets } from '../../log/secrets.ts'
 import { PluginFailure } from '../../plugins/failure.ts'
 import { importPlugin } from '../../plugins/import-plugin.ts'
 import type { PluginManifest } from '../../plugins/locate-plugin.ts'
-import { findPluginFolders } from '../../plugins/plugin-folders.ts'
 import { lockDataFolder } from '../../state/lock.ts'
-import { KernelRestores } from '../../state/restores.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { connectToNode } from '../common/node-client.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
@@ -40,7 +39,7 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
   const secrets = createSecrets()
   for (const secret of configuration.secretValues()) secrets.add(secret)
   const label = `nodekeep ${entry.id} ${name}`
-  const restores = new KernelRestores(data, () => findPluginFolders(configuration))
+  const restores = createRestores(configuration)
   let isExclusive = false
   const context: CommandContext = {
     id: entry.id,
@@ -52,7 +51,7 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
     output: outputOnTerminal(options.json === true),
     log: createLogger({ level: 'warn', format: 'pretty', secrets, destination: process.stderr }),
     signal: aborted.signal,
-    confirm: askOnTerminal,
+    confirm: (question) => askOnTerminal(question, aborted.signal),
     ask: (question) => askForSecret(question, aborted.signal),
     async node() {
       const client = await connectToNode(data, options, label)
@@ -66,9 +65,17 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
     },
     restores: {
       folders: () => restores.folders(),
+      plugins: () => restores.plugins(),
+      adoptState: (state) => restores.adoptState(state),
       async plan(plan) {
         if (isExclusive) return restores.plan(plan)
         throw new Error('A command plans a restore while no node runs: it has to call exclusive() before.')
+      },
+      async cancel() {
+        if (isExclusive) return restores.cancel()
+        throw new Error(
+          'A command takes a restore back while no node runs: it has to call exclusive() before.',
+        )
       },
     },
   }

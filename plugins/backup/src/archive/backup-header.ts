@@ -12,6 +12,9 @@ export const ownNames = {
   payload: 'payload.tar.gz.age',
 } as const
 
+/** The parts of an archive that belong to no plugin. All other folders have the names of participants. */
+export const kernelParts: ReadonlySet<string> = new Set(['state', 'identity', 'configuration'])
+
 /** Bytes of `backup.json` at most. A list of ten thousand omissions has some two million. */
 export const maxHeaderBytes = 16 * 1024 * 1024
 
@@ -42,9 +45,9 @@ export interface BackupHeader {
 export interface PlacedFolder {
   /** Such as `files/local`. */
   readonly path: string
-  /** The plugin that keeps the folder. Missing where the content is not in plain files. */
+  /** The plugin that keeps the content. Archives of earlier versions have it only with a `key`. */
   readonly plugin?: string
-  /** The key of the plugin's section in the configuration that names the folder. */
+  /** The key of the plugin's section in the configuration that names the folder. Missing where the content is not in plain files. */
   readonly key?: string
 }
 
@@ -54,8 +57,10 @@ export function parseHeader(bytes: Uint8Array): BackupHeader {
   const format = header?.format
   if (typeof format !== 'number' || !Number.isInteger(format) || format < 1) throw damaged()
   if (format > backupFormat) {
+    const { nodekeep } = header as Partial<BackupHeader>
+    const maker = typeof nodekeep === 'string' ? ` (Nodekeep ${nodekeep.slice(0, 50)})` : ''
     throw new ArchiveError(
-      `was made by a newer version of Nodekeep, in format ${format}. This version reads formats up to ${backupFormat}: update Nodekeep and try again`,
+      `was made by a newer version of Nodekeep, in format ${format}${maker}. This version reads formats up to ${backupFormat}: update Nodekeep and try again`,
     )
   }
   const { nodekeep, created, plugins, omitted, folders = [], mounts = {} } = header as Partial<BackupHeader>
@@ -71,9 +76,13 @@ export function parseHeader(bytes: Uint8Array): BackupHeader {
       ([path, below]) => path.startsWith('/') && typeof below === 'string',
     )
   if (!isWhole) throw damaged()
-  // A restore moves what is at these paths, so they must not lead out of the archive.
+  // A restore moves what is at these paths, so they must lead to the storages of participants.
   const tree = new EntryTree(maxEntries)
-  for (const { path } of folders) tree.add(path, 'directory')
+  for (const { path } of folders) {
+    tree.add(path, 'directory')
+    const [part = '', name, ...more] = path.split('/')
+    if (name === undefined || more.length > 0 || kernelParts.has(part)) throw damaged()
+  }
   return header as BackupHeader
 }
 

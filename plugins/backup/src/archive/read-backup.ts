@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { constants, createReadStream } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type ArchiveEntry,
@@ -69,7 +69,8 @@ export async function readBackup(
 ): Promise<VerifiedBackup> {
   const { file, identities, maxBytes } = settings
   const { header, bytes, encrypted } = await beginning(file)
-  if (encrypted && identities.length === 0) throw new ArchiveError('is encrypted. Give its recovery key')
+  if (encrypted && identities.length === 0)
+    throw new ArchiveError('is encrypted. Give its recovery key: --key FILE, or "key" over HTTP')
   const chunks = chunksOf(file, onChunk)
   const { size } = await stat(file)
   // Beside the encrypted part, which does not compress, is only the header.
@@ -96,8 +97,12 @@ async function beginning(file: string): Promise<PublicHeader & { readonly bytes:
 }
 
 async function* chunksOf(file: string, onChunk: (bytes: number) => void = () => {}): AsyncGenerator<Buffer> {
+  const found = await stat(file)
   // A pipe would wait for a writer.
-  if (!(await stat(file)).isFile()) throw new ArchiveError('is no file')
+  if (!found.isFile()) throw new ArchiveError(found.isDirectory() ? 'is a folder' : 'is no file')
+  await access(file, constants.R_OK).catch(() => {
+    throw new ArchiveError('cannot be read by this user. Run the command as the user who owns it')
+  })
   for await (const chunk of createReadStream(file, { highWaterMark: chunkBytes })) {
     yield chunk
     onChunk(chunk.length)
@@ -127,6 +132,9 @@ async function checked(
   async function* watched(): AsyncGenerator<ReadableEntry> {
     for await (const entry of entries) {
       if (isEnded) throw new ArchiveError(`has something behind its manifest`)
+      if (entry.type === 'file' && others.some(({ below }) => entry.path === below)) {
+        throw new ArchiveError(`is no backup of a node: ${JSON.stringify(entry.path)} is a file`)
+      }
       isEnded = entry.path === ownNames.manifest
       yield isEnded ? { ...entry, content: observed(entry.content, (chunk) => manifest.read(chunk)) } : entry
     }

@@ -6,6 +6,7 @@ import {
   NodekeepError,
   type NodeRestores,
   type RegistryReader,
+  type StorageBackend,
 } from '@nodekeep/plugin-sdk'
 import type { PlacedFolder } from '../archive/backup-header.ts'
 import { writeArchive } from '../archive/write-archive.ts'
@@ -40,6 +41,7 @@ interface MakerParts {
   readonly folder: BackupFolder
   readonly info: NodeInfo
   readonly restores: Pick<NodeRestores, 'folders'>
+  readonly backends: Pick<RegistryReader<StorageBackend>, 'ownerOf'>
   readonly recipients: readonly string[]
   readonly log: Pick<Log, 'info'>
   readonly limits?: SnapshotLimits
@@ -92,7 +94,16 @@ export class BackupMaker {
     callersSignal: AbortSignal,
     moreRecipients: readonly string[],
   ): Promise<MadeBackup> {
-    const { participants, folder, info, restores, recipients, log, limits = defaultLimits } = this.#parts
+    const {
+      participants,
+      folder,
+      info,
+      restores,
+      backends,
+      recipients,
+      log,
+      limits = defaultLimits,
+    } = this.#parts
     const file = await folder.newFile()
     const [last] = await folder.list()
     await requireFreeSpace(folder.path, last?.size ?? 0)
@@ -105,7 +116,7 @@ export class BackupMaker {
       ...content,
       header: {
         ...content.header,
-        folders: await placedFolders(snapshot, restores),
+        folders: await placedFolders(snapshot, restores, backends),
         mounts: mountsOf(snapshot),
       },
       recipients: [...recipients, ...moreRecipients],
@@ -144,12 +155,16 @@ export class BackupMaker {
 async function placedFolders(
   { parts }: NodeSnapshot,
   restores: Pick<NodeRestores, 'folders'>,
+  backends: Pick<RegistryReader<StorageBackend>, 'ownerOf'>,
 ): Promise<PlacedFolder[]> {
   const known = await restores.folders()
   return [...parts].flatMap(([name, { folders = {} }]) =>
     Object.entries(folders).map(([inner, folder]) => {
-      const owner = known.find(({ path }) => path === folder)
-      return { path: `${name}/${inner}`, ...(owner && { plugin: owner.plugin, key: owner.key }) }
+      const path = `${name}/${inner}`
+      const owner = known.find((one) => one.path === folder)
+      if (owner !== undefined) return { path, plugin: owner.plugin, key: owner.key }
+      const plugin = backends.ownerOf(inner)
+      return { path, ...(plugin !== undefined && { plugin }) }
     }),
   )
 }

@@ -24,7 +24,7 @@ export interface DrilledBackup {
 export interface DrillParts {
   /** The folder of the drill, which is made and removed. */
   readonly folder: string
-  readonly restores: Pick<NodeRestores, 'folders'>
+  readonly restores: Pick<NodeRestores, 'folders' | 'adoptState'>
   readonly trials: NodeTrials
   readonly log: Pick<Log, 'warn'>
 }
@@ -87,7 +87,7 @@ export async function drill(
       {
         dataFolder: data,
         folders: new RestoreFolders(data),
-        restores: { folders: async () => folders },
+        restores: { folders: async () => folders, adoptState: (state) => restores.adoptState(state) },
         hasBackend: () => true,
       },
       {

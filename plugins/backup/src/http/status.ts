@@ -50,6 +50,19 @@ export const backupStatus = Type.Object({
   ),
   isDrilling: Type.Boolean({ description: 'Whether a backup is being tried out.' }),
   rehearsed: moment('When `nodekeep backup rehearse` last proved that somebody has the recovery key.'),
+  planned: Type.Union(
+    [
+      Type.Object({
+        backup: Type.String(),
+        moment: Type.String({ format: 'date-time', description: 'The moment of the state of the backup.' }),
+      }),
+      Type.Null(),
+    ],
+    {
+      description:
+        'The restore that the next start applies, unless `DELETE /api/backup/restore` comes before.',
+    },
+  ),
   previous: Type.Array(
     Type.Object({
       backup: Type.String({ description: 'The backup that was restored.' }),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import type { RestoredIdentity } from './restored-identity.ts'
 
 /** What a restore would change, for the person who decides. */
 export interface RestoreDifferences {
@@ -15,6 +16,7 @@ export interface RestoreDifferences {
   readonly owner: { readonly present: string | null; readonly restored: string | null }
   /** The plugins whose state is another one, or that have a database of their own. */
   readonly plugins: readonly string[]
+  readonly identity: RestoredIdentity
 }
 
 /** The state of a node in files: the one that it has, or one that was unpacked. */
@@ -37,7 +39,10 @@ interface NamedUser {
 const rowsPerTurn = 2000
 
 /** Compares the state of a backup with that of the node. A node that was never started has no state: everything is new then. */
-export async function differencesOf(present: StateFiles, restored: StateFiles): Promise<RestoreDifferences> {
+export async function differencesOf(
+  present: StateFiles,
+  restored: StateFiles,
+): Promise<Omit<RestoreDifferences, 'identity'>> {
   using now = openState(present)
   using then = openState(restored)
   const [nowUsers, thenUsers] = [usersOf(now), usersOf(then)]
@@ -101,9 +106,9 @@ interface StateEntry {
 
 function* entriesOf(database: DatabaseSync): Generator<StateEntry, undefined, undefined> {
   if (!hasTable(database, 'state')) return
-  // An entry that expires is another one each time.
+  // An entry that expires is another one each time. Names with @ belong to the kernel, and to no plugin.
   const all = database.prepare(
-    'SELECT namespace, key, value FROM state WHERE expires IS NULL ORDER BY namespace, key',
+    "SELECT namespace, key, value FROM state WHERE expires IS NULL AND namespace NOT LIKE '@%' ORDER BY namespace, key",
   )
   for (const row of all.iterate()) yield row as unknown as StateEntry
 }

@@ -9,13 +9,16 @@ import {
   restoredEntriesFile,
 } from '@nodekeep/plugin-sdk'
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
+import { kernelParts } from '../archive/backup-header.ts'
 import { jsonLine, manifestEntries } from '../archive/manifest.ts'
 import { readHeader, unpackBackup } from '../archive/read-archive.ts'
 import { Sample, type SampleRule } from '../archive/sample.ts'
 import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
 import { differencesOf } from './differences.ts'
 import { type RestoreFolder, type RestoreFolders, syncFolder } from './restore-folder.ts'
-import { type RestoredStorage, restoredStorages } from './restored-storages.ts'
+import { restoredIdentity } from './restored-identity.ts'
+import { type HasBackend, type RestoredStorage, restoredStorages } from './restored-storages.ts'
+import { checkLayout } from './unpacked-layout.ts'
 
 /** What a person wants to restore, and how. */
 interface RestoreRequest {
@@ -37,13 +40,9 @@ interface RestoreRequest {
 interface RestoreParts {
   readonly dataFolder: string
   readonly folders: RestoreFolders
-  readonly restores: Pick<NodeRestores, 'folders'>
-  /** Tells whether the running node has a storage backend; `null` where no node runs. */
-  readonly hasBackend: ((name: string) => boolean) | null
+  readonly restores: Pick<NodeRestores, 'folders' | 'adoptState'>
+  readonly hasBackend: HasBackend
 }
-
-/** The parts of an archive that do not belong to a plugin. */
-const ownParts = new Set(['state', 'identity', 'configuration'])
 
 /** The folders of users in a storage. */
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -56,16 +55,26 @@ const lookEveryMs = 100
 
 /**
  * Unpacks and verifies a backup beside the data, each file on the disk where it will lie, and works out what would change. The
- * node stays as it is. When this rejects, or is killed, the next restore or start removes what was unpacked.
+ * node stays as it is. When this is killed, the next restore or start removes what was unpacked. The caller has the lock of the
+ * restores.
  *
- * @throws NodekeepError NOT_FOUND, VALIDATION_ERROR for an archive that is damaged or a key that does not open it, CONFLICT for
- *   one with a storage that this node does not have, INSUFFICIENT_STORAGE; or the signal's reason
+ * @throws NodekeepError NOT_FOUND, VALIDATION_ERROR for an archive that is damaged, forged or of a newer format, or a key that
+ *   does not open it, CONFLICT for one with a storage that this node does not have or of a newer version, INSUFFICIENT_STORAGE; or
+ *   the signal's reason
  */
-export async function prepareRestore(
+export async function prepareRestore(parts: RestoreParts, request: RestoreRequest): Promise<RestoreFolder> {
+  try {
+    return await prepare(parts, request)
+  } catch (error) {
+    throw explainFullDisk(error, purpose)
+  }
+}
+
+async function prepare(
   { dataFolder, folders, restores, hasBackend }: RestoreParts,
   request: RestoreRequest,
 ): Promise<RestoreFolder> {
-  await folders.removeInterrupted()
+  await folders.removeUnplanned()
   const { header } = await readHeader(request.file)
   const { without } = request
   const storages = restoredStorages(header, { folders: await restores.folders(), hasBackend, without })
@@ -75,17 +84,27 @@ export async function prepareRestore(
   for (const { root } of plain) await mkdir(root, { recursive: true, mode: 0o700 })
   const backup = basename(request.file)
   const roots = plain.map(({ root }) => root)
-  const folder = await folders.begin({ backup, moment: header.created }, roots).catch((error) => {
-    throw explainFullDisk(error, purpose)
-  })
+  const folder = await folders.begin({ backup, moment: header.created }, roots)
   try {
     const placed = plain.map(({ path, root }, index) => {
       const elsewhere = folder.record.elsewhere[index] as string
       return { path, root, elsewhere, fresh: join(elsewhere, 'new') }
     })
     await unpack(folder, placed, request)
-    await request.onUnpacked?.(join(folder.path, 'unpacked'))
+    const unpacked = join(folder.path, 'unpacked')
+    await checkLayout(
+      unpacked,
+      backup,
+      storages.map(({ path }) => path),
+    )
+    await request.onUnpacked?.(unpacked)
     await arrange(folder, storages, request.sample)
+    await restores.adoptState({
+      file: join(folder.path, 'new', 'state.sqlite'),
+      moment: new Date(header.created),
+      nodekeep: header.nodekeep,
+      plugins: header.plugins,
+    })
     const differences = await differencesOf(
       { database: join(dataFolder, 'state.sqlite'), plugins: join(dataFolder, 'plugins'), isFixed: false },
       {
@@ -98,11 +117,16 @@ export async function prepareRestore(
       ...ownMoves(dataFolder, folder, request),
       ...(await Promise.all(placed.map(movesOfUsers))).flat(),
     ]
-    await folder.note({ state: 'ready', moves, differences })
+    const identity = await restoredIdentity(
+      join(dataFolder, 'identity', 'node.key'),
+      join(folder.path, 'new', 'node.key'),
+      request,
+    )
+    await folder.note({ state: 'ready', moves, differences: { ...differences, identity } })
     return folder
   } catch (error) {
     await folder.remove()
-    throw explainFullDisk(error, purpose)
+    throw error
   }
 }
 
@@ -158,11 +182,6 @@ async function unpack(
   } finally {
     clearInterval(timer)
   }
-  if (existsSync(join(unpacked, 'state', 'state.sqlite'))) return
-  throw new NodekeepError(
-    'VALIDATION_ERROR',
-    `The archive ${basename(file)} has no state of a node, so it cannot be restored.`,
-  )
 }
 
 /** Brings what was unpacked into the form in which it is put in place, by renames. */
@@ -184,8 +203,12 @@ async function arrange(
     await mkdir(join(path, 'left-out'), { recursive: true, mode: 0o700 })
     await rename(join(unpacked, archived), join(path, 'left-out', name))
   }
+  for (const { path: archived, place } of storages) {
+    if (place === 'plugin' && existsSync(join(unpacked, archived)))
+      await usersIn(join(unpacked, archived), archived)
+  }
   const participants = (await readdir(unpacked, { withFileTypes: true }))
-    .filter((entry) => entry.isDirectory() && !ownParts.has(entry.name))
+    .filter((entry) => entry.isDirectory() && !kernelParts.has(entry.name))
     .map(({ name }) => name)
   for (const name of participants) {
     // Without the folders of storages, nothing may be left.
@@ -231,7 +254,7 @@ async function listRestoredEntries(
     if (sample?.includes(manifestEntry) === false) continue
     const slash = path.indexOf('/')
     const participant = path.slice(0, slash)
-    if (type !== 'file' || slash < 0 || ownParts.has(participant)) continue
+    if (type !== 'file' || slash < 0 || kernelParts.has(participant)) continue
     const entry: RestoredEntry = { path: path.slice(slash + 1), size, modified, created }
     const lines = batches.get(participant) ?? []
     batches.set(participant, lines)
@@ -278,19 +301,27 @@ function ownMoves(
 
 /** Each folder of a user is moved by itself, since the folder of a storage may be a mount point. */
 async function movesOfUsers({ path, root, elsewhere, fresh }: PlacedStorage): Promise<RestoreMove[]> {
-  const entries = await readdir(fresh, { withFileTypes: true })
-  const odd = entries.find((entry) => !entry.isDirectory() || !uuid.test(entry.name))
-  if (odd !== undefined) {
-    throw new NodekeepError(
-      'VALIDATION_ERROR',
-      `The backup cannot be restored: ${JSON.stringify(`${path}/${odd.name}`)} is not the folder of a user.`,
-    )
-  }
-  const restored = new Set(entries.map(({ name }) => name))
+  const restored = new Set(await usersIn(fresh, path))
   const present = (await readdir(root)).filter((name) => uuid.test(name))
   return [...new Set([...restored, ...present])].sort().map((name) => ({
     from: restored.has(name) ? join(fresh, name) : null,
     to: join(root, name),
     previous: join(elsewhere, 'previous', name),
   }))
+}
+
+/**
+ * The folders of users in an unpacked storage.
+ *
+ * @param path its path in the archive
+ * @throws NodekeepError VALIDATION_ERROR if something else is there
+ */
+async function usersIn(folder: string, path: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const odd = entries.find((entry) => !entry.isDirectory() || !uuid.test(entry.name))
+  if (odd === undefined) return entries.map(({ name }) => name)
+  throw new NodekeepError(
+    'VALIDATION_ERROR',
+    `The backup cannot be restored: ${JSON.stringify(`${path}/${odd.name}`)} is not the folder of a user.`,
+  )
 }

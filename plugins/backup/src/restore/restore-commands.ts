@@ -1,28 +1,73 @@
-import { resolve } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { CommandContext, NodeClient } from '@nodekeep/plugin-sdk'
+import { readHeader } from '../archive/read-archive.ts'
 import { identitiesOf } from '../recovery-keys.ts'
 import type { RestoreDifferences } from './differences.ts'
-import { planRestore } from './plan-restore.ts'
+import { cancelRestore, nothingToCancel, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
 import { type RestoreFolder, RestoreFolders } from './restore-folder.ts'
+import { twoNodesWarning } from './restored-identity.ts'
 
 /**
  * `nodekeep backup restore FILE`: works in this process, whether a node runs or not, so that the recovery key stays here. Only the
  * plan is made by the node that runs.
  */
 export async function restore(context: CommandContext): Promise<void> {
-  const { nodeDataDir, options, output, restores, signal } = context
-  const node = await context.node()
-  if (node === null) await context.exclusive()
+  const { args, nodeDataDir, options } = context
   const folders = new RestoreFolders(nodeDataDir)
-  const progress = output.progress('verifying and unpacking')
+  const [file] = args
+  if (options.cancel === true) return cancel(context, folders)
+  if (file === undefined) throw new Error('Give the backup to restore: nodekeep backup restore FILE')
+  // A mistyped name must not make a data folder.
+  await readHeader(resolve(file))
+  const isEmpty = !statSync(nodeDataDir, { throwIfNoEntry: false })?.isDirectory()
+  // It makes the data folder.
+  if (isEmpty) await context.exclusive()
+  let node: NodeClient | null = null
   let folder: RestoreFolder
+  let isPlanned = false
+  {
+    // Before the node is asked: a second command would take the first one for a node that starts.
+    using _lock = folders.lock()
+    if (!isEmpty) {
+      node = await context.node()
+      if (node === null) await context.exclusive()
+    }
+    folder = await prepare(context, folders, resolve(file))
+    try {
+      describe(context, folder, folder.record.differences, (await folders.planned())?.record.backup)
+      if (options.yes !== true && !(await context.confirm('Restore this backup at the next start?'))) {
+        context.output.lines('Nothing was changed.')
+        return
+      }
+      if (node === null) await planRestore(folder, { folders, restores: context.restores })
+      isPlanned = true
+    } finally {
+      if (!isPlanned) await folder.remove()
+    }
+  }
+  if (node === null) goOn(context, folder)
+  else await goOnInNode(context, node, folders, folder)
+}
+
+async function prepare(
+  context: CommandContext,
+  folders: RestoreFolders,
+  file: string,
+): Promise<RestoreFolder> {
+  const { nodeDataDir, options, output, restores, signal } = context
+  const identities = await identitiesOf(context)
+  const plugins = new Set((await restores.plugins()).map(({ id }) => id))
+  // Without a running node, the configuration tells which plugins bring storages.
+  const hasBackend = (_name: string, plugin?: string) => plugin === undefined || plugins.has(plugin)
+  const progress = output.progress('verifying and unpacking')
   try {
-    folder = await prepareRestore(
-      { dataFolder: nodeDataDir, folders, restores, hasBackend: null },
+    return await prepareRestore(
+      { dataFolder: nodeDataDir, folders, restores, hasBackend },
       {
-        file: resolve(context.args[0] ?? ''),
-        identities: await identitiesOf(context),
+        file,
+        identities,
         newIdentity: options.newIdentity === true,
         without: typeof options.without === 'string' ? options.without.split(',') : [],
         signal,
@@ -32,24 +77,22 @@ export async function restore(context: CommandContext): Promise<void> {
   } finally {
     progress.end()
   }
-  let isPlanned = false
-  try {
-    describe(context, folder, folder.record.differences)
-    if (options.yes !== true && !(await context.confirm('Restore this backup at the next start?'))) {
-      output.lines('Nothing was changed.')
-      return
-    }
-    if (node === null) await planRestore(folder, { folders, restores })
-    else await planInNode(node, folder.name, {})
-    isPlanned = true
-  } catch (error) {
-    // The answer of the node may be lost after it has made the plan.
-    isPlanned = (await folders.ready(folder.name))?.record.state === 'planned'
-    throw error
-  } finally {
-    if (!isPlanned) await folder.remove()
+}
+
+/** `nodekeep backup restore --cancel`. */
+async function cancel(context: CommandContext, folders: RestoreFolders): Promise<void> {
+  if (!existsSync(join(context.nodeDataDir, 'restore'))) throw nothingToCancel()
+  const node = await context.node()
+  let backup: string
+  if (node === null) {
+    await context.exclusive()
+    using _lock = folders.lock()
+    backup = await cancelRestore({ folders, restores: context.restores })
+  } else {
+    const answer = await node.fetch('/api/backup/restore', { method: 'DELETE' })
+    backup = (await bodyOf<{ backup: string }>(answer)).backup
   }
-  await goOn(context, node, folder)
+  context.output.lines(`The restore of ${backup} is taken back. The node keeps its present data.`)
 }
 
 /** `nodekeep backup forget-previous`. */
@@ -76,13 +119,30 @@ export async function forgetPrevious({
   output.lines('The former data is deleted.')
 }
 
-/** Says that former data is kept, and how much. */
-export async function previousLines(dataFolder: string): Promise<string[]> {
-  const previous = await new RestoreFolders(dataFolder).previous()
-  if (previous.length === 0) return []
+const identities = {
+  same: 'that of the backup, which the node has now',
+  another: 'that of the backup, which the node does not have now',
+  new: 'a new one',
+  present: 'the present one, since the backup has none',
+} as const
+
+/** Says that a restore is planned, that former data is kept, and how much. */
+export async function restoreLines(dataFolder: string): Promise<string[]> {
+  const folders = new RestoreFolders(dataFolder)
+  const planned = await folders.planned()
+  const previous = await folders.previous()
   const bytes = previous.reduce((sum, one) => sum + one.bytes, 0)
   return [
-    `The data from before the last restore is kept: ${mebibytes(bytes)} MiB. \`nodekeep backup forget-previous\` deletes it.`,
+    ...(planned === null
+      ? []
+      : [
+          `The next start of the node restores ${planned.record.backup}. \`nodekeep backup restore --cancel\` takes that back.`,
+        ]),
+    ...(previous.length === 0
+      ? []
+      : [
+          `The data from before the last restore is kept: ${mebibytes(bytes)} MiB. \`nodekeep backup forget-previous\` deletes it.`,
+        ]),
   ]
 }
 
@@ -90,22 +150,40 @@ async function planInNode(
   node: NodeClient,
   prepared: string,
   extra: { readonly restart?: true },
-): Promise<void> {
+): Promise<{ readonly supervised: boolean }> {
   const body = JSON.stringify({ prepared, confirm: true, ...extra })
   const headers = { 'content-type': 'application/json' }
-  const answer = await node.fetch('/api/backup/restore', { method: 'POST', body, headers })
-  if (!answer.ok) throw new Error(((await answer.json()) as { message?: string }).message)
+  return bodyOf(await node.fetch('/api/backup/restore', { method: 'POST', body, headers }))
+}
+
+/** The answer of the node may be lost after it has made the plan. Another restore may go on, which removes this one itself. */
+async function removeUnplanned(folders: RestoreFolders, error: unknown): Promise<never> {
+  try {
+    using _lock = folders.lock()
+    await folders.removeUnplanned()
+  } catch {
+    throw error
+  }
+  throw error
+}
+
+/** @throws Error with the node's message */
+async function bodyOf<T>(answer: Response): Promise<T> {
+  const body = (await answer.json()) as T & { readonly message?: string }
+  if (!answer.ok) throw new Error(body.message)
+  return body
 }
 
 function describe(
-  { output, options }: CommandContext,
+  context: CommandContext,
   { record }: RestoreFolder,
   differences: RestoreDifferences | undefined,
+  planned: string | undefined,
 ): void {
   if (differences === undefined) return
-  const { addedUsers, removedUsers, owner, plugins } = differences
+  const { addedUsers, removedUsers, owner, plugins, identity } = differences
   const names = (list: readonly string[]) => list.join(', ') || 'none'
-  output.state({
+  context.output.state({
     backup: record.backup,
     'state of': record.moment,
     'users that come back': names(addedUsers),
@@ -113,32 +191,61 @@ function describe(
     owner: owner.restored ?? 'none',
     'present owner': owner.present ?? 'none',
     'plugins with another state': names(plugins),
-    identity: options.newIdentity === true ? 'a new one' : 'that of the backup',
+    identity: identities[identity],
+    ...(planned !== undefined && { 'instead of the planned restore of': planned }),
   })
+  if (identity === 'another') context.output.lines(twoNodesWarning)
 }
 
-async function goOn(
-  { output, options, confirm, nodeDataDir }: CommandContext,
-  node: NodeClient | null,
-  { name, path }: RestoreFolder,
+/** A restore that the next start of a node applies, while none runs. */
+function goOn(context: CommandContext, folder: RestoreFolder): void {
+  const { output } = context
+  output.lines(`The backup is restored when the node starts: nodekeep start --data ${context.nodeDataDir}`)
+  output.lines(...linesOfPlan(context, folder))
+}
+
+/** Lets the node that runs make the plan, and restarts it if the person wants that. */
+async function goOnInNode(
+  context: CommandContext,
+  node: NodeClient,
+  folders: RestoreFolders,
+  folder: RestoreFolder,
 ): Promise<void> {
-  const previous = `The present data then goes to ${path}/previous, and stays until \`nodekeep backup forget-previous\`.`
-  const configuration = `The configuration of the backup, if it has one, is in ${path}/configuration. It is not put in place.`
-  if (node === null) {
-    output.lines(`The backup is restored when the node starts: nodekeep start --data ${nodeDataDir}`)
-    output.lines(previous, configuration)
+  const { options, output, confirm } = context
+  const { supervised } = await planInNode(node, folder.name, {}).catch((error) =>
+    removeUnplanned(folders, error),
+  )
+  output.lines(
+    'The backup is restored at the next start of the node. Until then, the node works on with its present data.',
+    ...linesOfPlan(context, folder),
+  )
+  const isWanted =
+    options.restart === true ||
+    (options.yes !== true && supervised && (await confirm('Restart the node now?')))
+  if (isWanted && supervised) {
+    await planInNode(node, folder.name, { restart: true })
+    output.lines('The node restarts.')
     return
   }
   output.lines(
-    'The backup is restored at the next start of the node. Until then, the node works on with its present data.',
+    isWanted
+      ? 'Nothing would start the node again, so it goes on. Stop it and start it to restore the backup.'
+      : 'Stop the node and start it to restore the backup.',
   )
-  output.lines(previous, configuration)
-  if (options.restart !== true && (options.yes === true || !(await confirm('Restart the node now?')))) {
-    output.lines('Stop the node and start it to restore the backup.')
-    return
-  }
-  await planInNode(node, name, { restart: true })
-  output.lines('The node restarts.')
+}
+
+function linesOfPlan({ nodeDataDir }: CommandContext, { path }: RestoreFolder): string[] {
+  return [
+    'Until then, `nodekeep backup restore --cancel` takes the restore back.',
+    ...(existsSync(join(nodeDataDir, 'state.sqlite'))
+      ? [
+          `The present data then goes to ${path}/previous, and stays until \`nodekeep backup forget-previous\`.`,
+        ]
+      : []),
+    ...(existsSync(join(path, 'configuration'))
+      ? [`The configuration of the backup is not put in place. It is in ${path}/configuration.`]
+      : []),
+  ]
 }
 
 function mebibytes(bytes: number): number {

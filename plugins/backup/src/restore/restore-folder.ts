@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RestoreMove } from '@nodekeep/plugin-sdk'
 import { emptyFolder, withShortPath } from '@nodekeep/plugin-sdk/archive'
 import type { RestoreDifferences } from './differences.ts'
+import { lockRestores } from './restore-lock.ts'
 
 /**
  * How far a restore is: its archive is unpacked; it is complete and verified; the next start applies it; it was applied, and the
@@ -20,8 +21,6 @@ interface RestoreRecord {
   readonly backup: string
   /** The moment of its state, ISO 8601. */
   readonly moment: string
-  /** The process that unpacks. */
-  readonly process: number
   /** The folders of the restore on the disks of storages: absolute paths. */
   readonly elsewhere: readonly string[]
   readonly moves?: readonly RestoreMove[]
@@ -41,6 +40,9 @@ interface PreviousData {
 
 const recordName = 'restore.json'
 
+/** The name of the record while the restore is removed: what is left is not complete. A full disk has room for a new name. */
+const removedName = 'removed.json'
+
 /**
  * The folder of one restore: `<data>/restore/<name>`, with `unpacked` until the archive is verified, `new` with what the next
  * start puts in place, `previous` with what was there before, and `configuration` and `left-out` for people. Storages outside of
@@ -57,20 +59,17 @@ export class RestoreFolder {
     this.record = record
   }
 
-  /** Whether another process, such as a command, unpacks it or waits for its person. */
-  get isInUse(): boolean {
-    const { state, process: owner } = this.record
-    return (state === 'unpacking' || state === 'ready') && owner !== process.pid && isAlive(owner)
-  }
-
   /**
    * Whether a start has begun to put it in place, and no one has noted that yet because a process was killed. It holds former
    * data, which is never removed unasked.
    */
-  get isBegun(): boolean {
+  async isBegun(): Promise<boolean> {
     const { state, elsewhere } = this.record
     if (state !== 'planned') return false
-    return [this.path, ...elsewhere].some((folder) => existsSync(join(folder, 'previous')))
+    for (const folder of [this.path, ...elsewhere]) {
+      if (await holdsFiles(join(folder, 'previous'))) return true
+    }
+    return false
   }
 
   /** Changes the record durably. */
@@ -85,15 +84,17 @@ export class RestoreFolder {
 
   /** Removes everything of the restore. If it is interrupted, the next clean-up goes on. */
   async remove(): Promise<void> {
-    const { state } = this.record
-    // What is not complete yet needs no note, for which a full disk may have no room.
-    if (state === 'ready' || state === 'planned') await this.note({ state: 'unpacking', process: 0 })
+    if (existsSync(join(this.path, recordName))) {
+      await rename(join(this.path, recordName), join(this.path, removedName))
+      await syncFolder(this.path)
+    }
     for (const folder of this.record.elsewhere) {
       await removeFolder(folder)
       await rmdir(dirname(folder)).catch(() => {})
     }
+    if (!existsSync(this.path)) return
     for (const name of await readdir(this.path)) {
-      if (name !== recordName) await removeTree(this.path, name)
+      if (name !== removedName) await removeTree(this.path, name)
     }
     await rm(this.path, { recursive: true, force: true })
   }
@@ -108,12 +109,17 @@ export class RestoreFolder {
   }
 }
 
-/** The restores of a node. */
+/** The restores of a node. One at a time is prepared, planned or removed: take the lock before. */
 export class RestoreFolders {
   readonly #folder: string
 
   constructor(dataFolder: string) {
     this.#folder = join(dataFolder, 'restore')
+  }
+
+  /** @throws NodekeepError CONFLICT while another call, in whatever process, has the lock */
+  lock(): Disposable {
+    return lockRestores(this.#folder)
   }
 
   /** Makes the folder of a new restore, and `new` in the folders of storages. */
@@ -134,8 +140,7 @@ export class RestoreFolders {
     const elsewhere = within(name)
     const path = join(this.#folder, name)
     await mkdir(path, { recursive: true, mode: 0o700 })
-    const record = { format: 1, state: 'unpacking', backup, moment, process: process.pid, elsewhere } as const
-    const folder = new RestoreFolder(name, path, record)
+    const folder = new RestoreFolder(name, path, { format: 1, state: 'unpacking', backup, moment, elsewhere })
     try {
       await folder.note({})
       await syncFolder(this.#folder)
@@ -156,33 +161,50 @@ export class RestoreFolders {
     return found !== undefined && ['ready', 'planned'].includes(found.record.state) ? found : null
   }
 
-  /** Removes what was left by restores that were interrupted, and what this process has prepared and not planned. */
-  async removeInterrupted(): Promise<void> {
+  /** Returns the restore that the next start applies; `null` without one. */
+  async planned(): Promise<RestoreFolder | null> {
+    return (await this.#list()).find(({ record }) => record.state === 'planned') ?? null
+  }
+
+  /** Removes restores that were not planned: those that were interrupted, and one that was prepared and never confirmed. */
+  async removeUnplanned(): Promise<void> {
     for (const folder of await this.#list()) {
-      if (!folder.isInUse && ['unpacking', 'ready'].includes(folder.record.state)) await folder.remove()
+      if (['unpacking', 'ready'].includes(folder.record.state)) await folder.remove()
     }
   }
 
-  /** Removes the restores that no start will apply, because another one was planned. */
-  async removeOthers(planned: RestoreFolder): Promise<void> {
+  /**
+   * Removes the restores that no start will apply.
+   *
+   * @param planned the one that the next start applies; `null` for none
+   * @returns the names of the backups
+   */
+  async removeOthers(planned: RestoreFolder | null): Promise<string[]> {
+    const removed: string[] = []
     for (const folder of await this.#list()) {
-      const { state } = folder.record
-      if (folder.name === planned.name || (state !== 'ready' && state !== 'planned')) continue
-      if (folder.isBegun) await folder.settle()
+      if (folder.name === planned?.name || folder.record.state === 'applied') continue
+      removed.push(folder.record.backup)
+      if (await folder.isBegun()) await folder.settle()
       else await folder.remove()
     }
+    return removed
   }
 
   /**
    * Call it at the start of the node, which has applied the planned restore.
    *
    * @param applied the name of the restore that was applied; `null` if none was
+   * @returns the restores of which that was not known yet
    */
-  async settle(applied: string | null): Promise<void> {
+  async settle(applied: string | null): Promise<RestoreFolder[]> {
+    const settled: RestoreFolder[] = []
     for (const folder of await this.#list()) {
-      if (folder.name === applied || folder.isBegun) await folder.settle()
-      else if (folder.record.state !== 'applied' && !folder.isInUse) await folder.remove()
+      if (folder.record.state === 'applied' && folder.name !== applied) continue
+      if (folder.name !== applied && !(await folder.isBegun())) continue
+      await folder.settle()
+      settled.push(folder)
     }
+    return settled
   }
 
   /** The former data of all applied restores. */
@@ -203,21 +225,20 @@ export class RestoreFolders {
     return await Promise.all(
       folders.sort().map(async (name) => {
         const path = join(this.#folder, name)
-        const record = await readFile(join(path, recordName), 'utf8').then(
-          (text): RestoreRecord => JSON.parse(text),
-          // The process ended before it had written the record, or while it removed the folder.
-          (): RestoreRecord => ({
-            format: 1,
-            state: 'unpacking',
-            backup: name,
-            moment: '',
-            process: 0,
-            elsewhere: [],
-          }),
-        )
-        return new RestoreFolder(name, path, record)
+        return new RestoreFolder(name, path, await readRecord(path, name))
       }),
     )
+  }
+}
+
+async function readRecord(path: string, name: string): Promise<RestoreRecord> {
+  try {
+    return JSON.parse(await readFile(join(path, recordName), 'utf8'))
+  } catch {
+    // The process ended before it had written the record, or while it removed the folder.
+    const fresh: RestoreRecord = { format: 1, state: 'unpacking', backup: name, moment: '', elsewhere: [] }
+    const removed = await readFile(join(path, removedName), 'utf8').catch(() => '{}')
+    return { ...fresh, ...JSON.parse(removed), state: 'unpacking' }
   }
 }
 
@@ -231,16 +252,6 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function isAlive(owner: number): boolean {
-  if (owner === 0) return false
-  try {
-    process.kill(owner, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
 async function removeTree(folder: string, name: string): Promise<void> {
   const path = join(folder, name)
   if (lstatSync(path).isDirectory()) await emptyFolder(path)
@@ -249,6 +260,17 @@ async function removeTree(folder: string, name: string): Promise<void> {
 
 async function removeFolder(path: string): Promise<void> {
   if (existsSync(path)) await removeTree(dirname(path), path.slice(dirname(path).length + 1))
+}
+
+/** Whether there is a file in a folder, or in a folder below it. */
+async function holdsFiles(path: string): Promise<boolean> {
+  const found = withShortPath(path, (short) => lstatSync(short, { throwIfNoEntry: false }))
+  if (found === undefined) return false
+  if (!found.isDirectory()) return true
+  for (const name of withShortPath(path, (short) => readdirSync(short)))
+    if (await holdsFiles(`${path}/${name}`)) return true
+  await nextTurn()
+  return false
 }
 
 /** The bytes of all files in a folder; 0 if there is none. */

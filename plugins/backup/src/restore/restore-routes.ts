@@ -8,7 +8,7 @@ import {
   Type,
 } from '@nodekeep/plugin-sdk'
 import type { BackupFolder } from '../stored/backup-folder.ts'
-import { planRestore } from './plan-restore.ts'
+import { cancelRestore, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
 import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
 
@@ -61,18 +61,25 @@ const answer = Type.Object({
   success: Type.Boolean(),
   prepared: Type.String({ description: 'The name of the prepared restore.' }),
   planned: Type.Boolean({ description: 'Whether the next start of the node applies it.' }),
+  replaces: name('The backup whose restore was planned before, and is not any more.'),
   supervised: Type.Boolean({ description: 'Whether `restart` works here.' }),
   moment: Type.String({ format: 'date-time', description: 'The moment of the state of the backup.' }),
   addedUsers: Type.Array(Type.String(), { description: 'Names of users whom only the backup has.' }),
   removedUsers: Type.Array(Type.String(), { description: 'Names of users whom only the node has.' }),
   owner: Type.Object({ present: name('The present owner.'), restored: name('The owner in the backup.') }),
   plugins: Type.Array(Type.String(), { description: 'Plugins whose state is another one.' }),
+  identity: Type.String({
+    description:
+      '`same`: the identity of the backup, which the node has now. `another`: the node takes it over, and the node that had it must not run any more. `new`: a new one. `present`: the backup has none.',
+  }),
 })
 
-/** Registers `POST /restore`, which works in two steps if the client wants to ask a person in between. */
+/**
+ * Registers `POST /restore`, which works in two steps if the client wants to ask a person in between, and `DELETE /restore`, which
+ * takes the restore back.
+ */
 export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
   const { folders, restores, control } = parts
-  let isBusy = false
   const schema = {
     operationId: 'restoreBackup',
     summary: 'Verify a backup, compare it with the node, and restore it at the next start',
@@ -87,32 +94,48 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
         'Nothing would start the node again. Restore without "restart", then stop the node and start it yourself.',
       )
     }
-    if (isBusy) {
-      throw new NodekeepError('CONFLICT', 'Another backup is being prepared for a restore. Wait for its end.')
-    }
-    isBusy = true
-    try {
-      await parts.settled
-      const folder = await prepared(parts, body)
-      if (body.confirm) await planRestore(folder, { folders, restores })
-      const { moment, differences } = folder.record
-      if (differences === undefined) throw new Error('A restore that is ready has no differences.')
-      if (body.confirm && body.restart) control.restart(`The backup ${folder.record.backup} is restored.`)
-      return {
-        success: true,
-        prepared: folder.name,
-        planned: body.confirm,
-        supervised: control.supervised,
-        moment,
-        ...differences,
-        addedUsers: [...differences.addedUsers],
-        removedUsers: [...differences.removedUsers],
-        plugins: [...differences.plugins],
-      }
-    } finally {
-      isBusy = false
+    await parts.settled
+    using _lock = folders.lock()
+    const folder = await prepared(parts, body).catch((error) => {
+      throw parts.signal.aborted ? stopping() : error
+    })
+    const replaces = body.confirm ? await planRestore(folder, { folders, restores }) : null
+    const { moment, differences } = folder.record
+    if (differences === undefined) throw new Error('A restore that is ready has no differences.')
+    if (body.confirm && body.restart) control.restart(`The backup ${folder.record.backup} is restored.`)
+    return {
+      success: true,
+      prepared: folder.name,
+      planned: body.confirm,
+      replaces,
+      supervised: control.supervised,
+      moment,
+      ...differences,
+      addedUsers: [...differences.addedUsers],
+      removedUsers: [...differences.removedUsers],
+      plugins: [...differences.plugins],
     }
   })
+
+  const remove = {
+    operationId: 'cancelRestore',
+    summary: 'Take back a restore that the next start would apply, or that is only prepared',
+    response: {
+      200: Type.Object({
+        success: Type.Boolean(),
+        backup: Type.String({ description: 'The backup that is not restored.' }),
+      }),
+    },
+  }
+  app.delete('/restore', { schema: remove, config: { access: 'owner', scope: 'backup' } }, async () => {
+    await parts.settled
+    using _lock = folders.lock()
+    return { success: true, backup: await cancelRestore({ folders, restores }) }
+  })
+}
+
+function stopping(): NodekeepError {
+  return new NodekeepError('SERVICE_UNAVAILABLE', 'The node stops. Restore the backup when it runs again.')
 }
 
 interface Asked {

@@ -15,10 +15,16 @@ export interface RestoredStorage {
   readonly place: { readonly folder: string } | 'plugin' | 'left-out'
 }
 
+/**
+ * Tells whether the node has a storage backend.
+ *
+ * @param plugin the plugin that has kept it on the node of the backup, if the backup tells that
+ */
+export type HasBackend = (name: string, plugin: string | undefined) => boolean
+
 interface KnownStorages {
   readonly folders: readonly NodeFolder[]
-  /** Tells whether the node has a backend with this name; `null` if that is unknown because no node runs. */
-  readonly hasBackend: ((name: string) => boolean) | null
+  readonly hasBackend: HasBackend
   /** Backends to leave out. */
   readonly without: readonly string[]
 }
@@ -41,16 +47,34 @@ export function restoredStorages(
       `The backup has no files of a storage "${unknown}". Its storages are: ${names.join(', ') || 'none'}.`,
     )
   }
-  return placed.map(({ path, plugin, key }) => {
+  const storages = placed.map(({ path, plugin, key }): RestoredStorage => {
     const name = basename(path)
     if (without.includes(name)) return { name, path, place: 'left-out' }
-    const folder = folders.find((one) => plugin !== undefined && one.plugin === plugin && one.key === key)
+    const folder = folders.find((one) => one.plugin === plugin && one.key === key)
     if (folder !== undefined) return { name, path, place: { folder: folder.path } }
-    if (hasBackend === null ? plugin === undefined : hasBackend(name)) return { name, path, place: 'plugin' }
+    if (hasBackend(name, plugin)) return { name, path, place: 'plugin' }
     throw new NodekeepError(
       'CONFLICT',
       `The backup has files of the storage "${name}", which this node does not have. ` +
         `Add the plugin ${plugin === undefined ? 'of this storage' : `"${plugin}"`} to the configuration, or restore without these files: \`--without ${name}\`.`,
     )
   })
+  refuseSharedFolders(storages)
+  return storages
+}
+
+/** A node never has two storages in one folder, so only a forged backup does. */
+function refuseSharedFolders(storages: readonly RestoredStorage[]): void {
+  const names = new Map<string, string>()
+  for (const { name, place } of storages) {
+    if (typeof place === 'string') continue
+    const other = names.get(place.folder)
+    if (other !== undefined) {
+      throw new NodekeepError(
+        'VALIDATION_ERROR',
+        `The backup cannot be restored: its storages "${other}" and "${name}" would be put into one folder.`,
+      )
+    }
+    names.set(place.folder, name)
+  }
 }

@@ -141,6 +141,18 @@ const forgeries: Record<string, readonly [Forgery, RegExp]> = {
     (all) => joined(all.with(0, entry('backup.json', '{"format":2,"new":true}'))),
     /was made by a newer version of Nodekeep, in format 2.*update Nodekeep/,
   ],
+  'a newer format whose maker is known': [
+    (all) => joined(all.with(0, entry('backup.json', '{"format":2,"nodekeep":"3.4.5"}'))),
+    /in format 2 \(Nodekeep 3\.4\.5\)\. This version reads formats up to 1: update Nodekeep/,
+  ],
+  'a header that is a folder': [
+    (all) => joined(all.with(0, odd({ path: 'backup.json/', type: 'Directory' }))),
+    /is no backup of Nodekeep/,
+  ],
+  'a manifest that is a folder': [
+    (all) => joined(all.with(-1, odd({ path: 'manifest.json/', type: 'Directory' }))),
+    /differs from its manifest/,
+  ],
   'a link': [
     (all) => joined(all.toSpliced(1, 0, odd({ path: 'l', type: 'SymbolicLink', linkpath: '/etc' }))),
     /neither a file nor a folder: "l"/,

@@ -193,6 +193,7 @@ test('a part that hangs ends the backup, and nothing stands still', async (t) =>
         folder,
         info: { version: '1.2.3', plugins: () => [], startedAt: new Date() } as never,
         restores: { folders: async () => [] },
+        backends: { ownerOf: () => undefined },
         recipients: [],
         log: { info() {} } as never,
         limits: { prepareMs: 200, takeMs: 300, stallMs: 100 },

@@ -1,75 +1,10 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import type { TestNode, TestNodeOptions, TestUser } from '@nodekeep/kernel/testing'
-import { definePlugin, Identity } from '@nodekeep/plugin-sdk'
-import { type Test, test } from 'tap'
-import type { BackupHeader } from '../../src/archive/backup-header.ts'
+import { join } from 'node:path'
+import { test } from 'tap'
 import { generateKey } from '../../src/archive/recovery-key.ts'
-import { rewriteArchive } from '../drill/fixtures/rewrite-archive.ts'
-import { createBackupNode, makeBackup, put } from '../fixtures/backup-node.ts'
-
-/** Makes the node's key at each start. */
-const identified = definePlugin({
-  id: 'identified',
-  requires: { identity: Identity },
-  setup({ identity }) {
-    if (identity.nodeId === '') throw new Error('unreachable')
-  },
-})
-
-interface Started {
-  readonly node: TestNode
-  readonly owner: TestUser
-}
-
-interface House {
-  readonly data: string
-  /** Starts the node, or starts it again. */
-  start(options?: TestNodeOptions): Promise<Started>
-}
-
-function houseFor(t: Test): House {
-  const data = mkdtempSync(join(tmpdir(), 'nodekeep-restores-'))
-  let node: TestNode | undefined
-  t.teardown(async () => {
-    await node?.stop()
-    rmSync(data, { recursive: true, force: true })
-  })
-  return {
-    data,
-    async start(options = {}) {
-      await node?.stop()
-      node = await createBackupNode({ ...options, dataFolder: data, plugins: [identified] })
-      return { node, owner: await node.signIn('owner') }
-    },
-  }
-}
-
-function restore(owner: TestUser, body: object): Promise<Response> {
-  const headers = { 'content-type': 'application/json' }
-  return owner.fetch('/api/backup/restore', { method: 'POST', headers, body: JSON.stringify(body) })
-}
-
-async function read(user: TestUser, path: string): Promise<string | number> {
-  const answer = await user.fetch(`/read?path=${encodeURIComponent(path)}`)
-  return answer.ok ? answer.text() : answer.status
-}
-
-/** The names of restores in the data folder. */
-function restoresIn(data: string): string[] {
-  const folder = join(data, 'restore')
-  return existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith('backup-')) : []
-}
+import { makeBackup, put } from '../fixtures/backup-node.ts'
+import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
 
 test('a restore is prepared, compared and confirmed in two steps, and a later one takes its place', async (t) => {
   const house = houseFor(t)
@@ -135,53 +70,28 @@ test('what cannot be restored is refused by name, and leaves nothing', async (t)
   t.equal((await restore(owner, { filename, key: key.identity, confirm: true })).status, 200)
 })
 
-test('an archive that somebody made cannot reach beside the folders of users', async (t) => {
-  const house = houseFor(t)
-  const { owner } = await house.start()
-  await put(owner, '/a', 'content')
-  const { filename } = await makeBackup(owner)
-  const archive = join(house.data, 'backups', filename)
-  const refused = async (body: object, message: RegExp) => {
-    const answer = await restore(owner, { filename, confirm: true, ...body })
-    t.equal(answer.status, 400)
-    t.match(await answer.json(), { message })
-    t.strictSame(restoresIn(house.data), [])
-  }
-  const original = readFileSync(archive)
-  const beside = mkdtempSync(join(tmpdir(), 'nodekeep-beside-'))
-  t.teardown(() => rmSync(beside, { recursive: true, force: true }))
-  writeFileSync(join(beside, 'kept'), '')
-
-  const out = `${'../'.repeat(20)}${beside.slice(1)}`
-  const withFolder = (header: BackupHeader) => ({ ...header, folders: [{ path: out }] })
-  await rewriteArchive(t, archive, `${archive}.new`, async () => {}, withFolder)
-  renameSync(`${archive}.new`, archive)
-  await refused({ without: [basename(beside)] }, /leads out of the folder/)
-  t.ok(existsSync(join(beside, 'kept')))
-
-  for (const name of ['.nodekeep', 'lost+found']) {
-    writeFileSync(archive, original)
-    const add = async (folder: string) => {
-      mkdirSync(join(folder, 'files', 'local', name))
-    }
-    await rewriteArchive(t, archive, `${archive}.new`, add)
-    renameSync(`${archive}.new`, archive)
-    await refused({}, /is not the folder of a user/)
-  }
-})
-
 test('the identity of the backup comes back, or the node gets a new one', async (t) => {
   const house = houseFor(t)
   let { owner } = await house.start()
   const key = () => readFileSync(join(house.data, 'identity', 'node.key'), 'utf8')
   const original = key()
   const { filename } = await makeBackup(owner)
-  await restore(owner, { filename, confirm: true, newIdentity: true })
-  owner = (await house.start()).owner
+  const identity = async (body: object) => {
+    const answer = await restore(owner, { filename, confirm: true, ...body })
+    return ((await answer.json()) as { identity: string }).identity
+  }
+  const log: string[] = []
+  const warnings = () => log.filter((line) => line.includes('must not run any more')).length
+  t.equal(await identity({}), 'same')
+  t.equal(await identity({ newIdentity: true }), 'new')
+  owner = (await house.start({ onLog: (line) => log.push(line) })).owner
   t.not(key(), original)
-  await restore(owner, { filename, confirm: true })
-  await house.start()
+  t.equal(await identity({}), 'another')
+  t.equal(warnings(), 0)
+  owner = (await house.start({ onLog: (line) => log.push(line) })).owner
   t.equal(key(), original)
+  t.equal(await identity({}), 'same')
+  t.equal(warnings(), 1)
 })
 
 test('files go to the folder that this node has for their storage, and into storages without a folder', async (t) => {

@@ -12,10 +12,11 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { definePlugin, type Restored, Restores } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { applyPlannedRestore, isRestorePlanned, KernelRestores } from '../../src/state/restores.ts'
+import { applyPlannedRestore, isRestorePlanned, KernelRestores } from '../../src/backup/restores.ts'
 import { createTestNode } from '../../src/testing/create-test-node.ts'
 
-const restoresOf = (data: string) => new KernelRestores(data, async () => [])
+const restoresOf = (data: string) =>
+  new KernelRestores(data, { version: '1.0.0', folders: async () => [], plugins: async () => [] })
 
 const moment = new Date('2026-11-01T03:00:00Z')
 
@@ -79,13 +80,21 @@ test('a planned restore is applied once, and what was there before is kept', asy
   t.equal(applyPlannedRestore(data), null)
 })
 
+/** Counts the changes of the disk that work makes. */
+function stepsOf(work: () => void): number {
+  let steps = 0
+  stoppedBefore(Number.POSITIVE_INFINITY, work, () => steps++)
+  return steps
+}
+
 /** Runs work that stops before one of its changes of the disk. Returns whether it came to its end. */
-function stoppedBefore(step: number, work: () => void): boolean {
+function stoppedBefore(step: number, work: () => void, onStep = () => {}): boolean {
   const { renameSync, rmSync, fsyncSync, writeFileSync, mkdirSync } = fs
   const originals = { renameSync, rmSync, fsyncSync, writeFileSync, mkdirSync }
   let steps = 0
   for (const [name, original] of Object.entries(originals)) {
     const counted = (...args: never[]) => {
+      onStep()
       if (steps++ >= step) throw new Error('The power is gone.')
       return (original as (...args: never[]) => unknown)(...args)
     }
@@ -116,6 +125,62 @@ test('a restore that stops before any of its steps ends in the same state', asyn
   t.ok(steps > 20)
 })
 
+const former = {
+  'files/ada/a.txt': 'old',
+  'plugins/notes/n': 'old',
+  'state.sqlite': 'old',
+  'state.sqlite-wal': 'old',
+  'unpacked/extra/deep/x': 'new',
+  'unpacked/files/ada/a.txt': 'new',
+  'unpacked/state.sqlite': 'new',
+}
+
+test('a plan is taken back, also one that a start has begun to apply, at whatever step it stopped', async (t) => {
+  const folder = t.testdir()
+  let steps = 0
+  for (; ; steps++) {
+    const data = join(folder, String(steps))
+    await planned(data)
+    stoppedBefore(steps, () => void applyPlannedRestore(data))
+    if (!isRestorePlanned(data)) break
+    t.equal(await restoresOf(data).cancel(), 'backup-20261101-030000.tar.gz')
+    t.strictSame(contentOf(data), former, `stopped before step ${steps}`)
+    t.notOk(isRestorePlanned(data))
+    t.equal(restoresOf(data).restored('notes'), null, 'no plugin learns of it')
+    t.equal(applyPlannedRestore(data), null)
+    t.equal(await restoresOf(data).cancel(), null)
+  }
+  t.ok(steps > 20)
+})
+
+test('a plan that was taken back only in part is applied by a start, or taken back whole', async (t) => {
+  const folder = t.testdir()
+  const counted = join(folder, 'counted')
+  await planned(counted)
+  const applySteps = stepsOf(() => void applyPlannedRestore(counted))
+  let steps = 0
+  for (let finished = false; !finished; steps++) {
+    for (const goesOn of [false, true]) {
+      const data = join(folder, `${steps}-${goesOn}`)
+      await planned(data)
+      // Everything is in its place, and the record is written. Only the plan is still there.
+      stoppedBefore(applySteps - 2, () => void applyPlannedRestore(data))
+      let taken: Promise<unknown> = Promise.resolve()
+      stoppedBefore(steps, () => (taken = restoresOf(data).cancel()))
+      finished = await taken.then(
+        () => true,
+        () => false,
+      )
+      const isApplied = goesOn && isRestorePlanned(data)
+      if (goesOn) applyPlannedRestore(data)
+      else await restoresOf(data).cancel()
+      t.strictSame(contentOf(data), isApplied ? restored : former, `stopped before step ${steps}`)
+      t.equal(restoresOf(data).restored('notes') !== null, isApplied)
+    }
+  }
+  t.ok(steps > 15)
+})
+
 test('a restore that cannot go on loses nothing and says why', async (t) => {
   const data = t.testdir()
   await planned(data)
@@ -135,6 +200,16 @@ test('a restore whose content has gone before the start changes nothing, and can
   t.strictSame(contentOf(data), before)
   t.equal(applyPlannedRestore(data), 'backup-20261101-030000.tar.gz')
   t.strictSame(contentOf(data), restored)
+})
+
+test('a plan whose content has gone is taken back without a change', async (t) => {
+  const data = t.testdir()
+  await planned(data)
+  rmSync(join(data, 'unpacked'), { recursive: true })
+  const before = contentOf(data)
+  t.equal(await restoresOf(data).cancel(), 'backup-20261101-030000.tar.gz')
+  t.strictSame(contentOf(data), before)
+  t.equal(applyPlannedRestore(data), null)
 })
 
 test('a restore that was interrupted is completed before another one is planned', async (t) => {

@@ -1,5 +1,5 @@
-import { migrationChanges, type SchemaStep, stateTables } from '../state/schema.ts'
-import { addedUsers, identityTables } from '../users/identity-tables.ts'
+import { addedUsers, identityTables } from './identity-tables.ts'
+import { migrationChanges, type SchemaStep, stateTables } from './schema.ts'
 
 /** The kernel's own tables, in the order in which they were introduced. */
 export const databaseSchema: readonly SchemaStep[] = [

@@ -1,4 +1,4 @@
-import type { SchemaStep } from '../state/schema.ts'
+import type { SchemaStep } from './schema.ts'
 
 /**
  * The tables of users, their sessions and their logins. Times are milliseconds since 1970 in UTC. Wallets are in the

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
-import { databaseSchema } from '../../src/composition/database-schema.ts'
+import { databaseSchema } from '../../src/state/database-schema.ts'
 import { applySchema } from '../../src/state/schema.ts'
 import { expansionProblems } from '../../src/testing/expansion-problems.ts'
 

@@ -5,11 +5,14 @@ import {
   NodekeepError,
   type NodeRestores,
   type Restored,
+  type RestoredState,
   type RestoreMove,
   type RestorePlan,
 } from '@nodekeep/plugin-sdk'
 import { messageOf } from '../errors/thrown.ts'
-import { syncFolder } from './sync-folder.ts'
+import { syncFolder } from '../state/sync-folder.ts'
+import type { InstalledPlugin } from './adopt-state.ts'
+import { MountPoints } from './mount-points.ts'
 
 /** A plan as its file holds it. */
 interface StoredPlan {
@@ -33,32 +36,46 @@ export function isRestorePlanned(dataFolder: string): boolean {
   return existsSync(planFile(dataFolder))
 }
 
+/** What is installed on this machine, as far as the configuration enables it. */
+interface InstalledNode {
+  /** The version of the kernel. */
+  readonly version: string
+  /** Finds the folders that plugins keep outside of their own. */
+  folders(): Promise<readonly NodeFolder[]>
+  plugins(): Promise<readonly InstalledPlugin[]>
+}
+
 /** Plans restores, and tells plugins of the last one that was applied. */
 export class KernelRestores implements NodeRestores {
   readonly #dataFolder: string
-  readonly #findFolders: () => Promise<readonly NodeFolder[]>
+  readonly #installed: InstalledNode
 
-  /** @param findFolders finds the folders that plugins keep outside of their own */
-  constructor(dataFolder: string, findFolders: () => Promise<readonly NodeFolder[]>) {
+  constructor(dataFolder: string, installed: InstalledNode) {
     this.#dataFolder = dataFolder
-    this.#findFolders = findFolders
+    this.#installed = installed
   }
 
   async folders(): Promise<readonly NodeFolder[]> {
-    return (await this.#findFolders()).map(({ plugin, key, path }) => ({ plugin, key, path }))
+    return (await this.#installed.folders()).map(({ plugin, key, path }) => ({ plugin, key, path }))
   }
 
-  async plan({ backup, moment, moves: planned }: RestorePlan): Promise<void> {
-    const file = planFile(this.#dataFolder)
-    if (readIfPresent<StoredPlan>(file)?.hasBegun === true)
-      throw new NodekeepError(
-        'CONFLICT',
-        'A restore is not complete yet. Start the node, which completes it.',
-      )
-    const moves = planned.flatMap(withLogs)
-    checkPaths(file, moves)
-    for (const move of moves) checkMove(move)
-    writeDurably(file, { format: 1, backup, moment: moment.toISOString(), moves } satisfies StoredPlan)
+  async plugins(): Promise<readonly InstalledPlugin[]> {
+    return this.#installed.plugins()
+  }
+
+  async adoptState(state: RestoredState): Promise<void> {
+    // Restores are rare.
+    const { adoptState } = await import('./adopt-state.ts')
+    const { version } = this.#installed
+    await adoptState(this.#dataFolder, state, { version, plugins: await this.plugins() })
+  }
+
+  async plan(plan: RestorePlan): Promise<void> {
+    planRestore(this.#dataFolder, plan)
+  }
+
+  async cancel(): Promise<string | null> {
+    return undoPlannedRestore(this.#dataFolder)
   }
 
   /** Returns the last restore for a plugin that has not acted on it. */
@@ -80,10 +97,26 @@ export class KernelRestores implements NodeRestores {
   }
 }
 
+/** Stores a plan. See `plan` of the service `Restores`. */
+export function planRestore(dataFolder: string, { backup, moment, moves: planned }: RestorePlan): void {
+  const file = planFile(dataFolder)
+  if (readIfPresent<StoredPlan>(file)?.hasBegun === true) {
+    throw new NodekeepError(
+      'CONFLICT',
+      'A restore is not complete yet. Start the node, which completes it, or take it back: nodekeep backup restore --cancel',
+    )
+  }
+  const moves = planned.flatMap(withLogs)
+  checkPaths(file, moves)
+  const mounts = new MountPoints()
+  for (const move of moves) checkMove(move, mounts)
+  writeDurably(file, { format: 1, backup, moment: moment.toISOString(), moves } satisfies StoredPlan)
+}
+
 /**
  * Applies a planned restore. The caller holds the lock of the data folder and has opened nothing in it. It begins only if
- * everything is there that it needs. When it is interrupted, the next call goes on where it stopped: first everything that is in the way goes, then the restored content
- * takes its place, and each step is on the disk before the next one begins.
+ * everything is there that it needs. When it is interrupted, the next call goes on where it stopped: first everything that is in the
+ * way goes, then the restored content takes its place, and each step is on the disk before the next one begins.
  *
  * @returns the name of the backup, `null` when no restore was planned
  * @throws Error with one line for a person
@@ -93,9 +126,8 @@ export function applyPlannedRestore(dataFolder: string): string | null {
   try {
     // A process that was killed while it planned leaves a draft.
     rmSync(`${file}.new`, { force: true })
-    const plan = readIfPresent<StoredPlan>(file)
+    const plan = readPlan(file)
     if (plan === null) return null
-    if (plan.format !== 1) throw new Error('a newer version of Nodekeep planned it')
     const { backup, moment, moves } = plan
     if (plan.hasBegun !== true) {
       for (const move of moves) checkBegin(move)
@@ -106,23 +138,55 @@ export function applyPlannedRestore(dataFolder: string): string | null {
     for (const move of moves) putInPlace(move)
     syncFolders(moves)
     writeDurably(appliedFile(dataFolder), { backup, moment, acknowledgedBy: [] } satisfies AppliedRestore)
-    rmSync(file)
-    syncFolder(dirname(file))
+    removeDurably(file)
     return backup
   } catch (error) {
     throw new Error(
-      `The restore planned in ${file} cannot be applied: ${messageOf(error)}. Mend the cause and start again; nothing is lost meanwhile.`,
+      `The restore planned in ${file} cannot be applied: ${messageOf(error)}. Mend the cause and start again, or take the restore back: nodekeep backup restore --cancel. Nothing is lost meanwhile.`,
       { cause: error },
     )
   }
 }
 
+/**
+ * Takes a plan back. If a start was interrupted or has failed while it applied the plan, everything goes back to where it was. When
+ * this is interrupted, the next call goes on, and a start applies the plan.
+ *
+ * @returns the name of the backup, `null` when no restore was planned
+ * @throws Error with one line for a person
+ */
+function undoPlannedRestore(dataFolder: string): string | null {
+  const file = planFile(dataFolder)
+  try {
+    const plan = readPlan(file)
+    if (plan === null) return null
+    if (plan.hasBegun === true) undoMoves(dataFolder, plan)
+    removeDurably(file)
+    return plan.backup
+  } catch (error) {
+    throw new Error(
+      `The restore planned in ${file} cannot be taken back: ${messageOf(error)}. Mend the cause and try again. Nothing is lost meanwhile.`,
+      { cause: error },
+    )
+  }
+}
+
+function undoMoves(dataFolder: string, { backup, moves }: StoredPlan): void {
+  // The record is the last step of a restore. It would tell plugins of this one.
+  const applied = appliedFile(dataFolder)
+  const isApplied = moves.some(({ from }) => from !== null && !isThere(from))
+  if (isApplied && readIfPresent<AppliedRestore>(applied)?.backup === backup) removeDurably(applied)
+  for (const move of moves) takeOutAgain(move)
+  syncFolders(moves)
+  for (const move of moves) bringBack(move)
+  syncFolders(moves)
+}
+
 /** Since the planning, a disk may have gone, or somebody may have removed the restored content. */
 function checkBegin({ from, to, previous }: RestoreMove): void {
-  const giveUp = 'so nothing was changed. To give the restore up, delete its plan'
-  if (from !== null && !isThere(from)) throw new Error(`${from} is missing, ${giveUp}`)
+  if (from !== null && !isThere(from)) throw new Error(`${from} is missing, so nothing was changed`)
   if (isThere(to) && isThere(previous))
-    throw new Error(`there is something at ${to} and at ${previous} already, ${giveUp}`)
+    throw new Error(`there is something at ${to} and at ${previous} already, so nothing was changed`)
 }
 
 function takeAway({ from, to, previous }: RestoreMove): void {
@@ -140,6 +204,16 @@ function putInPlace({ from, to }: RestoreMove): void {
   }
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
   renameSync(from, to)
+}
+
+/** Undoes {@link putInPlace}. */
+function takeOutAgain({ from, to }: RestoreMove): void {
+  if (from !== null && !isThere(from) && isThere(to)) renameSync(to, from)
+}
+
+/** Undoes {@link takeAway}. */
+function bringBack({ to, previous }: RestoreMove): void {
+  if (isThere(previous) && !isThere(to)) renameSync(previous, to)
 }
 
 /** The write-ahead log of the former database would be applied to the restored one. */
@@ -169,13 +243,16 @@ function checkPaths(plan: string, moves: readonly RestoreMove[]): void {
   }
 }
 
-function checkMove({ from, to, previous }: RestoreMove): void {
+function checkMove({ from, to, previous }: RestoreMove, mounts: MountPoints): void {
   if (from !== null && !isThere(from)) throw invalid(`${from} does not exist.`)
   if (isThere(previous)) throw invalid(`${previous} exists already.`)
-  const devices = [from, isThere(to) ? to : existingParent(to), existingParent(previous)].flatMap((path) =>
-    path === null ? [] : lstatSync(path).dev,
+  const places = [from, isThere(to) ? to : existingParent(to), existingParent(previous)].flatMap((path) =>
+    path === null ? [] : `${lstatSync(path).dev} ${mounts.above(path)}`,
   )
-  if (new Set(devices).size > 1) throw invalid(`${to} is on another file system than what is to replace it.`)
+  if (new Set(places).size === 1) return
+  throw invalid(
+    `${to} cannot be replaced by a rename: it is a mount point, or on another file system than what is to replace it. Mount the folder above it instead, then restore again.`,
+  )
 }
 
 function existingParent(path: string): string {
@@ -198,9 +275,25 @@ function syncFolders(moves: readonly RestoreMove[]): void {
 function writeDurably(file: string, content: object): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.new`
-  writeFileSync(draft, JSON.stringify(content, null, 2), { mode: 0o600, flush: true })
-  renameSync(draft, file)
+  try {
+    writeFileSync(draft, JSON.stringify(content, null, 2), { mode: 0o600, flush: true })
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
   syncFolder(dirname(file))
+}
+
+function removeDurably(file: string): void {
+  rmSync(file)
+  syncFolder(dirname(file))
+}
+
+function readPlan(file: string): StoredPlan | null {
+  const plan = readIfPresent<StoredPlan>(file)
+  if (plan !== null && plan.format !== 1) throw new Error('a newer version of Nodekeep planned it')
+  return plan
 }
 
 function readIfPresent<T>(file: string): T | null {

@@ -1,0 +1,11 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { adoptDatabase } from './adopt-database.ts'
+
+/** What the thread is started with. */
+export interface AdoptionOrder {
+  readonly file: string
+  readonly moment: number
+}
+
+const { file, moment } = workerData as AdoptionOrder
+parentPort?.postMessage(adoptDatabase(file, moment))

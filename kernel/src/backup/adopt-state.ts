@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { NodekeepError, type RestoredState } from '@nodekeep/plugin-sdk'
+import semver from 'semver'
+import { createSql } from '../state/sql.ts'
+import { type Adoption, type PluginStep, stepsOfPlugins } from './adopt-database.ts'
+import type { AdoptionOrder } from './adopt-database-thread.ts'
+import { answerOfThread } from './answer-of-thread.ts'
+
+/** A plugin and the version of its package. */
+export interface InstalledPlugin {
+  readonly id: string
+  readonly version: string
+}
+
+/** The versions of this node. */
+interface Versions {
+  readonly version: string
+  readonly plugins: readonly InstalledPlugin[]
+}
+
+/**
+ * Makes the kernel's database of a backup fit for this node. See `adoptState` of the service `Restores`.
+ * @throws NodekeepError VALIDATION_ERROR, CONFLICT
+ */
+export async function adoptState(
+  dataFolder: string,
+  { file, moment, nodekeep, plugins }: RestoredState,
+  present: Versions,
+): Promise<void> {
+  const order: AdoptionOrder = { file, moment: moment.getTime() }
+  const adoption = await answerOfThread<Adoption>({
+    module: 'adopt-database-thread',
+    name: 'adoption of a restored state',
+    order,
+  })
+  if (adoption.kind === 'refused') {
+    throw new NodekeepError(
+      'VALIDATION_ERROR',
+      `The backup cannot be restored: its state/state.sqlite is not the state of a node, since ${adoption.reason}.`,
+    )
+  }
+  if (adoption.kind === 'newer') {
+    throw new NodekeepError(
+      'CONFLICT',
+      `The backup was made by Nodekeep ${nodekeep}. This node, Nodekeep ${present.version}, does not know the form of its state: ${adoption.reason}. Update this node, then restore the backup.`,
+    )
+  }
+  const known = knownSteps(dataFolder)
+  for (const { id, version } of present.plugins) {
+    const made = plugins.find((plugin) => plugin.id === id)?.version
+    if (made === undefined || !isNewer(made, version)) continue
+    // An earlier version of a plugin can use what later steps have only added.
+    const step = adoption.steps.find(
+      (one) => one.plugin === id && one.change === 'contract' && !known.has(keyOf(one)),
+    )
+    if (step === undefined) continue
+    throw new NodekeepError(
+      'CONFLICT',
+      `The backup has data of the plugin "${id}" ${made}. This node has "${id}" ${version}, which may not know its form: migration "${step.id}" has run. Update the plugin, then restore the backup.`,
+    )
+  }
+}
+
+/** The steps that the plugins of this node have run, which they know. */
+function knownSteps(dataFolder: string): Set<string> {
+  const file = join(dataFolder, 'state.sqlite')
+  if (!existsSync(file)) return new Set()
+  using connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+  const sql = createSql(connection)
+  const isThere = sql.get("SELECT 1 FROM sqlite_schema WHERE name = 'plugin_migrations'") !== undefined
+  return new Set(isThere ? stepsOfPlugins(sql).map(keyOf) : [])
+}
+
+function keyOf({ plugin, id }: PluginStep): string {
+  return JSON.stringify([plugin, id])
+}
+
+function isNewer(version: string, than: string): boolean {
+  return semver.valid(version) !== null && semver.valid(than) !== null && semver.gt(version, than)
+}

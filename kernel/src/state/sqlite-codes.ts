@@ -1,0 +1,19 @@
+/** SQLite's primary result codes: https://www.sqlite.org/rescode.html */
+export const resultCodes = { busy: 5, readonly: 8, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const
+
+/** Returns the primary result code of an error of `node:sqlite`, or `undefined` for any other error. */
+export function resultCode(error: unknown): number | undefined {
+  const { errcode } = (error ?? {}) as { errcode?: unknown }
+  // Extended codes carry the primary one in their lowest byte.
+  return typeof errcode === 'number' ? errcode & 0xff : undefined
+}
+
+/** Tells whether another connection holds the lock that was needed. */
+export function isBusy(error: unknown): boolean {
+  return resultCode(error) === resultCodes.busy
+}
+
+/** Tells whether a disk was full, or the limit of a database's size was reached. */
+export function isDiskFull(error: unknown): boolean {
+  return resultCode(error) === resultCodes.full
+}

@@ -1,0 +1,30 @@
+import { isNodekeepError, type Log, type Restored } from '@nodekeep/plugin-sdk'
+import type { RestoreFolders } from './restore-folder.ts'
+import { twoNodesWarning } from './restored-identity.ts'
+
+interface SettleParts {
+  readonly folders: RestoreFolders
+  /** The restore that the start has applied; null if it has applied none. */
+  readonly restored: Restored | null
+  readonly log: Pick<Log, 'warn'>
+}
+
+/** Keeps the former data of the restore that the start has applied, and removes what other restores have left. Never rejects. */
+export async function settleRestores({ folders, restored, log }: SettleParts): Promise<void> {
+  try {
+    for (const { record } of await folders.settle(restored?.backup ?? null)) {
+      if (record.differences?.identity === 'another')
+        log.warn(
+          { backup: record.backup },
+          `The node has the identity of a restored backup. ${twoNodesWarning}`,
+        )
+    }
+    await restored?.acknowledge()
+    using _lock = folders.lock()
+    await folders.removeOthers(null)
+  } catch (err) {
+    // A command that prepares a restore now removes the others itself.
+    if (isNodekeepError(err) && err.code === 'CONFLICT') return
+    log.warn({ err }, 'What earlier restores have left could not be removed. The next start tries again.')
+  }
+}

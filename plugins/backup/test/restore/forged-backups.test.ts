@@ -1,0 +1,214 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import t, { type Test, test } from 'tap'
+import type { BackupHeader } from '../../src/archive/backup-header.ts'
+import { rewriteArchive } from '../drill/fixtures/rewrite-archive.ts'
+import { makeBackup, put } from '../fixtures/backup-node.ts'
+import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
+
+t.setTimeout(120_000)
+
+/** A node with a backup that somebody changes, with a manifest that agrees. */
+async function forgery(t: Test) {
+  const house = houseFor(t)
+  const { owner } = await house.start()
+  await put(owner, '/a', 'content')
+  const { filename } = await makeBackup(owner)
+  const archive = join(house.data, 'backups', filename)
+  const original = readFileSync(archive)
+  const forge = async (
+    change: (folder: string) => void,
+    changeHeader?: (header: BackupHeader) => BackupHeader,
+  ) => {
+    writeFileSync(archive, original)
+    await rewriteArchive(t, archive, `${archive}.new`, async (folder) => change(folder), changeHeader)
+    renameSync(`${archive}.new`, archive)
+  }
+  const refused = async (message: RegExp, status = 400, body: object = {}) => {
+    const answer = await restore(owner, { filename, confirm: true, ...body })
+    t.match(await answer.json(), { error: true, message })
+    t.equal(answer.status, status)
+    t.strictSame(restoresIn(house.data), [], 'nothing is left')
+    t.notOk(existsSync(join(house.data, 'restore/plan.json')))
+    t.equal(await read(owner, '/a'), 'content')
+  }
+  return { house, owner, filename, forge, refused }
+}
+
+function asFolder(folder: string, path: string): void {
+  rmSync(join(folder, path), { recursive: true })
+  mkdirSync(join(folder, path))
+}
+
+function asFile(folder: string, path: string): void {
+  rmSync(join(folder, path), { recursive: true, force: true })
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), 'x')
+}
+
+test('a backup whose parts are of another kind, or that has more than a node has, is refused', async (t) => {
+  const { forge, refused } = await forgery(t)
+  for (const path of ['identity/node.key', 'state/state.sqlite', 'state/users.json']) {
+    await forge((folder) => asFolder(folder, path))
+    await refused(new RegExp(`is no backup of a node: "${path}" is a folder`))
+  }
+  for (const path of [
+    'identity',
+    'configuration',
+    'files',
+    'files/local',
+    'state/plugins',
+    'state/plugins/files',
+    'extra.txt',
+  ]) {
+    await forge((folder) => asFile(folder, path))
+    await refused(new RegExp(`is no backup of a node: "${path}" is a file`))
+  }
+  await forge((folder) => asFile(folder, 'files/local'))
+  await refused(/"files\/local" is a file/, 400, { without: ['local'] })
+  for (const path of [
+    'state/other.sqlite',
+    'state/plugins/files/cache/compiled.node',
+    'state/plugins/files/restored-entries.jsonl',
+    'identity/other.key',
+  ]) {
+    await forge((folder) => asFile(folder, path))
+    const shown = path.replace('/compiled.node', '')
+    await refused(new RegExp(`"${shown}" is in it, which no backup has`))
+  }
+  await forge((folder) => rmSync(join(folder, 'state'), { recursive: true }))
+  await refused(/"state\/state.sqlite" is missing/)
+})
+
+test('a forged backup cannot reach beside the folders of users', async (t) => {
+  const { forge, refused } = await forgery(t)
+  const beside = mkdtempSync(join(tmpdir(), 'nodekeep-beside-'))
+  t.teardown(() => rmSync(beside, { recursive: true, force: true }))
+  writeFileSync(join(beside, 'kept'), '')
+  const nothing = () => {}
+
+  const out = `${'../'.repeat(20)}${beside.slice(1)}`
+  await forge(nothing, (header) => ({ ...header, folders: [{ path: out }] }))
+  await refused(/leads out of the folder/, 400, { without: [basename(beside)] })
+  t.ok(existsSync(join(beside, 'kept')))
+
+  for (const path of ['state/plugins', 'identity', 'files/local/inner']) {
+    await forge(nothing, (header) => ({ ...header, folders: [{ path }] }))
+    await refused(/its backup\.json cannot be read/)
+  }
+  const local = { plugin: 'storage-local', key: 'root' }
+  await forge(nothing, (header) => ({
+    ...header,
+    folders: ['files/local', 'files/other'].map((path) => ({ path, ...local })),
+  }))
+  await refused(/"local" and "other" would be put into one folder/)
+
+  for (const name of ['.nodekeep', 'lost+found']) {
+    await forge((folder) => mkdirSync(join(folder, 'files', 'local', name)))
+    await refused(/is not the folder of a user/)
+  }
+})
+
+test('a state that no node has made is refused', async (t) => {
+  const { forge, refused } = await forgery(t)
+  const withSql = (statement: string) => (folder: string) => {
+    using database = new DatabaseSync(join(folder, 'state/state.sqlite'))
+    database.exec(statement)
+  }
+  const refusals: readonly (readonly [string, RegExp])[] = [
+    [
+      'CREATE TRIGGER t AFTER INSERT ON sessions BEGIN UPDATE users SET owner = NULL; END',
+      /not the state of a node, since it has a trigger, "t"/,
+    ],
+    ['CREATE VIEW v AS SELECT 1', /it has a view, "v"/],
+    ['CREATE VIRTUAL TABLE f USING fts5(x)', /its table "f\w*" is virtual/],
+    ['DROP TABLE kernel_schema', /it has no table "kernel_schema"/],
+    ['DROP TABLE logins', /the column "provider" of its table "logins" is not that of a node/],
+    ['ALTER TABLE users RENAME COLUMN wallet TO purse', /the column "wallet" of its table "users"/],
+    ['DELETE FROM kernel_schema', /already exists/],
+  ]
+  for (const [statement, message] of refusals) {
+    await forge(withSql(statement))
+    await refused(message)
+  }
+  await forge((folder) => writeFileSync(join(folder, 'state/state.sqlite'), 'x'.repeat(5000)))
+  await refused(/since file is not a database/)
+  await forge((folder) => {
+    const bytes = readFileSync(join(folder, 'state/state.sqlite'))
+    writeFileSync(join(folder, 'state/state.sqlite'), bytes.fill(7, 4096, 12_288))
+  })
+  await refused(/since (SQLite finds it damaged|database disk image is malformed)/)
+})
+
+test('sessions and tokens in a forged backup give access to nobody', async (t) => {
+  const { house, owner, filename, forge } = await forgery(t)
+  const made = await owner.fetch('/api/account/tokens', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'program', scopes: ['files:read'] }),
+  })
+  const { token } = (await made.json()) as { token: string }
+  const present = new DatabaseSync(join(house.data, 'state.sqlite'), { readOnly: true })
+  const rows = present.prepare('SELECT * FROM sessions').all()
+  present.close()
+  t.ok(rows.length >= 2)
+  await forge((folder) => {
+    using database = new DatabaseSync(join(folder, 'state/state.sqlite'))
+    for (const row of rows) {
+      const values = Object.keys(row).map((name) => `:${name}`)
+      database.prepare(`INSERT INTO sessions VALUES (${values})`).run(row)
+    }
+  })
+  t.equal((await restore(owner, { filename, confirm: true })).status, 200)
+  const { node, owner: again } = await house.start()
+  const headers = { authorization: `Bearer ${token}` }
+  t.equal((await node.fetch('/readdir?path=/', { headers })).status, 401)
+  t.equal(await read(again, '/a'), 'content')
+})
+
+test('a backup of a newer version is refused, with both versions, before anything is planned', async (t) => {
+  const { house, owner, filename, forge, refused } = await forgery(t)
+  const withSteps = (statement: string) => (folder: string) => {
+    using database = new DatabaseSync(join(folder, 'state/state.sqlite'))
+    database.exec(statement)
+  }
+  const now = "'2030-01-01T00:00:00.000Z'"
+  const kernelStep = (change: string) =>
+    withSteps(`INSERT INTO kernel_schema (id, applied_at, change) VALUES ('99-later', ${now}, '${change}')`)
+  const newer = (header: BackupHeader) => ({ ...header, nodekeep: '99.0.0' })
+  await forge(kernelStep('contract'), newer)
+  await refused(
+    /made by Nodekeep 99\.0\.0\. This node, Nodekeep \d+\.\d+\.\d+, does not know .*"99-later" .* Update this node/,
+    409,
+  )
+
+  const pluginStep = (id: string, change: string) =>
+    withSteps(
+      `INSERT INTO plugin_migrations (plugin, position, id, applied_at, migration_change) VALUES ('${id}', 0, '7-later', ${now}, '${change}')`,
+    )
+  const newerPlugin = (id: string) => (header: BackupHeader) => ({
+    ...header,
+    plugins: [...header.plugins.filter((one) => one.id !== id), { id, version: '99.0.0' }],
+  })
+  await forge(pluginStep('files', 'contract'), newerPlugin('files'))
+  await refused(
+    /the plugin "files" 99\.0\.0\. This node has "files" \d+\.\d+\.\d+, .*"7-later".* Update the plugin/,
+    409,
+  )
+
+  // What was only added, and the state of a plugin that this node does not have, do no harm.
+  const harmless = [
+    [kernelStep('expand'), newer],
+    [pluginStep('files', 'expand'), newerPlugin('files')],
+    [pluginStep('unknown', 'contract'), newerPlugin('unknown')],
+    [pluginStep('storage-local', 'contract'), newer],
+  ] as const
+  for (const [change, changeHeader] of harmless) {
+    await forge(change, changeHeader)
+    t.equal((await restore(owner, { filename, confirm: false })).status, 200)
+  }
+  t.equal((await restore(owner, { filename, confirm: true })).status, 200)
+  t.equal(await read((await house.start()).owner, '/a'), 'content')
+})
