@@ -42,7 +42,10 @@ export interface BaseContext<Config> {
    */
   sqliteFile(name: string, options?: { readonly inBackups?: boolean }): string
   readonly events: EventBus
-  /** Aborted when the plugin must stop, also during its setup. */
+  /**
+   * Aborted when the plugin must stop, also during its setup. The reason is a NodekeepError with SERVICE_UNAVAILABLE, so a request
+   * that cannot be finished may throw it.
+   */
   readonly signal: AbortSignal
   readonly routes: Routes
   readonly migrations: Migrate

@@ -1,5 +1,5 @@
 import type { Disposer, Log, Plugin } from '@nodekeep/plugin-sdk'
-import { tokenKey, withTimeLimit } from '@nodekeep/plugin-sdk'
+import { NodekeepError, tokenKey, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { App } from '../http/create-app.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import type { OnAdmitted } from '../http/shared-hooks.ts'
@@ -126,7 +126,10 @@ export class Activation {
 
   /** Tells the plugin that it is about to stop, so that long answers and loops can end. */
   announceStop(): void {
-    this.#abort.abort(new Error('The plugin is stopping.'))
+    const stopping = new NodekeepError('SERVICE_UNAVAILABLE', 'The plugin is stopping. Try again later.', {
+      headers: { 'retry-after': '5' },
+    })
+    this.#abort.abort(stopping)
     this.#routes.announceStop()
   }
 

@@ -282,6 +282,29 @@ test('a new plugin cannot take over the service of an active plugin', async (t) 
   t.equal(await (await ask('/needy')).text(), 'hello')
 })
 
+test('a request that fails with the reason of the stop is answered with 503', async (t) => {
+  const begun = Promise.withResolvers<void>()
+  const waiting = definePlugin({
+    id: 'waiting',
+    setup({ routes, signal }) {
+      routes((app) => {
+        app.get('/wait', { config: { access: 'public', publicReason: 'a test' } }, async () => {
+          begun.resolve()
+          await once(signal, 'abort')
+          throw signal.reason
+        })
+      })
+    },
+  })
+  const { node, switchPlugin } = await startSwitchNode(t, [waiting])
+  const answer = node.fetch('/wait')
+  await begun.promise
+  await switchPlugin('waiting', 'disable')
+  t.equal((await answer).status, 503)
+  t.equal((await answer).headers.get('retry-after'), '5')
+  t.match(await (await answer).json(), { code: 'SERVICE_UNAVAILABLE', message: /^The plugin is stopping\./ })
+})
+
 test('WebSockets close with the reason of the stop', async (t) => {
   const talker = definePlugin({
     id: 'talker',

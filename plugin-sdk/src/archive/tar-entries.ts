@@ -33,7 +33,7 @@ export async function* readTar(bytes: ByteReader): AsyncGenerator<TarEntry, void
   let extensions: Extensions | undefined
   for (;;) {
     const block = await bytes.exactly(blockBytes)
-    const header = new Header(block)
+    const header = headerOf(block)
     if (header.nullBlock) {
       if (extensions !== undefined) throw new ArchiveError('is damaged: an entry is missing')
       return await readEnd(bytes)
@@ -58,6 +58,15 @@ export async function* readTar(bytes: ByteReader): AsyncGenerator<TarEntry, void
           `has an entry that is neither a file nor a folder: ${quoted(header.path ?? '')} (${header.type})`,
         )
     }
+  }
+}
+
+function headerOf(block: Buffer): Header {
+  try {
+    return new Header(block)
+  } catch {
+    // A number in base 256 is wrong, or too large for JavaScript.
+    throw new ArchiveError('is damaged: a header cannot be read')
   }
 }
 

@@ -317,6 +317,16 @@ const hostile: Record<string, [archive: Uint8Array, message: RegExp]> = {
     /wrong size/,
   ],
   'a header with a wrong checksum': [Buffer.from(tarOf({ path: 'a' })).fill(0x62, 0, 1), /wrong checksum/],
+  'a number in a wrong form': [
+    Buffer.from(tarOf({ path: 'a' })).fill(0x81, 124, 125),
+    /header cannot be read/,
+  ],
+  'a number that is too large': [
+    Buffer.from(tarOf({ path: 'a' }))
+      .fill(0x80, 124, 125)
+      .fill(0x7f, 125, 136),
+    /header cannot be read/,
+  ],
   'an extended header for nothing': [tarOf(pax({ path: 'a' })), /an entry is missing/],
   'no end': [tarOf({ path: 'a' }).subarray(0, 512), /cut short/],
   'half an end': [tarOf({ path: 'a' }).subarray(0, 1024), /cut short/],
