@@ -9,8 +9,11 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type Test, test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import { fromFixtures, signInOwner, startNodeProcess } from './node-process.ts'
+
+// It starts twenty processes, one after the other. On a busy machine, they take longer than the default.
+tap.setTimeout(120_000)
 
 const plugins = fromFixtures(['trusting-login', 'restarts'], true)
 

@@ -25,7 +25,7 @@ export default defineCommands<BackupConfiguration>({
     context.output.state({ filename, size })
   },
 
-  async list({ dataDir, nodeDataDir, options, output, log }) {
+  async list({ dataDir, nodeDataDir, options, output }) {
     const unreadable: string[] = []
     const backups = await new BackupFolder(resolve(nodeDataDir, 'backups'), (filename, reason) =>
       unreadable.push(`The backup ${filename} cannot be read, so it is not listed: ${reason}`),
@@ -40,10 +40,7 @@ export default defineCommands<BackupConfiguration>({
       })),
       'There are no backups yet. `nodekeep backup create` makes one.',
     )
-    for (const line of unreadable) {
-      if (options.json === true) log.warn(line)
-      else output.lines(line)
-    }
+    output.lines(...unreadable)
     const verdict = await readVerdict(dataDir)
     if (options.json !== true && verdict !== null) output.lines(sentenceOf(verdict, new Date()))
     if (options.json !== true) output.lines(...(await restoreLines(nodeDataDir)))

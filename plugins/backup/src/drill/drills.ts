@@ -172,7 +172,7 @@ export function sentenceOf({ result, at, problem, seconds }: DrillVerdict, now: 
       return `You could be back in ${durationOf(seconds ?? 0)}, ${tried}.`
     case 'verified':
       return problem === null
-        ? `Every byte of the backup is as it was written, and a node had a sample of its files, ${tried}. All of them are too large for a test.`
+        ? `Every byte of the backup is as it was written, and a node started on it with a sample of the files, ${tried}.`
         : `Every byte of the backup is as it was written, ${tried}. No node was started on it: ${problem}`
     case 'skipped':
       return `The last drill did not happen, ${tried}: ${problem}`

@@ -273,6 +273,14 @@ test('the verdict is said in one sentence', async (t) => {
     'You could be back in 7 s, tried on 2026-11-23 at 03:10.',
   )
   t.equal(
+    sentenceOf({ ...verdict, result: 'verified', seconds: null }, at),
+    'Every byte of the backup is as it was written, and a node started on it with a sample of the files, tried today at 03:10.',
+  )
+  t.equal(
+    sentenceOf({ ...verdict, result: 'verified', problem: 'The disk is full.', seconds: null }, at),
+    'Every byte of the backup is as it was written, tried today at 03:10. No node was started on it: The disk is full.',
+  )
+  t.equal(
     sentenceOf({ ...verdict, result: 'failed', problem: 'the user ada is missing', seconds: null }, at),
     'Do not rely on the last backup, tried today at 03:10: the user ada is missing',
   )
