@@ -92,18 +92,23 @@ export class LocalDriver implements StorageDriver {
   makeDirectory(path: string): Promise<void> {
     const names = namesOf(path)
     return this.#run(async () => {
-      await this.#changes.run([names], () => retryWhileChanging(() => this.#makeFolder(names)))
+      await this.#changes.run([names], (onApplied) =>
+        retryWhileChanging(() => this.#makeFolder(names, onApplied)),
+      )
     })
   }
 
   remove(path: string, options: StorageRemoveOptions): Promise<void> {
     const names = namesOf(path)
-    return this.#change([names], () => remove(this.#store, names, options))
+    return this.#change([names], (onApplied) => remove(this.#store, names, options, onApplied))
   }
 
   move(source: string, destination: string, options: StorageMoveOptions): Promise<void> {
     const [from, to] = [namesOf(source), namesOf(destination)]
-    return this.#change([from, to], () => move(this.#store, from, to, options.overwrite ?? false))
+    const { overwrite = false } = options
+    return this.#change([from, to], (onApplied) =>
+      move(this.#store, { source: from, destination: to, overwrite, onApplied }),
+    )
   }
 
   async watch(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch> {
@@ -119,14 +124,14 @@ export class LocalDriver implements StorageDriver {
     return { storageId }
   }
 
-  #change(paths: readonly string[][], change: () => Promise<void>): Promise<void> {
+  #change(paths: readonly string[][], change: (onApplied: () => void) => Promise<void>): Promise<void> {
     const keys = paths.map((names) => names.join('/'))
     const recorded = () => this.#changes.run(paths, change, { movesTrees: true })
     return this.#run(() => this.#store.locks.run(keys, recorded))
   }
 
   /** Returns null when it has to be called again to see what it made. */
-  async #makeFolder(names: readonly string[]): Promise<true | null> {
+  async #makeFolder(names: readonly string[], onApplied: () => void): Promise<true | null> {
     const { disk, root, syncs, freeSpace } = this.#store
     const walked = await walk(disk, root, names)
     try {
@@ -135,6 +140,7 @@ export class LocalDriver implements StorageDriver {
         await makeMissing(disk, walked)
         return null
       }
+      onApplied()
       await syncs.makeDurable(names, walked.folder)
       return true
     } finally {

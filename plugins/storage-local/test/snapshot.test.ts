@@ -49,6 +49,10 @@ async function shownBy(snapshot: StorageSnapshot, folder = '/'): Promise<Record<
   return shown
 }
 
+async function names(backend: StorageBackend, folder: string): Promise<string[]> {
+  return (await Array.fromAsync(backend.list(folder))).map(({ name }) => name)
+}
+
 /** Opens a backend on a disk that calls `onStep` before each link and each new folder of a snapshot. */
 async function openWatched(t: Pick<Test, 'teardown'>, onStep: () => Promise<void>, root = folderInMemory(t)) {
   let watches = false
@@ -333,6 +337,56 @@ t.test('a prepared snapshot links what changes while it waits', async (t) => {
   await prepared.release()
   await backend.write('/user/file', chunks('changes go on'))
   t.strictSame(leftovers(root), [])
+})
+
+t.test('a snapshot does not wait for the disk to keep the changes before it', async (t) => {
+  const allowed = Promise.withResolvers<void>()
+  let holds = false
+  const disk: Disk = {
+    ...localDisk,
+    async fsync(fd) {
+      if (holds) await allowed.promise
+      await localDisk.fsync(fd)
+    },
+  }
+  const backend = await openLocalBackend({ root: folderInMemory(t), disk })
+  t.teardown(() => backend.close())
+  for (const name of ['moved', 'removed', 'other/file', 'kept'])
+    await backend.write(`/user/${name}`, chunks(name))
+  const prepared = await prepare(backend)
+  holds = true
+  const synced: string[] = []
+  const running = Object.entries({
+    write: backend.write('/user/written', chunks('written')),
+    move: backend.move('/user/moved', '/user/other/moved'),
+    remove: backend.remove('/user/removed'),
+    folder: backend.makeDirectory('/user/other/folder'),
+  }).map(async ([name, change]) => {
+    await change
+    synced.push(name)
+  })
+  while ((await names(backend, '/user/other')).length < 3) await setImmediate()
+  while ((await names(backend, '/user')).join() !== 'kept,other,written') await setImmediate()
+  const late = new AbortController()
+  const taking = prepared.take(async () => {})
+  await Promise.race([taking, setTimeout(5000, undefined, late).catch(() => {})])
+  late.abort()
+  t.strictSame(synced, [], 'the disk keeps none of the changes yet')
+  const isTakenBefore = await Promise.race([taking.then(() => true), setImmediate(false)])
+  t.ok(isTakenBefore, 'the snapshot is taken')
+  allowed.resolve()
+  const snapshot = await taking
+  await Promise.all(running)
+  t.strictSame(Object.keys(await shownBy(snapshot)).sort(), [
+    '/user',
+    '/user/kept',
+    '/user/other',
+    '/user/other/file',
+    '/user/other/folder',
+    '/user/other/moved',
+    '/user/written',
+  ])
+  await snapshot.release()
 })
 
 t.test('changes go on while a large folder is linked that was moved just before the moment', async (t) => {

@@ -63,21 +63,17 @@ export function filesInBackups({ mounts, journal, crossings }: BackupParts): Bac
       async function take(atMoment: () => Promise<void>): Promise<BackupSnapshot> {
         const fixed = moment as JournalMoment
         let at = new Date()
-        try {
-          const snapshots = await takeTogether(
-            prepared.map(({ snapshot }) => snapshot),
-            async () => {
-              fixed.fix()
-              at = new Date()
-              await atMoment()
-            },
-          )
-          isTaken = true
-          const names = prepared.map(({ mount }) => mount)
-          return await snapshotOf(names, snapshots, { moment: fixed, at, mounts, omitted })
-        } finally {
-          resume?.()
-        }
+        const snapshots = await takeTogether(
+          prepared.map(({ snapshot }) => snapshot),
+          async () => {
+            fixed.fix()
+            at = new Date()
+            await atMoment()
+          },
+        ).finally(() => resume?.())
+        isTaken = true
+        const names = prepared.map(({ mount }) => mount)
+        return snapshotOf(names, snapshots, { moment: fixed, at, mounts, omitted })
       }
     },
   }

@@ -7,13 +7,18 @@ import { makeMissing, retryWhileChanging } from './parent-folders.ts'
 import { replace } from './replacement.ts'
 import type { Store } from './store.ts'
 
-/** Moves the file or folder with the names `source` to the names `destination`. Makes missing parents. */
-export async function move(
-  store: Store,
-  source: readonly string[],
-  destination: readonly string[],
-  overwrite: boolean,
-): Promise<void> {
+/** A move of the file or folder with the names `source` to the names `destination`. */
+interface Move {
+  readonly source: readonly string[]
+  readonly destination: readonly string[]
+  readonly overwrite: boolean
+  /** Called when it is at the destination. */
+  readonly onApplied: () => void
+}
+
+/** Moves a file or folder. Makes missing parents. */
+export async function move(store: Store, asked: Move): Promise<void> {
+  const { source } = asked
   const { disk, root } = store
   const parent = await openFolder(disk, root, source.slice(0, -1)).catch((error: unknown) => {
     throw isDiskError(error, 'ENOTDIR') ? notFound() : error
@@ -22,7 +27,7 @@ export async function move(
     await retryWhileChanging(async () => {
       const found = await find(disk, parent, source.at(-1) ?? '')
       if (found === null || !(found.stats.isFile() || found.stats.isDirectory())) throw notFound()
-      return moveFound(store, { parent, found, source }, destination, overwrite)
+      return moveFound(store, { parent, found }, asked)
     })
   } finally {
     parent.close()
@@ -33,15 +38,13 @@ export async function move(
 interface Moved {
   readonly parent: Folder
   readonly found: Found
-  readonly source: readonly string[]
 }
 
 /** Returns null when it made the missing parents. */
 async function moveFound(
   store: Store,
   moved: Moved,
-  destination: readonly string[],
-  overwrite: boolean,
+  { source, destination, overwrite, onApplied }: Move,
 ): Promise<true | null> {
   const { disk, root, syncs } = store
   const parents = destination.slice(0, -1)
@@ -52,9 +55,10 @@ async function moveFound(
       return null
     }
     await moveInto(store, moved, walked.folder, destination, overwrite)
+    onApplied()
     // The destination first: at every moment one of the two has to be on the disk.
     await syncs.makeDurable(parents, walked.folder)
-    await syncs.makeDurable(moved.source.slice(0, -1), moved.parent)
+    await syncs.makeDurable(source.slice(0, -1), moved.parent)
     return true
   } finally {
     walked.folder.close()

@@ -1,9 +1,9 @@
 import { ChangeGate, isNodekeepError } from '@nodekeep/plugin-sdk'
 import type { ChangedPaths } from '../folders/linked-copy.ts'
 
-/** Changes that end while a recording runs. */
+/** Changes that are applied while a recording runs. */
 interface Recording {
-  /** Returns the paths of the changes that ended since the recording began or this was called last. */
+  /** Returns the paths of the changes that were applied since the recording began or this was called last. */
   take(): ChangedPaths
   end(): void
 }
@@ -16,18 +16,23 @@ export class RecordedChanges {
   /**
    * Runs a change of files at these paths, and of missing folders above them.
    *
+   * @param change calls `onApplied` when all names and files are as they will be. What it does after that, such as waiting for the
+   * disk, holds up no snapshot
    * @param movesTrees the change may move or remove whole folders
    */
-  run<T>(
+  async run<T>(
     paths: readonly (readonly string[])[],
-    change: () => Promise<T>,
+    change: (onApplied: () => void) => Promise<T>,
     { movesTrees = false } = {},
   ): Promise<T> {
     const keys = paths.map((names) => names.join('/'))
-    return this.#gate.runShared(async () => {
+    const applied = Promise.withResolvers<void>()
+    let whole: Promise<T> | undefined
+    await this.#gate.runShared(async () => {
       let refused = false
       try {
-        return await change()
+        whole = change(applied.resolve)
+        await Promise.race([applied.promise, whole])
       } catch (error) {
         refused = isRefusal(error)
         throw error
@@ -35,6 +40,7 @@ export class RecordedChanges {
         for (const note of this.#recordings) note(keys, movesTrees && !refused)
       }
     })
+    return whole as Promise<T>
   }
 
   /** Runs work while no change runs, and changes wait. */
@@ -43,7 +49,7 @@ export class RecordedChanges {
   }
 
   /**
-   * Begins a recording. A path is noted when its change ends: whoever looks at a path meanwhile finds it in the next
+   * Begins a recording. A path is noted when its change is applied: whoever looks at a path meanwhile finds it in the next
    * `take`, and during a halt nothing is missing.
    */
   record(): Recording {

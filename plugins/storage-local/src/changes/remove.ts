@@ -9,11 +9,14 @@ import type { Store } from './store.ts'
 /**
  * Removes the file, folder or link with these names. A folder disappears whole, by a rename into the staging folder,
  * and its content is removed afterwards. A symbolic link is removed itself, never its target.
+ *
+ * @param onApplied called when it is gone
  */
 export async function remove(
   store: Store,
   names: readonly string[],
   options: StorageRemoveOptions,
+  onApplied: () => void,
 ): Promise<void> {
   const { disk, root, syncs } = store
   const parents = names.slice(0, -1)
@@ -24,6 +27,7 @@ export async function remove(
     const found = await find(disk, folder, names.at(-1) ?? '')
     if (found === null) throw notFound()
     await removeFound(store, folder, found, options)
+    onApplied()
     await syncs.makeDurable(parents, folder)
   } finally {
     folder.close()

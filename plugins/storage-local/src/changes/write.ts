@@ -34,7 +34,7 @@ export async function writeFile(
   staged.durable.catch(() => {})
   try {
     await store.locks.run([names.join('/')], () =>
-      changes.run([names], () => commit(store, names, staged, options)),
+      changes.run([names], (onApplied) => commit(store, { names, staged, options, onApplied })),
     )
   } catch (error) {
     await staged.durable.catch(() => {})
@@ -58,12 +58,15 @@ async function checkEarly(
   }
 }
 
-async function commit(
-  store: Store,
-  names: readonly string[],
-  staged: StagedFile,
-  options: StorageDriverWriteOptions,
-): Promise<void> {
+interface Commit {
+  readonly names: readonly string[]
+  readonly staged: StagedFile
+  readonly options: StorageDriverWriteOptions
+  /** Called when the file is at its path. */
+  readonly onApplied: () => void
+}
+
+async function commit(store: Store, { names, staged, options, onApplied }: Commit): Promise<void> {
   const { disk, root, staging, syncs } = store
   const parents = names.slice(0, -1)
   const name = names.at(-1) ?? ''
@@ -88,6 +91,7 @@ async function commit(
       }
       const to = folder.at(found?.stored ?? name)
       await (options.ifAbsent ? renameIfAbsent(store, from, to) : disk.rename(from, to))
+      onApplied()
       await syncs.makeDurable(parents, folder)
       return true
     } finally {
