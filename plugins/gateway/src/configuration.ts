@@ -32,6 +32,7 @@ export const configuration = Type.Object({
     description: 'The ids of the nodes that may use the gateway. If empty, every node may.',
   }),
   names: Type.Record(Type.String({ pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' }), Type.String(), {
+    additionalProperties: false,
     default: {},
     description: 'Names that you give to nodes yourself: subdomain to node id.',
   }),
