@@ -18,11 +18,10 @@ interface DatabaseThread {
  * @throws the signal's reason, and errors of SQLite as callers of statements get them
  */
 export async function answerOfThread<T>({ module, name, order, signal }: DatabaseThread): Promise<T> {
-  // The thread's modules import no package, so they need no conditions. Its file has the extension of this one: `.ts` in the sources, `.js` once compiled.
+  // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const thread = new Worker(new URL(`${module}.${extension}`, import.meta.url), {
     workerData: order,
-    execArgv: [],
     name,
   })
   try {
