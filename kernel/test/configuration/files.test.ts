@@ -116,7 +116,7 @@ test('an unusable file is refused with one line that names the file', async (t) 
     ],
     'an unknown preset': [
       { 'node.json': '{ "extends": "nodekeep:../default" }' },
-      /^extends \(node\.json:1\) names the preset "nodekeep:\.\.\/default", .* It has nodekeep:default, nodekeep:minimal\.$/,
+      /^extends \(node\.json:1\) names the preset "nodekeep:\.\.\/default", .* It has nodekeep:default, nodekeep:gateway, nodekeep:minimal\.$/,
     ],
     'a circle': [
       {
