@@ -98,6 +98,15 @@ export class EventStream {
     return { ...body, reason: known?.reason ?? null }
   }
 
+  /** As `failed`, and then ends the answer with the event `failure`, whose data is the JSON of the error. */
+  endWithFailure(thrown: unknown, request: FastifyRequest, signal: AbortSignal): void {
+    const failure = this.failed(thrown, request, signal)
+    if (failure === null) return
+    const { error, message, code } = failure
+    this.send(JSON.stringify({ error, message, code }), { event: 'failure' })
+    this.end()
+  }
+
   /** Ends the answer. */
   end(): void {
     this.close()
@@ -105,7 +114,7 @@ export class EventStream {
     this.#response.end()
   }
 
-  /** Stops the heartbeat. Call it if the route ends in another way than with `end` or `failed`. */
+  /** Stops the heartbeat. Call it if the route ends in another way than with `end`, `failed` or `endWithFailure`. */
   close(): void {
     clearInterval(this.#heartbeat)
   }

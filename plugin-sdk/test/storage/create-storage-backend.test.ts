@@ -9,11 +9,7 @@ import {
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { backendWith, PaperDriver } from './fixtures/paper-driver.ts'
-
-async function* chunks(...parts: Uint8Array[]): AsyncIterable<Uint8Array> {
-  yield* parts
-}
+import { backendWith, chunks, PaperDriver } from './fixtures/paper-driver.ts'
 
 test('a failure that is no NodekeepError becomes SERVICE_UNAVAILABLE, with the failure as its cause', async (t) => {
   const cause = new Error('ECONNRESET /srv/secret')

@@ -7,11 +7,7 @@ import {
   type StorageDriverSnapshot,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { backendWith, PaperDriver } from './fixtures/paper-driver.ts'
-
-async function* chunks(...parts: Uint8Array[]): AsyncIterable<Uint8Array> {
-  yield* parts
-}
+import { backendWith, chunks, PaperDriver } from './fixtures/paper-driver.ts'
 
 const never = new AbortController().signal
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { StorageBackend } from '../../contracts/storage.ts'
 import { isAbsent, names, put } from './assertions.ts'
 import type { BackendCheck } from './subject.ts'
+import { checkWatchedMoves } from './watched-moves.ts'
 
 export const noAtomicFolders = 'The backend does not move and remove folders in one step.'
 
@@ -14,25 +15,13 @@ export function atomicFolderChecks(check: BackendCheck): void {
     async (backend, skip) => {
       if (!backend.supports.atomicFolders) return skip(noAtomicFolders)
       await fill(backend, '/step-0')
-      for (let step = 0; step < 30; step += 1) {
-        const [source, destination] = [`/step-${step}`, `/step-${step + 1}`]
-        const moving = backend.move(source, destination)
-        let moved = false
-        while (!moved) {
-          // The source is checked first: if it is missing there, it must have arrived; if it has arrived, it must have left.
-          const [left, lost] = [await isAbsent(backend, source), await isAbsent(backend, destination)]
-          assert.ok(!(left && lost), 'a reader saw the folder at neither path')
-          moved = !(await isAbsent(backend, destination))
-          if (!moved) continue
-          assert.ok(await isAbsent(backend, source), 'a reader saw the folder at both paths')
-          assert.equal(
-            (await names(backend, destination)).length,
-            fileNames.length,
-            'a moved folder has all its files',
-          )
-        }
-        await moving
-      }
+      await checkWatchedMoves(backend, 'folder', async (path) => {
+        assert.equal(
+          (await names(backend, path)).length,
+          fileNames.length,
+          'a moved folder has all its files',
+        )
+      })
     },
   )
 

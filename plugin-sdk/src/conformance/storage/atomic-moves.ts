@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { isAbsent, put } from './assertions.ts'
 import type { BackendCheck } from './subject.ts'
+import { checkWatchedMoves } from './watched-moves.ts'
 
 const noAtomicMoves = 'The backend does not support atomic moves.'
 
@@ -19,20 +20,7 @@ export function atomicMoveChecks(check: BackendCheck): void {
   check('during an atomic move, the file is seen at exactly one of the two paths', async (backend, skip) => {
     if (!backend.supports.atomicMove) return skip(noAtomicMoves)
     await put(backend, '/step-0', 'x')
-    for (let step = 0; step < 30; step += 1) {
-      const [source, destination] = [`/step-${step}`, `/step-${step + 1}`]
-      const moving = backend.move(source, destination)
-      let moved = false
-      while (!moved) {
-        // The source is checked first: if it is missing there, it must have arrived; if it has arrived, it must have left.
-        const [left, lost] = [await isAbsent(backend, source), await isAbsent(backend, destination)]
-        assert.ok(!(left && lost), 'a reader saw the file at neither path')
-        moved = !(await isAbsent(backend, destination))
-        if (!moved) continue
-        assert.ok(await isAbsent(backend, source), 'a reader saw the file at both paths')
-      }
-      await moving
-    }
+    await checkWatchedMoves(backend, 'file')
   })
 
   check('a file that an atomic move replaces exists at every moment', async (backend, skip) => {

@@ -37,10 +37,8 @@ export function momentRoutes(app: RoutesApp, moments: Moments): void {
         stream.send(JSON.stringify({ path }), { event: 'moment' }),
       )
     } catch (error) {
-      const failure = stream.failed(error, request, left)
-      if (failure === null) return reply
-      const { message, code } = failure
-      stream.send(JSON.stringify({ error: true, message, code }), { event: 'failure' })
+      stream.endWithFailure(error, request, left)
+      return reply
     }
     stream.end()
     return reply

@@ -1,12 +1,13 @@
 // In a process of its own: the disk is a mount that a process apart has.
+
+import { onSmallDisk } from '@nodekeep/kernel/testing'
 import t, { test } from 'tap'
-import { onSmallDisk } from '../archive/fixtures/small-disk.ts'
 
 t.setTimeout(120_000)
 
 test('a full disk ends the restore, leaves nothing of it, and a restore works once there is room', async (t) => {
-  const found = await onSmallDisk(t, '64m', new URL('./fixtures/full-disk-node.ts', import.meta.url))
-  if (found === null) return
+  const found = await onSmallDisk('64m', new URL('./fixtures/full-disk-node.ts', import.meta.url))
+  if (found === null) return void t.pass('a full disk', { skip: 'Nothing can be mounted here.' })
   const { tooLarge, unpacked, spared, brimful, withRoom, restored } = found
   const refused = { status: 507, code: 'INSUFFICIENT_STORAGE', left: [], content: 'present' }
   t.strictSame(tooLarge, refused, 'the archive is larger than the free space')

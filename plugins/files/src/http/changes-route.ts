@@ -114,10 +114,8 @@ export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRout
         if (!page.isNew) await follower.next(lookMs)
       }
     } catch (error) {
-      const failure = stream.failed(error, request, left)
-      if (failure === null) return reply
-      const { message, code } = failure
-      stream.send(JSON.stringify({ error: true, message, code }), { event: 'failure' })
+      stream.endWithFailure(error, request, left)
+      return reply
     }
     stream.end()
     return reply

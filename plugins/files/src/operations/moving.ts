@@ -3,43 +3,26 @@ import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import { concurrently } from './concurrently.ts'
 import { definedOnly } from './defined-only.ts'
+import { lockedTransfer } from './locked-transfer.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
-import { mountError } from './path-errors.ts'
-import { stat } from './reading.ts'
 import { removeSource } from './remove-source.ts'
 import type { Scope } from './scope.ts'
-import {
-  copyIntoPlace,
-  makeRoom,
-  moveInOneStep,
-  movesInOneStep,
-  stagingPathFor,
-  type Transfer,
-} from './transfer.ts'
-import { checkTransfer, refuseImpossible } from './transfer-checks.ts'
+import { copyIntoPlace, makeRoom, moveInOneStep, movesInOneStep, type Transfer } from './transfer.ts'
 import { checkPathLengths, checkPathLengthsOf, treeAt } from './walk.ts'
 
 /** Files of a folder that are moved at a time. */
 const movesAtOnce = 16
 
 /** Moves or renames a file or folder. */
-export async function move(
+export function move(
   scope: Scope,
   source: UserPath,
   destination: UserPath,
   options: FileMoveOptions = {},
 ): Promise<FileEntry> {
-  refuseImpossible(source, destination, 'moved')
-  const staging = stagingPathFor(destination, 'moving')
-  const release = await scope.lock([source, destination, staging], options.signal)
-  try {
-    if (scope.mounts.holdsMount(source)) throw mountError(source)
-    const checked = await checkTransfer(scope, source, destination, options)
-    await moveLocked(scope, { source, destination, staging, ...checked }, options)
-    return await stat(scope, destination)
-  } finally {
-    release()
-  }
+  return lockedTransfer(scope, { source, destination, verb: 'moved' }, options, (transfer) =>
+    moveLocked(scope, transfer, options),
+  )
 }
 
 async function moveLocked(scope: Scope, transfer: Transfer, options: FileMoveOptions): Promise<void> {

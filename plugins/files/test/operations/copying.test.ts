@@ -1,46 +1,8 @@
 import { mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
-import { captureServices } from '../fixtures/captured-services.ts'
-import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
-import { replay } from '../fixtures/replay.ts'
-import { shakyBackend } from '../fixtures/shaky-backend.ts'
-
-/** Starts a node whose root is on the disk, with a mount `/cold` in memory. */
-async function createNodeWithTwoMounts(t: Test) {
-  const services = captureServices()
-  const shaky = shakyBackend()
-  const node = await createFilesNode(
-    { mounts: { '/cold': 'shaky' } },
-    { plugins: [shaky.plugin, services.plugin] },
-  )
-  t.teardown(() => node.stop())
-  const ada = await node.signIn()
-  const copy = async (source: string, destination: string, overwrite = false) => {
-    const answer = await post(ada, 'api/files/copy', { source, destination, overwrite })
-    return { status: answer.status, ...((await answer.json()) as { code?: string; message?: string }) }
-  }
-  const tree = async (folder = '', seen = new Map<string, number | null>()) => {
-    const answer = await get(ada, 'readdir', folder || '/')
-    for (const { name, size } of (await answer.json()) as { name: string; size?: number }[]) {
-      seen.set(`${folder}/${name}`, size ?? null)
-      if (size === undefined) await tree(`${folder}/${name}`, seen)
-    }
-    return seen
-  }
-  /** The tree of the node, after it was compared with that of the journal. */
-  const agreedTree = async () => {
-    const seen = await tree()
-    const recorded = replay(await services.changes.read(ada.user.uuid, 0))
-    for (const path of ['/', '/cold']) recorded.delete(path)
-    seen.delete('/cold')
-    t.strictSame([...recorded].sort(), [...seen].sort(), 'the journal has the same tree')
-    return seen
-  }
-  const text = async (path: string) => (await get(ada, 'read', path)).text()
-  const disk = join(node.dataFolder, 'files', ada.user.uuid)
-  return { node, ada, shaky, services, disk, copy, tree, agreedTree, text }
-}
+import t from 'tap'
+import { get, post, put } from '../fixtures/files-node.ts'
+import { createNodeWithTwoMounts } from '../fixtures/two-mounts.ts'
 
 t.test('files and folders are copied within a mount and to another one', async (t) => {
   const { ada, services, copy, agreedTree, text } = await createNodeWithTwoMounts(t)

@@ -2,43 +2,9 @@ import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'no
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FileChanged, NodekeepError } from '@nodekeep/plugin-sdk'
-import t, { type Test } from 'tap'
-import { captureServices } from '../fixtures/captured-services.ts'
-import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
-import { replay } from '../fixtures/replay.ts'
-import { shakyBackend } from '../fixtures/shaky-backend.ts'
-
-/** Starts a node whose root is on the disk, with a mount `/cold` in memory. */
-async function createNodeWithTwoMounts(t: Test) {
-  const services = captureServices()
-  const shaky = shakyBackend()
-  const node = await createFilesNode(
-    { mounts: { '/cold': 'shaky' } },
-    { plugins: [shaky.plugin, services.plugin] },
-  )
-  t.teardown(() => node.stop())
-  const ada = await node.signIn()
-  const disk = join(node.dataFolder, 'files', ada.user.uuid)
-  const move = async (source: string, destination: string) => {
-    const answer = await post(ada, 'move', { source, destination })
-    return { status: answer.status, ...((await answer.json()) as { code?: string; message?: string }) }
-  }
-  const tree = async (folder: string, seen = new Map<string, number | null>()) => {
-    const answer = await get(ada, 'readdir', folder || '/')
-    for (const { name, size } of (await answer.json()) as { name: string; size?: number }[]) {
-      seen.set(`${folder}/${name}`, size ?? null)
-      if (size === undefined) await tree(`${folder}/${name}`, seen)
-    }
-    return seen
-  }
-  const recordedTree = async () => {
-    const tree = replay(await services.changes.read(ada.user.uuid, 0))
-    tree.delete('/')
-    return [...tree].sort()
-  }
-  const text = async (path: string) => (await get(ada, 'read', path)).text()
-  return { ada, disk, shaky, services, move, tree, recordedTree, text }
-}
+import t from 'tap'
+import { get, post, put } from '../fixtures/files-node.ts'
+import { createNodeWithTwoMounts } from '../fixtures/two-mounts.ts'
 
 t.test('entries that listings do not show stay, and the rest is moved', async (t) => {
   const { ada, disk, move, tree, recordedTree, text } = await createNodeWithTwoMounts(t)
