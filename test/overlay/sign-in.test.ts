@@ -1,0 +1,78 @@
+import { test } from 'tap'
+import { proofOf, trustingLogin, wallet } from '../sign-in/fixtures/trusting-login.ts'
+import { ask } from './fixtures/http-client.ts'
+import { askHttps, certificateFile } from './fixtures/https-client.ts'
+import { knownNode } from './fixtures/known-node.ts'
+import { startGateway, startTunnelNode } from './fixtures/tunnel.ts'
+
+const name = 'me.example.test'
+
+test('people sign in at the https address of a node, and not over plain HTTP', async (t) => {
+  const me = await knownNode(t)
+  const tls = { cert: certificateFile('gateway', 'crt'), key: certificateFile('gateway', 'key') }
+  const gateway = await startGateway(t, {
+    gateway: { domain: 'example.test', tls, names: { me: me.nodeId } },
+  })
+  const node = await startTunnelNode(t, gateway, {
+    ...me,
+    plugins: [trustingLogin],
+    config: { auth: { owner: wallet(7) } },
+  })
+  await node.log.line(/^Clients reach the node at https:/)
+  await node.log.line(/^Clients reach the node at http:/)
+  const port = gateway.httpsPort
+  const origin = `https://${name}:${port}`
+  const { method, headers, body } = proofOf(wallet(7))
+
+  const signedIn = await askHttps({
+    port,
+    name,
+    of: 'gateway',
+    path: '/auth/test',
+    method,
+    headers: { ...headers, origin },
+    body,
+  })
+  t.equal(signedIn.status, 200)
+  t.match(String(signedIn.headers['set-cookie']), /session=.*; Secure/)
+  const { sessionToken } = JSON.parse(signedIn.body) as { sessionToken: string }
+  const authorization = `Bearer ${sessionToken}`
+  const who = await askHttps({ port, name, of: 'gateway', path: '/whoami', headers: { authorization } })
+  t.match(JSON.parse(who.body), { user: { authenticated: true } })
+
+  const foreign = await askHttps({
+    port,
+    name,
+    of: 'gateway',
+    path: '/auth/test',
+    method,
+    headers: { ...headers, origin: 'https://evil.example.test' },
+    body,
+  })
+  t.equal(foreign.status, 403, 'a page of another site')
+
+  const plain = await fetch(`http://127.0.0.1:${gateway.firstPort}/auth/test`, proofOf(wallet(7)))
+  t.equal(plain.status, 403)
+  t.match(await plain.json(), { error: true, code: 'FORBIDDEN', message: /not encrypted.*https/ })
+  const health = await ask(gateway.firstPort, '/health')
+  t.equal(health.status, 200, 'everything else works there')
+})
+
+test('limits count each client, and not the tunnel', async (t) => {
+  const gateway = await startGateway(t)
+  const node = await startTunnelNode(t, gateway)
+  await node.log.line(/^Clients reach/)
+  const statuses = async (localAddress: string) => {
+    const path = `/api/overlay/door/${'0'.repeat(32)}`
+    const answers = []
+    for (let at = 0; at < 125; at += 1)
+      answers.push((await ask(gateway.firstPort, path, { localAddress })).status)
+    return new Set(answers)
+  }
+  t.same(await statuses('127.0.0.2'), new Set([200, 429]))
+  t.equal(
+    (await ask(gateway.firstPort, `/api/overlay/door/${'0'.repeat(32)}`, { localAddress: '127.0.0.3' }))
+      .status,
+    200,
+  )
+})
