@@ -207,3 +207,66 @@ test('a part that hangs ends the backup, and nothing stands still', async (t) =>
     }
   }
 })
+
+/** Resolves when it was called. */
+function reached(): { readonly promise: Promise<void>; readonly hang: () => Promise<never> } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return {
+    promise,
+    hang: () => {
+      resolve()
+      return never
+    },
+  }
+}
+
+type Hang = () => Promise<never>
+
+/** Parts that hang where no change has to wait for them. */
+const hangingBeside: Record<string, (hang: Hang) => BackupParticipant['prepare']> = {
+  prepare: (hang) => hang,
+  entries: (hang) =>
+    partOf(async function* () {
+      yield fileEntry('first', 'x')
+      await hang()
+    }),
+  'the content': (hang) =>
+    partOf(async function* () {
+      yield fileEntry('file', '', { size: 5, open: () => new Readable({ read: () => void hang() }) })
+    }),
+}
+
+test('a node goes on beside a part that hangs, and stops at once', async (t) => {
+  for (const [where, prepareWith] of Object.entries(hangingBeside)) {
+    const { promise, hang } = reached()
+    const node = await createBackupNode({ plugins: [participantPlugin('odd', prepareWith(hang))] })
+    t.teardown(() => node.stop())
+    const owner = await node.signIn('owner')
+    const answer = owner.fetch('/api/backup/create', { method: 'POST' })
+    await promise
+    await put(owner, '/a', 'beside')
+    t.equal(await (await owner.fetch('/read?path=/a')).text(), 'beside', `${where}: changes go on`)
+    t.equal((await owner.fetch('/api/backup/create', { method: 'POST' })).status, 409)
+    const { dataFolder } = node
+    const before = readdirSync(`${dataFolder}/files/.nodekeep`).length
+    t.ok(before > 0, 'the snapshot is held')
+    await node.stop()
+    t.equal((await answer).status, 503, `${where}: the backup ends with the node`)
+  }
+})
+
+test('a part that hangs at the moment fails the backup of a node after ten seconds', async (t) => {
+  const { promise, hang } = reached()
+  const prepare = async () => ({ take: hang, release: async () => {} })
+  const node = await createBackupNode({ plugins: [participantPlugin('odd', prepare)] })
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  const answer = owner.fetch('/api/backup/create', { method: 'POST' })
+  await promise
+  await put(owner, '/a', 'beside')
+  t.equal((await answer).status, 500)
+  const { last } = (await (await owner.fetch('/api/backup/status')).json()) as { last: { problem: string } }
+  t.equal(last.problem, 'The backup failed at the part "odd": it took longer than 10 s.')
+  await put(owner, '/a', 'after')
+  t.strictSame(readdirSync(`${node.dataFolder}/backups`), [], 'nothing is left')
+})
