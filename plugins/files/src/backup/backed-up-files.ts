@@ -33,7 +33,7 @@ export async function mountSnapshot(
   snapshot: StorageSnapshot,
   omitted: BackupOmission[],
 ): Promise<MountSnapshot> {
-  omitted.push(...snapshot.omitted.map(({ what, why }) => ({ what: `${name}${what}`, why })))
+  for (const { what, why } of snapshot.omitted) omitted.push({ what: `${name}${what}`, why })
   const homes: StorageEntry[] = []
   for await (const entry of snapshot.list('/')) {
     if (entry.type === 'directory' && uuid.test(entry.name)) homes.push(entry)
@@ -71,7 +71,7 @@ export async function* backedUpFiles(
           yield fileEntry({ mount, path, entry, created: known ?? entry.created }, state, changed)
         }
       }
-      folders.push(...inside.reverse())
+      for (const path of inside.reverse()) folders.push(path)
     }
   }
 }

@@ -1,4 +1,5 @@
 import {
+  isNodekeepError,
   type Log,
   Mutex,
   type StateStore,
@@ -40,6 +41,8 @@ interface Followed {
   runsAt: number
   /** The next run does not begin earlier: the storage did not answer. */
   notBefore: number
+  /** Whether the last run failed. */
+  hasFailed: boolean
   /** Settles when nothing is missed any more: the index was complete, or the first run has ended. */
   readonly begun: PromiseWithResolvers<void>
 }
@@ -119,7 +122,7 @@ export class ExternalChanges {
     if (known !== undefined) return known
     const followed = this.#parts.mounts.points.map((mount): Followed => {
       const begun = Promise.withResolvers<void>()
-      const idle = { isRunning: false, timer: undefined, runsAt: 0, notBefore: 0 }
+      const idle = { isRunning: false, timer: undefined, runsAt: 0, notBefore: 0, hasFailed: false }
       return { userUuid, mount, comparison: null, ...idle, begun }
     })
     this.#followed.set(userUuid, followed)
@@ -146,7 +149,7 @@ export class ExternalChanges {
   }
 
   async #run(followed: Followed): Promise<void> {
-    const { signal, log } = this.#parts
+    const { signal } = this.#parts
     let dueInMs: number | null = null
     try {
       if (signal.aborted || !this.#isFollowed(followed)) return
@@ -157,10 +160,10 @@ export class ExternalChanges {
       }
       await followed.comparison?.run()
       dueInMs = followed.comparison?.dueInMs ?? null
+      followed.hasFailed = false
     } catch (error) {
       if (signal.aborted) return
-      const { userUuid: user, mount } = followed
-      log.debug({ err: error, user, mount }, 'The files of a mount cannot be compared now.')
+      this.#logFailure(followed, error)
       dueInMs = retryMs
       followed.notBefore = performance.now() + retryMs
     } finally {
@@ -168,6 +171,17 @@ export class ExternalChanges {
       followed.isRunning = false
       if (dueInMs !== null && this.#isFollowed(followed)) this.#schedule(followed, Math.max(againMs, dueInMs))
     }
+  }
+
+  /** The first of several failures is a warning, unless the mount does not answer: that has a line of its own. */
+  #logFailure(followed: Followed, error: unknown): void {
+    const { log } = this.#parts
+    const isKnown = followed.hasFailed || (isNodekeepError(error) && error.logged)
+    followed.hasFailed = true
+    log[isKnown ? 'debug' : 'warn'](
+      { err: error, user: followed.userUuid, mount: followed.mount },
+      'Changes of other programs cannot be recorded now. The node tries again every 30 seconds.',
+    )
   }
 
   /** Returns null for a storage that only the node changes. */

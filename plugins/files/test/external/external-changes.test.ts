@@ -433,6 +433,17 @@ t.test('after a restart, a new follower does not wait for the comparison', async
   await node.stop()
 })
 
+t.test('the log warns when changes of other programs cannot be recorded', async (t) => {
+  const dataFolder = t.testdir({ plugins: { files: { 'not-in-backups': { 'index.sqlite': {} } } } })
+  const warnings: string[] = []
+  const onLog = (line: string) => void warnings.push(line)
+  const node = await createFilesNode({}, { dataFolder, logLevel: 'warn', onLog })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.equal((await ada.fetch('/api/files/changes')).status, 200, 'the feed itself goes on')
+  t.match(warnings.join(), /Changes of other programs cannot be recorded now/)
+})
+
 t.test('a deleted user leaves nothing in the index', async (t) => {
   const { node, services } = await start(t, t.testdir())
   const ada = await node.signIn()
