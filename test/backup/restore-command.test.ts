@@ -283,7 +283,7 @@ test('an archive or a key that cannot be read is refused in a sentence, and no d
     [['restore', 'none.tar.gz', ...nowhere], /The archive none\.tar\.gz does not exist\./],
     [['restore', 'nodekeep.json/none', ...nowhere], /The archive none does not exist\./],
     [['restore', ...nowhere], /Give the backup to restore: nodekeep backup restore FILE/],
-    [['verify', '.'], /is a folder\./],
+    [['verify', '.'], /is a folder without backup\.json\./],
     [['verify', encrypted], /is encrypted\. Give its recovery key: --key FILE/],
     [['verify', encrypted, '--key', 'none'], /There is no file none\. Give the file .* --key FILE/],
     [['verify', encrypted, '--key', '.'], /\. is a folder\. Give the file .* --key FILE/],

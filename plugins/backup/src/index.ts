@@ -81,7 +81,7 @@ export default definePlugin({
           drills.begin({ file: join(folder.path, filename), bytes, identities })
       },
     })
-    const moments = new Moments({ participants, folder: folder.path, info, signal })
+    const moments = new Moments({ participants, folder: folder.path, info, restores, backends, signal })
     await backups.load()
 
     const restoreFolders = new RestoreFolders(nodeDataDir)

@@ -13,7 +13,7 @@ export interface ManifestEntry {
   readonly modified: string
   /** Missing where it is unknown or equals `modified`. */
   readonly created?: string
-  /** Hexadecimal digits. Missing for a folder. */
+  /** Hexadecimal digits. Missing for a folder, and in the manifest of a view, which is made without reading the files. */
   readonly sha256?: string
   /** The source changed while it was read, so the content may be of no single moment. */
   readonly changed?: true
@@ -87,6 +87,7 @@ function sumLine({ path, sha256 }: ManifestEntry): string {
 
 /** Compares the lines of a manifest, as they come, with the entries that were read before it. */
 export class ManifestCheck {
+  readonly #hasSums: boolean
   readonly #read: string[] = []
   #rest: Buffer = Buffer.alloc(0)
   #lines = 0
@@ -94,9 +95,14 @@ export class ManifestCheck {
   #goesOn = true
   #isClosed = false
 
+  /** @param hasSums false for the manifest of a view, which has no checksums */
+  constructor(hasSums: boolean) {
+    this.#hasSums = hasSums
+  }
+
   /** Adds an entry that was read. */
   expect({ path, type, size, modified, sha256 }: HashedEntry): void {
-    this.#read.push(fingerprint(path, type, size, modified.getTime(), sha256))
+    this.#read.push(fingerprint(path, type, size, modified.getTime(), this.#hasSums ? sha256 : null))
   }
 
   /** @throws ArchiveError when the archive has not exactly what the manifest says */

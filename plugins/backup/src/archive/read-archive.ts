@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { type ArchiveFailure, archiveFailure, emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import {
+  bytesOf,
   type OtherPlace,
   type PublicHeader,
   type ReadSettings,
@@ -76,8 +77,17 @@ export async function unpackBackup(
  * Rejects with NodekeepError: NOT_FOUND; VALIDATION_ERROR when it is damaged, no backup, or of a newer format.
  */
 export async function readHeader(file: string): Promise<PublicHeader> {
+  return await orExplain(file, readBeginning(file))
+}
+
+/** Returns the bytes that are read of a backup. Rejects as {@link readHeader} does. */
+export async function bytesOfBackup(file: string): Promise<number> {
+  return await orExplain(file, bytesOf(file))
+}
+
+async function orExplain<T>(file: string, work: Promise<T>): Promise<T> {
   try {
-    return await readBeginning(file)
+    return await work
   } catch (error) {
     const failure = archiveFailure(error)
     throw failure === null ? error : explained(file, failure)

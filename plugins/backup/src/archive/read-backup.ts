@@ -12,6 +12,7 @@ import {
 } from '@nodekeep/plugin-sdk/archive'
 import { type BackupHeader, maxEntries, maxHeaderBytes, ownNames, parseHeader } from './backup-header.ts'
 import { ManifestCheck } from './manifest.ts'
+import { isView, viewEntries, viewExtent, viewHeader } from './read-view.ts'
 import { Sample, type SampleRule } from './sample.ts'
 
 /** An empty folder for everything below a path of the archive. The paths in it begin behind that path. */
@@ -68,6 +69,7 @@ export async function readBackup(
   onChunk: (bytes: number) => void,
 ): Promise<VerifiedBackup> {
   const { file, identities, maxBytes } = settings
+  if (await isView(file)) return readView(settings, onChunk)
   const { header, bytes, encrypted } = await beginning(file)
   if (encrypted && identities.length === 0)
     throw new ArchiveError('is encrypted. Give its recovery key: --key FILE, or "key" over HTTP')
@@ -80,8 +82,25 @@ export async function readBackup(
   return { header, encrypted, ...(await checked(entries, settings, bytes)) }
 }
 
+async function readView(settings: ReadSettings, onChunk: (bytes: number) => void): Promise<VerifiedBackup> {
+  const { file, maxBytes } = settings
+  const { header, bytes, encrypted } = await beginning(file)
+  const extent = await viewExtent(file)
+  if (extent.bytes > maxBytes) throw new ArchiveError('has more than there is room for', 'PAYLOAD_TOO_LARGE')
+  return { header, encrypted, ...(await checked(viewEntries(file, onChunk), settings, bytes, extent)) }
+}
+
+/** Returns the bytes that are read of a backup. */
+export async function bytesOf(file: string): Promise<number> {
+  return (await isView(file)) ? (await viewExtent(file)).bytes : (await stat(file)).size
+}
+
 /** Reads `backup.json`, and looks whether an encrypted archive follows. */
 async function beginning(file: string): Promise<PublicHeader & { readonly bytes: Buffer }> {
+  if (await isView(file)) {
+    const bytes = await viewHeader(file)
+    return { bytes, header: parseHeader(bytes), encrypted: false }
+  }
   let read: { readonly header: BackupHeader; readonly bytes: Buffer } | undefined
   for await (const entry of archiveEntries(chunksOf(file), { maxBytes: Number.MAX_SAFE_INTEGER })) {
     if (read !== undefined) return { ...read, encrypted: entry.path === ownNames.payload }
@@ -99,7 +118,7 @@ async function beginning(file: string): Promise<PublicHeader & { readonly bytes:
 async function* chunksOf(file: string, onChunk: (bytes: number) => void = () => {}): AsyncGenerator<Buffer> {
   const found = await stat(file)
   // A pipe would wait for a writer.
-  if (!found.isFile()) throw new ArchiveError(found.isDirectory() ? 'is a folder' : 'is no file')
+  if (!found.isFile()) throw new ArchiveError('is neither a file nor a folder')
   await access(file, constants.R_OK).catch(() => {
     throw new ArchiveError('cannot be read by this user. Run the command as the user who owns it')
   })
@@ -126,8 +145,9 @@ async function checked(
   entries: AsyncIterable<ReadableEntry>,
   { folder, others = [], sample: rule }: Pick<ReadSettings, 'folder' | 'others' | 'sample'>,
   header: Buffer,
+  { hasSums }: { readonly hasSums: boolean } = { hasSums: true },
 ): Promise<{ entries: number; bytes: number }> {
-  const manifest = new ManifestCheck()
+  const manifest = new ManifestCheck(hasSums)
   let isEnded = false
   async function* watched(): AsyncGenerator<ReadableEntry> {
     for await (const entry of entries) {

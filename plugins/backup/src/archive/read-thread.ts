@@ -1,8 +1,7 @@
 /** The thread that reads a backup, so that neither a bomb nor a large backup keeps the event loop busy. */
-import { stat } from 'node:fs/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type ArchiveFailure, archiveFailure } from '@nodekeep/plugin-sdk/archive'
-import { type ReadSettings, readBackup, type VerifiedBackup } from './read-backup.ts'
+import { bytesOf, type ReadSettings, readBackup, type VerifiedBackup } from './read-backup.ts'
 
 /** Messages from this thread. */
 export type FromReader =
@@ -14,10 +13,8 @@ const settings = workerData as ReadSettings
 const send = (message: FromReader) => parentPort?.postMessage(message)
 
 try {
-  const size = await stat(settings.file).then(
-    (found) => found.size,
-    () => 0,
-  )
+  // The read itself tells why there is nothing to read.
+  const size = await bytesOf(settings.file).catch(() => 0)
   let [read, told] = [0, 0]
   const backup = await readBackup(settings, (bytes) => {
     read += bytes

@@ -1,19 +1,10 @@
 import { rm } from 'node:fs/promises'
-import {
-  type BackupParticipant,
-  type Log,
-  type NodeInfo,
-  NodekeepError,
-  type NodeRestores,
-  type RegistryReader,
-  type StorageBackend,
-} from '@nodekeep/plugin-sdk'
-import type { PlacedFolder } from '../archive/backup-header.ts'
+import { type BackupParticipant, type Log, NodekeepError, type RegistryReader } from '@nodekeep/plugin-sdk'
 import { writeArchive } from '../archive/write-archive.ts'
 import type { BackupFolder, StoredBackup } from '../stored/backup-folder.ts'
-import { contentOf } from './archive-content.ts'
+import { contentOf, type DescribedNode } from './archive-content.ts'
 import { requireFreeSpace } from './free-space.ts'
-import { defaultLimits, type NodeSnapshot, type SnapshotLimits, takeNodeSnapshot } from './node-snapshot.ts'
+import { defaultLimits, type SnapshotLimits, takeNodeSnapshot } from './node-snapshot.ts'
 
 /** A backup that was just made. */
 export interface MadeBackup extends Pick<StoredBackup, 'filename' | 'size' | 'created'> {
@@ -36,12 +27,9 @@ interface BackupProgress {
   readonly share: number | null
 }
 
-interface MakerParts {
+interface MakerParts extends DescribedNode {
   readonly participants: RegistryReader<BackupParticipant>
   readonly folder: BackupFolder
-  readonly info: NodeInfo
-  readonly restores: Pick<NodeRestores, 'folders'>
-  readonly backends: Pick<RegistryReader<StorageBackend>, 'ownerOf'>
   readonly recipients: readonly string[]
   readonly log: Pick<Log, 'info'>
   readonly limits?: SnapshotLimits
@@ -94,31 +82,17 @@ export class BackupMaker {
     callersSignal: AbortSignal,
     moreRecipients: readonly string[],
   ): Promise<MadeBackup> {
-    const {
-      participants,
-      folder,
-      info,
-      restores,
-      backends,
-      recipients,
-      log,
-      limits = defaultLimits,
-    } = this.#parts
+    const { participants, folder, recipients, log, limits = defaultLimits } = this.#parts
     const file = await folder.newFile()
     const [last] = await folder.list()
     await requireFreeSpace(folder.path, last?.size ?? 0)
     const full = new AbortController()
     const signal = AbortSignal.any([callersSignal, full.signal])
     await using snapshot = await takeNodeSnapshot(participants, signal, limits)
-    const content = contentOf(snapshot, info)
+    const content = await contentOf(snapshot, this.#parts)
     let looked = 0
     const written = await writeArchive(file, {
       ...content,
-      header: {
-        ...content.header,
-        folders: await placedFolders(snapshot, restores, backends),
-        mounts: mountsOf(snapshot),
-      },
       recipients: [...recipients, ...moreRecipients],
       stallMs: limits.stallMs,
       signal,
@@ -149,30 +123,4 @@ export class BackupMaker {
       throw error
     }
   }
-}
-
-/** Names the folders by the keys of the configuration: on another machine, they have other paths. */
-async function placedFolders(
-  { parts }: NodeSnapshot,
-  restores: Pick<NodeRestores, 'folders'>,
-  backends: Pick<RegistryReader<StorageBackend>, 'ownerOf'>,
-): Promise<PlacedFolder[]> {
-  const known = await restores.folders()
-  return [...parts].flatMap(([name, { folders = {} }]) =>
-    Object.entries(folders).map(([inner, folder]) => {
-      const path = `${name}/${inner}`
-      const owner = known.find((one) => one.path === folder)
-      if (owner !== undefined) return { path, plugin: owner.plugin, key: owner.key }
-      const plugin = backends.ownerOf(inner)
-      return { path, ...(plugin !== undefined && { plugin }) }
-    }),
-  )
-}
-
-/** The paths of users, each with the path of the archive that has its files. */
-function mountsOf({ parts }: NodeSnapshot): Record<string, string> {
-  const mounts = [...parts].flatMap(([name, part]) =>
-    Object.entries(part.mounts ?? {}).map(([path, inner]) => [path, `${name}/${inner}`] as const),
-  )
-  return Object.fromEntries(mounts)
 }

@@ -1,21 +1,15 @@
 import { mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  type BackupParticipant,
-  type NodeInfo,
-  NodekeepError,
-  type RegistryReader,
-} from '@nodekeep/plugin-sdk'
+import { type BackupParticipant, NodekeepError, type RegistryReader } from '@nodekeep/plugin-sdk'
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
-import { contentOf } from '../create/archive-content.ts'
+import { contentOf, type DescribedNode } from '../create/archive-content.ts'
 import { defaultLimits, type SnapshotLimits, takeNodeSnapshot } from '../create/node-snapshot.ts'
 import { writeView } from './write-view.ts'
 
-interface MomentParts {
+interface MomentParts extends DescribedNode {
   readonly participants: RegistryReader<BackupParticipant>
   /** The folder in which the view is made. */
   readonly folder: string
-  readonly info: NodeInfo
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
   readonly limits?: SnapshotLimits
@@ -106,11 +100,15 @@ export class Moments {
   }
 
   async #make(copies: boolean, signal: AbortSignal): Promise<void> {
-    const { participants, info, limits = defaultLimits } = this.#parts
+    const { participants, limits = defaultLimits } = this.#parts
     await this.#remove()
     await mkdir(this.#path, { recursive: true, mode: 0o700 })
     await using snapshot = await takeNodeSnapshot(participants, signal, limits)
-    await writeView(this.#path, contentOf(snapshot, info), { copies, signal, stallMs: limits.stallMs })
+    await writeView(this.#path, await contentOf(snapshot, this.#parts), {
+      copies,
+      signal,
+      stallMs: limits.stallMs,
+    })
   }
 }
 

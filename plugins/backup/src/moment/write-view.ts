@@ -4,16 +4,11 @@ import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { archiveFailure, EntryTree, withShortPath } from '@nodekeep/plugin-sdk/archive'
-import { type BackupHeader, backupFormat, maxEntries, ownNames } from '../archive/backup-header.ts'
+import { backupFormat, maxEntries, ownNames } from '../archive/backup-header.ts'
 import { inTime, type Patience } from '../archive/in-time.ts'
-import type { NodeEntry } from '../create/archive-content.ts'
+import { type ManifestEntry, ManifestWriter } from '../archive/manifest.ts'
+import type { NodeContent, NodeEntry } from '../create/archive-content.ts'
 import { requireFreeSpace } from '../create/free-space.ts'
-
-/** What a view shows. */
-interface ViewContent {
-  readonly header: Omit<BackupHeader, 'format'>
-  readonly entries: AsyncIterable<NodeEntry>
-}
 
 interface ViewOptions extends Patience {
   /** Copies every file. Otherwise those that can be linked are hard links. */
@@ -21,15 +16,15 @@ interface ViewOptions extends Patience {
 }
 
 /**
- * Writes the content of an archive into an empty folder, without the checksums: with `backup.json`, and with the times of files
- * and folders. What it has written stays when it rejects.
+ * Writes the content of an archive into an empty folder, with the times of files and folders. Its `manifest.json` has no checksums,
+ * since files are linked and not read. What it has written stays when it rejects.
  *
  * Rejects with the errors of the entries, with the reason of the signal, and with NodekeepError INSUFFICIENT_STORAGE before copies
  * take the last room of the disk.
  */
 export async function writeView(
   root: string,
-  { header, entries }: ViewContent,
+  { header, entries }: NodeContent,
   { copies, ...patience }: ViewOptions,
 ): Promise<void> {
   const tree = new EntryTree(maxEntries)
@@ -40,6 +35,9 @@ export async function writeView(
     tree.add(ownNames.header, 'file')
     const text = `${JSON.stringify({ format: backupFormat, ...header }, null, 2)}\n`
     await writeFile(join(root, ownNames.header), text, { mode: 0o600 })
+    const manifest = new ManifestWriter()
+    const modified = header.created
+    manifest.add({ path: ownNames.header, type: 'file', size: Buffer.byteLength(text), modified })
     const late = () => `no entry followed ${JSON.stringify(last)}`
     for await (const entry of inTime(entries, late, patience)) {
       patience.signal.throwIfAborted()
@@ -54,7 +52,11 @@ export async function writeView(
         await requireFreeSpace(root, entry.size)
         await copy(entry, at, patience)
       }
+      manifest.add(listed(entry))
     }
+    tree.add(ownNames.manifest, 'file')
+    await requireFreeSpace(root, manifest.manifestBytes)
+    await writeFile(join(root, ownNames.manifest), manifest.manifest(), { mode: 0o600 })
     // Writing into a folder changes its time, so inner folders come first.
     for (const { path, modified } of folders.reverse()) setTimes(parents.pathOf(path), modified)
   } catch (error) {
@@ -65,6 +67,17 @@ export async function writeView(
     throw new NodekeepError(failure.code, `The view of the moment ${why}.`, { cause: error })
   } finally {
     parents.close()
+  }
+}
+
+function listed({ path, type, size, modified, created, changed }: NodeEntry): ManifestEntry {
+  return {
+    path,
+    type,
+    size,
+    modified: modified.toISOString(),
+    ...(created && created.getTime() !== modified.getTime() && { created: created.toISOString() }),
+    ...(changed() && { changed: true }),
   }
 }
 

@@ -11,7 +11,7 @@ import {
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import { kernelParts } from '../archive/backup-header.ts'
 import { jsonLine, manifestEntries } from '../archive/manifest.ts'
-import { readHeader, unpackBackup } from '../archive/read-archive.ts'
+import { bytesOfBackup, readHeader, unpackBackup } from '../archive/read-archive.ts'
 import { Sample, type SampleRule } from '../archive/sample.ts'
 import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
 import { differencesOf } from './differences.ts'
@@ -149,7 +149,7 @@ async function unpack(
   for (const path of [unpacked, ...placed.map(({ fresh }) => fresh)]) disks.set((await stat(path)).dev, path)
   const onDisks = (look: (path: string) => Promise<void>) => Promise.all([...disks.values()].map(look))
   // What an archive holds is hardly smaller than itself. Which of several disks gets how much of it shows when it is unpacked.
-  const size = sample?.maxBytes ?? (await stat(file)).size
+  const size = sample?.maxBytes ?? (await bytesOfBackup(file))
   await onDisks((path) => requireFreeSpace(path, disks.size === 1 ? size : 0, purpose))
   let maxBytes = 0
   await onDisks(async (path) => {

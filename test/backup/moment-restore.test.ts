@@ -1,0 +1,88 @@
+// In a process of its own: it starts the command line and nodes, one after the other.
+import { type ExecFileException, execFile } from 'node:child_process'
+import { mkdtempSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import t, { test } from 'tap'
+
+t.setTimeout(120_000)
+
+const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
+const repository = fileURLToPath(new URL('../..', import.meta.url))
+const names = ['files', 'storage-local', 'storage-memory', 'backup']
+
+test('a moment that another program has stored is put back, and restored as a backup is', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'nodekeep-stored-'))
+  let node: TestNode | undefined
+  t.teardown(async () => {
+    await node?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const config = { storage: { mounts: { '/memory': 'memory' } }, backup: { drill: false } }
+  const from = names.map((name) => [name, { from: join(repository, 'plugins', name) }])
+  writeFileSync(
+    join(folder, 'nodekeep.json'),
+    JSON.stringify({ ...config, plugins: Object.fromEntries(from) }),
+  )
+  const run = (...args: string[]) =>
+    new Promise<{ code: number; text: string }>((resolve) => {
+      execFile(
+        process.execPath,
+        [...process.execArgv, cli, 'backup', ...args],
+        { cwd: folder, env: { PATH: process.env.PATH } },
+        (error: ExecFileException | null, stdout, stderr) =>
+          resolve({ code: Number(error?.code ?? 0), text: stdout + stderr }),
+      )
+    })
+  const start = async (data: string): Promise<TestUser> => {
+    await node?.stop()
+    const plugins = Object.fromEntries(names.map((name) => [name, true]))
+    const dataFolder = join(folder, data)
+    node = await createTestNode({ dataFolder, folder: repository, config: { ...config, plugins } })
+    return node.signIn('owner')
+  }
+  const stat = async (user: TestUser) => (await user.fetch('/stat?path=/a')).json()
+
+  const owner = await start('first')
+  const headers = { 'x-oc-mtime': '1500000000' }
+  await owner.fetch('/write?path=/a', { method: 'PUT', body: 'first', headers })
+  await owner.fetch('/write?path=/a', { method: 'PUT', body: 'on the disk', headers })
+  await owner.fetch('/write?path=/memory/b', { method: 'PUT', body: 'in memory' })
+  const before = await stat(owner)
+  // Any program that keeps files and their sizes will do.
+  const stored = join(folder, 'stored')
+  t.match(await run('moment', '--data', join(folder, 'first'), '--', 'cp', '-r', '{}', stored), { code: 0 })
+  await node?.stop()
+
+  const second = ['--data', join(folder, 'second'), '--yes']
+  t.match(await run('verify', stored), { code: 0, text: /The backup is whole/ })
+  const restored = await run('restore', stored, ...second)
+  t.match(restored, { code: 0, text: new RegExp(`users that come back +${owner.user.username}`) })
+  const again = await start('second')
+  t.equal(await (await again.fetch('/read?path=/a')).text(), 'on the disk')
+  t.strictSame(await stat(again), before, 'with its dates')
+  let answer = await again.fetch('/read?path=/memory/b')
+  while (answer.status === 503) answer = await again.fetch('/read?path=/memory/b')
+  t.equal(await answer.text(), 'in memory')
+  await node?.stop()
+
+  const home = join(stored, 'files/local', owner.user.uuid)
+  const differs = new RegExp(
+    `stored differs from its manifest: the first difference is "files/local/${owner.user.uuid}`,
+  )
+  truncateSync(join(home, 'a'), 3)
+  t.match(await run('restore', stored, ...second), { code: 1, text: differs })
+  writeFileSync(join(home, 'a'), 'on the disk')
+  renameSync(home, `${home}-elsewhere`)
+  symlinkSync(`${home}-elsewhere`, home)
+  t.match(await run('restore', stored, ...second), { code: 1, text: differs })
+  rmSync(join(stored, 'manifest.json'))
+  t.match(await run('restore', stored, ...second), {
+    code: 1,
+    text: /stored is not whole: it has no manifest\.json/,
+  })
+  const other = join(folder, 'first')
+  t.match(await run('verify', other), { code: 1, text: /is a folder without backup\.json/ })
+})
