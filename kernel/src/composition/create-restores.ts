@@ -2,7 +2,6 @@ import { KernelRestores } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { findEnabledPlugins } from '../plugins/enabled-plugins.ts'
 import { findPluginFolders } from '../plugins/plugin-folders.ts'
-
 import { kernelVersion } from '../system/kernel-version.ts'
 
 /** Makes the restores of the node with this configuration, which may not run. */

@@ -14,28 +14,28 @@ export class ChangeGate {
   readonly #running = new InFlight<Promise<unknown>>()
   #exclusive: Promise<void> | null = null
 
-  /**
-   * Begins a change. It waits while exclusive work runs or waits.
-   *
-   * @returns a function that ends the change. Call it in any case
-   */
-  async enter(): Promise<() => void> {
-    while (this.#exclusive !== null) await this.#exclusive
-    const { promise: running, resolve: end } = Promise.withResolvers<void>()
-    this.#running.add(running)
-    return () => {
-      this.#running.delete(running)
-      end()
-    }
+  /** Runs a change. It waits while exclusive work runs or waits. */
+  runShared<T>(change: () => Promise<T>): Promise<T> {
+    return this.runLate(async (begin) => {
+      await begin()
+      return change()
+    })
   }
 
-  /** Runs a change. It waits while exclusive work runs or waits. */
-  async runShared<T>(change: () => Promise<T>): Promise<T> {
-    const leave = await this.enter()
+  /**
+   * Runs work that becomes a change only when it calls `begin`, and is one until its end. `begin` waits while exclusive work runs
+   * or waits. Exclusive work does not wait for work that has not called it.
+   */
+  async runLate<T>(work: (begin: () => Promise<void>) => Promise<T>): Promise<T> {
+    let begun: Promise<() => void> | undefined
     try {
-      return await change()
+      return await work(async () => {
+        begun ??= this.#begin()
+        await begun
+      })
     } finally {
-      leave()
+      const end = await begun
+      end?.()
     }
   }
 
@@ -55,6 +55,16 @@ export class ChangeGate {
       return await work()
     } finally {
       this.#exclusive = null
+      end()
+    }
+  }
+
+  async #begin(): Promise<() => void> {
+    while (this.#exclusive !== null) await this.#exclusive
+    const { promise: running, resolve: end } = Promise.withResolvers<void>()
+    this.#running.add(running)
+    return () => {
+      this.#running.delete(running)
       end()
     }
   }

@@ -79,7 +79,10 @@ class DriverBackend implements StorageBackend {
     })
     if (driver.copy) {
       this.copy = (source, destination, options = {}) =>
-        this.#call(() => this.#copy(source, destination, options), options.signal)
+        this.#call(
+          () => this.#gate.runLate((begin) => this.#copy(source, destination, options, begin)),
+          options.signal,
+        )
     }
     if (driver.plainFolder !== undefined) this.plainFolder = driver.plainFolder
     if (driver.snapshot || driver.prepareSnapshot)
@@ -112,7 +115,10 @@ class DriverBackend implements StorageBackend {
     content: AsyncIterable<Uint8Array>,
     options: StorageWriteOptions = {},
   ): Promise<StorageEntry> {
-    return this.#call(() => this.#write(path, content, options), options.signal)
+    return this.#call(
+      () => this.#gate.runLate((begin) => this.#write(path, content, options, begin)),
+      options.signal,
+    )
   }
 
   makeDirectory(path: string): Promise<void> {
@@ -248,6 +254,7 @@ class DriverBackend implements StorageBackend {
     path: string,
     source: AsyncIterable<Uint8Array>,
     options: StorageWriteOptions,
+    begin: () => Promise<void>,
   ): Promise<StorageEntry> {
     if (path === '/') throw conflict('The root is a folder. Write a file in it.')
     const { size, freeChunks = false } = options
@@ -255,11 +262,9 @@ class DriverBackend implements StorageBackend {
     const signal = this.#endsWith(options.signal)
     if (!atomicConditions) await checkWrite(this.#driver, path, options)
     const content = new ContentOfWrite(source, { size, copies: freesChunks && !freeChunks, signal })
-    let entered: Promise<() => void> | undefined
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
-        entered ??= this.#gate.enter()
-        await entered
+        await begin()
         if (!content.hasEnded) throw driverError(new Error('The driver did not read the content to its end.'))
         await this.#beforeCommit(path, content.size, staged, options, signal)
       } catch (error) {
@@ -279,24 +284,25 @@ class DriverBackend implements StorageBackend {
       if (content.failure === null) throw error
     } finally {
       content.end()
-      const leave = await entered
-      leave?.()
     }
     throw new Passed(content.failure.reason)
   }
 
-  async #copy(source: string, destination: string, options: StorageCopyOptions): Promise<StorageEntry> {
+  async #copy(
+    source: string,
+    destination: string,
+    options: StorageCopyOptions,
+    begin: () => Promise<void>,
+  ): Promise<StorageEntry> {
     refuseOverlap(source, destination)
     const { atomicConditions = false } = this.supports
     const signal = this.#endsWith(options.signal)
     const { size, revision } = await checkCopied(this.#driver, source, options.ifSourceRevision)
     if (!atomicConditions) await checkWrite(this.#driver, destination, options)
     let failure: Passed | null = null
-    let entered: Promise<() => void> | undefined
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
-        entered ??= this.#gate.enter()
-        await entered
+        await begin()
         if (!atomicConditions) await checkCopied(this.#driver, source, revision)
         await this.#beforeCommit(destination, size, staged, options, signal)
       } catch (error) {
@@ -314,9 +320,6 @@ class DriverBackend implements StorageBackend {
       if (failure === null) return entry
     } catch (error) {
       throw failure ?? error
-    } finally {
-      const leave = await entered
-      leave?.()
     }
     throw failure
   }

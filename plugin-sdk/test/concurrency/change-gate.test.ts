@@ -63,3 +63,36 @@ t.test('A signal ends the wait for running changes. The work does not run, and c
   running.resolve()
   await change
 })
+
+t.test(
+  'Work that becomes a change late does not hold exclusive work up before that, and waits for it then.',
+  async (t) => {
+    const gate = new ChangeGate()
+    const steps: string[] = []
+    const [ready, go, exclusive] = [1, 2, 3].map(() => Promise.withResolvers<void>())
+    const late = gate.runLate(async (begin) => {
+      ready?.resolve()
+      await go?.promise
+      await begin()
+      await begin()
+      steps.push('change')
+    })
+    await ready?.promise
+    const work = gate.runExclusive(async () => {
+      go?.resolve()
+      await setImmediate()
+      steps.push('work')
+      exclusive?.resolve()
+    }, never)
+    await Promise.all([late, work, exclusive?.promise])
+    t.strictSame(steps, ['work', 'change'])
+    await t.rejects(
+      gate.runLate(async (begin) => {
+        await begin()
+        throw new Error('failed')
+      }),
+      { message: 'failed' },
+    )
+    t.equal(await gate.runExclusive(async () => 1, never), 1, 'a change that failed has ended')
+  },
+)
