@@ -11,6 +11,7 @@ export {
 } from './commands.ts'
 export { ChangeGate } from './concurrency/change-gate.ts'
 export { KeyedLock } from './concurrency/keyed-lock.ts'
+export { lockFile } from './concurrency/lock-file.ts'
 export { Mutex } from './concurrency/mutex.ts'
 export { takeTogether } from './concurrency/take-together.ts'
 export { withTimeLimit } from './concurrency/time-limit.ts'

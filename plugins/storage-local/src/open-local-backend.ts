@@ -79,8 +79,8 @@ async function openAt(disk: Disk, root: Folder, options: LocalBackendOptions): P
   openRoots.add(key)
   try {
     const staging = await openStagingFolder(disk, root)
-    const unlock = lockRoot(staging.at(lockName))
-    if (unlock === null) {
+    const lock = lockRoot(staging.at(lockName))
+    if (lock === null) {
       throw new NodekeepError(
         'CONFLICT',
         `Another node uses the storage folder ${options.root}. Stop that node, or choose another root.`,
@@ -88,11 +88,11 @@ async function openAt(disk: Disk, root: Folder, options: LocalBackendOptions): P
     }
     try {
       return await backendAt(disk, root, staging, options, () => {
-        unlock()
+        lock[Symbol.dispose]()
         openRoots.delete(key)
       })
     } catch (error) {
-      unlock()
+      lock[Symbol.dispose]()
       throw error
     }
   } catch (error) {
