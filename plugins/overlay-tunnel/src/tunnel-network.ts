@@ -56,7 +56,9 @@ export class TunnelNetwork implements OverlayNetwork {
         log,
         onWelcome: (id) => {
           repeated.over()
-          void trust.trust(id)
+          trust.trust(id).catch((err: unknown) => {
+            log.error({ err }, 'The id of the gateway could not be stored. The next start meets it anew.')
+          })
         },
         onChange: () => node.statusChanged(),
       })
