@@ -1,13 +1,16 @@
 import {
+  type ClientConnections,
   Connections,
   definePlugin,
   HealthChecks,
   Identity,
+  type Log,
   Overlay,
+  type OverlayConnection,
   type OverlayNetworkStatus,
   PublicOrigins,
 } from '@nodekeep/plugin-sdk'
-import { serveClient } from './clients.ts'
+import type { Certificates } from './certificates/certificates.ts'
 import { configuration } from './configuration.ts'
 import { OverlayOrigins } from './overlay-origins.ts'
 import { doorRoute, statusRoute } from './routes.ts'
@@ -67,4 +70,22 @@ const unconnected: OverlayNetworkStatus = {
   proxyEnabled: false,
   allocatedPort: 0,
   origins: [],
+}
+
+/** Returns the function that serves a client which came through the network. */
+function serveClient(
+  connections: ClientConnections,
+  certificates: Pick<Certificates, 'accept'>,
+  log: Log,
+): (connection: OverlayConnection) => void {
+  return ({ protocol, ...client }) => {
+    client.socket.on('error', (err) => log.debug({ err }, 'The connection of a client failed.'))
+    if (protocol === 'http') connections.serve(client)
+    else void acceptTls({ protocol, ...client })
+  }
+
+  async function acceptTls(connection: OverlayConnection): Promise<void> {
+    const client = await certificates.accept(connection)
+    if (client !== null) connections.serve(client)
+  }
 }

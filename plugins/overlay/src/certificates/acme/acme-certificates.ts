@@ -67,6 +67,10 @@ export class AcmeCertificates implements CertificateSource {
 
   want(names: readonly string[]): void {
     const certifiable = names.filter((name) => domainName.test(name)).slice(0, maxNames)
+    // The names come from outside. Only those that an order was begun for are kept: their times limit the next orders.
+    for (const [name, { stored }] of this.#names) {
+      if (stored.orderedAt === 0 && !certifiable.includes(name)) this.#names.delete(name)
+    }
     this.#wanted = certifiable.map((name) => this.#names.get(name) ?? this.#add(this.#unknown(name)))
     this.#orderWhatIsDue()
   }
