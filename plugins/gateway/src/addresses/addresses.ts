@@ -33,6 +33,11 @@ export class Addresses {
     return label === null ? null : this.#parts.names.addressOf(label)
   }
 
+  /** Whether a host name leads to a node. */
+  isTaken(host: string): boolean {
+    return this.ownerOf(host) !== null || this.ownAddressOf(host) !== null
+  }
+
   /** Returns the https URL of a host name, without a path. */
   httpsUrl(host: string): string {
     const port = this.#parts.httpsPort()

@@ -21,7 +21,7 @@ export class HttpsRedirect {
 
   #redirect({ headers, url = '/' }: IncomingMessage, response: ServerResponse): void {
     const host = URL.parse(`http://${headers.host}`)?.hostname ?? ''
-    const isKnown = host === this.#addresses.domain || this.#addresses.ownerOf(host) !== null
+    const isKnown = host === this.#addresses.domain || this.#addresses.isTaken(host)
     if (!isKnown || !url.startsWith('/')) {
       answer(response, noSuchNode())
       return
