@@ -92,3 +92,16 @@ test('a node that starts again at once takes its own place', async (t) => {
   await second.log.line(reachable)
   t.match(await second.status(), { connected: true, allocatedPort: gateway.firstPort })
 })
+
+test('one address has a limited number of nodes, and a node that is there comes back', async (t) => {
+  const gateway = await startGateway(t, { gateway: { limits: { nodesPerAddress: 1 } } })
+  const first = await startTunnelNode(t, gateway)
+  await first.log.line(reachable)
+  const second = await startTunnelNode(t, gateway)
+  await second.log.line(/as many nodes as it may, in all or from this address/)
+  t.match(await first.status(), { connected: true })
+  t.match(await second.status(), { connected: false })
+  await first.node.stop()
+  const again = await startTunnelNode(t, gateway)
+  await again.log.line(reachable)
+})

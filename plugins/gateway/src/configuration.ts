@@ -23,8 +23,9 @@ export const configuration = Type.Object({
   domain: Type.Optional(
     Type.String({
       format: 'hostname',
+      pattern: '^[^A-Z]*$',
       description:
-        'The domain whose subdomains are the names of nodes: with `example.org`, a node has the address `me.example.org`. The domain itself leads to the API of the gateway. Without a domain, nodes only have ports.',
+        'The domain, in lower case, whose subdomains are the names of nodes: with `example.org`, a node has the address `me.example.org`. The domain itself leads to the API of the gateway. Without a domain, nodes only have ports.',
     }),
   ),
   nodes: Type.Array(Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$' }), {
@@ -107,6 +108,10 @@ export const configuration = Type.Object({
   limits: Type.Object(
     {
       nodes: count(5000, 'Maximum number of nodes that are connected at a time.'),
+      nodesPerAddress: count(
+        100,
+        'Maximum number of nodes that are connected from one address (IPv6: one network of 64 bits).',
+      ),
       connections: count(10_000, 'Maximum number of connections of clients.'),
       connectionsPerNode: count(1000, 'Maximum number of connections of clients for one node.'),
       connectionsPerAddress: count(

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { BlockList, createServer, isIPv6, type Server } from 'node:net'
-import type { ClientConnections, Log } from '@nodekeep/plugin-sdk'
+import { addressGroup, type ClientConnections, type Log } from '@nodekeep/plugin-sdk'
 import { type TunnelTls, tunnelVersion } from '@nodekeep/plugin-sdk/tunnel'
 import { Addresses } from './addresses/addresses.ts'
 import type { Names } from './addresses/names.ts'
@@ -59,6 +59,7 @@ export class Gateway {
     this.#nodes = new Nodes({
       allowed: config.nodes,
       maxNodes: limits.nodes,
+      maxNodesPerAddress: limits.nodesPerAddress,
       session: {
         spares: config.spares,
         maxConnections: limits.connectionsPerNode,
@@ -179,7 +180,8 @@ export class Gateway {
     switch (line.purpose) {
       case 'control': {
         const { version, instance, endsTls, host } = line
-        if (version === tunnelVersion) void this.#nodes.arrive(socket, { nodeId, instance, endsTls, host })
+        const process = { nodeId, instance, endsTls, host, addressGroup: addressGroup(from.address) }
+        if (version === tunnelVersion) void this.#nodes.arrive(socket, process)
         else
           refuse(
             socket,

@@ -16,6 +16,9 @@ interface Row {
   readonly port: number | null
 }
 
+/** Names of all nodes together. A key costs nothing, so the limit for each node does not bound them. */
+const maxNames = 100_000
+
 /** The names that nodes have registered. A name that the operator gives in the configuration wins over them. */
 export class RegisteredNames implements Names {
   readonly #configured: Names
@@ -67,7 +70,8 @@ export class RegisteredNames implements Names {
    * Gives a name to a node, or changes where the node's own name leads. The first node that asks gets a name.
    *
    * @param most how many names a node may have
-   * @throws NodekeepError CONFLICT if another node has the name, FORBIDDEN if the node has as many names as it may
+   * @throws NodekeepError CONFLICT if another node has the name, FORBIDDEN if the node has as many names as it may,
+   * INSUFFICIENT_STORAGE if all nodes together have
    */
   claim(label: string, node: string, address: OwnAddress | null, most: number): void {
     this.check(label, node, most)
@@ -86,10 +90,11 @@ export class RegisteredNames implements Names {
       throw new NodekeepError('CONFLICT', `The name "${label}" is taken. Choose another one.`)
     }
     if (found !== null) return
-    const { count } = this.#database
-      .prepare('SELECT count(*) AS count FROM names WHERE node = ?')
-      .get(node) as {
-      count: number
+    const { inAll, count } = this.#database
+      .prepare('SELECT count(*) AS inAll, count(*) FILTER (WHERE node = ?) AS count FROM names')
+      .get(node) as { readonly inAll: number; readonly count: number }
+    if (inAll >= maxNames) {
+      throw new NodekeepError('INSUFFICIENT_STORAGE', 'The gateway has as many names as it may.')
     }
     if (count >= most) {
       throw new NodekeepError(

@@ -21,6 +21,8 @@ export interface NodeProcess {
   readonly endsTls: boolean
   /** The gateway's name or address, as the node knows it. */
   readonly host: string
+  /** The group of the address from which the process came first. */
+  readonly addressGroup: string
 }
 
 /** The parts and limits of a session. */

@@ -8,6 +8,7 @@ interface NodesParts {
   /** The ids of the nodes that may connect; empty for all. */
   readonly allowed: readonly string[]
   readonly maxNodes: number
+  readonly maxNodesPerAddress: number
   /** The limits of each session. */
   readonly session: Pick<
     NodeSessionParts,
@@ -70,7 +71,7 @@ export class Nodes {
 
   async #arrive(socket: TLSSocket, process: NodeProcess): Promise<void> {
     const { nodeId, instance } = process
-    const { allowed, maxNodes, onArrival, log } = this.#parts
+    const { allowed, onArrival, log } = this.#parts
     if (allowed.length > 0 && !allowed.includes(nodeId)) {
       refuse(socket, `The operator of the gateway has to add ${nodeId} to "gateway.nodes".`)
       return
@@ -90,7 +91,7 @@ export class Nodes {
     if (socket.destroyed) return
     const session = this.#sessions.get(nodeId) ?? this.#begin(process)
     if (session === null) {
-      refuse(socket, `The gateway serves ${maxNodes} nodes, which is its limit.`)
+      refuse(socket, 'The gateway serves as many nodes as it may, in all or from this address.')
       return
     }
     session.attach(socket)
@@ -107,8 +108,11 @@ export class Nodes {
   }
 
   #begin(process: NodeProcess): NodeSession | null {
-    const { maxNodes, log, onDeparture } = this.#parts
+    const { maxNodes, maxNodesPerAddress, log, onDeparture } = this.#parts
     if (this.#sessions.size >= maxNodes) return null
+    const { addressGroup } = process
+    const near = [...this.#sessions.values()].filter((one) => one.process.addressGroup === addressGroup)
+    if (near.length >= maxNodesPerAddress) return null
     const session: NodeSession = new NodeSession({
       process,
       ...this.#parts.session,
