@@ -124,13 +124,14 @@ export class HttpServer {
   }
 
   #connect(socket: Duplex): void {
-    this.#connections.set(socket, new Connection(socket, (response) => this.#handle(response)))
+    const handed = handedConnectionOf({ socket })
+    this.#connections.set(socket, new Connection(socket, (response) => this.#handle(response, handed)))
     socket.once('close', () => this.#connections.delete(socket))
   }
 
-  #handle(response: ServerResponse): void {
+  #handle(response: ServerResponse, handed: ClientConnection | undefined): void {
     const request = response.req
-    const problem = prepare(request)
+    const problem = prepare(request, handed)
     if (problem !== null) {
       writeError(response, problem, this.#options.nextRequestId())
       return
@@ -141,7 +142,8 @@ export class HttpServer {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const problem = prepare(request) ?? (announcesBody(request) ? upgradeBody : null)
+    const problem =
+      prepare(request, handedConnectionOf(request)) ?? (announcesBody(request) ? upgradeBody : null)
     if (problem !== null) {
       this.#refuse(socket, problem)
       return
@@ -178,10 +180,9 @@ const manyHosts = publicError('VALIDATION_ERROR', 'The request has more than one
 })
 
 /** Prepares a request for its route. Returns the error of a request that must not reach any route, otherwise `null`. */
-function prepare(request: IncomingMessage): PublicError | null {
-  const connection = handedConnectionOf(request)
-  if (connection !== undefined) dropForwardedHeaders(request)
-  return hostProblem(request) ?? (connection === undefined ? null : misdirection(connection, request))
+function prepare(request: IncomingMessage, handed: ClientConnection | undefined): PublicError | null {
+  if (handed !== undefined) dropForwardedHeaders(request)
+  return hostProblem(request) ?? (handed === undefined ? null : misdirection(handed, request))
 }
 
 /**
