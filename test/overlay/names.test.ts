@@ -43,6 +43,7 @@ async function startNamed(
   const node = await startTunnelNode(t, gateway, {
     ...options,
     plugins: [streams, trustingLogin, health.plugin],
+    config: { auth: { owner: wallet(7) } },
     tunnel: { gatewayId: gateway.nodeId, ...(host === null ? {} : { name: host }) },
   })
   return { ...node, host, health: health.check }
