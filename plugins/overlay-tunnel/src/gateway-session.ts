@@ -27,7 +27,7 @@ interface GatewaySessionParts {
 }
 
 /** How a session ended. */
-export interface SessionEnd {
+interface SessionEnd {
   /** A sentence for the log. */
   readonly reason: string
   /** Milliseconds for which the gateway asked the node to stay away. */
