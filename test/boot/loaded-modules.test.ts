@@ -17,9 +17,9 @@ const atFirstUse = [
 ]
 
 /** Starts a node, asks for its health, stops it, and returns what its main thread has loaded. */
-async function loadedBy(t: Test, preset: string): Promise<readonly string[]> {
+async function loadedBy(t: Test, preset: (typeof presets)[number]): Promise<readonly string[]> {
   const env = { NODE_OPTIONS: `--import=${reporter}` }
-  const node = await startNodeProcess({ extends: preset }, { env })
+  const node = await startNodeProcess(preset.configuration, { env })
   t.teardown(() => node.remove())
   await (await fetch(new URL('/health', await node.ready))).text()
   node.child.kill('SIGTERM')
@@ -29,7 +29,7 @@ async function loadedBy(t: Test, preset: string): Promise<readonly string[]> {
 }
 
 for (const preset of presets) {
-  test(`a start of ${preset.replace(/.*\//, '')} loads no large library that it may never need`, async (t) => {
+  test(`a start of ${preset.name} loads no large library that it may never need`, async (t) => {
     const loaded = await loadedBy(t, preset)
     for (const used of ['NativeModule http', '/node_modules/fastify/']) {
       t.ok(

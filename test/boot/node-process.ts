@@ -11,10 +11,17 @@ const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.ur
 const runtime = fileURLToPath(new URL('../../runtime.js', import.meta.url))
 const wallet = '0x1111111111111111111111111111111111111111'
 
-/** The presets of Nodekeep. */
-export const presets = ['minimal', 'default'].map((name) =>
-  fileURLToPath(new URL(`../../config/${name}.json`, import.meta.url)),
-)
+/** A gateway on ports of its own: several nodes run at the same time. */
+const anyPorts = { gateway: { control: { host: '127.0.0.1', port: 0 }, ports: { range: '' } } }
+
+/** The presets of Nodekeep, each as a configuration that extends it. */
+export const presets = (['minimal', 'default', 'gateway'] as const).map((name) => ({
+  name,
+  configuration: {
+    extends: fileURLToPath(new URL(`../../config/${name}.json`, import.meta.url)),
+    ...(name === 'gateway' ? anyPorts : {}),
+  },
+}))
 
 /** The end of a node's process. */
 interface End {

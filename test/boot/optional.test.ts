@@ -17,7 +17,7 @@ const faulty = {
 // The tests run concurrently, because they mostly wait for plugins that hang.
 t.jobs = presets.length
 for (const preset of presets) {
-  t.test(`${preset.split('/').at(-1)} serves despite every broken plugin`, async (t) => {
+  t.test(`${preset.name} serves despite every broken plugin`, async (t) => {
     const broken = configurationOf(failingPlugins, false, ['healthy', 'probe'])
     const plugins = Object.fromEntries(
       Object.entries(broken.plugins as Record<string, { from: string }>).map(([id, entry]) => [
@@ -27,7 +27,7 @@ for (const preset of presets) {
     )
     const node = await startNodeProcess({
       ...broken,
-      extends: preset,
+      ...preset.configuration,
       plugins: { ...plugins, ...fromFixtures([...Object.keys(faulty), 'trusting-login'], false) },
     })
     t.teardown(() => node.remove())

@@ -47,7 +47,7 @@ test('the command line ends with code 1 and one clear error', { jobs: 2 }, async
       const loader = id.startsWith('hangs') ? shortLimits : {}
       const { code, stdout, stderr } = await run(
         { [id]: entryOf(failing) },
-        { extends: preset, loader, ...section },
+        { ...preset?.configuration, loader, ...section },
       )
       t.equal(code, 1)
       t.match(stderr, /^nodekeep: The node cannot start, since a required plugin is not up:\n/)

@@ -95,6 +95,7 @@ for (const [program, { skip, write }] of Object.entries(recipes)) {
     const { log } = await startTunnelNode(t, gateway, {
       dataFolder,
       plugins: [probe],
+      tunnel: { name },
       config: { overlay: { tls: { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') } } },
     })
     await log.line(/^Clients reach the node at https:/)

@@ -20,6 +20,7 @@ test('a node obtains its certificate through a gateway that cannot read, and kee
   for (const start of ['the first one', 'a later one']) {
     const { node, log, status } = await startTunnelNode(t, gateway, {
       dataFolder,
+      tunnel: { name: `${name}:${gateway.httpsPort}` },
       config: { overlay: { acme: { termsAccepted: true, directory, ca } } },
     })
     await log.line(/^Clients reach the node at https:/)

@@ -17,6 +17,7 @@ test('TLS ends on the node if it has a certificate', async (t) => {
     ...me,
     plugins: [streams],
     config: { overlay: { tls: own } },
+    tunnel: { name: `${name}:${gateway.httpsPort}` },
   })
   await log.line(/^Clients reach the node at https:\/\/me\.example\.test/)
   const port = gateway.httpsPort
@@ -38,7 +39,11 @@ test('TLS ends on the node if it has a certificate', async (t) => {
 test('TLS ends at the gateway if only the gateway has a certificate', async (t) => {
   const me = await knownNode(t)
   const gateway = await startGateway(t, { gateway: { domain, tls, names: { me: me.nodeId } } })
-  const { log, status } = await startTunnelNode(t, gateway, { ...me, plugins: [streams] })
+  const { log, status } = await startTunnelNode(t, gateway, {
+    ...me,
+    plugins: [streams],
+    tunnel: { name: `${name}:${gateway.httpsPort}` },
+  })
   await log.line(/^Clients reach the node at https:\/\/me\.example\.test/)
   t.match(await status(), { connected: true })
   const port = gateway.httpsPort
@@ -109,7 +114,15 @@ test('plain HTTP leads to https, and to nothing else', async (t) => {
 test('a node may connect at the https port', async (t) => {
   const me = await knownNode(t)
   const gateway = await startGateway(t, { gateway: { domain, tls, names: { me: me.nodeId } } })
-  const { log } = await startTunnelNode(t, { controlPort: gateway.httpsPort }, { ...me, plugins: [streams] })
+  const { log } = await startTunnelNode(
+    t,
+    { controlPort: gateway.httpsPort },
+    {
+      ...me,
+      plugins: [streams],
+      tunnel: { name: `${name}:${gateway.httpsPort}` },
+    },
+  )
   await log.line(/^Clients reach the node at https:\/\/me\.example\.test/)
   const answer = await askHttps({ port: gateway.httpsPort, name, of: 'gateway', path: '/streams/mirror' })
   t.match(JSON.parse(answer.body), { ip: '127.0.0.1' })

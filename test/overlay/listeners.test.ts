@@ -36,7 +36,11 @@ test('connections that say nothing, too little or nonsense end, and the others g
   const me = await knownNode(t)
   const limits = { helloSeconds: 1 }
   const gateway = await startGateway(t, { gateway: { domain, tls, limits, names: { me: me.nodeId } } })
-  const node = await startTunnelNode(t, gateway, { ...me, plugins: [streams] })
+  const node = await startTunnelNode(t, gateway, {
+    ...me,
+    plugins: [streams],
+    tunnel: { name: `${name}:${gateway.httpsPort}` },
+  })
   await node.log.line(reachable)
   const { controlPort, httpPort, httpsPort, firstPort } = gateway
   const listeners = { control: controlPort, http: httpPort, https: httpsPort, port: firstPort }
@@ -76,7 +80,11 @@ test('connections that say nothing, too little or nonsense end, and the others g
 test('a ClientHello may come in pieces', async (t) => {
   const me = await knownNode(t)
   const gateway = await startGateway(t, { gateway: { domain, tls, names: { me: me.nodeId } } })
-  const node = await startTunnelNode(t, gateway, { ...me, plugins: [streams] })
+  const node = await startTunnelNode(t, gateway, {
+    ...me,
+    plugins: [streams],
+    tunnel: { name: `${name}:${gateway.httpsPort}` },
+  })
   await node.log.line(reachable)
   const line = await openLine(t, gateway.httpsPort)
   line.state.pieceBytes = 1

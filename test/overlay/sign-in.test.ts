@@ -17,6 +17,7 @@ test('people sign in at the https address of a node, and not over plain HTTP', a
     ...me,
     plugins: [trustingLogin],
     config: { auth: { owner: wallet(7) } },
+    tunnel: { name: `${name}:${gateway.httpsPort}` },
   })
   await node.log.line(/^Clients reach the node at https:/)
   await node.log.line(/^Clients reach the node at http:/)

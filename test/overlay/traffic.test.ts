@@ -124,7 +124,11 @@ test('events and WebSockets pass, and end with the session', async (t) => {
   const gateway = await startGateway(t, {
     gateway: { domain: 'example.test', tls, names: { me: me.nodeId } },
   })
-  const node = await startTunnelNode(t, gateway, { ...me, plugins: [streams] })
+  const node = await startTunnelNode(t, gateway, {
+    ...me,
+    plugins: [streams],
+    tunnel: { name: `me.example.test:${gateway.httpsPort}` },
+  })
   await node.log.line(reachable)
   const ada = await node.node.signIn()
   const headers = { authorization: `Bearer ${ada.token}` }

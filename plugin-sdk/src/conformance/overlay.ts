@@ -62,8 +62,9 @@ export function overlayConformance(test: ConformanceTest, harness: OverlayHarnes
 
   check('a node that joins is connected, and hears so', async (subject) => {
     await using member = await join(subject)
-    const { connected, proxyEnabled, allocatedPort, origins } = member.network.status()
+    const { connected, proxyEnabled, allocatedPort, origins, problem } = member.network.status()
     assert.equal(connected, true)
+    assert.ok(problem === null || /^[a-z]+(-[a-z]+)*$/.test(problem))
     assert.equal(typeof proxyEnabled, 'boolean')
     assert.ok(Number.isInteger(allocatedPort) && allocatedPort >= 0 && allocatedPort < 65_536)
     for (const origin of origins) assert.equal(new URL(origin).origin, origin)

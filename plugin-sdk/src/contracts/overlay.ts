@@ -14,6 +14,11 @@ export interface OverlayNetworkStatus {
    * a certificate for the name may still be on its way.
    */
   readonly origins: readonly string[]
+  /**
+   * Something that the owner of the node has to mend, in one word for the health report, such as `name-taken`; `null` if there is
+   * nothing. The log has the reason.
+   */
+  readonly problem: string | null
 }
 
 /** A connection of a client that came through the network. */

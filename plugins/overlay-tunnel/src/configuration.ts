@@ -14,6 +14,13 @@ export const configuration = Type.Object({
         'The node id of the gateway. Without it, the node trusts the gateway that it meets first, and no other one from then on.',
     }),
   ),
+  name: Type.Optional(
+    Type.String({
+      maxLength: 255,
+      description:
+        'The name that the node registers at the gateway, as a whole: `me.example.org`, or `me.example.org:8443` if the port of https is not 443. Without it, the node has none, and gives a former one back.',
+    }),
+  ),
   proxy: Type.Boolean({
     default: true,
     description: 'Whether the node lets the gateway lead clients to it.',

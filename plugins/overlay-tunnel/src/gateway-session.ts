@@ -9,10 +9,14 @@ import {
 } from '@nodekeep/plugin-sdk/tunnel'
 import { connectToGateway, type GatewayRoute } from './connect-to-gateway.ts'
 import { DataConnections } from './data-connections.ts'
+import type { OwnName } from './own-name.ts'
+import { sortUrls } from './own-urls.ts'
 
 interface GatewaySessionParts {
   readonly route: GatewayRoute
   readonly node: OverlayNode
+  /** The name in the configuration. */
+  readonly name: OwnName | null
   readonly instance: string
   readonly maxConnections: number
   readonly log: Log
@@ -23,7 +27,7 @@ interface GatewaySessionParts {
 }
 
 /** How a session ended. */
-export interface SessionEnd {
+interface SessionEnd {
   /** A sentence for the log. */
   readonly reason: string
   /** Milliseconds for which the gateway asked the node to stay away. */
@@ -36,6 +40,7 @@ export class GatewaySession {
   /** Whether the gateway could reach the node at its URLs; `null` while it has not tried. */
   readonly #doors = new Map<string, boolean | null>()
   #port = 0
+  #hasWarned = false
   #wasWelcome = false
   #isStopping = false
 
@@ -99,10 +104,6 @@ export class GatewaySession {
       read: readGatewayMessage,
       onEnd: (reason) => end({ reason: `The connection to the gateway has ended. ${reason}`, retryMs: 0 }),
       onMessage: (message) => {
-        if (message.type === 'welcome' && !this.#wasWelcome) {
-          this.#wasWelcome = true
-          this.#parts.onWelcome(gatewayId)
-        }
         if (message.type === 'dial') data.open(message.count)
         else if (message.type === 'refused') {
           channel.close()
@@ -111,6 +112,10 @@ export class GatewaySession {
             retryMs: message.retrySeconds * 1000,
           })
         } else this.#note(message)
+        if (message.type === 'welcome' && !this.#wasWelcome) {
+          this.#wasWelcome = true
+          this.#parts.onWelcome(gatewayId)
+        }
       },
     })
     const leave = () => {
@@ -125,13 +130,16 @@ export class GatewaySession {
   }
 
   #note(message: GatewayMessage): void {
-    const { log, onChange } = this.#parts
+    const { log, name, route, onChange } = this.#parts
     switch (message.type) {
-      case 'welcome':
+      case 'welcome': {
+        const { own, foreign } = sortUrls(message, name, route.address.host)
         this.#port = message.port
-        for (const url of this.#doors.keys()) if (!message.urls.includes(url)) this.#doors.delete(url)
-        for (const url of message.urls) this.#doors.set(url, this.#doors.get(url) ?? null)
+        for (const url of this.#doors.keys()) if (!own.includes(url)) this.#doors.delete(url)
+        for (const url of own) this.#doors.set(url, this.#doors.get(url) ?? null)
+        this.#warnOf(foreign)
         break
+      }
       case 'door':
         if (!this.#doors.has(message.url)) return
         if (this.#doors.get(message.url) === message.open) return
@@ -149,5 +157,15 @@ export class GatewaySession {
         break
     }
     onChange()
+  }
+  /** Warns once, since the gateway decides how often it sends such URLs. */
+  #warnOf(foreign: readonly string[]): void {
+    const [url] = foreign
+    if (url === undefined || this.#hasWarned) return
+    this.#hasWarned = true
+    this.#parts.log.warn(
+      { urls: foreign },
+      `The gateway also leads ${url} to the node, but this is not its name. If it is to be, set "overlay-tunnel.name" to "${new URL(url).host}".`,
+    )
   }
 }

@@ -3,6 +3,8 @@ import { tunnelTls } from '@nodekeep/plugin-sdk/tunnel'
 import { configuration } from './configuration.ts'
 import { gatewayAddress } from './gateway-address.ts'
 import { GatewayTrust } from './gateway-trust.ts'
+import { NameRegistration } from './name-registration.ts'
+import { ownName } from './own-name.ts'
 import { TunnelNetwork } from './tunnel-network.ts'
 
 /** The plugin `overlay-tunnel`: the client of a gateway. */
@@ -18,12 +20,14 @@ export default definePlugin({
     const address = gatewayAddress(gateway)
     const trust = await GatewayTrust.load({ address, configured: gatewayId, state, log })
     const tls = async () => tunnelTls(await identity.certificate())
-    return { network: new TunnelNetwork({ address, trust, tls, maxConnections, log }) }
+    const name = config.name === undefined ? null : ownName(config.name)
+    const registration = new NameRegistration({ name, identity, state, log })
+    return { network: new TunnelNetwork({ address, trust, tls, name, registration, maxConnections, log }) }
   },
 })
 
 const noNetwork: OverlayNetwork = {
   isConfigured: false,
-  status: () => ({ connected: false, proxyEnabled: false, allocatedPort: 0, origins: [] }),
+  status: () => ({ connected: false, proxyEnabled: false, allocatedPort: 0, origins: [], problem: null }),
   join: async () => {},
 }

@@ -3,14 +3,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Log, OverlayNetwork, OverlayNetworkStatus, OverlayNode } from '@nodekeep/plugin-sdk'
 import type { TunnelTls } from '@nodekeep/plugin-sdk/tunnel'
 import type { GatewayAddress } from './gateway-address.ts'
-import { GatewaySession, type SessionEnd } from './gateway-session.ts'
+import { GatewaySession } from './gateway-session.ts'
 import type { GatewayTrust } from './gateway-trust.ts'
+import type { NameRegistration } from './name-registration.ts'
+import type { OwnName } from './own-name.ts'
+import { RepeatedFailure } from './repeated-failure.ts'
 import { retryDelay } from './retry-delay.ts'
 
 interface TunnelNetworkParts {
   readonly address: GatewayAddress
   readonly trust: GatewayTrust
   readonly tls: () => Promise<TunnelTls>
+  /** The name in the configuration. */
+  readonly name: OwnName | null
+  readonly registration: NameRegistration
   readonly maxConnections: number
   readonly log: Log
 }
@@ -37,20 +43,25 @@ export class TunnelNetwork implements OverlayNetwork {
       proxyEnabled: true,
       allocatedPort: session?.port ?? 0,
       origins: session?.urls ?? [],
+      problem: session?.wasWelcome === true ? this.#parts.registration.problem : null,
     }
   }
 
   async join(node: OverlayNode, signal: AbortSignal): Promise<void> {
-    const { address, trust, log, maxConnections } = this.#parts
+    const { address, trust, name, registration, log, maxConnections } = this.#parts
     const tls = await this.#parts.tls()
     const route = { address, tls, checkId: (id: string | null) => trust.check(id) }
     const repeated = new RepeatedFailure(log)
     let lostAt = performance.now()
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       const beganAt = performance.now()
+      const over = new AbortController()
+      let settled: Promise<void> | undefined
+      const onChange = () => node.statusChanged()
       const session = new GatewaySession({
         route,
         node,
+        name,
         instance: this.#instance,
         maxConnections,
         log,
@@ -59,15 +70,19 @@ export class TunnelNetwork implements OverlayNetwork {
           trust.trust(id).catch((err: unknown) => {
             log.error({ err }, 'The id of the gateway could not be stored. The next start meets it anew.')
           })
+          const isLed = name !== null && session.urls.includes(name.origin)
+          settled = registration.settle({ route, gatewayId: id, isLed, onChange }, over.signal)
         },
-        onChange: () => node.statusChanged(),
+        onChange,
       })
       this.#session = session
       const end = await session.run(signal)
+      over.abort()
+      await settled
       this.#session = null
       if (session.wasWelcome) node.statusChanged()
       if (signal.aborted) break
-      repeated.note(end)
+      repeated.note(end.reason)
       if (session.wasWelcome && performance.now() - beganAt > usefulMs) {
         lostAt = performance.now()
         attempt = -1
@@ -75,25 +90,5 @@ export class TunnelNetwork implements OverlayNetwork {
       const wait = Math.max(retryDelay(attempt + 1, performance.now() - lostAt), end.retryMs)
       await delay(wait, undefined, { signal }).catch(() => {})
     }
-  }
-}
-
-/** Logs why the gateway cannot be reached: once for each reason, and not at each attempt. */
-class RepeatedFailure {
-  readonly #log: Log
-  #last: string | null = null
-
-  constructor(log: Log) {
-    this.#log = log
-  }
-
-  note({ reason }: SessionEnd): void {
-    if (reason === this.#last) this.#log.debug(reason)
-    else this.#log.warn(reason)
-    this.#last = reason
-  }
-
-  over(): void {
-    this.#last = null
   }
 }

@@ -2,6 +2,7 @@ import type { Log, OverlayNode, StateStore } from '@nodekeep/plugin-sdk'
 import { tunnelTls } from '@nodekeep/plugin-sdk/tunnel'
 import { test } from 'tap'
 import { GatewayTrust } from '../src/gateway-trust.ts'
+import { NameRegistration } from '../src/name-registration.ts'
 import { TunnelNetwork } from '../src/tunnel-network.ts'
 import { startIdentityNode } from './fixtures/identity-node.ts'
 import { ScriptedGateway } from './fixtures/scripted-gateway.ts'
@@ -23,7 +24,10 @@ test('a node whose state cannot be written stays at its gateway, and the log tel
   const address = { host: '127.0.0.1', port: gateway.port }
   const trust = await GatewayTrust.load({ address, configured: undefined, state, log })
   const tls = async () => tunnelTls(await lender.identity.certificate())
-  const network = new TunnelNetwork({ address, trust, tls, maxConnections: 10, log })
+  const { identity } = lender
+  const registration = new NameRegistration({ name: null, identity, state, log })
+  const parts = { address, trust, tls, name: null, registration, maxConnections: 10, log }
+  const network = new TunnelNetwork(parts)
   const leaving = new AbortController()
   const node: OverlayNode = { endsTls: true, statusChanged() {}, serve() {} }
   const joined = network.join(node, leaving.signal)

@@ -99,7 +99,13 @@ test('a node that is refused stays away for as long as the gateway says, and tel
   first.send({ type: 'refused', reason: 'The house is full.', retrySeconds: 1 })
   await gateway.control(2)
   t.ok(performance.now() - began > 990)
-  t.same(network.status(), { connected: false, proxyEnabled: true, allocatedPort: 0, origins: [] })
+  t.same(network.status(), {
+    connected: false,
+    proxyEnabled: true,
+    allocatedPort: 0,
+    origins: [],
+    problem: null,
+  })
   t.ok(log.some(({ level, msg }) => level === 'warn' && msg.endsWith('The house is full.')))
 })
 
@@ -124,6 +130,29 @@ test('a door that is closed is told in the log, and the node is not connected', 
   t.ok(log.some(({ level, msg }) => level === 'warn' && /do not reach.*Nobody answers in time/.test(msg)))
 })
 
+test('a gateway cannot make up addresses of the node', async (t) => {
+  const { gateway, network, log } = await join(t, { name: 'me.example.org:8443' })
+  const control = await gateway.control(1)
+  const own = ['https://me.example.org:8443', 'http://127.0.0.1:20017']
+  const foreign = [
+    'https://bank.example.net',
+    'https://me.example.org',
+    'https://127.0.0.1:20017',
+    'http://127.0.0.1:20018',
+    'http://me.example.org:8443',
+  ]
+  while (!network.status().connected) await new Promise(setImmediate)
+  control.send({ type: 'welcome', port: 20_017, urls: [...foreign, ...own] })
+  while (network.status().allocatedPort !== 20_017) await new Promise(setImmediate)
+  t.same(network.status().origins, own)
+  for (const url of foreign) control.send({ type: 'door', url, open: true, reason: null })
+  control.send({ type: 'welcome', port: 0, urls: foreign })
+  while (network.status().allocatedPort !== 0) await new Promise(setImmediate)
+  t.match(network.status(), { connected: false, origins: [] })
+  const warnings = log.filter(({ msg }) => msg.includes('bank.example.net'))
+  t.match(warnings, [{ level: 'warn', msg: /set "overlay-tunnel\.name" to "bank\.example\.net"/ }], 'once')
+})
+
 test('a machine that is no gateway is told in the log once, and tried again', async (t) => {
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -146,7 +175,13 @@ test('without a gateway, or without the proxy, nothing is joined', async (t) => 
   for (const section of [{}, { gateway: '' }, { gateway: 'gateway.example.org', proxy: false }]) {
     const { node, network } = await startTunnel(section)
     t.equal(network.isConfigured, false)
-    t.same(network.status(), { connected: false, proxyEnabled: false, allocatedPort: 0, origins: [] })
+    t.same(network.status(), {
+      connected: false,
+      proxyEnabled: false,
+      allocatedPort: 0,
+      origins: [],
+      problem: null,
+    })
     await network.join({ endsTls: false, serve() {}, statusChanged() {} }, new AbortController().signal)
     await node.stop()
   }

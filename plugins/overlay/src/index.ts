@@ -35,8 +35,10 @@ export default definePlugin({
       health.add('overlay', {
         check() {
           const { ok, state } = certificates.health()
-          const { connected } = status()
-          return ok ? { ok: connected, state: connected ? 'connected' : 'unconnected' } : { ok, state }
+          const { connected, problem } = status()
+          if (!ok) return { ok, state }
+          if (problem !== null) return { ok: false, state: problem }
+          return { ok: connected, state: connected ? 'connected' : 'unconnected' }
         },
       })
       let joined: Promise<void> = Promise.resolve()
@@ -70,6 +72,7 @@ const unconnected: OverlayNetworkStatus = {
   proxyEnabled: false,
   allocatedPort: 0,
   origins: [],
+  problem: null,
 }
 
 /** Returns the function that serves a client which came through the network. */

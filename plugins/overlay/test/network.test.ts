@@ -63,6 +63,8 @@ test('the health report tells whether the node is connected', async (t) => {
   t.same(check(), { ok: false, state: 'unconnected' })
   network.change({ connected: true })
   t.same(check(), { ok: true, state: 'connected' })
+  network.change({ problem: 'name-taken' })
+  t.same(check(), { ok: false, state: 'name-taken' })
 })
 
 test('a client that the network brings is served, with its own address', async (t) => {

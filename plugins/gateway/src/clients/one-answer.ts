@@ -1,5 +1,6 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { createServer } from '../connections/node-http.ts'
 
 /** Answers one request on each connection that it gets. The connection has a limited time in all. */
 export class OneAnswer {

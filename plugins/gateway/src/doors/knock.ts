@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { request } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { readWithin } from '@nodekeep/plugin-sdk'
 import { doorStatement, isSignedBy } from '@nodekeep/plugin-sdk/tunnel'
+import { request } from '../connections/node-http.ts'
 
 const maxAnswerBytes = 4096
 

@@ -44,11 +44,14 @@ export function endTls(
     const settle = (client: ClientConnection | null) => {
       clearTimeout(timer)
       signal.removeEventListener('abort', cut)
+      socket.off('end', cut)
       resolve(client)
     }
     signal.addEventListener('abort', cut)
     socket.on('error', () => {})
     socket.once('close', () => settle(null))
+    // The connections of a tunnel end each direction by itself, so the end of the client does not close them.
+    socket.once('end', cut)
     socket.once('secure', () => {
       // The authority has seen the certificate by now, which was all (RFC 8737, section 3).
       if (isChallenge) socket.end()

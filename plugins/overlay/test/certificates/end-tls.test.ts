@@ -210,6 +210,29 @@ test('the end of the node cuts handshakes, and no connection that is served', as
   t.equal(await text(connected), 'still here')
 })
 
+test('a client that ends its direction in the middle of its handshake is cut at once', async (t) => {
+  const node = await createNode(t)
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => {})
+    void node.accept(socket)
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  for (const beginning of [Buffer.alloc(0), Buffer.of(22, 3, 1, 2, 0, 1)]) {
+    const socket = connectPlain({ port, host: '127.0.0.1', allowHalfOpen: true })
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {}).resume()
+    const closed = once(socket, 'end')
+    const began = performance.now()
+    socket.end(beginning)
+    await closed
+    t.ok(performance.now() - began < 5000, 'and not after the time for a handshake')
+    socket.destroy()
+  }
+  t.same(await Promise.all(node.ended), [null, null])
+})
+
 test('a connection that is closed already is not served', async (t) => {
   const node = await createNode(t)
   const [, raw] = duplexPair()

@@ -1,0 +1,22 @@
+import type { Log } from '@nodekeep/plugin-sdk'
+
+/** Logs why something fails: once for each reason, and not at each attempt. */
+export class RepeatedFailure {
+  readonly #log: Log
+  #last: string | null = null
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  /** @param reason a sentence */
+  note(reason: string): void {
+    if (reason === this.#last) this.#log.debug(reason)
+    else this.#log.warn(reason)
+    this.#last = reason
+  }
+
+  over(): void {
+    this.#last = null
+  }
+}
