@@ -54,7 +54,7 @@ export class Gateway {
     this.#addresses = new Addresses({
       domain,
       names,
-      httpsPort: () => https.publicPort ?? this.#https.address.port,
+      httpsPort: () => https.publicPort ?? this.#https.address?.port ?? https.port,
     })
     this.#nodes = new Nodes({
       allowed: config.nodes,

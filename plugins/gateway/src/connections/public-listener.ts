@@ -52,9 +52,9 @@ export class PublicListener {
     await once(this.#server, 'listening')
   }
 
-  /** The address and port in use. */
-  get address(): AddressInfo {
-    return this.#server.address() as AddressInfo
+  /** The address and port in use; `null` while it does not listen. */
+  get address(): AddressInfo | null {
+    return this.#server.address() as AddressInfo | null
   }
 
   /** Takes no more connections. Those that are there go on. */

@@ -103,6 +103,12 @@ test('without registration, or without a domain, there are no such routes', asyn
   }
 })
 
+test('a gateway with a domain that listens on no https port still gives names', async (t) => {
+  const { register } = await startGateway(t, { https: { enabled: false, port: 8443 } })
+  const answer = await register(createSigningNode(), 'me')
+  t.match(await answer.json(), { success: true, url: 'https://me.gw.test:8443' })
+})
+
 test('requests are limited for each node', async (t) => {
   const { register, release } = await startGateway(t, { registration: { requestsPerMinute: 3 } })
   const [ada, bob] = [createSigningNode(), createSigningNode()]
