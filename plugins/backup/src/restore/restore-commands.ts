@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { CommandContext, NodeClient } from '@nodekeep/plugin-sdk'
 import { readHeader } from '../archive/read-archive.ts'
 import { identitiesOf } from '../recovery-keys.ts'
-import type { RestoreDifferences } from './differences.ts'
+import { isSameWallet, type KnownUser, type RestoreDifferences } from './differences.ts'
 import { cancelRestore, nothingToCancel, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
 import { type RestoreFolder, RestoreFolders } from './restore-folder.ts'
@@ -181,20 +181,43 @@ function describe(
   planned: string | undefined,
 ): void {
   if (differences === undefined) return
-  const { addedUsers, removedUsers, owner, plugins, identity } = differences
-  const names = (list: readonly string[]) => list.join(', ') || 'none'
+  const { addedUsers, removedUsers, changedUsers, owner, plugins, identity } = differences
+  const { present, restored } = owner
+  const isSame = present !== null && restored !== null && isSameWallet(present, restored)
+  const nameOf = (user: KnownUser | null) =>
+    user === null ? 'none' : isSame ? user.username : withWallet(user)
   context.output.state({
     backup: record.backup,
     'state of': record.moment,
-    'users that come back': names(addedUsers),
-    'users that go away': names(removedUsers),
-    owner: owner.restored ?? 'none',
-    'present owner': owner.present ?? 'none',
-    'plugins with another state': names(plugins),
+    'users that come back': listed(addedUsers),
+    'users that go away': listed(removedUsers),
+    'users with another name or wallet': listed(
+      changedUsers.map((user) => `${withWallet(user.restored)} instead of ${withWallet(user.present)}`),
+    ),
+    owner: nameOf(restored),
+    'present owner': nameOf(present),
+    'plugins with another state': listed(plugins),
     identity: identities[identity],
     ...(planned !== undefined && { 'instead of the planned restore of': planned }),
   })
   if (identity === 'another') context.output.lines(twoNodesWarning)
+}
+
+/** Names that a person reads in one line. */
+const maxListed = 100
+
+function listed(names: readonly string[]): string {
+  const more = names.length - maxListed
+  return (
+    names
+      .slice(0, maxListed)
+      .join(', ')
+      .concat(more > 0 ? `, and ${more} more` : '') || 'none'
+  )
+}
+
+function withWallet({ username, wallet }: KnownUser): string {
+  return `${username} (${wallet})`
 }
 
 /** A restore that the next start of a node applies, while none runs. */

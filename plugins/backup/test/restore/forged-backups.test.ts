@@ -168,6 +168,45 @@ test('sessions and tokens in a forged backup give access to nobody', async (t) =
   t.equal(await read(again, '/a'), 'content')
 })
 
+test('a name with the wallet of somebody else is shown before a restore', async (t) => {
+  const { owner, filename, forge } = await forgery(t)
+  const { username, wallet } = owner.user
+  const stranger = `0x${'12'.repeat(20)}`
+  const preview = async (statement: string) => {
+    await forge((folder) => {
+      using database = new DatabaseSync(join(folder, 'state/state.sqlite'))
+      database.exec(statement)
+    })
+    return (await (await restore(owner, { filename, confirm: false })).json()) as object
+  }
+  const present = { username, wallet }
+  const sameUsers = { addedUsers: [], removedUsers: [] }
+  t.match(await preview(`UPDATE users SET wallet = '${wallet.toLowerCase()}'`), {
+    ...sameUsers,
+    changedUsers: [],
+  })
+  const forged = { username, wallet: stranger }
+  t.match(await preview(`UPDATE users SET wallet = '${stranger}'`), {
+    ...sameUsers,
+    changedUsers: [{ present, restored: forged }],
+    owner: { present, restored: forged },
+  })
+  const renamed = { username: 'eve', wallet }
+  t.match(await preview(`UPDATE users SET username = 'eve'`), {
+    ...sameUsers,
+    changedUsers: [{ present, restored: renamed }],
+    owner: { present, restored: renamed },
+  })
+  // The same name in another account.
+  const other = crypto.randomUUID()
+  t.match(await preview(`UPDATE users SET uuid = '${other}', wallet = '${stranger}'`), {
+    addedUsers: [username],
+    removedUsers: [username],
+    changedUsers: [],
+    owner: { present, restored: forged },
+  })
+})
+
 test('a backup of a newer version is refused, with both versions, before anything is planned', async (t) => {
   const { house, owner, filename, forge, refused } = await forgery(t)
   const withSteps = (statement: string) => (folder: string) => {
