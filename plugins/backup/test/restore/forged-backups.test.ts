@@ -4,11 +4,12 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test, test } from 'tap'
 import type { BackupHeader } from '../../src/archive/backup-header.ts'
-import { rewriteArchive } from '../drill/fixtures/rewrite-archive.ts'
+import { rewriterOf } from '../drill/fixtures/rewrite-archive.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
 
 t.setTimeout(120_000)
+t.jobs = 3
 
 /** A node with a backup that somebody changes, with a manifest that agrees. */
 async function forgery(t: Test) {
@@ -17,13 +18,12 @@ async function forgery(t: Test) {
   await put(owner, '/a', 'content')
   const { filename } = await makeBackup(owner)
   const archive = join(house.data, 'backups', filename)
-  const original = readFileSync(archive)
+  const rewrite = await rewriterOf(t, archive)
   const forge = async (
     change: (folder: string) => void,
     changeHeader?: (header: BackupHeader) => BackupHeader,
   ) => {
-    writeFileSync(archive, original)
-    await rewriteArchive(t, archive, `${archive}.new`, async (folder) => change(folder), changeHeader)
+    await rewrite(`${archive}.new`, change, changeHeader)
     renameSync(`${archive}.new`, archive)
   }
   const refused = async (message: RegExp, status = 400, body: object = {}) => {
