@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import t, { type Test, test } from 'tap'
+import { applyPlannedRestore } from '../../kernel/src/backup/restores.ts'
 
 t.setTimeout(120_000)
 
@@ -43,7 +44,10 @@ function placeFor(t: Test) {
   })
   let config: object = { plugins }
   /** Changes the configuration of the commands, and of later starts. */
-  const configure = (more: { readonly plugins?: Readonly<Record<string, true>> }) => {
+  const configure = (more: {
+    readonly plugins?: Readonly<Record<string, true>>
+    readonly [section: string]: unknown
+  }) => {
     const all = { ...plugins, ...more.plugins }
     config = { ...more, plugins: all }
     const from = Object.keys(all).map((name) => [name, { from: join(repository, 'plugins', name) }])
@@ -271,6 +275,31 @@ test('without a running node, files of storages without plain files come back, o
   let answer = await again.fetch('/read?path=/memory/a')
   while (answer.status === 503) answer = await again.fetch('/read?path=/memory/a')
   t.equal(await answer.text(), 'in memory')
+})
+
+test('a restore beside a node that runs is refused the folder of its storage', async (t) => {
+  const { folder, configure, start, stop, run, refused } = placeFor(t)
+  const root = join(folder, 'disk')
+  configure({ 'storage-local': { root } })
+  const owner = await start('first')
+  await write(owner, 'present')
+  const archive = join(folder, 'first', 'backups', await makeBackup(owner))
+  const restore = ['restore', archive, '--data', join(folder, 'second'), '--yes']
+  t.match(
+    await refused(...restore),
+    /Another node uses the folder .*disk, whose files .* Stop that node, or .*"root" of the plugin "storage-local"/,
+  )
+  t.equal(await read(owner), 'present')
+  t.strictSame(readdirSync(join(root, '.nodekeep')).includes('restore'), false)
+
+  // The other node starts again after the restore was planned.
+  await stop()
+  t.match(await run(...restore), /nodekeep start/)
+  const again = await start('first')
+  t.throws(() => applyPlannedRestore(join(folder, 'second')), /another node uses .*disk\. Mend the cause/)
+  t.equal(await read(again), 'present')
+  await stop()
+  t.equal(await read(await start('second')), 'present')
 })
 
 test('an archive or a key that cannot be read is refused in a sentence, and no data folder is made', async (t) => {

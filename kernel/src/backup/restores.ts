@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import {
+  lockFolder,
   type NodeFolder,
   NodekeepError,
   type NodeRestores,
@@ -129,6 +130,7 @@ export function applyPlannedRestore(dataFolder: string): string | null {
     const plan = readPlan(file)
     if (plan === null) return null
     const { backup, moment, moves } = plan
+    using _folders = lockFolders(moves)
     if (plan.hasBegun !== true) {
       for (const move of moves) checkBegin(move)
       writeDurably(file, { ...plan, hasBegun: true } satisfies StoredPlan)
@@ -160,7 +162,10 @@ function undoPlannedRestore(dataFolder: string): string | null {
   try {
     const plan = readPlan(file)
     if (plan === null) return null
-    if (plan.hasBegun === true) undoMoves(dataFolder, plan)
+    if (plan.hasBegun === true) {
+      using _folders = lockFolders(plan.moves)
+      undoMoves(dataFolder, plan)
+    }
     removeDurably(file)
     return plan.backup
   } catch (error) {
@@ -180,6 +185,20 @@ function undoMoves(dataFolder: string, { backup, moves }: StoredPlan): void {
   syncFolders(moves)
   for (const move of moves) bringBack(move)
   syncFolders(moves)
+}
+
+/** A folder of a storage may be in use by another node, which has the same one in its configuration. */
+function lockFolders(moves: readonly RestoreMove[]): Disposable {
+  const locks = new DisposableStack()
+  for (const folder of new Set(moves.map(({ to }) => dirname(to)))) {
+    const lock = lockFolder(folder)
+    if (lock === null) {
+      locks.dispose()
+      throw new Error(`another node uses ${folder}`)
+    }
+    locks.use(lock)
+  }
+  return locks
 }
 
 /** Since the planning, a disk may have gone, or somebody may have removed the restored content. */

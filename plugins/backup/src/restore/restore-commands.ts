@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { CommandContext, NodeClient } from '@nodekeep/plugin-sdk'
+import { type CommandContext, lockFolder, type NodeClient, NodekeepError } from '@nodekeep/plugin-sdk'
 import { readHeader } from '../archive/read-archive.ts'
 import { identitiesOf } from '../recovery-keys.ts'
 import { isSameWallet, type KnownUser, type RestoreDifferences } from './differences.ts'
@@ -34,6 +34,8 @@ export async function restore(context: CommandContext): Promise<void> {
       node = await context.node()
       if (node === null) await context.exclusive()
     }
+    // A node that runs has these locks itself.
+    using _folders = node === null ? await lockStorages(context) : null
     folder = await prepare(context, folders, resolve(file))
     try {
       describe(context, folder, folder.record.differences, (await folders.planned())?.record.backup)
@@ -49,6 +51,23 @@ export async function restore(context: CommandContext): Promise<void> {
   }
   if (node === null) goOn(context, folder)
   else await goOnInNode(context, node, folders, folder)
+}
+
+/** @throws NodekeepError CONFLICT if another node, with another data folder, uses a folder of this one */
+async function lockStorages({ restores }: CommandContext): Promise<Disposable> {
+  const locks = new DisposableStack()
+  for (const { plugin, key, path } of await restores.folders()) {
+    const lock = lockFolder(path)
+    if (lock === null) {
+      locks.dispose()
+      throw new NodekeepError(
+        'CONFLICT',
+        `Another node uses the folder ${path}, whose files this restore would replace. Stop that node, or give this one a folder of its own: the key "${key}" of the plugin "${plugin}".`,
+      )
+    }
+    locks.use(lock)
+  }
+  return locks
 }
 
 async function prepare(
