@@ -2,13 +2,17 @@
 import { type ChildProcess, type ExecFileException, execFile } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chownSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -275,6 +279,39 @@ test('without a running node, files of storages without plain files come back, o
   let answer = await again.fetch('/read?path=/memory/a')
   while (answer.status === 503) answer = await again.fetch('/read?path=/memory/a')
   t.equal(await answer.text(), 'in memory')
+})
+
+test('what root restores belongs to the account of the node', {
+  skip: process.getuid?.() !== 0 && 'Only root can try it.',
+}, async (t) => {
+  const { folder, configure, start, stop, run } = placeFor(t)
+  const root = join(folder, 'disk', 'files')
+  configure({ 'storage-local': { root } })
+  const owner = await start('data')
+  await write(owner, 'content')
+  const data = join(folder, 'data')
+  const archive = join(data, 'backups', await makeBackup(owner))
+  await stop()
+  rmSync(root, { recursive: true })
+  const account = 65_534
+  const all = (top: string) => [
+    top,
+    ...readdirSync(top, { recursive: true, encoding: 'utf8' }).map((path) => join(top, path)),
+  ]
+  for (const path of all(data)) chownSync(path, account, account)
+  const ofRoot = join(folder, 'of root')
+  writeFileSync(ofRoot, '')
+  mkdirSync(join(data, 'restore'), { recursive: true })
+  symlinkSync(ofRoot, join(data, 'restore', 'symbolic link'))
+  linkSync(ofRoot, join(data, 'restore', 'hard link'))
+  await run('restore', archive, '--data', data, '--yes')
+  const ofOthers = () =>
+    [...all(data), ...all(root)].filter((path) => !path.endsWith('link') && statSync(path).uid !== account)
+  t.strictSame(ofOthers(), [])
+  t.equal(statSync(ofRoot).uid, 0, 'links give nothing away')
+  t.ok(existsSync(join(data, 'restore/plan.json')))
+  await run('restore', '--cancel', '--data', data)
+  t.strictSame(ofOthers(), [])
 })
 
 test('a restore beside a node that runs is refused the folder of its storage', async (t) => {

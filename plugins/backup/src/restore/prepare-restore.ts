@@ -15,6 +15,7 @@ import { bytesOfBackup, readHeader, unpackBackup } from '../archive/read-archive
 import { Sample, type SampleRule } from '../archive/sample.ts'
 import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
 import { differencesOf } from './differences.ts'
+import { giveToNode } from './give-to-node.ts'
 import { type RestoreFolder, type RestoreFolders, syncFolder } from './restore-folder.ts'
 import { restoredIdentity } from './restored-identity.ts'
 import { type HasBackend, type RestoredStorage, restoredStorages } from './restored-storages.ts'
@@ -81,7 +82,10 @@ async function prepare(
   const plain = storages.flatMap(({ path, place }) =>
     typeof place === 'string' ? [] : [{ path, root: place.folder }],
   )
-  for (const { root } of plain) await mkdir(root, { recursive: true, mode: 0o700 })
+  for (const { root } of plain) {
+    const made = await mkdir(root, { recursive: true, mode: 0o700 })
+    if (made !== undefined) await giveToNode(dataFolder, [made])
+  }
   const backup = basename(request.file)
   const roots = plain.map(({ root }) => root)
   const folder = await folders.begin({ backup, moment: header.created }, roots)

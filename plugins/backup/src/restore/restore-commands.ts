@@ -4,6 +4,7 @@ import { type CommandContext, lockFolder, type NodeClient, NodekeepError } from 
 import { readHeader } from '../archive/read-archive.ts'
 import { identitiesOf } from '../recovery-keys.ts'
 import { isSameWallet, type KnownUser, type RestoreDifferences } from './differences.ts'
+import { giveToNode } from './give-to-node.ts'
 import { cancelRestore, nothingToCancel, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
 import { type RestoreFolder, RestoreFolders } from './restore-folder.ts'
@@ -27,7 +28,7 @@ export async function restore(context: CommandContext): Promise<void> {
   let node: NodeClient | null = null
   let folder: RestoreFolder
   let isPlanned = false
-  {
+  try {
     // Before the node is asked: a second command would take the first one for a node that starts.
     using _lock = folders.lock()
     if (!isEmpty) {
@@ -48,6 +49,12 @@ export async function restore(context: CommandContext): Promise<void> {
     } finally {
       if (!isPlanned) await folder.remove()
     }
+  } finally {
+    const roots = (await context.restores.folders()).map(({ path }) => path)
+    await giveToNode(nodeDataDir, [
+      join(nodeDataDir, 'restore'),
+      ...roots.map((root) => join(root, '.nodekeep')),
+    ])
   }
   if (node === null) goOn(context, folder)
   else await goOnInNode(context, node, folders, folder)
