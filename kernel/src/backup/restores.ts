@@ -212,7 +212,7 @@ function takeAway({ from, to, previous }: RestoreMove): void {
   const isDone = from !== null && !isThere(from)
   if (isDone || !isThere(to)) return
   if (isThere(previous)) throw new Error(`there is something at ${to} and at ${previous} already`)
-  mkdirSync(dirname(previous), { recursive: true, mode: 0o700 })
+  makeParent(previous)
   renameSync(to, previous)
 }
 
@@ -221,7 +221,7 @@ function putInPlace({ from, to }: RestoreMove): void {
     if (from !== null && !isThere(to)) throw new Error(`${from} is missing`)
     return
   }
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+  makeParent(to)
   renameSync(from, to)
 }
 
@@ -284,6 +284,14 @@ function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
+/** Makes the folder of a path durably: what a rename puts into it must not get lost with it. */
+function makeParent(path: string): void {
+  const folder = dirname(path)
+  const made = mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (made === undefined) return
+  for (let at = folder; at.length >= made.length; at = dirname(at)) syncFolder(dirname(at))
+}
+
 function syncFolders(moves: readonly RestoreMove[]): void {
   const folders = moves.flatMap(({ from, to, previous }) =>
     [from ?? to, to, previous].map((path) => dirname(path)),
@@ -292,7 +300,7 @@ function syncFolders(moves: readonly RestoreMove[]): void {
 }
 
 function writeDurably(file: string, content: object): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeParent(file)
   const draft = `${file}.new`
   try {
     writeFileSync(draft, JSON.stringify(content, null, 2), { mode: 0o600, flush: true })

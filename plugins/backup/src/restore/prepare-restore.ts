@@ -14,9 +14,10 @@ import { jsonLine, manifestEntries } from '../archive/manifest.ts'
 import { bytesOfBackup, readHeader, unpackBackup } from '../archive/read-archive.ts'
 import { Sample, type SampleRule } from '../archive/sample.ts'
 import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
+import { makeFolder, syncFolder } from '../stored/durable-folder.ts'
 import { differencesOf } from './differences.ts'
 import { giveToNode } from './give-to-node.ts'
-import { type RestoreFolder, type RestoreFolders, syncFolder } from './restore-folder.ts'
+import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
 import { restoredIdentity } from './restored-identity.ts'
 import { type HasBackend, type RestoredStorage, restoredStorages } from './restored-storages.ts'
 import { checkLayout } from './unpacked-layout.ts'
@@ -83,8 +84,8 @@ async function prepare(
     typeof place === 'string' ? [] : [{ path, root: place.folder }],
   )
   for (const { root } of plain) {
-    const made = await mkdir(root, { recursive: true, mode: 0o700 })
-    if (made !== undefined) await giveToNode(dataFolder, [made])
+    const made = await makeFolder(root)
+    if (made !== null) await giveToNode(dataFolder, [made])
   }
   const backup = basename(request.file)
   const roots = plain.map(({ root }) => root)
