@@ -20,7 +20,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import t, { type Test, test } from 'tap'
-import { applyPlannedRestore } from '../../kernel/src/backup/restores.ts'
 
 t.setTimeout(120_000)
 
@@ -333,7 +332,12 @@ test('a restore beside a node that runs is refused the folder of its storage', a
   await stop()
   t.match(await run(...restore), /nodekeep start/)
   const again = await start('first')
-  t.throws(() => applyPlannedRestore(join(folder, 'second')), /another node uses .*disk\. Mend the cause/)
+  const other = {
+    dataFolder: join(folder, 'second'),
+    folder: repository,
+    config: { plugins, 'storage-local': { root } },
+  }
+  await t.rejects(createTestNode(other), { message: /another node uses .*disk\. Mend the cause/ })
   t.equal(await read(again), 'present')
   await stop()
   t.equal(await read(await start('second')), 'present')
