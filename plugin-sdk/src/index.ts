@@ -12,6 +12,7 @@ export {
 export { ChangeGate } from './concurrency/change-gate.ts'
 export { KeyedLock } from './concurrency/keyed-lock.ts'
 export { lockFile } from './concurrency/lock-file.ts'
+export { lockFolder } from './concurrency/lock-folder.ts'
 export { Mutex } from './concurrency/mutex.ts'
 export { takeTogether } from './concurrency/take-together.ts'
 export { withTimeLimit } from './concurrency/time-limit.ts'

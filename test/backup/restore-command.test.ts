@@ -2,13 +2,17 @@
 import { type ChildProcess, type ExecFileException, execFile } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chownSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -43,7 +47,10 @@ function placeFor(t: Test) {
   })
   let config: object = { plugins }
   /** Changes the configuration of the commands, and of later starts. */
-  const configure = (more: { readonly plugins?: Readonly<Record<string, true>> }) => {
+  const configure = (more: {
+    readonly plugins?: Readonly<Record<string, true>>
+    readonly [section: string]: unknown
+  }) => {
     const all = { ...plugins, ...more.plugins }
     config = { ...more, plugins: all }
     const from = Object.keys(all).map((name) => [name, { from: join(repository, 'plugins', name) }])
@@ -271,6 +278,69 @@ test('without a running node, files of storages without plain files come back, o
   let answer = await again.fetch('/read?path=/memory/a')
   while (answer.status === 503) answer = await again.fetch('/read?path=/memory/a')
   t.equal(await answer.text(), 'in memory')
+})
+
+test('what root restores belongs to the account of the node', {
+  skip: process.getuid?.() !== 0 && 'Only root can try it.',
+}, async (t) => {
+  const { folder, configure, start, stop, run } = placeFor(t)
+  const root = join(folder, 'disk', 'files')
+  configure({ 'storage-local': { root } })
+  const owner = await start('data')
+  await write(owner, 'content')
+  const data = join(folder, 'data')
+  const archive = join(data, 'backups', await makeBackup(owner))
+  await stop()
+  rmSync(root, { recursive: true })
+  const account = 65_534
+  const all = (top: string) => [
+    top,
+    ...readdirSync(top, { recursive: true, encoding: 'utf8' }).map((path) => join(top, path)),
+  ]
+  for (const path of all(data)) chownSync(path, account, account)
+  const ofRoot = join(folder, 'of root')
+  writeFileSync(ofRoot, '')
+  mkdirSync(join(data, 'restore'), { recursive: true })
+  symlinkSync(ofRoot, join(data, 'restore', 'symbolic link'))
+  linkSync(ofRoot, join(data, 'restore', 'hard link'))
+  await run('restore', archive, '--data', data, '--yes')
+  const ofOthers = () =>
+    [...all(data), ...all(root)].filter((path) => !path.endsWith('link') && statSync(path).uid !== account)
+  t.strictSame(ofOthers(), [])
+  t.equal(statSync(ofRoot).uid, 0, 'links give nothing away')
+  t.ok(existsSync(join(data, 'restore/plan.json')))
+  await run('restore', '--cancel', '--data', data)
+  t.strictSame(ofOthers(), [])
+})
+
+test('a restore beside a node that runs is refused the folder of its storage', async (t) => {
+  const { folder, configure, start, stop, run, refused } = placeFor(t)
+  const root = join(folder, 'disk')
+  configure({ 'storage-local': { root } })
+  const owner = await start('first')
+  await write(owner, 'present')
+  const archive = join(folder, 'first', 'backups', await makeBackup(owner))
+  const restore = ['restore', archive, '--data', join(folder, 'second'), '--yes']
+  t.match(
+    await refused(...restore),
+    /Another node uses the folder .*disk, whose files .* Stop that node, or .*"root" of the plugin "storage-local"/,
+  )
+  t.equal(await read(owner), 'present')
+  t.strictSame(readdirSync(join(root, '.nodekeep')).includes('restore'), false)
+
+  // The other node starts again after the restore was planned.
+  await stop()
+  t.match(await run(...restore), /nodekeep start/)
+  const again = await start('first')
+  const other = {
+    dataFolder: join(folder, 'second'),
+    folder: repository,
+    config: { plugins, 'storage-local': { root } },
+  }
+  await t.rejects(createTestNode(other), { message: /another node uses .*disk\. Mend the cause/ })
+  t.equal(await read(again), 'present')
+  await stop()
+  t.equal(await read(await start('second')), 'present')
 })
 
 test('an archive or a key that cannot be read is refused in a sentence, and no data folder is made', async (t) => {

@@ -159,7 +159,11 @@ test('a node with three users is restored on another data path: sign-ins, files,
     planned: true,
     supervised: false,
     removedUsers: [former.username],
-    owner: { present: former.username, restored: names[0]?.username },
+    changedUsers: [],
+    owner: {
+      present: { username: former.username, wallet: stranger.address },
+      restored: { username: names[0]?.username, wallet: wallets[0].address },
+    },
   })
   t.strictSame(new Set(planned.addedUsers as string[]), new Set(names.map(({ username }) => username)))
   t.equal(await (await strangers('/read?path=/mine.txt')).text(), 'of the former node', 'the node works on')

@@ -2,8 +2,12 @@ import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { ask, backupProgram } from '../faults/backup-client.ts'
+import { type FilesProcess, startFiles } from '../faults/files-process.ts'
+import { memoryOf, peakWhile } from '../faults/files-transfer.ts'
 import type { Bench } from './bench.ts'
 import { makeTree, treeBytes } from './fixtures/backup-tree.ts'
 
@@ -117,4 +121,137 @@ const restore = onTree(
   },
 )
 
-export default [create('half incompressible', 2), create('text', 1), memory, restore] satisfies Bench[]
+const gateProgram = fileURLToPath(new URL('./fixtures/backup-gate.ts', import.meta.url))
+
+/** Files of a storage whose snapshot writers wait for. */
+const gateFiles = 100_000
+
+const gate: Bench = {
+  name: `backup: longest wait of a writer at the snapshot of ${gateFiles.toLocaleString('en')} files`,
+  unit: 'ms',
+  better: 'less',
+  goal: { ours: 200 },
+  rounds: 3,
+  async setUp() {
+    const folder = await mkdtemp(join(tmpdir(), 'nodekeep-bench-backup-'))
+    return {
+      async ours() {
+        const args = ['--conditions=nodekeep-source', gateProgram, folder, `${gateFiles}`]
+        const { stdout } = await promisify(execFile)(process.execPath, args)
+        return (JSON.parse(stdout) as { ms: number }).ms
+      },
+      tearDown: () => rm(folder, { recursive: true, force: true }),
+    }
+  },
+}
+
+/** What clients notice of a backup. */
+interface Noticed {
+  /** The latencies of `GET /health`, in milliseconds, in their order. */
+  readonly health: readonly number[]
+  /** The longest time of a write of 1 KiB, in milliseconds. */
+  readonly longestWrite: number
+}
+
+/** Runs clients of a node until work has ended: one that asks for its health every 20 ms, and four that write. */
+async function clientsWhile({ url, session }: FilesProcess, work: Promise<unknown>): Promise<Noticed> {
+  let isOver = false
+  const timed = async (target: string, init: RequestInit = {}) => {
+    const since = performance.now()
+    const answer = await fetch(new URL(target, url), init)
+    await answer.arrayBuffer()
+    if (!answer.ok) throw new Error(`${target} was answered with ${answer.status}.`)
+    return performance.now() - since
+  }
+  const health: number[] = []
+  const asking = async () => {
+    while (!isOver) {
+      health.push(await timed('/health'))
+      await delay(20)
+    }
+  }
+  let longestWrite = 0
+  const headers = { authorization: `Bearer ${session.token}` }
+  const writing = async (_: unknown, writer: number) => {
+    for (let round = 0; !isOver; round += 1) {
+      const target = `/write?path=/writer-${writer}/${round % 100}`
+      const ms = await timed(target, { method: 'PUT', body: `${round}`.padEnd(1024), headers })
+      longestWrite = Math.max(longestWrite, ms)
+    }
+  }
+  const clients = [asking(), ...Array.from({ length: 4 }, writing)]
+  try {
+    await Promise.race([work, Promise.all(clients)])
+  } finally {
+    isOver = true
+    await Promise.allSettled(clients)
+  }
+  await Promise.all(clients)
+  return { health: health.sort((a, b) => a - b), longestWrite }
+}
+
+/** Measures while a node with 1 GiB of files makes a backup. */
+function onNode(
+  bench: Omit<Bench, 'setUp' | 'rounds' | 'better'>,
+  measure: (node: FilesProcess, backup: () => Promise<void>) => Promise<number>,
+): Bench {
+  return {
+    ...bench,
+    better: 'less',
+    rounds: 3,
+    async setUp() {
+      const folder = await mkdtemp(join(tmpdir(), 'nodekeep-bench-backup-'))
+      const node = await startFiles(folder, undefined, { program: backupProgram })
+      const backup = async () => {
+        const made = await ask(node, '/api/backup/create', { method: 'POST' })
+        if (!made?.ok) throw new Error(`The backup failed: ${await made?.text()}`)
+        const { filename } = (await made.json()) as { filename: string }
+        await ask(node, `/api/backup/${filename}`, { method: 'DELETE' })
+      }
+      // A node that makes backups has the code for it in memory.
+      await backup()
+      await mkdir(join(folder, 'files', node.session.uuid), { recursive: true })
+      await makeTree(join(folder, 'files', node.session.uuid), 'half incompressible')
+      await shell('sync')
+      return {
+        ours: () => measure(node, backup),
+        async tearDown() {
+          await node.stop()
+          await rm(folder, { recursive: true, force: true })
+        },
+      }
+    },
+  }
+}
+
+const health = onNode(
+  { name: 'backup: p99 of /health while a node backs up 1 GiB', unit: 'ms', goal: { ours: 100 } },
+  async (node, backup) => {
+    const { health } = await clientsWhile(node, backup())
+    return health[Math.floor(health.length * 0.99)] as number
+  },
+)
+
+const wait = onNode(
+  { name: 'backup: longest write of 1 KiB while a node backs up 1 GiB', unit: 'ms', goal: { ours: 200 } },
+  async (node, backup) => (await clientsWhile(node, backup())).longestWrite,
+)
+
+const nodeMemory = onNode(
+  { name: 'backup: memory above idle of a node that backs up 1 GiB', unit: 'MB', goal: { ours: 150 } },
+  async ({ pid }, backup) => {
+    const idle = await memoryOf(pid)
+    return (((await peakWhile(pid, backup())) - idle) * 1024 ** 2) / 1e6
+  },
+)
+
+export default [
+  create('half incompressible', 2),
+  create('text', 1),
+  memory,
+  restore,
+  gate,
+  health,
+  wait,
+  nodeMemory,
+] satisfies Bench[]

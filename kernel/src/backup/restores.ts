@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import {
+  lockFolder,
   type NodeFolder,
   NodekeepError,
   type NodeRestores,
@@ -129,6 +130,7 @@ export function applyPlannedRestore(dataFolder: string): string | null {
     const plan = readPlan(file)
     if (plan === null) return null
     const { backup, moment, moves } = plan
+    using _folders = lockFolders(moves)
     if (plan.hasBegun !== true) {
       for (const move of moves) checkBegin(move)
       writeDurably(file, { ...plan, hasBegun: true } satisfies StoredPlan)
@@ -160,7 +162,10 @@ function undoPlannedRestore(dataFolder: string): string | null {
   try {
     const plan = readPlan(file)
     if (plan === null) return null
-    if (plan.hasBegun === true) undoMoves(dataFolder, plan)
+    if (plan.hasBegun === true) {
+      using _folders = lockFolders(plan.moves)
+      undoMoves(dataFolder, plan)
+    }
     removeDurably(file)
     return plan.backup
   } catch (error) {
@@ -182,6 +187,20 @@ function undoMoves(dataFolder: string, { backup, moves }: StoredPlan): void {
   syncFolders(moves)
 }
 
+/** A folder of a storage may be in use by another node, which has the same one in its configuration. */
+function lockFolders(moves: readonly RestoreMove[]): Disposable {
+  const locks = new DisposableStack()
+  for (const folder of new Set(moves.map(({ to }) => dirname(to)))) {
+    const lock = lockFolder(folder)
+    if (lock === null) {
+      locks.dispose()
+      throw new Error(`another node uses ${folder}`)
+    }
+    locks.use(lock)
+  }
+  return locks
+}
+
 /** Since the planning, a disk may have gone, or somebody may have removed the restored content. */
 function checkBegin({ from, to, previous }: RestoreMove): void {
   if (from !== null && !isThere(from)) throw new Error(`${from} is missing, so nothing was changed`)
@@ -193,7 +212,7 @@ function takeAway({ from, to, previous }: RestoreMove): void {
   const isDone = from !== null && !isThere(from)
   if (isDone || !isThere(to)) return
   if (isThere(previous)) throw new Error(`there is something at ${to} and at ${previous} already`)
-  mkdirSync(dirname(previous), { recursive: true, mode: 0o700 })
+  makeParent(previous)
   renameSync(to, previous)
 }
 
@@ -202,7 +221,7 @@ function putInPlace({ from, to }: RestoreMove): void {
     if (from !== null && !isThere(to)) throw new Error(`${from} is missing`)
     return
   }
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+  makeParent(to)
   renameSync(from, to)
 }
 
@@ -265,6 +284,14 @@ function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
+/** Makes the folder of a path durably: what a rename puts into it must not get lost with it. */
+function makeParent(path: string): void {
+  const folder = dirname(path)
+  const made = mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (made === undefined) return
+  for (let at = folder; at.length >= made.length; at = dirname(at)) syncFolder(dirname(at))
+}
+
 function syncFolders(moves: readonly RestoreMove[]): void {
   const folders = moves.flatMap(({ from, to, previous }) =>
     [from ?? to, to, previous].map((path) => dirname(path)),
@@ -273,7 +300,7 @@ function syncFolders(moves: readonly RestoreMove[]): void {
 }
 
 function writeDurably(file: string, content: object): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeParent(file)
   const draft = `${file}.new`
   try {
     writeFileSync(draft, JSON.stringify(content, null, 2), { mode: 0o600, flush: true })

@@ -9,31 +9,35 @@ export interface PlacedFile {
   readonly path: string
 }
 
+/** A file that was read, or why it could not be read. */
+interface ReadFile {
+  /** Tells the state of the file from an earlier one. */
+  readonly version: string
+  readonly entry: BackupEntry | BackupOmission
+}
+
 /**
- * A participant that consists of a few files of some kilobytes, which are read at the moment.
+ * A participant that consists of a few files of some kilobytes. They are read before the moment, and again at the moment if they
+ * have changed.
  *
  * @param find returns the files that there are
  */
 export function smallFilesInBackups(find: () => readonly PlacedFile[]): BackupParticipant {
   return {
     async prepare() {
+      const known = new Map(find().map((placed) => [placed.path, readPlaced(placed)]))
       return {
         async take(atMoment) {
-          const entries: BackupEntry[] = []
-          const omitted: BackupOmission[] = []
-          for (const { file, path } of find()) {
-            try {
-              entries.push(wholeEntry(file, path))
-            } catch (error) {
-              omitted.push({ what: path, why: `The file cannot be read: ${messageOf(error)}` })
-            }
-          }
+          const taken = find().map((placed) => {
+            const before = known.get(placed.path)
+            return before?.version === versionOf(placed) ? before.entry : readPlaced(placed).entry
+          })
           await atMoment()
           return {
             async *entries() {
-              yield* entries
+              for (const one of taken) if ('open' in one) yield one
             },
-            omitted,
+            omitted: taken.filter((one) => 'why' in one),
             changed: [],
             async release() {},
           }
@@ -41,6 +45,26 @@ export function smallFilesInBackups(find: () => readonly PlacedFile[]): BackupPa
         async release() {},
       }
     },
+  }
+}
+
+function readPlaced(placed: PlacedFile): ReadFile {
+  const version = versionOf(placed)
+  const { file, path } = placed
+  try {
+    return { version, entry: wholeEntry(file, path) }
+  } catch (error) {
+    return { version, entry: { what: path, why: `The file cannot be read: ${messageOf(error)}` } }
+  }
+}
+
+/** Empty for a file that cannot be found. */
+function versionOf({ file }: PlacedFile): string {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true })
+    return [file, ino, size, mtimeNs, ctimeNs].join(' ')
+  } catch {
+    return ''
   }
 }
 

@@ -18,12 +18,16 @@ export function stateInBackups(dataFolder: string, databases: DatabaseSnapshots)
     async prepare(signal) {
       signal.throwIfAborted()
       makePrivateFolder(copiesFolder(dataFolder))
-      const folder = await mkdtemp(join(copiesFolder(dataFolder), 'copies-'))
+      const prepared = databases.prepare()
+      const folder = await mkdtemp(join(copiesFolder(dataFolder), 'copies-')).catch((error) => {
+        prepared.release()
+        throw error
+      })
       let isTaken = false
       return {
         async take(atMoment) {
           // Nothing may run between this and the call of `atMoment`.
-          const pinned = databases.pin()
+          const pinned = prepared.pin()
           const moment = new Date()
           try {
             await atMoment()
@@ -35,6 +39,7 @@ export function stateInBackups(dataFolder: string, databases: DatabaseSnapshots)
           return snapshotOf(pinned, folder, moment)
         },
         async release() {
+          prepared.release()
           if (!isTaken) await rm(folder, { recursive: true, force: true })
         },
       }

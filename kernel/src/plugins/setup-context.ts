@@ -15,6 +15,7 @@ import type { KernelEventBus } from '../services/event-bus.ts'
 import { createRegistryReader, type Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { StateDatabase } from '../state/database.ts'
+import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { createMigrate } from '../state/migrate.ts'
 import { preparePluginDatabase } from '../state/plugin-databases.ts'
 import type { StateStores } from '../state/state-stores.ts'
@@ -28,6 +29,7 @@ export interface ContextParts {
   readonly database: StateDatabase
   readonly stateStores: StateStores
   readonly restores: KernelRestores
+  readonly databaseSnapshots: DatabaseSnapshots
   readonly eventBus: KernelEventBus
   readonly registries: Registries
   readonly services: ServiceDirectory
@@ -102,7 +104,8 @@ function baseContext(
   plugin: Plugin,
   activation: ActivationAccess,
 ): BaseContext<unknown> {
-  const { configuration, database, stateStores, eventBus, pluginLog, pluginDataDir } = parts
+  const { configuration, database, databaseSnapshots, stateStores, eventBus, pluginLog, pluginDataDir } =
+    parts
   mkdirSync(pluginDataDir, { recursive: true, mode: 0o700 })
   const events = eventBus.scope(pluginLog)
   activation.onDispose(() => events.close())
@@ -116,7 +119,11 @@ function baseContext(
     nodeDataDir: configuration.kernel.data,
     state: stateStores.for(id),
     restored: parts.restores.restored(id),
-    sqliteFile: (name, options) => preparePluginDatabase(pluginDataDir, name, options),
+    sqliteFile(name, options) {
+      const file = preparePluginDatabase(pluginDataDir, name, options)
+      databaseSnapshots.noteMade()
+      return file
+    },
     events,
     signal,
     routes: activation.routes,

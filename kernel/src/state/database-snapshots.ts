@@ -24,6 +24,8 @@ export class DatabaseSnapshots implements NodeDatabases {
   readonly #dataFolder: string
   readonly #limits: SnapshotLimits
   readonly #held = new Set<Snapshot>()
+  /** Rises with each database that a plugin may have made. */
+  #made = 0
   #closed = false
 
   constructor(dataFolder: string, limits: SnapshotLimits = defaultLimits) {
@@ -32,15 +34,36 @@ export class DatabaseSnapshots implements NodeDatabases {
   }
 
   async snapshot(): Promise<DatabaseSnapshot> {
-    return this.pin()
+    return this.prepare().pin()
   }
 
-  /** Does the same as `snapshot`. No other code of this thread runs meanwhile. */
-  pin(): DatabaseSnapshot {
-    if (this.#closed) throw unavailable('The node is stopping.')
-    const snapshot = new Snapshot(this.#dataFolder, this.#limits, () => this.#held.delete(snapshot))
-    this.#held.add(snapshot)
-    return snapshot
+  /** Call it when a plugin may have made a database. */
+  noteMade(): void {
+    this.#made += 1
+  }
+
+  /** Opens all databases, so that little is left to do at the moment. */
+  prepare(): PreparedDatabases {
+    this.#refuseWhenClosed()
+    const opened = new OpenedDatabases(this.#dataFolder)
+    const orClose = <T>(work: () => T): T => {
+      try {
+        return work()
+      } catch (error) {
+        opened.close()
+        throw error
+      }
+    }
+    const made = this.#made
+    orClose(() => opened.open())
+    const pin = () => {
+      this.#refuseWhenClosed()
+      if (this.#made !== made) opened.open()
+      const snapshot = new Snapshot(opened.pin(), this.#limits, () => this.#held.delete(snapshot))
+      this.#held.add(snapshot)
+      return snapshot
+    }
+    return { pin: () => orClose(pin), release: () => opened.close() }
   }
 
   /** Gives up all snapshots, and waits for the end of running copies. */
@@ -48,6 +71,18 @@ export class DatabaseSnapshots implements NodeDatabases {
     this.#closed = true
     await Promise.all([...this.#held].map((snapshot) => snapshot.giveUp('The node is stopping.')))
   }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw unavailable('The node is stopping.')
+  }
+}
+
+/** Databases that are open and wait for their moment. */
+interface PreparedDatabases {
+  /** Does the same as `snapshot`, once. No other code of this thread runs meanwhile. */
+  pin(): DatabaseSnapshot
+  /** Closes the databases, unless they are pinned. */
+  release(): void
 }
 
 /**
@@ -64,10 +99,10 @@ class Snapshot implements DatabaseSnapshot {
   readonly #copies = new Set<Promise<void>>()
   #released: Promise<void> | undefined
 
-  constructor(dataFolder: string, limits: SnapshotLimits, onRelease: () => void) {
+  constructor(pinned: readonly PinnedDatabase[], limits: SnapshotLimits, onRelease: () => void) {
     this.#limits = limits
     this.#onRelease = onRelease
-    this.#pinned = pinAll(dataFolder, findDatabases(dataFolder))
+    this.#pinned = pinned
     this.databases = this.#pinned.map((pinned) => ({
       path: pinned.path,
       inBackups: pinned.inBackups,
@@ -123,38 +158,73 @@ class Snapshot implements DatabaseSnapshot {
   }
 }
 
-interface PinnedDatabase extends DatabaseFile {
+interface OpenedDatabase extends DatabaseFile {
   /** The absolute path. */
   readonly file: string
   readonly connection: DatabaseSync
+}
+
+interface PinnedDatabase extends OpenedDatabase {
   /** The size of its write-ahead log at the moment, in bytes. */
   readonly walAtMoment: number
 }
 
-/** Opens all databases first, so that the moments of their states are as close together as possible. */
-function pinAll(dataFolder: string, databases: readonly DatabaseFile[]): PinnedDatabase[] {
-  const opened: (DatabaseFile & { file: string; connection: DatabaseSync })[] = []
-  let current = ''
+/** The databases of a node, which are opened first, so that the moments of their states are as close together as possible. */
+class OpenedDatabases {
+  readonly #dataFolder: string
+  /** By path. */
+  readonly #opened = new Map<string, OpenedDatabase>()
+
+  constructor(dataFolder: string) {
+    this.#dataFolder = dataFolder
+  }
+
+  /** Opens those that are not open yet. */
+  open(): void {
+    for (const database of findDatabases(this.#dataFolder)) {
+      const { path } = database
+      if (this.#opened.has(path)) continue
+      const file = join(this.#dataFolder, path)
+      const connection = orExplain(path, () => openExisting(file))
+      this.#opened.set(path, { ...database, file, connection })
+      orExplain(path, () => read(connection))
+    }
+  }
+
+  /** Fixes their states. They belong to the caller then. */
+  pin(): PinnedDatabase[] {
+    for (const [path, { connection }] of this.#opened) {
+      orExplain(path, () => {
+        connection.exec('BEGIN')
+        read(connection)
+      })
+    }
+    const pinned = [...this.#opened.values()]
+    this.#opened.clear()
+    return pinned.map((database) => ({ ...database, walAtMoment: walSize(database.file) }))
+  }
+
+  close(): void {
+    for (const { connection } of this.#opened.values()) connection.close()
+    this.#opened.clear()
+  }
+}
+
+/** Runs work on a database. The error names the database. */
+function orExplain<T>(path: string, work: () => T): T {
   try {
-    for (const database of databases) {
-      current = database.path
-      const file = join(dataFolder, database.path)
-      opened.push({ ...database, file, connection: openExisting(file) })
-    }
-    for (const { path, connection } of opened) {
-      current = path
-      connection.exec('BEGIN')
-      // The first read begins the transaction.
-      connection.prepare('SELECT count(*) FROM sqlite_schema').get()
-    }
-    return opened.map((database) => ({ ...database, walAtMoment: walSize(database.file) }))
+    return work()
   } catch (error) {
-    for (const { connection } of opened) connection.close()
     throw unavailable(
-      `The database ${current} cannot be read: ${(error as Error).message}. If another program uses it, stop that program. If it is damaged, restore a backup.`,
+      `The database ${path} cannot be read: ${(error as Error).message}. If another program uses it, stop that program. If it is damaged, restore a backup.`,
       error,
     )
   }
+}
+
+/** The first read opens the file and its log, and begins a transaction. */
+function read(connection: DatabaseSync): void {
+  connection.prepare('SELECT count(*) FROM sqlite_schema').get()
 }
 
 /**

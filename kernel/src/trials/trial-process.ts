@@ -87,7 +87,8 @@ class TrialProcess implements TrialNode {
       for (const { reject } of this.#tokens.values()) reject(new TypeError(this.lastWords))
     })
     try {
-      if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
+      // With the lowest priority, a busy machine would hardly run it at all.
+      if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
     } catch {
       // It has ended already, or the system does not allow it.
     }

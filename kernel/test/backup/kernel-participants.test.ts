@@ -20,6 +20,7 @@ import { createTestNode, type TestNodeOptions } from '../../src/testing/create-t
 const never = new AbortController().signal
 
 interface Captured {
+  sqliteFile(name: string): string
   participants: RegistryReader<BackupParticipant>
   databases: NodeDatabases
 }
@@ -36,7 +37,7 @@ async function startNode(t: Test, options: TestNodeOptions = {}) {
       identity: Identity,
     },
     async setup({ participants, databases, leases, identity, state, sqliteFile, routes }) {
-      captured = { participants, databases }
+      captured = { participants, databases, sqliteFile }
       routes((app) => void app.get('/kept', { config: { scope: 'keep' } }, () => ({})))
       await state.set('note', 'stays')
       await state.set('nonce', 'used-once', 5 * 60_000)
@@ -58,10 +59,16 @@ async function startNode(t: Test, options: TestNodeOptions = {}) {
   return { node, ...(captured as unknown as Captured) }
 }
 
-async function take(participants: RegistryReader<BackupParticipant>, name: string): Promise<BackupSnapshot> {
+/** @param beforeMoment called when the participant is prepared */
+async function take(
+  participants: RegistryReader<BackupParticipant>,
+  name: string,
+  beforeMoment = () => {},
+): Promise<BackupSnapshot> {
   const prepared = await participants.get(name)?.prepare(never)
   if (prepared === undefined) throw new Error(`There is no participant "${name}".`)
   try {
+    beforeMoment()
     return await prepared.take(async () => {})
   } finally {
     await prepared.release()
@@ -148,6 +155,29 @@ test('the state is that of the moment at which all others stand still', async (t
   if (snapshot !== undefined) await unpack(snapshot, folder)
   await snapshot?.release()
   t.equal(rows(join(folder, 'state.sqlite'), 'SELECT * FROM users').length, 1)
+})
+
+test('what changes after the preparation is in a backup as it is at the moment', async (t) => {
+  const { node, participants, sqliteFile } = await startNode(t)
+  const folder = t.testdir()
+  const snapshot = await take(participants, 'state', () => {
+    using database = new DatabaseSync(sqliteFile('late'))
+    database.exec('CREATE TABLE t (x); INSERT INTO t VALUES (7)')
+  })
+  t.ok((await unpack(snapshot, folder)).includes('plugins/keeper/late.sqlite'))
+  await snapshot.release()
+  t.match(rows(join(folder, 'plugins/keeper/late.sqlite'), 'SELECT x FROM t'), [{ x: 7 }])
+
+  const key = join(node.dataFolder, 'identity', 'node.key')
+  const changes = [
+    [() => writeFileSync(key, 'another'), ['node.key']],
+    [() => rmSync(key), []],
+    [() => writeFileSync(key, 'new'), ['node.key']],
+  ] as const
+  for (const [change, expected] of changes) {
+    t.strictSame(await unpack(await take(participants, 'identity', change), folder), expected)
+    if (existsSync(key)) t.equal(readFileSync(join(folder, 'node.key'), 'utf8'), readFileSync(key, 'utf8'))
+  }
 })
 
 test('a snapshot that is given up at any point leaves nothing', async (t) => {

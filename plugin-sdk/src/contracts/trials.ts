@@ -40,8 +40,8 @@ export interface TrialNode extends AsyncDisposable {
 export interface NodeTrials {
   /**
    * Starts a second node with the configuration of the running one on another data folder, and waits until its API answers. It
-   * is a trial start: no client reaches it, no `onServing` runs, and it ends when the running node ends. Its process has the
-   * lowest priority.
+   * is a trial start: no client reaches it, no `onServing` runs, and it ends when the running node ends. Its process has a
+   * low priority.
    *
    * @throws NodekeepError VALIDATION_ERROR if it would use a folder of the running node; Error with one line if it does not
    *   start; the signal's reason

@@ -4,6 +4,7 @@ import {
   createStorageBackend,
   isNodekeepError,
   KeyedLock,
+  lockFolder,
   NodekeepError,
   type StorageBackend,
 } from '@nodekeep/plugin-sdk'
@@ -15,7 +16,6 @@ import { FreeSpace } from './disk/free-space.ts'
 import { type Folder, openTrusted } from './folders/folder.ts'
 import { FolderSync } from './folders/folder-sync.ts'
 import { DiscardQueue } from './folders/remove-tree.ts'
-import { lockName, lockRoot } from './folders/root-lock.ts'
 import { openStagingFolder, type StagingFolder } from './folders/staging-folder.ts'
 import { LocalDriver } from './local-driver.ts'
 
@@ -79,7 +79,7 @@ async function openAt(disk: Disk, root: Folder, options: LocalBackendOptions): P
   openRoots.add(key)
   try {
     const staging = await openStagingFolder(disk, root)
-    const lock = lockRoot(staging.at(lockName))
+    const lock = lockFolder(options.root)
     if (lock === null) {
       throw new NodekeepError(
         'CONFLICT',

@@ -3,6 +3,7 @@ import { basename, join, resolve } from 'node:path'
 import type { CommandContext } from '@nodekeep/plugin-sdk'
 import { verifyArchive } from '../archive/read-archive.ts'
 import { identitiesOf } from '../recovery-keys.ts'
+import { giveToNode } from '../restore/give-to-node.ts'
 import { BackupFolder } from '../stored/backup-folder.ts'
 
 /** A proof that a person has the key that opens a backup. */
@@ -15,7 +16,7 @@ interface Rehearsal {
 
 /** `nodekeep backup rehearse`: asks for the recovery key, opens a backup with it, and reads the whole of it. */
 export async function rehearse(context: CommandContext): Promise<void> {
-  const { dataDir, output, signal } = context
+  const { dataDir, nodeDataDir, output, signal } = context
   const file = await fileToOpen(context)
   const given = await identitiesOf(context)
   const asked = given.length > 0 ? null : await context.ask('Recovery key:')
@@ -43,6 +44,7 @@ export async function rehearse(context: CommandContext): Promise<void> {
       created: header.created,
       entries,
     })
+    await giveToNode(nodeDataDir, [dataDir])
   } finally {
     progress.end()
   }

@@ -6,14 +6,22 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { RestoredIdentity } from './restored-identity.ts'
 
+/** A user, and the wallet with which they sign in. */
+export interface KnownUser {
+  readonly username: string
+  readonly wallet: string
+}
+
 /** What a restore would change, for the person who decides. */
 export interface RestoreDifferences {
   /** Names of users whom only the backup has. */
   readonly addedUsers: readonly string[]
   /** Names of users whom only the node has. Their accounts and files go away. */
   readonly removedUsers: readonly string[]
-  /** The name of the owner; null without one. */
-  readonly owner: { readonly present: string | null; readonly restored: string | null }
+  /** Users of both who have another name or another wallet: somebody else may sign in as them after the restore. */
+  readonly changedUsers: readonly { readonly present: KnownUser; readonly restored: KnownUser }[]
+  /** Null without an owner. */
+  readonly owner: { readonly present: KnownUser | null; readonly restored: KnownUser | null }
   /** The plugins whose state is another one, or that have a database of their own. */
   readonly plugins: readonly string[]
   readonly identity: RestoredIdentity
@@ -29,12 +37,6 @@ interface StateFiles {
   readonly isFixed: boolean
 }
 
-interface NamedUser {
-  readonly uuid: string
-  readonly username: string
-  readonly owner: number | null
-}
-
 /** Rows that are compared in one turn of the event loop. */
 const rowsPerTurn = 2000
 
@@ -45,22 +47,14 @@ export async function differencesOf(
 ): Promise<Omit<RestoreDifferences, 'identity'>> {
   using now = openState(present)
   using then = openState(restored)
-  const [nowUsers, thenUsers] = [usersOf(now), usersOf(then)]
-  const missingIn = (others: readonly NamedUser[]) => {
-    const known = new Set(others.map(({ uuid }) => uuid))
-    return (users: readonly NamedUser[]) =>
-      users.filter(({ uuid }) => !known.has(uuid)).map(({ username }) => username)
-  }
-  const ownerOf = (users: readonly NamedUser[]) => users.find(({ owner }) => owner !== null)?.username ?? null
   const plugins = new Set([
     ...(await differingStates(now, then)),
     ...(await withDatabases(present.plugins)),
     ...(await withDatabases(restored.plugins)),
   ])
   return {
-    addedUsers: missingIn(nowUsers)(thenUsers),
-    removedUsers: missingIn(thenUsers)(nowUsers),
-    owner: { present: ownerOf(nowUsers), restored: ownerOf(thenUsers) },
+    ...(await differingUsers(now, then)),
+    owner: { present: ownerOf(now), restored: ownerOf(then) },
     plugins: [...plugins].sort(),
   }
 }
@@ -76,49 +70,99 @@ function hasTable(database: DatabaseSync, table: string): boolean {
   return database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined
 }
 
-function usersOf(database: DatabaseSync): NamedUser[] {
-  if (!hasTable(database, 'users')) return []
-  const rows = database.prepare('SELECT uuid, username, owner FROM users ORDER BY username').all()
-  return rows as unknown as NamedUser[]
+function ownerOf(database: DatabaseSync): KnownUser | null {
+  if (!hasTable(database, 'users')) return null
+  const owner = database.prepare('SELECT username, wallet FROM users WHERE owner IS NOT NULL').get()
+  return owner === undefined ? null : { username: String(owner.username), wallet: String(owner.wallet) }
 }
 
-/** Walks through the entries of both states, which are sorted, side by side. */
-async function differingStates(now: DatabaseSync, then: DatabaseSync): Promise<Set<string>> {
-  const [a, b] = [entriesOf(now), entriesOf(then)]
-  const differing = new Set<string>()
-  let [left, right] = [a.next().value, b.next().value]
-  for (let count = 1; left !== undefined || right !== undefined; count++) {
-    if (count % rowsPerTurn === 0) await nextTurn()
-    const order = left === undefined ? 1 : right === undefined ? -1 : compare(left, right)
-    const [entry] = order > 0 ? [right] : [left]
-    if (entry !== undefined && (order !== 0 || left?.value !== right?.value)) differing.add(entry.namespace)
-    if (order <= 0) left = a.next().value
-    if (order >= 0) right = b.next().value
+interface UserRow extends KnownUser {
+  readonly uuid: string
+}
+
+async function differingUsers(
+  now: DatabaseSync,
+  then: DatabaseSync,
+): Promise<Pick<RestoreDifferences, 'addedUsers' | 'removedUsers' | 'changedUsers'>> {
+  const all = 'SELECT uuid, username, wallet FROM users ORDER BY uuid'
+  const rows = (database: DatabaseSync) => rowsOf<UserRow>(database, 'users', all)
+  const addedUsers: string[] = []
+  const removedUsers: string[] = []
+  const changedUsers: { readonly present: KnownUser; readonly restored: KnownUser }[] = []
+  const byUuid = (a: UserRow, b: UserRow) => compareText(a.uuid, b.uuid)
+  for await (const [left, right] of sideBySide(rows(now), rows(then), byUuid)) {
+    if (left === undefined) addedUsers.push((right as UserRow).username)
+    else if (right === undefined) removedUsers.push(left.username)
+    else if (left.username !== right.username || !isSameWallet(left, right))
+      changedUsers.push({ present: knownUser(left), restored: knownUser(right) })
   }
-  return differing
+  return { addedUsers: addedUsers.sort(), removedUsers: removedUsers.sort(), changedUsers }
 }
 
-interface StateEntry {
+function knownUser({ username, wallet }: UserRow): KnownUser {
+  return { username, wallet }
+}
+
+/** Whether two users sign in with the same wallet. The case of its digits is a checksum. */
+export function isSameWallet(a: KnownUser, b: KnownUser): boolean {
+  return a.wallet.toLowerCase() === b.wallet.toLowerCase()
+}
+
+interface StateRow {
   readonly namespace: string
   readonly key: string
   readonly value: string
 }
 
-function* entriesOf(database: DatabaseSync): Generator<StateEntry, undefined, undefined> {
-  if (!hasTable(database, 'state')) return
+/** The namespaces of plugins in which an entry is another one. */
+async function differingStates(now: DatabaseSync, then: DatabaseSync): Promise<Set<string>> {
   // An entry that expires is another one each time. Names with @ belong to the kernel, and to no plugin.
-  const all = database.prepare(
-    "SELECT namespace, key, value FROM state WHERE expires IS NULL AND namespace NOT LIKE '@%' ORDER BY namespace, key",
-  )
-  for (const row of all.iterate()) yield row as unknown as StateEntry
+  const all =
+    "SELECT namespace, key, value FROM state WHERE expires IS NULL AND namespace NOT LIKE '@%' ORDER BY namespace, key"
+  const rows = (database: DatabaseSync) => rowsOf<StateRow>(database, 'state', all)
+  const byKey = (a: StateRow, b: StateRow) =>
+    compareText(a.namespace, b.namespace) || compareText(a.key, b.key)
+  const differing = new Set<string>()
+  for await (const [left, right] of sideBySide(rows(now), rows(then), byKey)) {
+    if (left?.value !== right?.value) differing.add((left ?? (right as StateRow)).namespace)
+  }
+  return differing
+}
+
+type Rows<Row> = Iterator<Row, undefined>
+
+function* rowsOf<Row>(
+  database: DatabaseSync,
+  table: string,
+  statement: string,
+): Generator<Row, undefined, undefined> {
+  if (!hasTable(database, table)) return
+  for (const row of database.prepare(statement).iterate()) yield row as unknown as Row
+}
+
+/**
+ * Walks through the sorted rows of both databases, side by side, and lets other work run in between.
+ *
+ * @yields the rows that are equal by `compare`, or a row of one database that the other one does not have
+ */
+async function* sideBySide<Row>(
+  present: Rows<Row>,
+  restored: Rows<Row>,
+  compare: (a: Row, b: Row) => number,
+): AsyncGenerator<readonly [present: Row | undefined, restored: Row | undefined], void, undefined> {
+  let [left, right] = [present.next().value, restored.next().value]
+  for (let count = 1; left !== undefined || right !== undefined; count++) {
+    if (count % rowsPerTurn === 0) await nextTurn()
+    const order = left === undefined ? 1 : right === undefined ? -1 : compare(left, right)
+    yield [order <= 0 ? left : undefined, order >= 0 ? right : undefined]
+    if (order <= 0) left = present.next().value
+    if (order >= 0) right = restored.next().value
+  }
 }
 
 /** In the order of SQLite: by bytes of UTF-8. */
-function compare(a: StateEntry, b: StateEntry): number {
-  return (
-    Buffer.compare(Buffer.from(a.namespace), Buffer.from(b.namespace)) ||
-    Buffer.compare(Buffer.from(a.key), Buffer.from(b.key))
-  )
+function compareText(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
 async function withDatabases(folder: string): Promise<string[]> {

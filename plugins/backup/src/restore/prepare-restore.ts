@@ -14,8 +14,10 @@ import { jsonLine, manifestEntries } from '../archive/manifest.ts'
 import { bytesOfBackup, readHeader, unpackBackup } from '../archive/read-archive.ts'
 import { Sample, type SampleRule } from '../archive/sample.ts'
 import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
+import { makeFolder, syncFolder } from '../stored/durable-folder.ts'
 import { differencesOf } from './differences.ts'
-import { type RestoreFolder, type RestoreFolders, syncFolder } from './restore-folder.ts'
+import { giveToNode } from './give-to-node.ts'
+import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
 import { restoredIdentity } from './restored-identity.ts'
 import { type HasBackend, type RestoredStorage, restoredStorages } from './restored-storages.ts'
 import { checkLayout } from './unpacked-layout.ts'
@@ -81,7 +83,10 @@ async function prepare(
   const plain = storages.flatMap(({ path, place }) =>
     typeof place === 'string' ? [] : [{ path, root: place.folder }],
   )
-  for (const { root } of plain) await mkdir(root, { recursive: true, mode: 0o700 })
+  for (const { root } of plain) {
+    const made = await makeFolder(root)
+    if (made !== null) await giveToNode(dataFolder, [made])
+  }
   const backup = basename(request.file)
   const roots = plain.map(({ root }) => root)
   const folder = await folders.begin({ backup, moment: header.created }, roots)

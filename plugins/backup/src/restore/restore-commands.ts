@@ -1,9 +1,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { CommandContext, NodeClient } from '@nodekeep/plugin-sdk'
+import { type CommandContext, lockFolder, type NodeClient, NodekeepError } from '@nodekeep/plugin-sdk'
 import { readHeader } from '../archive/read-archive.ts'
 import { identitiesOf } from '../recovery-keys.ts'
-import type { RestoreDifferences } from './differences.ts'
+import { isSameWallet, type KnownUser, type RestoreDifferences } from './differences.ts'
+import { giveToNode } from './give-to-node.ts'
 import { cancelRestore, nothingToCancel, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
 import { type RestoreFolder, RestoreFolders } from './restore-folder.ts'
@@ -27,13 +28,15 @@ export async function restore(context: CommandContext): Promise<void> {
   let node: NodeClient | null = null
   let folder: RestoreFolder
   let isPlanned = false
-  {
+  try {
     // Before the node is asked: a second command would take the first one for a node that starts.
     using _lock = folders.lock()
     if (!isEmpty) {
       node = await context.node()
       if (node === null) await context.exclusive()
     }
+    // A node that runs has these locks itself.
+    using _folders = node === null ? await lockStorages(context) : null
     folder = await prepare(context, folders, resolve(file))
     try {
       describe(context, folder, folder.record.differences, (await folders.planned())?.record.backup)
@@ -46,9 +49,32 @@ export async function restore(context: CommandContext): Promise<void> {
     } finally {
       if (!isPlanned) await folder.remove()
     }
+  } finally {
+    const roots = (await context.restores.folders()).map(({ path }) => path)
+    await giveToNode(nodeDataDir, [
+      join(nodeDataDir, 'restore'),
+      ...roots.map((root) => join(root, '.nodekeep')),
+    ])
   }
   if (node === null) goOn(context, folder)
   else await goOnInNode(context, node, folders, folder)
+}
+
+/** @throws NodekeepError CONFLICT if another node, with another data folder, uses a folder of this one */
+async function lockStorages({ restores }: CommandContext): Promise<Disposable> {
+  const locks = new DisposableStack()
+  for (const { plugin, key, path } of await restores.folders()) {
+    const lock = lockFolder(path)
+    if (lock === null) {
+      locks.dispose()
+      throw new NodekeepError(
+        'CONFLICT',
+        `Another node uses the folder ${path}, whose files this restore would replace. Stop that node, or give this one a folder of its own: the key "${key}" of the plugin "${plugin}".`,
+      )
+    }
+    locks.use(lock)
+  }
+  return locks
 }
 
 async function prepare(
@@ -181,20 +207,43 @@ function describe(
   planned: string | undefined,
 ): void {
   if (differences === undefined) return
-  const { addedUsers, removedUsers, owner, plugins, identity } = differences
-  const names = (list: readonly string[]) => list.join(', ') || 'none'
+  const { addedUsers, removedUsers, changedUsers, owner, plugins, identity } = differences
+  const { present, restored } = owner
+  const isSame = present !== null && restored !== null && isSameWallet(present, restored)
+  const nameOf = (user: KnownUser | null) =>
+    user === null ? 'none' : isSame ? user.username : withWallet(user)
   context.output.state({
     backup: record.backup,
     'state of': record.moment,
-    'users that come back': names(addedUsers),
-    'users that go away': names(removedUsers),
-    owner: owner.restored ?? 'none',
-    'present owner': owner.present ?? 'none',
-    'plugins with another state': names(plugins),
+    'users that come back': listed(addedUsers),
+    'users that go away': listed(removedUsers),
+    'users with another name or wallet': listed(
+      changedUsers.map((user) => `${withWallet(user.restored)} instead of ${withWallet(user.present)}`),
+    ),
+    owner: nameOf(restored),
+    'present owner': nameOf(present),
+    'plugins with another state': listed(plugins),
     identity: identities[identity],
     ...(planned !== undefined && { 'instead of the planned restore of': planned }),
   })
   if (identity === 'another') context.output.lines(twoNodesWarning)
+}
+
+/** Names that a person reads in one line. */
+const maxListed = 100
+
+function listed(names: readonly string[]): string {
+  const more = names.length - maxListed
+  return (
+    names
+      .slice(0, maxListed)
+      .join(', ')
+      .concat(more > 0 ? `, and ${more} more` : '') || 'none'
+  )
+}
+
+function withWallet({ username, wallet }: KnownUser): string {
+  return `${username} (${wallet})`
 }
 
 /** A restore that the next start of a node applies, while none runs. */

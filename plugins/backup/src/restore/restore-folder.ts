@@ -1,9 +1,10 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
-import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RestoreMove } from '@nodekeep/plugin-sdk'
 import { emptyFolder, withShortPath } from '@nodekeep/plugin-sdk/archive'
+import { makeFolder, syncFolder } from '../stored/durable-folder.ts'
 import type { RestoreDifferences } from './differences.ts'
 import { lockRestores } from './restore-lock.ts'
 
@@ -139,14 +140,13 @@ export class RestoreFolders {
     }
     const elsewhere = within(name)
     const path = join(this.#folder, name)
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    await makeFolder(path)
+    // The lock has made the folder of all restores.
+    await syncFolder(dirname(this.#folder))
     const folder = new RestoreFolder(name, path, { format: 1, state: 'unpacking', backup, moment, elsewhere })
     try {
       await folder.note({})
-      await syncFolder(this.#folder)
-      for (const one of [path, ...elsewhere]) await mkdir(join(one, 'new'), { recursive: true, mode: 0o700 })
-      for (const one of elsewhere)
-        for (const up of [one, join(one, '..'), join(one, '../..')]) await syncFolder(up)
+      for (const one of [path, ...elsewhere]) await makeFolder(join(one, 'new'))
       await mkdir(join(path, 'unpacked'), { mode: 0o700 })
     } catch (error) {
       await folder.remove()
@@ -239,16 +239,6 @@ async function readRecord(path: string, name: string): Promise<RestoreRecord> {
     const fresh: RestoreRecord = { format: 1, state: 'unpacking', backup: name, moment: '', elsewhere: [] }
     const removed = await readFile(join(path, removedName), 'utf8').catch(() => '{}')
     return { ...fresh, ...JSON.parse(removed), state: 'unpacking' }
-  }
-}
-
-/** Makes the names in a folder survive a power cut. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path)
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }
 

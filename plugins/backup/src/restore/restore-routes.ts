@@ -27,6 +27,12 @@ interface RestoreRouteParts {
 
 const name = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
+const user = Type.Object({
+  username: Type.String(),
+  wallet: Type.String({ description: 'The wallet with which the user signs in.' }),
+})
+const owner = (description: string) => Type.Union([user, Type.Null()], { description })
+
 const body = Type.Object(
   {
     filename: Type.Optional(Type.String({ description: 'A backup of `GET /api/backup/list`.' })),
@@ -66,7 +72,10 @@ const answer = Type.Object({
   moment: Type.String({ format: 'date-time', description: 'The moment of the state of the backup.' }),
   addedUsers: Type.Array(Type.String(), { description: 'Names of users whom only the backup has.' }),
   removedUsers: Type.Array(Type.String(), { description: 'Names of users whom only the node has.' }),
-  owner: Type.Object({ present: name('The present owner.'), restored: name('The owner in the backup.') }),
+  changedUsers: Type.Array(Type.Object({ present: user, restored: user }), {
+    description: 'Users of both who have another name or another wallet in the backup.',
+  }),
+  owner: Type.Object({ present: owner('The present owner.'), restored: owner('The owner in the backup.') }),
   plugins: Type.Array(Type.String(), { description: 'Plugins whose state is another one.' }),
   identity: Type.String({
     description:
@@ -113,6 +122,7 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
       ...differences,
       addedUsers: [...differences.addedUsers],
       removedUsers: [...differences.removedUsers],
+      changedUsers: [...differences.changedUsers],
       plugins: [...differences.plugins],
     }
   })

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { access, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { readHeader } from '../archive/read-archive.ts'
+import { makeFolder, syncFolder } from './durable-folder.ts'
 
 /** A backup in the folder. */
 export interface StoredBackup {
@@ -69,12 +70,12 @@ export class BackupFolder {
   async remove(filename: string): Promise<void> {
     await rm(await this.find(filename))
     this.#known.clear()
-    await this.#sync()
+    await syncFolder(this.path)
   }
 
   /** Returns a path for an archive that is not whole yet. */
   async newFile(): Promise<string> {
-    await mkdir(this.path, { recursive: true, mode: 0o700 })
+    await makeFolder(this.path)
     return join(this.path, `${own}${Date.now()}`)
   }
 
@@ -88,7 +89,7 @@ export class BackupFolder {
     while (await exists(join(this.path, nameOf(new Date(second))))) second += 1000
     const filename = nameOf(new Date(second))
     await rename(file, join(this.path, filename))
-    await this.#sync()
+    await syncFolder(this.path)
     return filename
   }
 
@@ -130,15 +131,6 @@ export class BackupFolder {
       this.#unreadable.add(filename)
       this.#onUnreadable(filename, message)
       return null
-    }
-  }
-
-  async #sync(): Promise<void> {
-    const folder = await open(this.path)
-    try {
-      await folder.sync()
-    } finally {
-      await folder.close()
     }
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { archiveFailure } from '@nodekeep/plugin-sdk/archive'
 import fc from 'fast-check'
-import tap, { type Test, test } from 'tap'
+import t, { type Test, test } from 'tap'
 import { Header } from 'tar'
 import { readHeader, unpackBackup, verifyArchive } from '../../src/archive/read-archive.ts'
 import { readBackup } from '../../src/archive/read-backup.ts'
@@ -14,7 +14,8 @@ import { tarEnd, tarHeader, tarPadding } from '../../src/archive/tar-blocks.ts'
 import { writeArchive } from '../../src/archive/write-archive.ts'
 import { each, file, folder, header, run } from './fixtures/sources.ts'
 
-tap.setTimeout(200_000)
+t.setTimeout(200_000)
+t.jobs = 3
 
 const maxBytes = 2 ** 30
 

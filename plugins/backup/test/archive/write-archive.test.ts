@@ -270,7 +270,7 @@ test('a recipient that is not valid is named', async (t) => {
 })
 
 test('an archive without entries, and one with many, tell their progress', async (t) => {
-  const root = t.testdir({ into: {} })
+  const root = t.testdir()
   const none = join(root, 'none.tar.gz')
   await writeArchive(none, { header, entries: each() })
   t.match(await verifyArchive(none), { entries: 2 })
@@ -281,8 +281,7 @@ test('an archive without entries, and one with many, tell their progress', async
   const { entries } = await writeArchive(archive, { header, entries: each(...many), onProgress, level: 1 })
   t.equal(entries, 5000)
   t.ok(steps.length > 2 && steps.every((step, index) => step >= (steps[index - 1] ?? 0)))
-  t.match(await unpackBackup(archive, join(root, 'into'), { maxBytes: 2 ** 30 }), { entries: 5002 })
-  t.equal(await readFile(join(root, 'into/f/1/4992'), 'utf8'), '4992')
+  t.match(await verifyArchive(archive), { entries: 5002 })
 })
 
 test('a full disk has its own error, and nothing is left', async (t) => {

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { BackupParticipant } from '@nodekeep/plugin-sdk'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { BackupMaker } from '../../src/create/backup-maker.ts'
 import { BackupFolder } from '../../src/stored/backup-folder.ts'
 import {
@@ -13,6 +13,8 @@ import {
   put,
 } from '../fixtures/backup-node.ts'
 import { borrow } from '../fixtures/borrow.ts'
+
+t.jobs = 3
 
 const never = new Promise<never>(() => {})
 
@@ -156,7 +158,8 @@ const hanging: Record<string, [BackupParticipant['prepare'], RegExp]> = {
   ],
 }
 
-test('a part that hangs ends the backup, and nothing stands still', async (t) => {
+// Alone, since its limits are short.
+test('a part that hangs ends the backup, and nothing stands still', { buffered: false }, async (t) => {
   for (const [where, [prepare, message]] of Object.entries(hanging)) {
     let [halted, released] = [0, 0]
     const release = async () => {

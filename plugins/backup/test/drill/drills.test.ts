@@ -5,14 +5,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import type { NodeTrials } from '@nodekeep/plugin-sdk'
-import tap, { type Test, test } from 'tap'
+import t, { type Test, test } from 'tap'
 import type { BackupHeader } from '../../src/archive/backup-header.ts'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { Drills, type DrillVerdict, sentenceOf } from '../../src/drill/drills.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { drilledNode } from './fixtures/drilled-node.ts'
 import type { Services } from './fixtures/probe/index.ts'
-import { rewriteArchive } from './fixtures/rewrite-archive.ts'
+import { rewriterOf } from './fixtures/rewrite-archive.ts'
 
 interface Status {
   readonly drill: DrillVerdict | null
@@ -20,8 +20,9 @@ interface Status {
   readonly rehearsed: string | null
 }
 
-// It starts many nodes.
-tap.setTimeout(200_000)
+// It starts many nodes, and waits for most of them.
+t.setTimeout(200_000)
+t.jobs = 3
 
 const quiet = { info() {}, warn() {}, error() {} }
 
@@ -101,13 +102,13 @@ test('a backup that differs from what it says fails its drill, with the reason',
   const made = await drilledNode(t)
   const { ada } = made
   const { filename } = await makeBackup(made.owner)
-  const file = join(made.node.dataFolder, 'backups', filename)
+  const rewrite = await rewriterOf(t, join(made.node.dataFolder, 'backups', filename))
   const wrong = async (
     name: string,
     change: (folder: string) => Promise<void>,
     changeHeader?: (header: BackupHeader) => BackupHeader,
   ) => {
-    await rewriteArchive(t, file, join(made.node.dataFolder, 'backups', name), change, changeHeader)
+    await rewrite(join(made.node.dataFolder, 'backups', name), change, changeHeader)
     return verdictOn(t, made, name)
   }
 

@@ -4,11 +4,12 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test, test } from 'tap'
 import type { BackupHeader } from '../../src/archive/backup-header.ts'
-import { rewriteArchive } from '../drill/fixtures/rewrite-archive.ts'
+import { rewriterOf } from '../drill/fixtures/rewrite-archive.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
 
 t.setTimeout(120_000)
+t.jobs = 3
 
 /** A node with a backup that somebody changes, with a manifest that agrees. */
 async function forgery(t: Test) {
@@ -17,13 +18,12 @@ async function forgery(t: Test) {
   await put(owner, '/a', 'content')
   const { filename } = await makeBackup(owner)
   const archive = join(house.data, 'backups', filename)
-  const original = readFileSync(archive)
+  const rewrite = await rewriterOf(t, archive)
   const forge = async (
     change: (folder: string) => void,
     changeHeader?: (header: BackupHeader) => BackupHeader,
   ) => {
-    writeFileSync(archive, original)
-    await rewriteArchive(t, archive, `${archive}.new`, async (folder) => change(folder), changeHeader)
+    await rewrite(`${archive}.new`, change, changeHeader)
     renameSync(`${archive}.new`, archive)
   }
   const refused = async (message: RegExp, status = 400, body: object = {}) => {
@@ -166,6 +166,45 @@ test('sessions and tokens in a forged backup give access to nobody', async (t) =
   const headers = { authorization: `Bearer ${token}` }
   t.equal((await node.fetch('/readdir?path=/', { headers })).status, 401)
   t.equal(await read(again, '/a'), 'content')
+})
+
+test('a name with the wallet of somebody else is shown before a restore', async (t) => {
+  const { owner, filename, forge } = await forgery(t)
+  const { username, wallet } = owner.user
+  const stranger = `0x${'12'.repeat(20)}`
+  const preview = async (statement: string) => {
+    await forge((folder) => {
+      using database = new DatabaseSync(join(folder, 'state/state.sqlite'))
+      database.exec(statement)
+    })
+    return (await (await restore(owner, { filename, confirm: false })).json()) as object
+  }
+  const present = { username, wallet }
+  const sameUsers = { addedUsers: [], removedUsers: [] }
+  t.match(await preview(`UPDATE users SET wallet = '${wallet.toLowerCase()}'`), {
+    ...sameUsers,
+    changedUsers: [],
+  })
+  const forged = { username, wallet: stranger }
+  t.match(await preview(`UPDATE users SET wallet = '${stranger}'`), {
+    ...sameUsers,
+    changedUsers: [{ present, restored: forged }],
+    owner: { present, restored: forged },
+  })
+  const renamed = { username: 'eve', wallet }
+  t.match(await preview(`UPDATE users SET username = 'eve'`), {
+    ...sameUsers,
+    changedUsers: [{ present, restored: renamed }],
+    owner: { present, restored: renamed },
+  })
+  // The same name in another account.
+  const other = crypto.randomUUID()
+  t.match(await preview(`UPDATE users SET uuid = '${other}', wallet = '${stranger}'`), {
+    addedUsers: [username],
+    removedUsers: [username],
+    changedUsers: [],
+    owner: { present, restored: forged },
+  })
 })
 
 test('a backup of a newer version is refused, with both versions, before anything is planned', async (t) => {

@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestUser } from '@nodekeep/kernel/testing'
-import { type Test, test } from 'tap'
+import t, { type Test, test } from 'tap'
 import { RestoreFolders } from '../../src/restore/restore-folder.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
+
+t.jobs = 3
 
 async function cancel(owner: TestUser): Promise<readonly [status: number, body: Record<string, unknown>]> {
   const answer = await owner.fetch('/api/backup/restore', { method: 'DELETE' })

@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
+
+t.jobs = 3
 
 test('a restore is prepared, compared and confirmed in two steps, and a later one takes its place', async (t) => {
   const house = houseFor(t)

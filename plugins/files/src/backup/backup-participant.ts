@@ -118,14 +118,16 @@ async function snapshotOf(
   const nameOf = (index: number) => (backends[index] as MountedBackend).name
   const changed = new Set<string>()
   const ended = new AbortController()
-  // Others may still stand still, so this goes on beside. If it fails, the journal keeps the dates of the moment until the release.
-  const copying = state.moment.copyDates(ended.signal).catch(() => {})
+  // Others may still stand still, so this goes on beside. If the copy fails, the journal keeps the dates until the release.
+  const reading = state.moment
+    .load(ended.signal)
+    .then(() => state.moment.copyDates(ended.signal).catch(() => {}))
+  reading.catch(() => {})
   let released: Promise<void> | undefined
   const release = () => {
     ended.abort()
-    released ??= Promise.all([copying, ...snapshots.map((snapshot) => snapshot.release())]).then(() =>
-      state.moment.close(),
-    )
+    const releasing = snapshots.map((snapshot) => snapshot.release())
+    released ??= Promise.all([reading.catch(() => {}), ...releasing]).then(() => state.moment.close())
     return released
   }
   try {
@@ -143,7 +145,7 @@ async function snapshotOf(
         return [...new Set([...changed, ...read])]
       },
       async *entries() {
-        await copying
+        await reading
         for (const mount of taken) yield* backedUpFiles(mount, state, changed)
       },
       release,

@@ -1,8 +1,8 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { type CreatedDate, createdDateOf, createdIf, type FileVersion, splitPath } from './created-dates.ts'
 
-/** Dates that are copied in one turn of the event loop. */
+/** Rows that are read or copied in one turn of the event loop. */
 const pageSize = 2000
 
 /** A pending move of a user. Only the storage knows whether it was applied. */
@@ -34,16 +34,25 @@ export class JournalMoment {
     this.#created = this.#connection.prepare(createdIn('main.created'))
   }
 
-  /** Fixes the moment. Call it once, while all storages stand still. */
+  /** Fixes the moment. Call it once, while all storages stand still. What it shows is read later: see {@link load}. */
   fix(): void {
     this.#connection.exec('BEGIN')
-    for (const { user, path } of this.#connection.prepare('SELECT user, path FROM staged_moves').all())
+    // The first read begins the transaction.
+    this.#connection.prepare('SELECT 1 FROM journal').get()
+  }
+
+  /**
+   * Reads what was not settled at the moment. Call it before the moment is asked for anything.
+   *
+   * @throws the reason of the signal
+   */
+  async load(signal: AbortSignal): Promise<void> {
+    const connection = this.#connection
+    for await (const { user, path } of rowsOf(connection, 'SELECT user, path FROM staged_moves', signal))
       this.#of(String(user)).staged.add(String(path))
-    const pending = this.#connection.prepare(
-      `SELECT user, op, path, source, revision, created FROM changes
-       WHERE pending = 1 AND (op = 'move' OR created IS NOT NULL) ORDER BY seq`,
-    )
-    for (const { user, op, path, source, ...date } of pending.all()) {
+    const pending = `SELECT user, op, path, source, revision, created FROM changes
+      WHERE pending = 1 AND (op = 'move' OR created IS NOT NULL) ORDER BY seq`
+    for await (const { user, op, path, source, ...date } of rowsOf(connection, pending, signal)) {
       const { moves, writes } = this.#of(String(user))
       if (op === 'move') moves.push({ path: String(path), source: String(source) })
       else writes.set(String(path), createdDateOf(date))
@@ -112,6 +121,21 @@ export class JournalMoment {
     const known = this.#users.get(userUuid) ?? { staged: new Set(), moves: [], writes: new Map() }
     this.#users.set(userUuid, known)
     return known
+  }
+}
+
+async function* rowsOf(
+  connection: DatabaseSync,
+  statement: string,
+  signal: AbortSignal,
+): AsyncGenerator<Record<string, SQLOutputValue>, void, undefined> {
+  let count = 0
+  for (const row of connection.prepare(statement).iterate()) {
+    yield row
+    count += 1
+    if (count % pageSize > 0) continue
+    await setImmediate()
+    signal.throwIfAborted()
   }
 }
 

@@ -6,6 +6,7 @@ import t, { test } from 'tap'
 import { journalFile, temporaryJournal, version } from './fixtures/temporary-journal.ts'
 
 const journal = await temporaryJournal(t)
+const never = new AbortController().signal
 const born = new Date('2001-02-03T04:05:06.789Z')
 
 test('a moment has the dates of changes whose outcome is not recorded yet', async (t) => {
@@ -18,6 +19,7 @@ test('a moment has the dates of changes whose outcome is not recorded yet', asyn
   const moment = journal.openMoment()
   t.teardown(() => moment.close())
   moment.fix()
+  await moment.load(never)
   for (const name of ['settled', 'pending']) {
     const file = version(`of /folder/${name}`)
     t.strictSame(moment.createdOf(ada, `/folder/${name}`, file), born, 'if the move was not applied')
@@ -41,6 +43,7 @@ test('a moment does not change when the journal does', async (t) => {
   await (await journal.begin(place)).commit()
   await (await journal.begin({ userUuid: ada, op: 'delete', path: '/a' })).commit()
   t.strictSame(await journal.stagedMoves(), [])
+  await moment.load(never)
   t.ok(moment.isStaged(ada, '/.copying-1'))
   t.notOk(moment.isStaged(ada, '/a'))
   t.strictSame(moment.createdOf(ada, '/a', version('1')), born)
@@ -65,7 +68,7 @@ test('a moment that copied its dates holds nothing of the journal', async (t) =>
   const moment = journal.openMoment()
   t.teardown(() => moment.close())
   moment.fix()
-  await moment.copyDates(new AbortController().signal)
+  await moment.copyDates(never)
   await journal.erase(ada)
   const traces = () => ['', '-wal'].some((suffix) => readFileSync(file + suffix).includes('ledger'))
   while (traces()) await delay(20)

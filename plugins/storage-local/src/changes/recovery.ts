@@ -1,5 +1,4 @@
-import { lockName } from '../folders/root-lock.ts'
-import { restoreFolderName } from '../folders/stored-names.ts'
+import { lockName, restoreFolderName } from '../folders/stored-names.ts'
 import { storageIdName } from '../watching/storage-id.ts'
 import { undoReplacement } from './replacement.ts'
 import type { Store } from './store.ts'

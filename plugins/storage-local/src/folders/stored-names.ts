@@ -4,6 +4,9 @@ export const stagingFolderName = '.nodekeep'
 /** The folder in it where restores keep what they put in place and what was there before (`plainFolder` of the SDK). */
 export const restoreFolderName = 'restore'
 
+/** The lock in it, which keeps other nodes out (`lockFolder` of the SDK). */
+export const lockName = 'lock'
+
 /** Stands for bytes that are not valid UTF-8. Such a name does not lead to the file that has it. */
 export const replacementCharacter = '\uFFFD'
 
