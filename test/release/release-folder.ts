@@ -42,7 +42,7 @@ export interface ReleaseParts {
 }
 
 /** The systems that the Node of this process runs on. */
-export const platform = `${process.platform}-${process.arch}`
+const platform = `${process.platform}-${process.arch}`
 
 const content = fileURLToPath(new URL('content/', import.meta.url))
 const kernelFolder = 'node_modules/@nodekeep/kernel'

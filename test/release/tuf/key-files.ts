@@ -9,7 +9,7 @@ const onlineNames = ['releases', 'snapshot', 'timestamp']
 const shortestPassphrase = 20
 
 /** The variables that hold secrets, so that they stand neither in a file nor in a command. */
-export interface KeyEnvironment {
+interface KeyEnvironment {
   /** The passphrase of encrypted keys. */
   readonly TUF_PASSPHRASE?: string | undefined
   /** Keys in PEM, one after the other. */

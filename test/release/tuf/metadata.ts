@@ -94,7 +94,7 @@ export function signMetadata(
 }
 
 /** Metadata could not be signed. */
-export class MissingKeys extends Error {
+class MissingKeys extends Error {
   override readonly name = 'MissingKeys'
 
   constructor(role: RoleName, threshold: number, present: number, keyids: readonly string[]) {

@@ -36,7 +36,7 @@ interface ReleaseIndex {
 }
 
 /** An archive that `npm run release` made, and its notes in Markdown. */
-export interface NewRelease {
+interface NewRelease {
   readonly file: string
   readonly notes: (version: string) => string
 }

@@ -32,7 +32,7 @@ const lifetimes: Readonly<Record<RoleName, number>> = {
 }
 
 /** The state of a role, for people. */
-export interface RoleReport {
+interface RoleReport {
   readonly role: RoleName
   readonly version: number
   readonly expires: Date

@@ -6,7 +6,7 @@ import { join, normalize } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
 /** A server of the files of a folder, on loopback. */
-export interface StaticServer {
+interface StaticServer {
   /** Without a slash at its end. */
   readonly url: string
   close(): Promise<void>
