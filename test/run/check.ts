@@ -38,7 +38,7 @@ const release = [
 
 const paths = process.argv.slice(2)
 const start = performance.now()
-const usesRelease = (await findTestFiles(paths)).some((file) => file.startsWith('test/outside/'))
+const usesRelease = (await findTestFiles(paths)).some((file) => /^test\/(outside|release)\//.test(file))
 const failed = await failingSteps(paths.length > 0 ? [] : checks, usesRelease ? release : [])
 const counts = failed.length > 0 ? { passed: 0, failed: failed.length, skipped: 0 } : await test()
 console.log(

@@ -1,0 +1,110 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { wat } from '../wasm/wat.ts'
+import { packedForTest } from './pack.ts'
+import { buildRelease } from './release.ts'
+import { packRelease } from './release-archive.ts'
+
+const run = promisify(execFile)
+
+// The packages are packed here outside of a full run.
+t.setTimeout(240_000)
+const work = await mkdtemp(join(tmpdir(), 'nodekeep-release-test-'))
+t.teardown(() => rm(work, { recursive: true, force: true }))
+const packages = await packedForTest(join(work, 'packages'))
+const archive = await buildRelease(join(work, 'one'), { packages, level: 6 })
+const place = join(work, 'a folder')
+await mkdir(place)
+await run('tar', ['-xzf', archive, '-C', place])
+const [name = '', ...others] = await readdir(place)
+const release = join(place, name)
+const nodekeep = join(release, 'bin/nodekeep')
+/** A machine that has a shell, and neither Node nor a home folder. */
+const env = { PATH: '/bin', HOME: join(work, 'home'), XDG_CACHE_HOME: join(work, 'cache') }
+
+t.test('the archive is one folder of at most 90 MB, and describes itself', async (t) => {
+  t.same(others, [])
+  t.ok((await stat(archive)).size <= 90_000_000)
+  const described = JSON.parse(await readFile(join(release, 'release.json'), 'utf8'))
+  t.equal(name, `nodekeep-${described.version}`)
+  t.match(described, {
+    platform: `${process.platform}-${process.arch}`,
+    node: process.versions.node,
+    schema: [{ id: '1-plugin-state', change: 'expand' }],
+  })
+  const files = await readdir(release, { recursive: true })
+  t.same(
+    files.filter((file) => /\.(map|ts)$/.test(file)),
+    [],
+    'files that no program loads',
+  )
+})
+
+t.test(
+  'the same content gives the same bytes, whatever the times, owners and order on the disk',
+  async (t) => {
+    const again = join(work, 'again')
+    await mkdir(again)
+    const file = await packRelease(release, again, 6)
+    t.ok((await readFile(file)).equals(await readFile(archive)))
+  },
+)
+
+t.test('the command works through a symbolic link, from any folder', async (t) => {
+  const link = join(work, 'nodekeep')
+  await symlink(nodekeep, link)
+  const { stdout } = await run(link, ['--version'], { env, cwd: '/' })
+  t.equal(`nodekeep-${stdout.trim()}`, name)
+})
+
+t.test('every plugin of the release starts', async (t) => {
+  const data = join(work, 'checked')
+  await t.resolves(run(nodekeep, ['config', 'check', '--deep', '--data', data], { env, cwd: work }))
+})
+
+t.test('a node starts, signs in, runs a function, and stops', async (t) => {
+  const data = join(work, 'data')
+  const node = spawn(nodekeep, ['start', '--port', '0', '--data', data], {
+    env,
+    cwd: work,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => node.kill('SIGKILL'))
+  const ended = once(node, 'exit')
+  let printed = ''
+  for await (const text of node.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    printed += text
+    if (/http:\/\/127\.0\.0\.1:\d+/.test(printed)) break
+  }
+  node.stdout.resume()
+  const [address = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed) ?? []
+  t.match(await (await fetch(`${address}/health`)).json(), { status: 'ok' })
+  const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
+  const { stdout } = await run(nodekeep, ['session', 'create', '--data', data, '--wallet', wallet], {
+    env,
+    cwd: work,
+  })
+  const authorization = `Bearer ${/nks_\S+/.exec(stdout)?.[0]}`
+  const whoami = await fetch(`${address}/whoami`, { headers: { authorization } })
+  t.match(await whoami.json(), { user: { authenticated: true } })
+  const module =
+    '(module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))'
+  await fetch(`${address}/write?path=/add.wasm`, {
+    method: 'PUT',
+    headers: { authorization, 'content-type': 'application/wasm' },
+    body: await wat(module),
+  })
+  const called = await fetch(`${address}/api/wasm/execute-file`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ filepath: '/add.wasm', function: 'add', args: [19, 23] }),
+  })
+  t.match(await called.json(), { success: true, result: 42 })
+  node.kill('SIGTERM')
+  t.same(await ended, [0, null])
+})
