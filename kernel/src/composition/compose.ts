@@ -14,6 +14,7 @@ import {
   LoginProviders,
   type NodeInfo,
   PublicOrigins,
+  Releases,
   Restores,
   Trials,
   tokenKey,
@@ -38,6 +39,7 @@ import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
+import { KernelReleases } from '../releases/node-releases.ts'
 import { KernelEventBus } from '../services/event-bus.ts'
 import { Registries } from '../services/registry.ts'
 import { kernelServices, ServiceDirectory } from '../services/service-directory.ts'
@@ -78,6 +80,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
     restores: single(({ configuration }) => createRestores(configuration)),
+    releases: single(() => new KernelReleases()),
     trials: single(({ configuration }) => new KernelTrials(configuration)),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),
@@ -176,6 +179,7 @@ function createServices(cradle: KernelCradle): ServiceDirectory {
   services.provide(tokenKey(Users), cradle.accounts)
   services.provide(tokenKey(Leases), cradle.leases)
   services.provide(tokenKey(Restores), cradle.restores)
+  services.provide(tokenKey(Releases), cradle.releases)
   services.provide(tokenKey(Trials), cradle.trials)
   services.provide(tokenKey(Address), cradle.nodeOrigins)
   services.provide(tokenKey(Connections), cradle.connections)

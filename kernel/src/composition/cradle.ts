@@ -14,6 +14,7 @@ import type { PluginHost } from '../plugins/plugin-host.ts'
 import type { PluginRecords } from '../plugins/plugin-record.ts'
 import type { PluginSwitch } from '../plugins/plugin-switch.ts'
 import type { ServiceWiring } from '../plugins/service-wiring.ts'
+import type { KernelReleases } from '../releases/node-releases.ts'
 import type { KernelEventBus } from '../services/event-bus.ts'
 import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
@@ -51,6 +52,7 @@ export interface KernelCradle extends KernelValues {
   readonly stateStores: StateStores
   readonly leases: KernelLeases
   readonly restores: KernelRestores
+  readonly releases: KernelReleases
   readonly trials: KernelTrials
   readonly databaseSnapshots: DatabaseSnapshots
   readonly identity: NodeIdentity
