@@ -75,12 +75,13 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     accounts: asValue(values.accounts),
     ownership: asValue(values.ownership),
     inlinePlugins: asValue(values.inlinePlugins),
+    supervisor: asValue(values.supervisor),
 
     // State, services and routes
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
     restores: single(({ configuration }) => createRestores(configuration)),
-    releases: single(() => new KernelReleases()),
+    releases: single(({ supervisor }) => new KernelReleases(supervisor)),
     trials: single(({ configuration }) => new KernelTrials(configuration)),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),
@@ -90,7 +91,10 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     routeTable: single(() => new RouteTable()),
     connections: single(() => new KernelConnections()),
     nextRequestId: single(() => createRequestIds()),
-    nodeControl: single(({ configuration }) => new KernelNodeControl(configuration.kernel.supervised)),
+    nodeControl: single(
+      ({ configuration, supervisor }) =>
+        new KernelNodeControl(configuration.kernel.supervised || supervisor !== null),
+    ),
 
     // Users, sessions and access
     sessions: single(({ database }) => createSessionTable(database)),
