@@ -33,6 +33,8 @@ function stopWithLauncher() {
 function excludeEnvironmentFromReports() {
   const [, , command = 'start'] = process.argv
   const starts = command === 'start' || command.startsWith('-')
+  // A start in the same process would lose a socket that was passed.
+  if (process.env.LISTEN_FDS !== undefined) return
   if (!starts || process.report.excludeEnv || process.channel !== undefined) return
   try {
     const args = [...process.execArgv, '--report-exclude-env', ...process.argv.slice(1)]

@@ -12,8 +12,10 @@ import { listen, listenOnSocket, urlOf } from './http/listen.ts'
 import type { Secrets } from './log/secrets.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
 import { letPluginsServe, startPlugins } from './plugins/start-plugins.ts'
+import type { SupervisorLink } from './releases/supervisor-link.ts'
 import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
 import { Ownership } from './sign-in/ownership.ts'
+import { contractionsSince } from './state/contractions.ts'
 import { openStateDatabase } from './state/database.ts'
 import { databaseSchema } from './state/database-schema.ts'
 import { keepReserve, releaseReserve } from './state/disk-reserve.ts'
@@ -31,6 +33,10 @@ export interface NodeOptions {
   readonly secrets: Secrets
   /** Plugins that need no package, by id. */
   readonly plugins?: Readonly<Record<string, Plugin>>
+  /** The supervisor that runs the node. */
+  readonly supervisor?: SupervisorLink | null
+  /** The descriptor of a bound socket to listen on, in place of the configured address. */
+  readonly socket?: number | null
   /** Aborts a start in progress, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
@@ -40,6 +46,10 @@ interface TrialNode {
   plugins(): PluginDescription[]
   /** Creates a session for a user without a sign-in. */
   issueSession(session: NewSession): Promise<IssuedToken>
+  /** Looks at the health anew. */
+  health(): Promise<{ readonly serving: boolean; readonly failing: readonly string[] }>
+  /** Returns the migrations that this start has run and that an earlier version cannot undo, by name. */
+  contractions(): Promise<string[]>
   /**
    * Lets traffic in: listens as configured, then tells the plugins. Call it once.
    *
@@ -68,8 +78,14 @@ export interface RunningNode {
   plugins(): PluginDescription[]
   /** Resolves with the reason when a plugin asks to start the node again. Stop it then, and end with `exitCodes.restart`. */
   readonly restartRequested: Promise<string>
-  /** Lets requests finish, stops every plugin, and unlocks the data folder. A second call waits for the first. */
-  stop(): Promise<void>
+  /** Serves until no request is in work, such as an upload. Answers that stream do not count. */
+  settle(patienceMs: number, signal: AbortSignal): Promise<void>
+  /**
+   * Lets requests finish, stops every plugin, and unlocks the data folder. A second call waits for the first.
+   *
+   * @param drainMs the maximum time for requests. Default: `server.drainSeconds`
+   */
+  stop(drainMs?: number): Promise<void>
 }
 
 /** The exit codes of the process of a node. They are a contract with service managers. */
@@ -123,7 +139,8 @@ async function boot(
   started: AsyncDisposableStack,
   socket: string | null,
 ): Promise<TrialNode> {
-  const { configuration, log, secrets, plugins = {} } = options
+  const { configuration, log, secrets, plugins = {}, supervisor = null, socket: passed = null } = options
+  const began = new Date().toISOString()
   const { data, server } = configuration.kernel
   await releaseReserve(data)
   const reading = readNodeInfo()
@@ -148,6 +165,7 @@ async function boot(
     accounts,
     ownership,
     inlinePlugins: plugins,
+    supervisor,
   })
   started.defer(watchFaults((thrown, context) => cradle.records.originOf(thrown, context)))
   started.defer(() => cradle.stateStores.close())
@@ -161,6 +179,7 @@ async function boot(
   const announceStop = () => cradle.pluginHost.announceStop()
   await withSignal(options.signal, announceStop, startPlugins(cradle))
 
+  let drainMs = server.drainSeconds * 1000
   const createServer = () => {
     const httpServer = new HttpServer({
       table: cradle.routeTable,
@@ -173,7 +192,7 @@ async function boot(
     })
     started.defer(() => {
       announceStop()
-      return httpServer.close(server.drainSeconds * 1000)
+      return httpServer.close(drainMs)
     })
     return httpServer
   }
@@ -183,7 +202,8 @@ async function boot(
   let stopping: Promise<void> | null = null
   const describePlugins = () => cradle.records.all.map((record) => describePlugin(record, cradle.routeTable))
   const issue = (session: NewSession) => database.transaction((sql) => issueSession(sql, session))
-  const stop = () => {
+  const stop = (limitMs = drainMs) => {
+    drainMs = limitMs
     stopping ??= undo(started, log)
     return stopping
   }
@@ -195,7 +215,12 @@ async function boot(
     cradle.health.admitTraffic()
     await cradle.knownScopes.store()
     const httpServer = createServer()
-    const address = await listen(httpServer, server.host, server.port)
+    const address = await listen(httpServer, server.host, server.port, passed)
+    if (passed !== null && server.port !== 0 && address.port !== server.port) {
+      log.warn(
+        `The node listens on the port ${address.port}, which was passed to it. The port of the configuration, ${server.port}, holds after a restart of the service.`,
+      )
+    }
     cradle.connections.serveBy(httpServer)
     started.defer(
       startHousekeeping({
@@ -220,6 +245,7 @@ async function boot(
       sessions: cradle.sessions,
       issueSession: issue,
       plugins: describePlugins,
+      settle: (patienceMs, signal) => httpServer.settle(patienceMs, signal),
       restartRequested: cradle.nodeControl.restartRequested,
       stop,
     }
@@ -227,6 +253,19 @@ async function boot(
   return {
     plugins: describePlugins,
     issueSession: issue,
+    async health() {
+      const { serving, findings } = await cradle.health.status()
+      const checks = Object.entries(findings).filter(([, { ok }]) => !ok)
+      const down = cradle.records.impaired.filter(({ entry }) => entry.required)
+      return {
+        serving: serving && down.length === 0,
+        failing: [
+          ...checks.map(([name, { state }]) => `the check "${name}" says ${state}`),
+          ...down.map(({ id, state }) => `the plugin "${id}" is ${state}`),
+        ],
+      }
+    },
+    contractions: () => database.use((sql) => contractionsSince(sql, began)),
     admit: () => undoOnFailure(options, started, admit),
     stop,
   }

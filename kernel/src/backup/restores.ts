@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import {
   lockFolder,
@@ -11,6 +11,14 @@ import {
   type RestorePlan,
 } from '@nodekeep/plugin-sdk'
 import { messageOf } from '../errors/thrown.ts'
+import {
+  draftOf,
+  isThere,
+  makeParent,
+  readIfPresent,
+  removeDurably,
+  writeDurably,
+} from '../state/durable-file.ts'
 import { syncFolder } from '../state/sync-folder.ts'
 import type { InstalledPlugin } from './adopt-state.ts'
 import { MountPoints } from './mount-points.ts'
@@ -126,7 +134,7 @@ export function applyPlannedRestore(dataFolder: string): string | null {
   const file = planFile(dataFolder)
   try {
     // A process that was killed while it planned leaves a draft.
-    rmSync(`${file}.new`, { force: true })
+    rmSync(draftOf(file), { force: true })
     const plan = readPlan(file)
     if (plan === null) return null
     const { backup, moment, moves } = plan
@@ -279,19 +287,6 @@ function existingParent(path: string): string {
   return isThere(parent) || parent === path ? parent : existingParent(parent)
 }
 
-/** Unlike `existsSync`, it sees a symbolic link that leads nowhere. */
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-}
-
-/** Makes the folder of a path durably: what a rename puts into it must not get lost with it. */
-function makeParent(path: string): void {
-  const folder = dirname(path)
-  const made = mkdirSync(folder, { recursive: true, mode: 0o700 })
-  if (made === undefined) return
-  for (let at = folder; at.length >= made.length; at = dirname(at)) syncFolder(dirname(at))
-}
-
 function syncFolders(moves: readonly RestoreMove[]): void {
   const folders = moves.flatMap(({ from, to, previous }) =>
     [from ?? to, to, previous].map((path) => dirname(path)),
@@ -299,32 +294,10 @@ function syncFolders(moves: readonly RestoreMove[]): void {
   for (const folder of new Set(folders)) if (isThere(folder)) syncFolder(folder)
 }
 
-function writeDurably(file: string, content: object): void {
-  makeParent(file)
-  const draft = `${file}.new`
-  try {
-    writeFileSync(draft, JSON.stringify(content, null, 2), { mode: 0o600, flush: true })
-    renameSync(draft, file)
-  } catch (error) {
-    rmSync(draft, { force: true })
-    throw error
-  }
-  syncFolder(dirname(file))
-}
-
-function removeDurably(file: string): void {
-  rmSync(file)
-  syncFolder(dirname(file))
-}
-
 function readPlan(file: string): StoredPlan | null {
   const plan = readIfPresent<StoredPlan>(file)
   if (plan !== null && plan.format !== 1) throw new Error('a newer version of Nodekeep planned it')
   return plan
-}
-
-function readIfPresent<T>(file: string): T | null {
-  return isThere(file) ? (JSON.parse(readFileSync(file, 'utf8')) as T) : null
 }
 
 function planFile(dataFolder: string): string {

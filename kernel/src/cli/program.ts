@@ -7,6 +7,7 @@ import { pluginsCommand } from './commands/plugins.ts'
 import { sessionCommand } from './commands/session.ts'
 import { startCommand } from './commands/start.ts'
 import { statusCommand } from './commands/status.ts'
+import { superviseCommand } from './commands/supervise.ts'
 import { tokenCommand } from './commands/token.ts'
 import { userCommand } from './commands/user.ts'
 
@@ -38,6 +39,7 @@ function createProgram(): Command {
     .version(kernelVersion, '-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
   program.addCommand(startCommand(), { isDefault: true })
+  program.addCommand(superviseCommand())
   program.addCommand(statusCommand())
   program.addCommand(configCommand())
   program.addCommand(pluginsCommand())

@@ -14,6 +14,7 @@ import {
   LoginProviders,
   type NodeInfo,
   PublicOrigins,
+  Releases,
   Restores,
   Trials,
   tokenKey,
@@ -38,6 +39,7 @@ import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
+import { KernelReleases } from '../releases/node-releases.ts'
 import { KernelEventBus } from '../services/event-bus.ts'
 import { Registries } from '../services/registry.ts'
 import { kernelServices, ServiceDirectory } from '../services/service-directory.ts'
@@ -73,11 +75,13 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     accounts: asValue(values.accounts),
     ownership: asValue(values.ownership),
     inlinePlugins: asValue(values.inlinePlugins),
+    supervisor: asValue(values.supervisor),
 
     // State, services and routes
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
     restores: single(({ configuration }) => createRestores(configuration)),
+    releases: single(({ supervisor }) => new KernelReleases(supervisor)),
     trials: single(({ configuration }) => new KernelTrials(configuration)),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),
@@ -87,7 +91,10 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     routeTable: single(() => new RouteTable()),
     connections: single(() => new KernelConnections()),
     nextRequestId: single(() => createRequestIds()),
-    nodeControl: single(({ configuration }) => new KernelNodeControl(configuration.kernel.supervised)),
+    nodeControl: single(
+      ({ configuration, supervisor }) =>
+        new KernelNodeControl(configuration.kernel.supervised || supervisor !== null),
+    ),
 
     // Users, sessions and access
     sessions: single(({ database }) => createSessionTable(database)),
@@ -176,6 +183,7 @@ function createServices(cradle: KernelCradle): ServiceDirectory {
   services.provide(tokenKey(Users), cradle.accounts)
   services.provide(tokenKey(Leases), cradle.leases)
   services.provide(tokenKey(Restores), cradle.restores)
+  services.provide(tokenKey(Releases), cradle.releases)
   services.provide(tokenKey(Trials), cradle.trials)
   services.provide(tokenKey(Address), cradle.nodeOrigins)
   services.provide(tokenKey(Connections), cradle.connections)

@@ -14,6 +14,8 @@ import type { PluginHost } from '../plugins/plugin-host.ts'
 import type { PluginRecords } from '../plugins/plugin-record.ts'
 import type { PluginSwitch } from '../plugins/plugin-switch.ts'
 import type { ServiceWiring } from '../plugins/service-wiring.ts'
+import type { KernelReleases } from '../releases/node-releases.ts'
+import type { SupervisorLink } from '../releases/supervisor-link.ts'
 import type { KernelEventBus } from '../services/event-bus.ts'
 import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
@@ -43,6 +45,8 @@ export interface KernelValues {
   readonly ownership: Ownership
   /** Plugins that an embedding program passed and that need no package, by id. */
   readonly inlinePlugins: Readonly<Record<string, Plugin>>
+  /** The supervisor that runs the node; `null` if there is none. */
+  readonly supervisor: SupervisorLink | null
 }
 
 /** Every part of the kernel, by name. Plugins never see it. */
@@ -51,6 +55,7 @@ export interface KernelCradle extends KernelValues {
   readonly stateStores: StateStores
   readonly leases: KernelLeases
   readonly restores: KernelRestores
+  readonly releases: KernelReleases
   readonly trials: KernelTrials
   readonly databaseSnapshots: DatabaseSnapshots
   readonly identity: NodeIdentity

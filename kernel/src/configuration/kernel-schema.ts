@@ -206,6 +206,27 @@ const supervised = Type.Boolean({
     'Whether a service manager, such as systemd, starts the node again after exit code 75. Only then can the node restart itself, as for an update.',
 })
 
+const releases = Type.Object(
+  {
+    folder: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'Folder for the releases of Nodekeep, on a disk where programs may run. Relative paths are those of `data`. Default: `releases` in the data folder.',
+      }),
+    ),
+    trialSeconds: seconds(
+      120,
+      'Maximum time for a new release to start and to be healthy, before clients reach it, in seconds.',
+    ),
+    answerSeconds: seconds(
+      30,
+      'Time after which a node that does not answer its supervisor is killed and started again, in seconds.',
+    ),
+  },
+  { default: {}, description: 'How `nodekeep supervise` runs and changes releases.' },
+)
+
 /** The kernel's own sections, and the map of plugins. */
 export const kernelSchema = Type.Object({
   server,
@@ -217,6 +238,7 @@ export const kernelSchema = Type.Object({
   loader,
   services,
   supervised,
+  releases,
   plugins,
 })
 

@@ -1,4 +1,4 @@
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Static } from '@nodekeep/plugin-sdk'
 import { jsonSchema } from '../validation/json-schema.ts'
 import { type Environment, readVariables, textTree, variablesOf } from './environment.ts'
@@ -12,6 +12,7 @@ import {
   childOf,
   formatPlace,
   mergeAll,
+  type Origin,
   originAt,
   sectionOf,
   type Tree,
@@ -58,11 +59,15 @@ export function readKernelSections(
   const { value, problems } = resolveTree(tree, schema, environment, [], wrongPlugins)
   refuse([...variables.problems, ...problems])
   const { plugins, ...kernel } = value as Static<typeof kernelSchema>
-  const origin = childOf(tree, 'data')?.origin
-  const base = origin?.kind === 'file' ? dirname(origin.file) : workingDirectory
+  const absolute = (path: string, origin: Origin | undefined) =>
+    resolve(origin?.kind === 'file' ? dirname(origin.file) : workingDirectory, path)
+  const data = absolute(kernel.data, childOf(tree, 'data')?.origin)
+  const { folder: written } = kernel.releases
+  const releases =
+    written === undefined ? join(data, 'releases') : absolute(written, originAt(tree, ['releases', 'folder']))
   return {
     tree,
-    kernel: { ...kernel, data: resolve(base, kernel.data) },
+    kernel: { ...kernel, data, releases: { ...kernel.releases, folder: releases } },
     plugins: pluginEntries(plugins, sectionOf(tree, 'plugins'), folder),
     serviceChoices: serviceChoices(kernel.services, sectionOf(tree, 'services')),
   }

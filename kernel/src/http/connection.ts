@@ -23,7 +23,7 @@ const maxWaitingBytes = 64 * 1024 - 1
  * bodies, closes the connection. When a connection closes, the requests that wait on it are dropped: they never begin.
  */
 export class Connection {
-  readonly #socket: Duplex
+  readonly #socket: Duplex & { destroySoon?: () => void }
   readonly #handle: (response: ServerResponse) => void
   /** Responses to the requests that have not begun, in order. */
   readonly #waiting: ServerResponse[] = []
@@ -36,6 +36,10 @@ export class Connection {
   /** Ends HTTP on this connection after all requests: an upgrade, or the refusal of malformed bytes. */
   #ending: (() => void) | null = null
   #isMalformed = false
+  /** Whether no further request can begin, such as after an upgrade. */
+  #hasEnded = false
+  /** The time at which the request that runs has begun. */
+  #begunAt = 0
 
   /**
    * @param socket a TCP connection, or any other that speaks HTTP
@@ -53,6 +57,19 @@ export class Connection {
       if (request?.complete === false || (request && ignoresUpgrade(request))) closeLingering(socket)
       else destroySoon()
     }
+  }
+
+  /** The milliseconds for which the request that runs is in work: its body arrives, or its answer has not begun. */
+  get workMs(): number {
+    const response = this.#current
+    if (response === null || (response.headersSent && response.req.complete)) return 0
+    return performance.now() - this.#begunAt
+  }
+
+  /** Closes the connection between two requests. */
+  closeIfIdle(): void {
+    if (this.#current === null && this.#latest?.writableFinished === true && !this.#hasEnded)
+      this.#socket.destroySoon?.()
   }
 
   /** Begins a request, or queues it behind the one that runs. */
@@ -77,6 +94,7 @@ export class Connection {
 
   /** Ends HTTP on this connection when all requests are answered. Node reads no requests any more. */
   endWith(ending: () => void): void {
+    this.#hasEnded = true
     if (this.#current === null) {
       ending()
       return
@@ -108,6 +126,7 @@ export class Connection {
 
   #begin(response: ServerResponse): void {
     this.#current = response
+    this.#begunAt = performance.now()
     response.once('close', this.#next)
     announceClose(response)
     this.#handle(response)

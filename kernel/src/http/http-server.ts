@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, ListenOptions } from 'node:net'
+import { type AddressInfo, type ListenOptions, Server as SocketServer } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { ClientConnection } from '@nodekeep/plugin-sdk'
 import { type PublicError, publicError } from '../errors/public-error.ts'
 import { Connection } from './connection.ts'
@@ -28,6 +29,12 @@ interface HttpServerOptions {
   readonly stallTimeoutMs: number
   readonly maxConnections: number
 }
+
+/** A request that is in work for less than this is not waited for, in milliseconds. */
+const settledMs = 300
+
+/** When the server closes, a connection has so many milliseconds for its first request. */
+const firstRequestMs = 500
 
 /** A listening server of the node. It hands each request to the plugin that the route table names. */
 export class HttpServer {
@@ -72,10 +79,10 @@ export class HttpServer {
   /**
    * Begins to listen.
    *
-   * @param where a host and port, or the path of a socket
+   * @param where a host and port, the path of a socket, or the descriptor of a bound socket
    * @returns the address and port in use, with the port that the system chose for 0; the path of a socket
    */
-  async listen(where: ListenOptions): Promise<AddressInfo | string> {
+  async listen(where: ListenOptions | { readonly fd: number }): Promise<AddressInfo | string> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#server.once('error', reject).listen(where, resolve)
     await promise
@@ -110,12 +117,30 @@ export class HttpServer {
     })
   }
 
+  /**
+   * Waits, while the server goes on, until no request is in work for longer than a moment: its body arrives, or its answer has not
+   * begun. So uploads count, and answers that stream do not.
+   */
+  async settle(patienceMs: number, signal: AbortSignal): Promise<void> {
+    const until = performance.now() + patienceMs
+    while (performance.now() < until && !signal.aborted) {
+      const inWork = [...this.#connections.values()].some((connection) => connection.workMs > settledMs)
+      if (!inWork) return
+      await delay(50, undefined, { signal }).catch(() => {})
+    }
+  }
+
   /** Accepts no more connections, lets requests finish for `drainMs` milliseconds, then closes all connections. */
   async close(drainMs: number): Promise<void> {
     if (!this.#server.listening) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#server.close(() => resolve())
-    const sweep = setInterval(() => this.#server.closeIdleConnections(), 20)
+    // The method of HTTP servers would also close connections whose first request is still on its way.
+    SocketServer.prototype.close.call(this.#server, () => resolve())
+    const began = performance.now()
+    const sweep = setInterval(() => {
+      for (const connection of this.#connections.values()) connection.closeIfIdle()
+      if (performance.now() - began > firstRequestMs) this.#server.closeIdleConnections()
+    }, 20)
     const limit = setTimeout(() => this.#destroyAll(), drainMs)
     // Node waits only for the connections that it has accepted.
     await Promise.all([promise, ...[...this.#connections.keys()].map(closed)])

@@ -4,13 +4,19 @@ import { messageOf } from '../errors/thrown.ts'
 import type { HttpServer } from './http-server.ts'
 
 /**
- * Listens on a port.
+ * Listens on a port, or on a socket that is bound already.
  *
+ * @param socket its descriptor; `null` for none
  * @throws Error with one line that says what to do
  */
-export async function listen(server: HttpServer, host: string, port: number): Promise<AddressInfo> {
+export async function listen(
+  server: HttpServer,
+  host: string,
+  port: number,
+  socket: number | null,
+): Promise<AddressInfo> {
   try {
-    return (await server.listen({ host, port })) as AddressInfo
+    return (await server.listen(socket === null ? { host, port } : { fd: socket })) as AddressInfo
   } catch (error) {
     throw new Error(listenProblem(error as NodeJS.ErrnoException, host, port), { cause: error })
   }
@@ -33,7 +39,8 @@ export async function listenOnSocket(server: HttpServer, path: string): Promise<
   })
 }
 
-function listenProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+/** Returns the sentence about an address that cannot be listened on. */
+export function listenProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} of ${host} is in use. Stop the program that uses it, or choose another port with --port.`

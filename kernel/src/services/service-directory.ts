@@ -6,6 +6,7 @@ import {
   Identity,
   Info,
   Leases,
+  Releases,
   Restores,
   Trials,
   tokenKey,
@@ -14,7 +15,9 @@ import {
 
 /** The keys of the services that the kernel itself provides to plugins. */
 export const kernelServices: ReadonlySet<string> = new Set(
-  [Users, Leases, Address, Connections, Control, Restores, Databases, Info, Identity, Trials].map(tokenKey),
+  [Users, Leases, Address, Connections, Control, Restores, Releases, Databases, Info, Identity, Trials].map(
+    tokenKey,
+  ),
 )
 
 /** The implementations of the services that are available now, by token key. */

@@ -13,6 +13,7 @@ type FromParent =
     }
   | { readonly nodekeep: 'admit' }
   | { readonly nodekeep: 'session'; readonly user: string }
+  | { readonly nodekeep: 'health' }
   // The launcher of a checkout, which has a channel to this process, was started without one.
   | { readonly nodekeep: 'no parent' }
 
@@ -40,23 +41,27 @@ export async function askParent(signal: AbortSignal): Promise<Configuration> {
  * lets clients in. Meanwhile it answers `{ nodekeep: 'session', user }` by a session of the user,
  * `{ nodekeep: 'session', user, token }`.
  *
- * @param socket the path of the socket on which only the parent reaches the node
+ * A supervisor also asks for its health, which is answered by `{ nodekeep: 'health', serving, failing }`.
+ *
+ * @param socket the path of the socket on which only the parent reaches the node; `null` for none
  * @throws the errors of a start; Error if there is no parent, or if it has ended; the signal's reason
  */
 export async function startForParent(
   parts: NodeOptions & { readonly signal: AbortSignal },
-  socket: string,
+  socket: string | null,
 ): Promise<RunningNode> {
   const admitted = Promise.withResolvers<void>()
-  let issueSession: RunningNode['issueSession'] | undefined
+  let trial: Awaited<ReturnType<typeof startOnTrial>> | undefined
   using parent = listenToParent('--trial', parts.signal, (message) => {
     if (message.nodekeep === 'admit') admitted.resolve()
-    if (message.nodekeep === 'session' && issueSession) void giveSession(issueSession, message.user)
+    if (message.nodekeep === 'session' && trial) void giveSession(trial.issueSession, message.user)
+    if (message.nodekeep === 'health')
+      void trial?.health().then((found) => toParent({ nodekeep: 'health', ...found }))
   })
   parent.signal.throwIfAborted()
-  const trial = await startOnTrial({ ...parts, signal: parent.signal }, socket)
-  issueSession = trial.issueSession
-  toParent({ nodekeep: 'on trial' })
+  trial = await startOnTrial({ ...parts, signal: parent.signal }, socket)
+  const supervised = socket === null ? { contractions: await trial.contractions() } : {}
+  toParent({ nodekeep: 'on trial', ...supervised })
   try {
     await untilAborted(admitted.promise, parent.signal)
   } catch (error) {
@@ -64,6 +69,14 @@ export async function startForParent(
     throw error
   }
   return trial.admit()
+}
+
+/** Sends the last message to the parent, and waits until it is on its way. */
+export function lastToParent(message: object): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.send === undefined || !process.connected) resolve()
+    else process.send(message, undefined, undefined, () => resolve())
+  })
 }
 
 /** Sends a message to the parent. There may be none, or it may be gone. */

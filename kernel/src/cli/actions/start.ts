@@ -1,15 +1,19 @@
 import { join } from 'node:path'
+import { ConfigurationError } from '../../configuration/error.ts'
+import { messageOf } from '../../errors/thrown.ts'
 import { watchEventLoop } from '../../faults/event-loop-watch.ts'
+import { takeInheritedSocket } from '../../http/inherited-socket.ts'
 import { createLogger } from '../../log/logger.ts'
 import { createSecrets } from '../../log/secrets.ts'
 import { exitCodes, type RunningNode, startNode } from '../../node.ts'
 import { makePrivateFolder } from '../../state/data-folder.ts'
-import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import { argumentsOf, type ConfigurationOptions } from '../common/configuration-options.ts'
 import { fail } from '../common/fail.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 import { growYoungGeneration } from '../common/young-generation.ts'
 import { banner } from './banner.ts'
-import { askParent, startForParent, toParent } from './parent-process.ts'
+import { connectToSupervisor } from './connect-to-supervisor.ts'
+import { askParent, lastToParent, startForParent, toParent } from './parent-process.ts'
 import { listenForStop, type StopSignals } from './stop-signals.ts'
 
 export interface StartOptions extends ConfigurationOptions {
@@ -17,6 +21,8 @@ export interface StartOptions extends ConfigurationOptions {
   readonly trial?: string
   /** Whether the parent sends the configuration, instead of the options and the environment. */
   readonly configuredByParent?: boolean
+  /** Whether the parent is a supervisor, which passes the socket. */
+  readonly supervised?: boolean
 }
 
 /** Starts the node and runs it until a signal stops it, or until a plugin asks for a restart. */
@@ -25,7 +31,7 @@ export async function start(options: StartOptions): Promise<void> {
   const aborted = new AbortController()
   stopSignals.first.then(() => aborted.abort())
   try {
-    const { node, log, watch } = await boot(options, stopSignals, aborted.signal)
+    const { node, log, watch, supervisor } = await boot(options, stopSignals, aborted.signal)
     growYoungGeneration()
     const reason = await Promise.race([stopSignals.first, node.restartRequested])
     log.info(
@@ -33,17 +39,24 @@ export async function start(options: StartOptions): Promise<void> {
       reason === undefined ? 'The node is stopping.' : 'The node is stopping to start again.',
     )
     watch.stopping()
-    await node.stop()
+    await stopNode(node, supervisor)
     // Timers and sockets that a plugin left open must not keep the process alive.
     process.exit(reason === undefined ? exitCodes.stopped : exitCodes.restart)
   } catch (error) {
     if (aborted.signal.aborted) process.exit(exitCodes.stopped)
+    const isConfiguration = error instanceof ConfigurationError
+    await lastToParent({ nodekeep: 'cannot start', reason: messageOf(error), isConfiguration })
     fail(error, options.verbose === true)
     process.exit(exitCodes.cannotStart)
   }
 }
 
 async function boot(options: StartOptions, stopSignals: StopSignals, signal: AbortSignal) {
+  const socket = takeInheritedSocket()
+  const supervisor =
+    options.supervised === true
+      ? await connectToSupervisor(argumentsOf(options), signal, stopSignals.request)
+      : null
   const configuration = await (options.configuredByParent ? askParent(signal) : readConfiguration(options))
   const { level, format } = configuration.kernel.log
   const secrets = createSecrets()
@@ -56,8 +69,9 @@ async function boot(options: StartOptions, stopSignals: StopSignals, signal: Abo
   })
   stopSignals.first.then(watch.stopping)
   reportFatalErrors(configuration.kernel.data)
-  const parts = { configuration, log, secrets, signal }
-  const node = await (options.trial === undefined ? startNode(parts) : startForParent(parts, options.trial))
+  const parts = { configuration, log, secrets, signal, supervisor, socket }
+  const onTrial = options.trial !== undefined || supervisor?.onTrial === true
+  const node = await (onTrial ? startForParent(parts, options.trial ?? null) : startNode(parts))
   toParent({ nodekeep: 'serving', url: node.url.href })
   const ready = { url: node.url.href, data: node.dataFolder, plugins: states(node) }
   // On a terminal, the banner tells people the same.
@@ -65,7 +79,20 @@ async function boot(options: StartOptions, stopSignals: StopSignals, signal: Abo
   else log.info(ready, 'The node is ready.')
   // The claim code is shown only in the banner, so an unclaimed node always prints it.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
-  return { node, log, watch }
+  return { node, log, watch, supervisor }
+}
+
+/** During a change of the release, clients wait. So what still runs after the patience has little time. */
+const drainOfChangeMs = 1000
+
+async function stopNode(
+  node: RunningNode,
+  supervisor: Awaited<ReturnType<typeof connectToSupervisor>> | null,
+): Promise<void> {
+  const patienceMs = supervisor?.patienceMs() ?? 0
+  if (supervisor === null || patienceMs === 0) return node.stop()
+  await node.settle(patienceMs, supervisor.impatient)
+  await node.stop(drainOfChangeMs)
 }
 
 /**

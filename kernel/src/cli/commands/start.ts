@@ -14,9 +14,11 @@ export function startCommand(): Command {
     '--configured-by-parent',
     'ask the parent process for the configuration',
   ).hideHelp()
+  const supervised = new Option('--supervised', 'let the parent process supervise the node').hideHelp()
   return withListenOptions(withConfigurationOptions(command))
     .addOption(trial)
     .addOption(configured)
+    .addOption(supervised)
     .action(async (options: StartOptions) => {
       limitYoungGeneration()
       const { start } = await import('../actions/start.ts')

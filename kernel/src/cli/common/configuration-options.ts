@@ -11,6 +11,22 @@ export interface ConfigurationOptions {
   readonly verbose?: boolean
 }
 
+/** Returns the options as arguments for another command. */
+export function argumentsOf(options: ConfigurationOptions): string[] {
+  const { config, data, host, port, logLevel, verbose } = options
+  const named = {
+    '--config': config,
+    '--data': data,
+    '--host': host,
+    '--port': port,
+    '--log-level': logLevel,
+  }
+  const given = Object.entries(named).flatMap(([name, value]) =>
+    value === undefined ? [] : [name, String(value)],
+  )
+  return verbose === true ? [...given, '--verbose'] : given
+}
+
 /** Adds `--config`, `--data` and `--verbose`. */
 export function withConfigurationOptions(command: Command): Command {
   return command

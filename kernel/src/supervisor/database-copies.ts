@@ -1,0 +1,96 @@
+import { constants, existsSync, renameSync, rmSync } from 'node:fs'
+import { copyFile, mkdir, open } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { findDatabases } from '../state/plugin-databases.ts'
+import { syncFolder } from '../state/sync-folder.ts'
+
+/** A write-ahead log has committed transactions that are not in the database file yet. */
+const logSuffix = '-wal'
+
+/** Returns the paths of all databases of a data folder, relative to it. */
+export function databasesIn(data: string): string[] {
+  return findDatabases(data).flatMap(({ path }) => (existsSync(join(data, path)) ? [path] : []))
+}
+
+/**
+ * Copies databases that no process uses. The copies are on the disk when this returns. File systems that can share the content of
+ * two files take no time and no space for it.
+ *
+ * @throws Error of the file system, for example if the disk is full
+ */
+export async function copyDatabases(
+  data: string,
+  databases: readonly string[],
+  copies: string,
+): Promise<void> {
+  rmSync(copies, { recursive: true, force: true })
+  await mkdir(copies, { recursive: true, mode: 0o700 })
+  const files = databases
+    .flatMap((path) => [path, path + logSuffix])
+    .filter((path) => existsSync(join(data, path)))
+  const folders = new Set(files.map((path) => dirname(join(copies, path))))
+  for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 })
+  await Promise.all(files.map((path) => copyDurably(join(data, path), join(copies, path))))
+  for (const folder of [...folders, dirname(copies)]) syncFolder(folder)
+}
+
+/**
+ * Puts copies in the place of the databases, and removes databases that were made later. If it was interrupted, the next call goes
+ * on. Without the folder of the copies, it was done before and does nothing.
+ */
+export async function putBackDatabases(
+  data: string,
+  databases: readonly string[],
+  copies: string,
+): Promise<void> {
+  if (!existsSync(copies)) return
+  for (const path of databasesIn(data)) {
+    if (!databases.includes(path)) removeDatabase(join(data, path))
+  }
+  for (const path of databases) {
+    const target = join(data, path)
+    const copy = join(copies, path)
+    if (existsSync(copy)) {
+      // The log of the newer version would be applied to the older database.
+      removeLogs(target)
+      await move(copy, target)
+    }
+    if (existsSync(copy + logSuffix)) await move(copy + logSuffix, target + logSuffix)
+  }
+  for (const folder of new Set(databases.map((path) => dirname(join(data, path))))) syncFolder(folder)
+  rmSync(copies, { recursive: true, force: true })
+  syncFolder(dirname(copies))
+}
+
+function removeDatabase(file: string): void {
+  removeLogs(file)
+  rmSync(file)
+}
+
+function removeLogs(file: string): void {
+  for (const suffix of [logSuffix, '-shm', '-journal']) rmSync(file + suffix, { force: true })
+}
+
+/** Moves a file, also to another disk. */
+async function move(from: string, to: string): Promise<void> {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
+    const draft = `${to}.new`
+    await copyDurably(from, draft)
+    renameSync(draft, to)
+    syncFolder(dirname(to))
+    rmSync(from)
+  }
+}
+
+async function copyDurably(from: string, to: string): Promise<void> {
+  await copyFile(from, to, constants.COPYFILE_FICLONE)
+  const file = await open(to, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

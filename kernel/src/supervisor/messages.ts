@@ -1,0 +1,62 @@
+/**
+ * The messages between the supervisor and the node that it runs. They cross versions: the supervisor of one release runs the node of
+ * another one. So a message and its fields keep their meaning, and a receiver ignores what it does not know.
+ */
+
+/** What the supervisor tells the node. */
+export type FromSupervisor =
+  /** The first message. The node waits for it. */
+  | {
+      readonly nodekeep: 'supervisor'
+      /** The absolute path of the folder for releases. */
+      readonly releases: string
+      /** Whether the node lets no client in before it is admitted. */
+      readonly onTrial: boolean
+    }
+  /** Asks a node on trial for its health. */
+  | { readonly nodekeep: 'health' }
+  /** Lets clients in. */
+  | { readonly nodekeep: 'admit' }
+  /** Asks whether the event loop of the node turns. */
+  | { readonly nodekeep: 'alive' }
+  /** The answer to a request; `refused` is a sentence for people, or `null` if the change has begun. */
+  | { readonly nodekeep: 'answer'; readonly id: number; readonly refused: string | null }
+  /** Ends the node. It may wait for requests that run before it stops to listen. */
+  | { readonly nodekeep: 'stop'; readonly patienceMs: number }
+
+/** What the node tells the supervisor. */
+export type ToSupervisor =
+  | {
+      readonly nodekeep: 'on trial'
+      /** The migrations that this start has run and that the former release cannot undo, by name. */
+      readonly contractions: readonly string[]
+    }
+  | {
+      readonly nodekeep: 'health'
+      /** Whether all required checks pass and all required plugins are up. */
+      readonly serving: boolean
+      /** One phrase for each that fails. */
+      readonly failing: readonly string[]
+    }
+  | { readonly nodekeep: 'serving'; readonly url: string }
+  | { readonly nodekeep: 'alive' }
+  /** The node ends with the code 1, since it cannot start. */
+  | {
+      readonly nodekeep: 'cannot start'
+      /** One sentence for people. */
+      readonly reason: string
+      /** Whether the configuration has to be changed, which no other release would help. */
+      readonly isConfiguration: boolean
+    }
+  | ReleaseRequest
+
+/** A request of the node for another release. */
+export type ReleaseRequest =
+  | {
+      readonly nodekeep: 'change release'
+      readonly id: number
+      /** The version, which is the name of its folder too. */
+      readonly release: string
+      readonly patienceMs: number
+    }
+  | { readonly nodekeep: 'go back'; readonly id: number; readonly reason: string }

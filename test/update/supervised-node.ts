@@ -1,0 +1,157 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { root } from '../run/command.ts'
+
+/** How the plugin `switchable` breaks in a release. */
+type Behavior = 'fine' | 'fails' | 'exits' | 'unhealthy' | 'dies' | 'hangs'
+
+/** A row of the history, as JSON. */
+export interface Attempt {
+  readonly from: string
+  readonly to: string
+  readonly result: string
+  readonly reason: string | null
+}
+
+/** A supervisor that runs a node of version 1.0.0 in a folder of its own. */
+export interface SupervisedNode {
+  readonly folder: string
+  readonly releases: string
+  readonly data: string
+  supervisor: ChildProcess
+  readonly url: URL
+  output(): string
+  /** Starts the supervisor again, after its end. */
+  start(...args: string[]): Promise<void>
+  /** Writes a release into a folder. */
+  writeRelease(path: string, version: string, behavior?: Behavior): Promise<void>
+  /** Asks the node to change to a new release with a version. */
+  change(version: string, behavior?: Behavior, patienceMs?: number): Promise<Response>
+  ask(body: object): Promise<Response>
+  get<T>(path: string): Promise<T>
+  post(path: string, body: object): Promise<Response>
+  version(): Promise<string>
+  /** Waits until a version answers. */
+  runs(version: string): Promise<void>
+  history(): Promise<readonly Attempt[]>
+  /** Waits until the last attempt in the history has a result. */
+  attempt(count: number): Promise<Attempt>
+  end(signal: NodeJS.Signals): Promise<[number | null, NodeJS.Signals | null]>
+}
+
+/** Returns a port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net')
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Starts a supervisor with a first release, 1.0.0. The end of the test ends both. */
+export async function supervisedNode(t: Test, releasesKeys: object = {}): Promise<SupervisedNode> {
+  const folder = await mkdtemp(join(tmpdir(), 'nodekeep-supervised-'))
+  const data = join(folder, 'data')
+  const releases = join(data, 'releases')
+  const port = await freePort()
+  const plugin = join(root, 'test/update/fixtures/switchable')
+  const configuration = {
+    data: './data',
+    server: { port },
+    health: { required: ['database', 'switchable'] },
+    plugins: { switchable: { from: plugin } },
+    releases: releasesKeys,
+  }
+  await writeFile(join(folder, 'nodekeep.json'), JSON.stringify(configuration))
+  const url = new URL(`http://127.0.0.1:${port}`)
+  let output = ''
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(new URL(path, url), { ...init, headers: { connection: 'close', ...init.headers } })
+  const post = (path: string, body: object) =>
+    ask(path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
+  const node: SupervisedNode = {
+    folder,
+    releases,
+    data,
+    supervisor: null as never,
+    url,
+    output: () => output,
+    async start(...args) {
+      const command = join(releases, 'current/bin/nodekeep')
+      const { PATH, XDG_CACHE_HOME } = process.env
+      const child = spawn(command, ['supervise', ...args], {
+        cwd: folder,
+        env: { PATH, XDG_CACHE_HOME, HOME: folder },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      node.supervisor = child
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          output += text
+        })
+      }
+    },
+    async writeRelease(path, version, behavior = 'fine') {
+      await mkdir(join(path, 'bin'), { recursive: true })
+      await writeFile(join(path, 'release.json'), JSON.stringify({ version, schema: [] }))
+      const command = `exec "${process.execPath}" --conditions=nodekeep-source "${join(root, 'kernel/bin/nodekeep.js')}" "$@"`
+      const variables = `export RELEASE_VERSION=${version} RELEASE_BEHAVIOR=${behavior}`
+      await writeFile(join(path, 'bin/nodekeep'), `#!/bin/sh\n${variables}\n${command}\n`)
+      await chmod(join(path, 'bin/nodekeep'), 0o755)
+    },
+    async change(version, behavior, patienceMs) {
+      const answer = await node.ask({ action: 'prepare', version })
+      const prepared = (await answer.json()) as { folder: string }
+      await node.writeRelease(prepared.folder, version, behavior)
+      return node.ask({ action: 'change', folder: prepared.folder, patienceMs })
+    },
+    ask: (body) => post('/releases', body),
+    get: async (path) => (await ask(path)).json() as never,
+    post,
+    version: async () => (await node.get<{ version: string }>('/version')).version,
+    async runs(version) {
+      for (;;) {
+        const running = await node.version().catch(() => null)
+        if (running === version) return
+        await delay(20)
+      }
+    },
+    async history() {
+      const text = await readFile(join(releases, 'history.json'), 'utf8').catch(() => '[]')
+      return JSON.parse(text)
+    },
+    async attempt(count) {
+      for (;;) {
+        const attempts = await node.history()
+        const last = attempts.at(-1)
+        if (attempts.length >= count && last !== undefined) return last
+        await delay(20)
+      }
+    },
+    async end(signal) {
+      const { supervisor } = node
+      if (supervisor.exitCode !== null || supervisor.signalCode !== null) return [supervisor.exitCode, null]
+      const ended = once(supervisor, 'close')
+      supervisor.kill(signal)
+      return ended as never
+    },
+  }
+  t.teardown(async () => {
+    await node.end('SIGTERM')
+    await rm(folder, { recursive: true, force: true })
+  })
+  const first = join(folder, 'first')
+  await node.writeRelease(first, '1.0.0')
+  await mkdir(releases, { recursive: true })
+  await symlink(first, join(releases, 'current'))
+  await node.start()
+  await node.runs('1.0.0')
+  return node
+}
