@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Log, OverlayNetwork, OverlayNetworkStatus, OverlayNode } from '@nodekeep/plugin-sdk'
 import type { TunnelTls } from '@nodekeep/plugin-sdk/tunnel'
 import type { GatewayAddress } from './gateway-address.ts'
-import { GatewaySession, type SessionEnd } from './gateway-session.ts'
+import { GatewaySession } from './gateway-session.ts'
 import type { GatewayTrust } from './gateway-trust.ts'
 import { retryDelay } from './retry-delay.ts'
 
@@ -67,13 +67,13 @@ export class TunnelNetwork implements OverlayNetwork {
       this.#session = null
       if (session.wasWelcome) node.statusChanged()
       if (signal.aborted) break
-      repeated.note(end)
       if (session.wasWelcome && performance.now() - beganAt > usefulMs) {
         lostAt = performance.now()
         attempt = -1
       }
-      const wait = Math.max(retryDelay(attempt + 1, performance.now() - lostAt), end.retryMs)
-      await delay(wait, undefined, { signal }).catch(() => {})
+      const retryMs = Math.max(retryDelay(attempt + 1, performance.now() - lostAt), end.retryMs)
+      repeated.note(end.reason, retryMs)
+      await delay(retryMs, undefined, { signal }).catch(() => {})
     }
   }
 }
@@ -87,9 +87,10 @@ class RepeatedFailure {
     this.#log = log
   }
 
-  note({ reason }: SessionEnd): void {
-    if (reason === this.#last) this.#log.debug(reason)
-    else this.#log.warn(reason)
+  /** @param retryMs the pause before the next attempt */
+  note(reason: string, retryMs: number): void {
+    if (reason === this.#last) this.#log.debug({ retryMs }, reason)
+    else this.#log.warn({ retryMs }, reason)
     this.#last = reason
   }
 
