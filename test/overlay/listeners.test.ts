@@ -64,6 +64,8 @@ test('connections that say nothing, too little or nonsense end, and the others g
       const socket = open(port)
       if (bytes.length > 0) socket.write(bytes)
       ends.push(endOf(socket).then(() => t.pass(`${listener}: ${what}`)))
+      const halfOpen = open(port).end(bytes)
+      ends.push(endOf(halfOpen).then(() => t.pass(`${listener}: ${what}, and then the end`)))
     }
     const slow = open(port)
     const drip = setInterval(() => slow.write(Buffer.from([22])), 50)
@@ -75,6 +77,15 @@ test('connections that say nothing, too little or nonsense end, and the others g
   t.equal((await askHttps({ port: httpsPort, name, of: 'gateway', path: '/streams/mirror' })).status, 200)
   t.equal((await ask(firstPort, '/streams/mirror')).status, 200)
   t.match(await node.status(), { connected: true })
+})
+
+test('a client that has ended its side gets its answer', async (t) => {
+  const gateway = await startGateway(t)
+  const node = await startTunnelNode(t, gateway, { plugins: [streams] })
+  await node.log.line(/^Clients reach/)
+  const socket = open(gateway.firstPort)
+  socket.end('GET /streams/mirror HTTP/1.1\r\nhost: x\r\n\r\n')
+  t.match(await endOf(socket), /^HTTP\/1\.1 200 .*"host":"x"}$/s)
 })
 
 test('a ClientHello may come in pieces', async (t) => {

@@ -41,6 +41,12 @@ test('people sign in at the https address of a node, and not over plain HTTP', a
   const who = await askHttps({ port, name, of: 'gateway', path: '/whoami', headers: { authorization } })
   t.match(JSON.parse(who.body), { user: { authenticated: true } })
 
+  const [cookie = ''] = (signedIn.headers['set-cookie'] ?? []).map((line) => line.split(';', 1)[0] ?? '')
+  const byCookie = await askHttps({ port, name, of: 'gateway', path: '/whoami', headers: { cookie } })
+  t.match(JSON.parse(byCookie.body), { user: { authenticated: true } }, 'the cookie comes back')
+  const stranger = await askHttps({ port, name, of: 'gateway', path: '/whoami' })
+  t.notMatch(JSON.parse(stranger.body), { user: { authenticated: true } }, 'another client has none of it')
+
   const foreign = await askHttps({
     port,
     name,

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { Agent, get, type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 import t, { test } from 'tap'
 import { openLine } from './fixtures/bad-line.ts'
 import { ask } from './fixtures/http-client.ts'
@@ -73,6 +75,46 @@ test('a client that resets its connection resets that of the node', async (t) =>
   socket.resetAndDestroy()
   await node.log.line(/^An upload ended early/, mark)
   t.pass('the node sees the end of the upload')
+})
+
+test('an upload may take long, but not pause for longer than the limit', async (t) => {
+  const me = await knownNode(t)
+  const own = { cert: certificateFile('node', 'crt'), key: certificateFile('node', 'key') }
+  const gateway = await startGateway(t, { gateway: { domain: 'example.test', names: { me: me.nodeId } } })
+  const node = await startTunnelNode(t, gateway, {
+    ...me,
+    plugins: [streams],
+    tunnel: { name: `me.example.test:${gateway.httpsPort}` },
+    config: { overlay: { tls: own }, server: { bodyTimeoutSeconds: 1 } },
+  })
+  await node.log.line(/^Clients reach the node at https:/)
+  await node.log.line(reachable)
+  const host = '127.0.0.1'
+  const https = { host, port: gateway.httpsPort, servername: 'me.example.test', rejectUnauthorized: false }
+  for (const [what, open] of Object.entries({
+    'without TLS': () => connect({ host, port: gateway.firstPort }),
+    'TLS on the node': () => connectTls(https),
+  })) {
+    const upload = async (pieces: number, pauseMs: number) => {
+      const socket = open()
+      const answered = once(socket, 'data')
+      const head = [
+        `POST /streams/up HTTP/1.1`,
+        `host: me.example.test`,
+        'content-type: application/octet-stream',
+      ]
+      socket.write(`${head.join('\r\n')}\r\ncontent-length: ${pieces}\r\n\r\n`)
+      for (let at = 0; at < pieces; at += 1) {
+        socket.write('x')
+        if (await Promise.race([answered, delay(pauseMs)])) break
+      }
+      const [answer] = (await answered) as [Buffer]
+      socket.destroy()
+      return String(answer)
+    }
+    t.match(await upload(8, 400), /^HTTP\/1\.1 200 .*{"bytes":8}$/s, `${what}: longer than the limit in all`)
+    t.match(await upload(2, 3000), /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s, `${what}: a pause beyond the limit`)
+  }
 })
 
 test('1,000 connections at once are all served', async (t) => {

@@ -9,6 +9,7 @@ import { ErrorAnswers } from './clients/error-answers.ts'
 import type { GatewayCertificate } from './clients/gateway-certificate.ts'
 import { HttpsRedirect } from './clients/https-redirect.ts'
 import type { GatewayConfiguration } from './configuration.ts'
+import { AddressRates } from './connections/address-rates.ts'
 import { OpenConnections } from './connections/open-connections.ts'
 import { plainAddress } from './connections/proxy-header.ts'
 import { type ListenerParts, PublicListener } from './connections/public-listener.ts'
@@ -87,6 +88,7 @@ export class Gateway {
       helloMs,
       ownAddresses: {
         open: new OpenConnections({ inAll: limits.connections, perAddress: limits.connectionsPerNode }),
+        rates: limits.bytesPerSecond === undefined ? null : new AddressRates(limits.bytesPerSecond),
         connectMs: helloMs,
         idleMs,
       },
@@ -204,7 +206,9 @@ export class Gateway {
   }
 
   async #welcome(session: NodeSession): Promise<void> {
-    const port = (await this.#ports?.portOf(session.process.nodeId)) ?? 0
+    const { nodeId } = session.process
+    const port = (await this.#ports?.portOf(nodeId)) ?? 0
+    if (this.#nodes.find(nodeId) !== session) return
     const urls = this.#addresses.urlsOf(session.process, port)
     session.send({ type: 'welcome', port, urls })
     this.#doors.watch(session, urls)

@@ -43,6 +43,12 @@ export class DataConnections {
     for (const socket of this.#waiting) socket.destroy()
   }
 
+  /** Closes all connections. Those of clients are lost with the gateway, which no byte may tell. */
+  close(): void {
+    this.closeWaiting()
+    for (const socket of this.#serving) socket.destroy()
+  }
+
   async #open(): Promise<void> {
     const { route, instance, log, signal } = this.#parts
     this.#opening += 1

@@ -83,7 +83,9 @@ export class GatewaySession {
       const { socket, gatewayId } = await connectToGateway(route, line, signal)
       const data = new DataConnections({ ...this.#parts, signal: over.signal })
       const end = await this.#converse(socket, gatewayId, data, signal)
-      data.closeWaiting()
+      // Clients of a node that leaves may finish.
+      if (signal.aborted) data.closeWaiting()
+      else data.close()
       return end
     } catch (error) {
       const { message } = error as Error

@@ -12,7 +12,7 @@ interface NameRegistrationParts {
   readonly state: StateStore
   readonly log: Log
   /** Milliseconds between the first attempt that failed and the next one. */
-  readonly retryMs?: number
+  readonly firstRetryMs?: number
 }
 
 /** A session with the gateway that has taken the node in. */
@@ -51,9 +51,9 @@ export class NameRegistration {
 
   /** Registers the name until it is registered or the session is over, and gives former names back. It never rejects. */
   async settle(session: WelcomeSession, signal: AbortSignal): Promise<void> {
-    const { retryMs = usualRetryMs } = this.#parts
+    const { firstRetryMs = usualRetryMs } = this.#parts
     if (session.isLed) this.#notBefore = Number.NEGATIVE_INFINITY
-    for (let pauseMs = retryMs; ; pauseMs = Math.min(pauseMs * 2, longestRetryMs)) {
+    for (let pauseMs = firstRetryMs; ; pauseMs = Math.min(pauseMs * 2, longestRetryMs)) {
       await delay(Math.max(0, this.#notBefore - performance.now()), undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       try {
@@ -64,8 +64,9 @@ export class NameRegistration {
       } catch (error) {
         if (signal.aborted) return
         // All nodes of a gateway may fail together. They try again apart.
-        this.#notBefore = performance.now() + pauseMs * (0.8 + Math.random() * 0.4)
-        this.#failure.note(this.#sentence(error))
+        const retryMs = Math.round(pauseMs * (0.8 + Math.random() * 0.4))
+        this.#notBefore = performance.now() + retryMs
+        this.#failure.note(this.#sentence(error), retryMs)
         this.#tell(statusOf(error) === 409 ? 'name-taken' : 'name-failing', session)
       }
     }

@@ -9,10 +9,13 @@ export class RepeatedFailure {
     this.#log = log
   }
 
-  /** @param reason a sentence */
-  note(reason: string): void {
-    if (reason === this.#last) this.#log.debug(reason)
-    else this.#log.warn(reason)
+  /**
+   * @param reason a sentence
+   * @param retryMs the pause before the next attempt
+   */
+  note(reason: string, retryMs: number): void {
+    if (reason === this.#last) this.#log.debug({ retryMs }, reason)
+    else this.#log.warn({ retryMs }, reason)
     this.#last = reason
   }
 

@@ -82,13 +82,13 @@ export class TunnelNetwork implements OverlayNetwork {
       this.#session = null
       if (session.wasWelcome) node.statusChanged()
       if (signal.aborted) break
-      repeated.note(end.reason)
       if (session.wasWelcome && performance.now() - beganAt > usefulMs) {
         lostAt = performance.now()
         attempt = -1
       }
-      const wait = Math.max(retryDelay(attempt + 1, performance.now() - lostAt), end.retryMs)
-      await delay(wait, undefined, { signal }).catch(() => {})
+      const retryMs = Math.max(retryDelay(attempt + 1, performance.now() - lostAt), end.retryMs)
+      repeated.note(end.reason, retryMs)
+      await delay(retryMs, undefined, { signal }).catch(() => {})
     }
   }
 }

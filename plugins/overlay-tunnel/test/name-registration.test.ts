@@ -54,7 +54,7 @@ async function prepare(t: Test, answer: (asked: Asked, response: ServerResponse)
       address,
       trust: await GatewayTrust.load({ ...parts, address, configured: identity.nodeId }),
       tls: async () => tunnelTls(await identity.certificate()),
-      registration: new NameRegistration({ ...parts, retryMs: 20 }),
+      registration: new NameRegistration({ ...parts, firstRetryMs: 20 }),
       maxConnections: 10,
     })
     const leaving = new AbortController()

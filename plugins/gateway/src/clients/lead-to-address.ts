@@ -1,12 +1,15 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { dial, type OwnAddress } from '../addresses/own-address.ts'
+import type { AddressRates } from '../connections/address-rates.ts'
 import type { OpenConnections } from '../connections/open-connections.ts'
 import { relay } from '../connections/relay.ts'
 
 interface OwnAddressLimits {
   /** Counts the connections to each address. */
   readonly open: OpenConnections
+  /** `null` without a limit. */
+  readonly rates: AddressRates | null
   readonly connectMs: number
   readonly idleMs: number
 }
@@ -19,7 +22,7 @@ interface OwnAddressLimits {
 export async function leadToAddress(
   client: Socket,
   to: OwnAddress,
-  { open, connectMs, idleMs }: OwnAddressLimits,
+  { open, rates, connectMs, idleMs }: OwnAddressLimits,
 ): Promise<'away' | 'busy' | null> {
   const node = dial(to)
   if (open.enter(node, to.address) === null) {
@@ -33,5 +36,6 @@ export async function leadToAddress(
     return 'away'
   }
   relay(client, node, idleMs)
+  rates?.of(to.address).count(client, node)
   return null
 }

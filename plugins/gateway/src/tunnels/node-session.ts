@@ -35,23 +35,16 @@ export interface NodeSessionParts {
   /** All connections of the node together; `null` without a limit. */
   readonly bytesPerSecond: number | null
   readonly log: Log
-  /** The control connection is gone. The process may be back soon. */
-  readonly onAway: () => void
-  /** The process of the node is gone. */
-  readonly onGone: () => void
+  /** The node takes no clients any more. */
+  readonly onEnd: () => void
 }
 
 /** Why a client cannot be led to a node. */
 type Refusal = 'away' | 'busy'
 
-/** Milliseconds for which the clients of a node that was lost stay: the node may be back, and their connections alive. */
-const graceMs = 30_000
-
-type Channel = ControlChannel<GatewayMessage, NodeMessage>
-
 /**
- * A node at the gateway, as long as its process lives: its control connection, the connections that it holds ready, and the
- * clients that are led to it.
+ * A node at the gateway, as long as its control connection lives: the connections that it holds ready, and the clients that are
+ * led to it. When the node is lost, so are its clients: the connections that lead to it would stay open, and silent, for long.
  */
 export class NodeSession {
   readonly process: NodeProcess
@@ -60,54 +53,41 @@ export class NodeSession {
   readonly #parts: NodeSessionParts
   readonly #rate: ByteRate | null
   readonly #clients = new Set<Socket>()
-  #present: { readonly channel: Channel; readonly pool: ConnectionPool } | null = null
-  #grace: NodeJS.Timeout | undefined
+  readonly #channel: ControlChannel<GatewayMessage, NodeMessage>
+  readonly #pool: ConnectionPool
+  #isOver = false
 
-  constructor(parts: NodeSessionParts) {
+  /** @param socket the control connection */
+  constructor(socket: TLSSocket, parts: NodeSessionParts) {
     this.process = parts.process
     this.#parts = parts
     this.#rate = parts.bytesPerSecond === null ? null : new ByteRate(parts.bytesPerSecond)
-  }
-
-  /** Whether the node takes clients now. */
-  get isHere(): boolean {
-    return this.#present !== null
-  }
-
-  /** Takes a control connection of the process, in place of the one before. */
-  attach(socket: TLSSocket): void {
-    this.#detach()?.close()
-    clearTimeout(this.#grace)
-    const channel: Channel = new ControlChannel(socket, {
+    this.#channel = new ControlChannel(socket, {
       read: readNodeMessage,
-      onMessage: () => {
-        this.#detach()?.close()
-        this.#parts.onGone()
-      },
+      // It leaves. Its clients may finish.
+      onMessage: () => this.#close(),
       onEnd: (reason) => {
-        this.#parts.log.info({ node: this.process.nodeId }, `The node was lost. ${reason}`)
-        this.#detach()
-        this.#grace = setTimeout(() => this.end(), graceMs)
+        parts.log.info({ node: parts.process.nodeId }, `The node was lost. ${reason}`)
+        this.end()
       },
     })
-    const { spares, helloMs } = this.#parts
-    const dial = (count: number) => channel.send({ type: 'dial', count })
-    this.#present = { channel, pool: new ConnectionPool({ spares, patienceMs: helloMs, dial }) }
+    const { spares, helloMs } = parts
+    const dial = (count: number) => this.#channel.send({ type: 'dial', count })
+    this.#pool = new ConnectionPool({ spares, patienceMs: helloMs, dial })
   }
 
   send(message: GatewayMessage): void {
-    this.#present?.channel.send(message)
+    this.#channel.send(message)
   }
 
   /** Whether the node answers its control connection within some time. */
   async answersWithin(ms: number): Promise<boolean> {
-    return (await this.#present?.channel.answersWithin(ms)) ?? false
+    return this.#channel.answersWithin(ms)
   }
 
   /** Takes a data connection that the node has opened. */
   addConnection(socket: TLSSocket): void {
-    if (this.#present === null) socket.destroy()
-    else this.#present.pool.add(socket)
+    this.#pool.add(socket)
   }
 
   /**
@@ -118,12 +98,11 @@ export class NodeSession {
    */
   async lead(client: Socket, line: ClientLine, url: string): Promise<Refusal | null> {
     const { idleMs, maxConnections } = this.#parts
-    if (this.#present === null) return 'away'
-    const { pool } = this.#present
-    if (this.#clients.size + pool.waiting >= maxConnections) return 'busy'
-    const socket = await pool.take(client)
+    if (this.#isOver) return 'away'
+    if (this.#clients.size + this.#pool.waiting >= maxConnections) return 'busy'
+    const socket = await this.#pool.take(client)
     if (client.destroyed) {
-      if (socket !== null) pool.giveBack(socket)
+      if (socket !== null) this.#pool.giveBack(socket)
       return null
     }
     if (socket === null) return 'away'
@@ -136,21 +115,17 @@ export class NodeSession {
     return null
   }
 
-  /** Ends the session: the process of the node is gone, or another one takes its place. */
+  /** Ends the session and cuts the clients: the node is gone, or another process takes its place. */
   end(last?: GatewayMessage): void {
-    this.#detach()?.close(last)
-    clearTimeout(this.#grace)
+    this.#close(last)
     for (const client of this.#clients) cut(client)
-    this.#parts.onGone()
   }
 
-  /** @returns the control connection, which is not the one of the session any more */
-  #detach(): Channel | undefined {
-    const present = this.#present
-    if (present === null) return undefined
-    this.#present = null
-    present.pool.close()
-    this.#parts.onAway()
-    return present.channel
+  #close(last?: GatewayMessage): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#pool.close()
+    this.#channel.close(last)
+    this.#parts.onEnd()
   }
 }

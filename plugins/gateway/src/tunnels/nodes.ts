@@ -38,13 +38,7 @@ export class Nodes {
 
   /** Returns the session of a node that takes clients now. */
   find(nodeId: string): NodeSession | null {
-    const session = this.#sessions.get(nodeId)
-    return session?.isHere === true ? session : null
-  }
-
-  /** All nodes that take clients now. */
-  get here(): NodeSession[] {
-    return [...this.#sessions.values()].filter(({ isHere }) => isHere)
+    return this.#sessions.get(nodeId) ?? null
   }
 
   /** Takes the control connection of a node in, or refuses it with the reason. */
@@ -61,12 +55,12 @@ export class Nodes {
 
   /** Sends a message to all nodes. */
   tellAll(message: GatewayMessage): void {
-    for (const session of this.here) session.send(message)
+    for (const session of this.#sessions.values()) session.send(message)
   }
 
   /** Ends all sessions and cuts their clients. */
   end(): void {
-    for (const session of [...this.#sessions.values()]) session.end()
+    for (const session of this.#sessions.values()) session.end()
   }
 
   async #arrive(socket: TLSSocket, process: NodeProcess): Promise<void> {
@@ -77,7 +71,10 @@ export class Nodes {
       return
     }
     const present = this.#sessions.get(nodeId)
-    if (present !== undefined && present.process.instance !== instance) {
+    if (present?.process.instance === instance) {
+      // It has noticed the loss of the connection before the gateway has.
+      present.end()
+    } else if (present !== undefined) {
       if (await present.answersWithin(claimMs)) {
         log.warn({ node: nodeId }, 'A second process with the key of a connected node was refused.')
         refuse(
@@ -89,12 +86,11 @@ export class Nodes {
       present.end({ type: 'replaced' })
     }
     if (socket.destroyed) return
-    const session = this.#sessions.get(nodeId) ?? this.#begin(process)
+    const session = this.#begin(socket, process)
     if (session === null) {
       refuse(socket, 'The gateway serves as many nodes as it may, in all or from this address.')
       return
     }
-    session.attach(socket)
     try {
       await onArrival(session)
     } catch (err) {
@@ -107,22 +103,22 @@ export class Nodes {
     }
   }
 
-  #begin(process: NodeProcess): NodeSession | null {
+  #begin(socket: TLSSocket, process: NodeProcess): NodeSession | null {
     const { maxNodes, maxNodesPerAddress, log, onDeparture } = this.#parts
     if (this.#sessions.size >= maxNodes) return null
-    const { addressGroup } = process
-    const near = [...this.#sessions.values()].filter((one) => one.process.addressGroup === addressGroup)
-    if (near.length >= maxNodesPerAddress) return null
-    const session: NodeSession = new NodeSession({
+    const { addressGroup, nodeId } = process
+    const near = this.#sessions.values().filter((one) => one.process.addressGroup === addressGroup)
+    if (near.toArray().length >= maxNodesPerAddress) return null
+    const session: NodeSession = new NodeSession(socket, {
       process,
       ...this.#parts.session,
       log,
-      onAway: () => onDeparture(session),
-      onGone: () => {
-        if (this.#sessions.get(process.nodeId) === session) this.#sessions.delete(process.nodeId)
+      onEnd: () => {
+        this.#sessions.delete(nodeId)
+        onDeparture(session)
       },
     })
-    this.#sessions.set(process.nodeId, session)
+    this.#sessions.set(nodeId, session)
     return session
   }
 }
