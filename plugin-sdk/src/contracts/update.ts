@@ -35,11 +35,7 @@ export interface UpdateSource {
    * @throws NodekeepError NOT_FOUND if the source does not have the release any more; CONFLICT if the folder is not empty;
    *   INSUFFICIENT_STORAGE
    */
-  download(
-    release: Pick<Release, 'version'>,
-    folder: string,
-    options: ReleaseDownloadOptions,
-  ): Promise<void>
+  download(release: Pick<Release, 'version'>, folder: string, options: ReleaseDownloadOptions): Promise<void>
 }
 
 /** The source of updates. */
