@@ -11,7 +11,7 @@ export type { ConformanceTest }
 
 /** A release that the suite publishes. */
 export interface PublishedRelease extends Release {
-  /** The texts of its files by their paths, `release.json` among them. Those in `bin` are programs. */
+  /** The texts of its files by their paths, with a `release.json` for this machine. Those in `bin` are programs. */
   readonly files: Readonly<Record<string, string>>
 }
 
@@ -191,7 +191,7 @@ function releaseOf(version: string): PublishedRelease {
   const files = {
     'bin/nodekeep': `#!/bin/sh\necho ${version}\n`,
     'node_modules/a/index.js': 'export default 1\n'.repeat(20_000),
-    'release.json': JSON.stringify({ version }),
+    'release.json': JSON.stringify({ version, platform: `${process.platform}-${process.arch}` }),
   }
   return { version, notes: notesOf(version), files }
 }
