@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Checked, type Static, Type } from '@nodekeep/plugin-sdk'
+import { Checked, Type } from '@nodekeep/plugin-sdk'
 
 /** The section `update-tuf` of the configuration. */
 export const configuration = Type.Object({
@@ -18,9 +18,6 @@ export const configuration = Type.Object({
     }),
   ),
 })
-
-/** The configuration of the source. */
-export type TufConfiguration = Static<typeof configuration>
 
 /** Reads the address of a repository. Its path ends with a slash. Returns `null` if it is no address of one. */
 export function repositoryUrl(text: string): URL | null {

@@ -1,7 +1,7 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** A release of the index. */
-export interface IndexedRelease {
+interface IndexedRelease {
   readonly version: string
   readonly notes: string
 }

@@ -56,7 +56,7 @@ export async function watchVersion(
       }
     }
     if (performance.now() >= endsAt && failingSince.size === 0) return null
-    await setTimeout(everyMs, undefined, { signal, ref: false })
+    await setTimeout(everyMs, undefined, { signal }).catch(() => signal.throwIfAborted())
   }
 }
 

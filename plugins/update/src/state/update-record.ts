@@ -3,20 +3,20 @@ import { dirname } from 'node:path'
 import type { Release } from '@nodekeep/plugin-sdk'
 
 /** An update that was begun. Times are ISO 8601. */
-export interface BegunUpdate {
+interface BegunUpdate {
   readonly from: string
   readonly to: string
   readonly startedAt: string
 }
 
 /** An update that failed before the supervisor had anything to do with it. */
-export interface FailedUpdate extends BegunUpdate {
+interface FailedUpdate extends BegunUpdate {
   readonly endedAt: string
   readonly reason: string
 }
 
 /** An update that the supervisor was asked for. */
-export interface HandedUpdate extends BegunUpdate {
+interface HandedUpdate extends BegunUpdate {
   /** The names of the looks that the former version passed. */
   readonly passed: readonly string[]
   /** When clients reached the new version; `null` until then. */
