@@ -14,8 +14,9 @@ import { configuration } from './configuration.ts'
 import { everyDay } from './daily-check.ts'
 import { updateHealth } from './health.ts'
 import { updateRoutes } from './http/routes.ts'
+import { firstMinutes, probationMs } from './probation/first-minutes.ts'
 import { looksAt } from './probation/looks.ts'
-import { passedLooks, probationMs, watchVersion } from './probation/probation.ts'
+import { passedLooks } from './probation/probation.ts'
 import { RecordFile } from './state/update-record.ts'
 import { Updates } from './updates.ts'
 
@@ -55,48 +56,17 @@ export default definePlugin({
       signal,
     })
 
-    const watch = async () => {
-      const { handed } = file.record
-      if (handed === null) return
-      // The clock may have been set meanwhile.
-      const sinceMs = Date.now() - Date.parse(handed.servedAt ?? '')
-      const lastsMs = Math.min(Math.max(probationMs - sinceMs, 0), probationMs) || 0
-      const problem = await watchVersion(handed.passed, lastsMs, { looks, log, signal })
-      if (problem === null) {
-        await file.change({ handed: null, outcome: `Version ${info.version} is installed.` })
-        return log.info({ event: 'update-passed', version: info.version }, 'The new version works.')
-      }
-      log.error({ event: 'update-back', version: info.version, problem }, 'The new version does not work.')
-      const sentence = `Version ${info.version} did not work in its first minutes. ${problem}`
-      await file.change({ handed: null, outcome: sentence })
-      await releases.goBack(sentence)
-    }
-    const checkDaily = async () => {
-      try {
-        const { updateAvailable, latestVersion } = await updates.check()
-        if (!updateAvailable) return
-        log.info({ version: latestVersion }, 'There is a new version.')
-        if (
-          config.automatic &&
-          updates.obstacle === null &&
-          (await updates.leftBecause(latestVersion)) === null
-        )
-          await updates.install()
-      } catch (err) {
-        if (!signal.aborted) log.warn({ err }, 'The daily check for a new version has failed.')
-      }
-    }
-
     let endChecks = () => {}
     context.onServing(async () => {
       if (await updates.settle()) {
-        void watch().catch((err) => {
+        const version = { current: info.version, looks, file, releases, log, signal }
+        void firstMinutes(version).catch((err) => {
           if (!signal.aborted) log.error({ err }, 'The new version could not be watched.')
         })
       }
       if (source?.isConfigured !== true) return
       const triedAt = () => (file.record.triedAt === null ? null : new Date(file.record.triedAt))
-      endChecks = everyDay(triedAt, checkDaily)
+      endChecks = everyDay(triedAt, () => updates.lookDaily(config.automatic))
     })
     context.onStop(() => endChecks())
 

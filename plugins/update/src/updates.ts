@@ -134,6 +134,25 @@ export class Updates {
   }
 
   /**
+   * Looks for a new version without a person.
+   *
+   * @param automatic whether to install one, unless it has failed here before, or there would be no way back
+   */
+  async lookDaily(automatic: boolean): Promise<void> {
+    const { log, signal } = this.#parts
+    if (this.#step !== null) return
+    try {
+      const { updateAvailable, latestVersion } = await this.check()
+      if (!updateAvailable) return
+      log.info({ version: latestVersion }, 'There is a new version.')
+      const isWanted = automatic && this.obstacle === null && (await this.leftBecause(latestVersion)) === null
+      if (isWanted) await this.install()
+    } catch (err) {
+      if (!signal.aborted) log.warn({ err }, 'The daily check for a new version has failed.')
+    }
+  }
+
+  /**
    * Goes back to the former version, with the data as it is now. This version stops soon after.
    *
    * @throws NodekeepError CONFLICT if there is no way back, or while an update runs

@@ -193,6 +193,33 @@ test('a node that cannot install says what to do instead', async (t) => {
   t.same(await none.updates.history(), [])
 })
 
+test('the daily check installs only if it may, and never twice what has failed', async (t) => {
+  const { updates, source, releases, start } = await updatesSubject(t)
+  await updates.lookDaily(false)
+  t.equal(updates.newer?.version, '1.1.0')
+  t.same(releases.asked, [])
+  releases.found = { problems: [], warnings: [], wayBack: false }
+  await updates.lookDaily(true)
+  t.same(releases.asked, [], 'no way back')
+  t.match(updates.progress, /no way back/)
+  releases.found = { problems: [], warnings: [], wayBack: true }
+  await updates.lookDaily(true)
+  t.same(releases.asked, [], 'it has failed before, so a person decides')
+  source.newest = { version: '1.2.0', notes: '' }
+  source.before = () => {
+    throw new NodekeepError('UPSTREAM_ERROR', 'The source cannot be reached.')
+  }
+  await updates.lookDaily(true)
+  source.before = () => {}
+  const sources = await start('1.0.0', 'sources')
+  await sources.updates.lookDaily(true)
+  t.same(releases.asked, [], 'this node cannot install')
+  await updates.lookDaily(true)
+  t.same(releases.asked, ['change to /new/1.2.0 within 1000'])
+  await updates.lookDaily(true)
+  t.equal(releases.asked.length, 1, 'an update runs')
+})
+
 test('a damaged record counts as none, and a version that is not newer is none', async (t) => {
   const { updates, folder, start } = await updatesSubject(t)
   await updates.check()

@@ -12,9 +12,6 @@ interface ProbationParts {
   readonly everyMs?: number
 }
 
-/** The length of a probation, in milliseconds. */
-export const probationMs = 5 * 60_000
-
 const defaultEveryMs = 10_000
 const lookMs = 15_000
 
