@@ -19,7 +19,7 @@ import {
   readIndex,
   thisMachine,
 } from './releases/release-index.ts'
-import { explainFullDisk, requireSpace, unpackRelease } from './releases/unpack-release.ts'
+import { diskFull, explainFullDisk, requireSpace, unpackRelease } from './releases/unpack-release.ts'
 import { type Pace, slowestPace } from './transfer/pace.ts'
 import { RepositoryFiles } from './transfer/repository-files.ts'
 import { TransferFailure } from './transfer/transfer-failure.ts'
@@ -134,7 +134,7 @@ export class TufSource implements UpdateSource {
     const fetcher = new MetadataFetcher(files, signal)
     try {
       const [index, archive] = await this.#alone.run(async () => {
-        const pinned = await readFile(this.#options.root)
+        const pinned = await readPinned(this.#options.root)
         return this.#metadata.update(pinned, async (folder) => {
           const updater = await createUpdater(folder, this.#options.url, fetcher)
           await updater.refresh()
@@ -150,7 +150,10 @@ export class TufSource implements UpdateSource {
         throw transferProblem(new TransferFailure('is too slow', { code: 'UPSTREAM_TIMEOUT' }))
       if (fetcher.failure instanceof TransferFailure) throw transferProblem(fetcher.failure)
       if (error instanceof NodekeepError) throw error
-      throw error instanceof TransferFailure ? transferProblem(error) : trustProblem(error)
+      if (error instanceof TransferFailure) throw transferProblem(error)
+      // `tuf-js` tells of errors of the disk within its own.
+      if (/ENOSPC|EDQUOT/.test(String(error))) throw diskFull(error)
+      throw trustProblem(error)
     }
   }
 
@@ -216,6 +219,15 @@ function requireBounds(target: TargetFile, maxBytes: number): void {
     'UPSTREAM_ERROR',
     `The source of updates offers a file of more than ${maxBytes} bytes.`,
   )
+}
+
+async function readPinned(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file)
+  } catch (cause) {
+    const message = `The file ${file} with the root keys cannot be read. Put it back, or correct update-tuf.root.`
+    throw new NodekeepError('UPSTREAM_ERROR', message, { cause })
+  }
 }
 
 function noReleases(): NodekeepError {

@@ -57,6 +57,12 @@ test('what a crash left in the folder of the plugin does no harm', async (t) => 
   t.equal(await found(), '1.2.0')
 })
 
+test('root keys that are gone are told', async (t) => {
+  const { open } = await tufSubject(t)
+  const source = open({ root: '/nowhere/root.json' })
+  await t.rejects(source.latest('1.0.0', never), { message: /\/nowhere\/root\.json .* cannot be read/ })
+})
+
 test('a release with newer root keys goes on with the same repository', async (t) => {
   const { repository, root, found } = await tufSubject(t)
   t.equal(await found(), '1.1.0')

@@ -59,14 +59,13 @@ export async function requireSpace(archive: string, folder: string, bytes: numbe
 /** Returns what to tell of an error of a full disk; every other error as it is. */
 export function explainFullDisk(error: unknown): unknown {
   const { code } = error as { readonly code?: unknown }
-  if (code !== 'ENOSPC' && code !== 'EDQUOT') return error
-  return new NodekeepError(
-    'INSUFFICIENT_STORAGE',
-    `The disk has too little space for the update. ${remedy}`,
-    {
-      cause: error,
-    },
-  )
+  return code === 'ENOSPC' || code === 'EDQUOT' ? diskFull(error) : error
+}
+
+/** Returns the error of a full disk. */
+export function diskFull(cause: unknown): NodekeepError {
+  const message = `The disk has too little space for the update. ${remedy}`
+  return new NodekeepError('INSUFFICIENT_STORAGE', message, { cause })
 }
 
 const remedy = 'Free some space, or name a folder on another disk in update.folder.'
