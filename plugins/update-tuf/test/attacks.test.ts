@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import { test } from 'tap'
 import { forge } from './fixtures/archives.ts'
 import { makeKey } from './fixtures/signing.ts'
@@ -42,6 +43,20 @@ test('metadata that nobody renews is refused: somebody may hold newer versions b
     await repository.write()
     t.equal(await found(), '1.1.0', 'once it is renewed, it is good again')
   }
+})
+
+test('a wrong clock delays what expires, and never makes older states acceptable', async (t) => {
+  const { repository, found } = await tufSubject(t)
+  await repository.publish('1.2.0')
+  t.equal(await found(), '1.2.0')
+  const inYears = (years: number) => Date.now() + years * 365 * 86_400_000
+  t.teardown(() => mock.timers.reset())
+  mock.timers.enable({ apis: ['Date'], now: inYears(10) })
+  await t.rejects(found(), { code: 'UPSTREAM_ERROR', message: /clock of this machine is wrong, set it/ })
+  mock.timers.setTime(inYears(-20))
+  t.equal(await found(), '1.2.0')
+  await repository.goBack()
+  await t.rejects(found(), { message: /older state/ })
 })
 
 test('parts of different states are refused', async (t) => {
