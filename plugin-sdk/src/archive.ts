@@ -23,15 +23,10 @@ export interface ArchiveOptions extends ArchiveBounds {
   readonly onProgress?: (share: number) => void
 }
 
-/** How an archive is unpacked. */
-export interface UnpackOptions extends ArchiveOptions {
-  /** When the call resolves, everything survives a power cut. Default: `false`. */
-  readonly sync?: boolean
-}
-
 /**
  * Unpacks a `.tar.gz` file of any origin into an empty folder, in a thread of its own. It makes files and folders only, with their
- * times, and nothing outside of the folder. When it rejects, the folder is empty again.
+ * times, and nothing outside of the folder. When it rejects, the folder is empty again. The files need a sync before they
+ * survive a power cut.
  *
  * Rejects with NodekeepError VALIDATION_ERROR when the archive is damaged, cut short, or has anything but files and folders
  * with plain names, each once; PAYLOAD_TOO_LARGE when it exceeds a bound; NOT_FOUND when the file does not exist; CONFLICT
@@ -42,14 +37,14 @@ export interface UnpackOptions extends ArchiveOptions {
 export async function unpackArchive(
   file: string,
   folder: string,
-  { sync = false, ...options }: UnpackOptions,
+  options: ArchiveOptions,
   onEntry: (entry: HashedEntry) => void = () => {},
 ): Promise<void> {
   if ((await readdir(folder)).length > 0) {
     throw new NodekeepError('CONFLICT', `The folder for the archive ${basename(file)} is not empty.`)
   }
   try {
-    await readHashed(file, { kind: 'unpack', folder, sync }, options, onEntry)
+    await readHashed(file, { kind: 'unpack', folder }, options, onEntry)
   } catch (error) {
     await emptyFolder(folder)
     throw error

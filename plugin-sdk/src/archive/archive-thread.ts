@@ -35,8 +35,7 @@ async function read(): Promise<void> {
   const entries = archiveEntries(chunksOf(file), { maxBytes, maxEntries })
   if (task.kind === 'send') for await (const entry of entries) await sendEntry(entry)
   else {
-    const read =
-      task.kind === 'unpack' ? unpackEntries(entries, task.folder, { sync: task.sync }) : hashEntries(entries)
+    const read = task.kind === 'unpack' ? unpackEntries(entries, task.folder) : hashEntries(entries)
     for await (const { sha256, ...entry } of read) send({ kind: 'entry', entry, sha256 })
   }
 }

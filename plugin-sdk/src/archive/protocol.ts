@@ -7,9 +7,7 @@ export interface ThreadSettings {
   readonly maxBytes: number
   readonly maxEntries: number
   /** `send` sends the contents, `hash` reads them, and `unpack` also writes them into the folder. */
-  readonly task:
-    | { readonly kind: 'send' | 'hash' }
-    | { readonly kind: 'unpack'; readonly folder: string; readonly sync: boolean }
+  readonly task: { readonly kind: 'send' | 'hash' } | { readonly kind: 'unpack'; readonly folder: string }
 }
 
 /** Messages from the thread. For `send`: an entry, its chunks, the next entry. For others: an entry that was read. */

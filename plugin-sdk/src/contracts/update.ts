@@ -28,8 +28,8 @@ export interface UpdateSource {
   /** Finds the newest release. Returns `null` if it is not newer than the current version. */
   latest(currentVersion: string, signal: AbortSignal): Promise<Release | null>
   /**
-   * Downloads and verifies a release, and unpacks it into an empty folder, with `release.json` at its top. When this resolves, the
-   * files survive a power cut. When it rejects, the folder is empty.
+   * Downloads and verifies a release, and unpacks it into an empty folder, with `release.json` at its top. When it rejects, the
+   * folder is empty.
    *
    * @param release one that {@link latest} has returned
    * @throws NodekeepError NOT_FOUND if the source does not have the release any more; CONFLICT if the folder is not empty;

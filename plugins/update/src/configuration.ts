@@ -14,12 +14,6 @@ export const configuration = Type.Object({
     description:
       'Seconds that an update waits for requests that run, such as uploads, before it refuses them.',
   }),
-  folder: Type.String({
-    default: 'releases',
-    minLength: 1,
-    description:
-      "The folder for releases, such as one on another disk if programs may not run on that of the data. A relative path starts at the node's data folder.",
-  }),
 })
 
 /** The configuration of updates. */

@@ -1,4 +1,4 @@
-import { open, readdir, readFile, rename, rmdir, stat, statfs } from 'node:fs/promises'
+import { readdir, readFile, rename, rmdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { emptyFolder, unpackArchive } from '@nodekeep/plugin-sdk/archive'
@@ -31,7 +31,7 @@ export async function unpackRelease(
   folder: string,
   { version, ...options }: UnpackOptions,
 ): Promise<void> {
-  await unpackArchive(archive, folder, { ...options, maxBytes, maxEntries, sync: true }).catch(blameSource)
+  await unpackArchive(archive, folder, { ...options, maxBytes, maxEntries }).catch(blameSource)
   try {
     await liftTopFolder(folder)
     const release = await readRelease(folder)
@@ -68,7 +68,7 @@ export function diskFull(cause: unknown): NodekeepError {
   return new NodekeepError('INSUFFICIENT_STORAGE', message, { cause })
 }
 
-const remedy = 'Free some space, or name a folder on another disk in update.folder.'
+const remedy = 'Free some space, or name a folder on another disk in releases.folder.'
 
 async function requireFreeSpace(folder: string, bytes: number): Promise<void> {
   const { bavail, blocks, bsize } = await statfs(folder)
@@ -95,7 +95,6 @@ async function liftTopFolder(folder: string): Promise<void> {
     await rename(join(path, name), join(folder, name))
   }
   await rmdir(path)
-  await syncFolder(folder)
 }
 
 /** Reads what the release says of itself. Without `release.json`, it says nothing. */
@@ -106,15 +105,6 @@ async function readRelease(
     return JSON.parse(await readFile(join(folder, 'release.json'), 'utf8')) ?? {}
   } catch {
     return {}
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 
