@@ -191,7 +191,8 @@ export class TufSource implements UpdateSource {
       await target.verify(Readable.from(storing(), { highWaterMark: 1 }))
     } catch (error) {
       signal.throwIfAborted()
-      throw (error as Error).constructor.name === 'LengthOrHashMismatchError' ? trustProblem(error) : error
+      // Errors of transfers and of the disk have a code; the others say that the content is another one.
+      throw (error as { readonly code?: unknown }).code === undefined ? trustProblem(error) : error
     } finally {
       await handle.close()
     }
