@@ -78,7 +78,10 @@ export class Updates {
   /** The progress of an update for people, or how the last one ended. */
   get progress(): string {
     if (this.#step !== null) return `${this.#step.text}: ${Math.floor(this.#step.percent)} %`
-    return this.#parts.file.record.outcome ?? 'No update runs.'
+    const { info, file } = this.#parts
+    const { handed, outcome } = file.record
+    if (handed?.to === info.version) return `Version ${info.version} is installed, and is being watched.`
+    return outcome ?? 'No update runs.'
   }
 
   /**
