@@ -233,6 +233,7 @@ async function boot(
       }),
     )
     const url = urlOf(address)
+    cradle.nodeOrigins.listensAt(url)
     started.defer(announceAddress(data, lock, url, log))
     await withSignal(options.signal, announceStop, letPluginsServe(cradle))
     return {

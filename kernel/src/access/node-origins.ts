@@ -29,6 +29,7 @@ export class NodeOrigins implements NodeAddress {
   readonly #configured: readonly string[]
   readonly #foreign: ReadonlySet<string>
   readonly #added: Pick<RegistryEntries, 'names' | 'get'>
+  #port: URL | null = null
 
   /** @param added the registry of the origins that plugins have added */
   constructor(
@@ -42,7 +43,15 @@ export class NodeOrigins implements NodeAddress {
     this.#added = added
   }
 
-  /** The origins that depend on no request: those of `server.publicUrl`, then those that plugins have added. */
+  /** The node listens. */
+  listensAt(url: URL): void {
+    this.#port = url
+  }
+
+  local(): URL | null {
+    return this.#port
+  }
+
   publicOrigins(): string[] {
     const added = this.#added.names().map((name) => String(this.#added.get(name)))
     const urls = [...this.#configured, ...added].map((url) => URL.parse(url))

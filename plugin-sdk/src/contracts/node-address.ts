@@ -12,6 +12,10 @@ export interface NodeAddress {
    * @throws NodekeepError VALIDATION_ERROR if the Host is not a name of the node
    */
   originOf(request: Pick<FastifyRequest, 'protocol' | 'host' | 'headers' | 'ips' | 'raw'>): URL
+  /** Returns the address of the node's port on this machine; `null` before the node listens. */
+  local(): URL | null
+  /** Returns the origins that lead to the node from outside: those of `server.publicUrl`, then those of `PublicOrigins`. */
+  publicOrigins(): string[]
 }
 
 /** The kernel's service for the node's own address. */

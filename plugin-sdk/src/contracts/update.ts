@@ -4,28 +4,38 @@ import { defineService } from '../service.ts'
 export interface Release {
   /** `<major>.<minor>.<patch>` */
   readonly version: string
-  /** The release notes for people, in Markdown. */
+  /** The release notes for people, in Markdown. They may be empty. */
   readonly notes: string
 }
 
-/** Finds and downloads releases. The caller trusts the result, so the source must verify everything. */
+/** Options of a download. */
+export interface ReleaseDownloadOptions {
+  readonly signal: AbortSignal
+  /** Receives the share that is done, from 0 to 1. It never falls, and its last value is 1. */
+  readonly onProgress?: (share: number) => void
+}
+
+/**
+ * Finds and downloads releases for this machine. The caller trusts the result, so the source verifies everything: that the release
+ * comes from its publisher, that nobody has changed it, and that nobody offers an older state of the source than the node has seen.
+ *
+ * Methods throw NodekeepError: UPSTREAM_ERROR if the source cannot be reached, or if something that it sends cannot be verified;
+ * UPSTREAM_TIMEOUT if it is too slow; the reason of the signal when that aborts.
+ */
 export interface UpdateSource {
-  /**
-   * Finds the newest release for this node, or `null` if none is newer.
-   *
-   * @throws NodekeepError UPSTREAM_ERROR if the source cannot be reached or its metadata fails verification
-   */
+  /** Whether the configuration names a source. Without one, `latest` finds nothing. */
+  readonly isConfigured: boolean
+  /** Finds the newest release. Returns `null` if it is not newer than the current version. */
   latest(currentVersion: string, signal: AbortSignal): Promise<Release | null>
   /**
-   * Verifies the signature and the hashes of a release, then unpacks it into an empty folder.
+   * Downloads and verifies a release, and unpacks it into an empty folder, with `release.json` at its top. When it rejects, the
+   * folder is empty.
    *
-   * @param onProgress receives the completed share, from 0 to 1
+   * @param release one that {@link latest} has returned
+   * @throws NodekeepError NOT_FOUND if the source does not have the release any more; CONFLICT if the folder is not empty;
+   *   INSUFFICIENT_STORAGE
    */
-  download(
-    release: Release,
-    folder: string,
-    options: { readonly signal: AbortSignal; readonly onProgress?: (fraction: number) => void },
-  ): Promise<void>
+  download(release: Pick<Release, 'version'>, folder: string, options: ReleaseDownloadOptions): Promise<void>
 }
 
 /** The source of updates. */

@@ -1,0 +1,15 @@
+// In a process of its own: the disk is a mount that a process apart has.
+
+import { onSmallDisk } from '@nodekeep/kernel/testing'
+import t, { test } from 'tap'
+
+t.setTimeout(120_000)
+
+test('a full disk ends a download, and leaves nothing', async (t) => {
+  const found = await onSmallDisk('64m', new URL('./fixtures/full-disk-program.ts', import.meta.url))
+  if (found === null) return void t.pass('a full disk', { skip: 'Nothing can be mounted here.' })
+  const error = { code: 'INSUFFICIENT_STORAGE', message: /disk/ }
+  t.match(found.large, { error, isAsked: false, left: [] }, 'it is known before the download')
+  t.match(found.deceptive, { error, isAsked: true, left: [] }, 'it turns out while it is unpacked')
+  t.match(found.small, { error: null, isAsked: true }, 'afterwards there is room')
+})

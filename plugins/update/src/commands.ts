@@ -1,0 +1,209 @@
+import { setTimeout } from 'node:timers/promises'
+import { type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
+import type { UpdateConfiguration } from './configuration.ts'
+
+type Context = CommandContext<UpdateConfiguration>
+
+interface Version {
+  readonly version: string
+  readonly commit: string
+  readonly buildDate: string
+}
+
+interface Status {
+  readonly currentVersion: string
+  readonly latestVersion: string
+  readonly updateAvailable: boolean
+  readonly releaseNotes: string
+}
+
+interface Details {
+  readonly checkedAt: string | null
+  readonly problem: string | null
+  readonly obstacle: string | null
+  readonly wayBack: { readonly version: string; readonly until: string } | null
+  readonly watchedUntil: string | null
+  readonly withoutWayBack: string | null
+}
+
+interface Progress {
+  readonly isUpdating: boolean
+  readonly progress: string
+}
+
+interface Outcome {
+  readonly success: boolean
+  readonly message: string
+}
+
+interface Attempt {
+  readonly from: string
+  readonly to: string
+  readonly startedAt: string
+  readonly endedAt: string | null
+  readonly result: string
+  readonly reason: string | null
+}
+
+/** How often the progress of an update is asked for, in milliseconds. */
+const askEveryMs = 500
+/** The longest time without an answer while the version changes, in milliseconds. */
+const changeMs = 10 * 60_000
+
+/** The commands `nodekeep update …`. They ask the running node. */
+export default defineCommands<UpdateConfiguration>({
+  async status(context) {
+    const node = await runningNode(context)
+    const [{ version, commit, buildDate }, status, details, { progress }] = await Promise.all([
+      get<Version>(node, 'version'),
+      get<Status>(node, 'status'),
+      get<Details>(node, 'details'),
+      get<Progress>(node, 'progress'),
+    ])
+    const { wayBack } = details
+    context.output.state({
+      version,
+      commit,
+      'build date': buildDate,
+      newest: status.latestVersion,
+      'last check': details.checkedAt ?? 'never',
+      'check problem': details.problem ?? 'none',
+      progress,
+      'way back': wayBack === null ? 'none' : `to ${wayBack.version}, until ${wayBack.until}`,
+      'watched until': details.watchedUntil ?? 'not watched',
+    })
+    if (details.obstacle !== null) context.output.lines(details.obstacle)
+    if (details.withoutWayBack !== null)
+      context.output.lines(
+        `After the update to ${details.withoutWayBack}, there is no way back to ${version}.`,
+      )
+    if (status.updateAvailable) context.output.lines('', status.releaseNotes.trim())
+  },
+
+  async check(context) {
+    const node = await runningNode(context)
+    const { updateAvailable, latestVersion } = await post<{
+      updateAvailable: boolean
+      latestVersion: string
+    }>(node, 'check')
+    context.output.state({ 'update available': updateAvailable, newest: latestVersion })
+    if (updateAvailable) context.output.lines((await get<Status>(node, 'status')).releaseNotes.trim())
+  },
+
+  async install(context) {
+    const node = await runningNode(context)
+    const line = context.output.progress('update')
+    try {
+      const before = await get<Version>(node, 'version')
+      const installing = install(context, node)
+      const outcome = await withProgress(installing, async () => {
+        const { progress } = await get<Progress>(node, 'progress')
+        line.update(Number(/(\d+) %$/.exec(progress)?.[1] ?? 0) / 100, progress)
+      })
+      if (!outcome.success) return context.output.state({ version: before.version, result: outcome.message })
+      if (context.options.json !== true) context.output.lines(outcome.message)
+      const { version, result } = await changed(context, node, before.version)
+      line.end()
+      context.output.state({ version, result })
+      if (version === before.version) process.exitCode = 1
+    } finally {
+      line.end()
+    }
+  },
+
+  async back(context) {
+    const node = await runningNode(context)
+    const { wayBack } = await get<Details>(node, 'details')
+    const question = `Go back to version ${wayBack?.version}, with the data as it is now?`
+    if (wayBack !== null && context.options.yes !== true && !(await context.confirm(question)))
+      throw new Error('Nothing was changed. With --yes, the command does not ask.')
+    const before = await get<Version>(node, 'version')
+    const { message } = await post<Outcome>(node, 'back')
+    if (context.options.json !== true) context.output.lines(message)
+    const { version, result } = await changed(context, node, before.version)
+    context.output.state({ version, result })
+  },
+
+  async history(context) {
+    const { attempts } = await get<{ attempts: Attempt[] }>(await runningNode(context), 'history')
+    context.output.table(
+      attempts.map(({ startedAt, from, to, result, reason }) => ({
+        started: startedAt,
+        from,
+        to,
+        result,
+        reason,
+      })),
+      'There was no update yet.',
+    )
+  },
+})
+
+/** @throws Error that says to start the node */
+async function runningNode(context: Context): Promise<NodeClient> {
+  const node = await context.node()
+  if (node === null)
+    throw new Error('No node runs on this data folder. Start it with `nodekeep start`, then try again.')
+  return node
+}
+
+function get<T>(node: NodeClient, path: string): Promise<T> {
+  return answerOf(node.fetch(`/api/update/${path}`))
+}
+
+function post<T>(node: NodeClient, path: string): Promise<T> {
+  return answerOf(node.fetch(`/api/update/${path}`, { method: 'POST' }))
+}
+
+/** @throws Error with the node's message */
+async function answerOf<T>(answer: Promise<Response>): Promise<T> {
+  const response = await answer
+  const body = (await response.json()) as T & { message?: string }
+  if (!response.ok) throw new Error(body.message)
+  return body
+}
+
+/** Node's `fetch` waits 5 minutes for an answer. A download may take longer, so the progress tells its end. */
+async function install({ options, signal }: Context, node: NodeClient): Promise<Outcome> {
+  try {
+    const query = options.withoutWayBack === true ? '?withoutWayBack=true' : ''
+    return await post<Outcome>(node, `install${query}`)
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: unknown } }
+    if (cause?.code !== 'UND_ERR_HEADERS_TIMEOUT') throw error
+  }
+  for (;;) {
+    await setTimeout(askEveryMs, undefined, { signal })
+    const { isUpdating, progress } = await get<Progress>(node, 'progress')
+    if (!isUpdating) throw new Error(progress)
+    if (progress.startsWith('Changing')) return { success: true, message: progress }
+  }
+}
+
+async function withProgress<T>(work: Promise<T>, show: () => Promise<void>): Promise<T> {
+  const timer = setInterval(() => void show().catch(() => {}), askEveryMs)
+  try {
+    return await work
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+/** Waits until another version answers, or the update has ended without one. Meanwhile the node does not answer for some seconds. */
+async function changed(
+  { signal }: Context,
+  node: NodeClient,
+  former: string,
+): Promise<{ readonly version: string; readonly result: string }> {
+  const end = performance.now() + changeMs
+  for (;;) {
+    await setTimeout(askEveryMs, undefined, { signal })
+    const answers = Promise.all([get<Version>(node, 'version'), get<Progress>(node, 'progress')])
+    const [running, state] = await answers.catch(() => [null, null])
+    if (running !== null && running.version !== former)
+      return { version: running.version, result: `Version ${running.version} runs.` }
+    if (state !== null && !state.isUpdating && running !== null)
+      return { version: running.version, result: state.progress }
+    if (performance.now() > end) throw new Error('The node does not answer any more. Look into its log.')
+  }
+}

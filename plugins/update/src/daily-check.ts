@@ -1,0 +1,37 @@
+const dayMs = 24 * 60 * 60_000
+/** At the earliest so long after a start. */
+const settledMs = 60_000
+/** Nodes that start at the same time, as after a power cut, ask at different times. */
+const jitterMs = 60 * 60_000
+
+/**
+ * Returns when the next daily check is due, in milliseconds from now: a day after the last one and a random time of up to an hour. A check
+ * that was missed follows soon. A clock that was set back does not delay it by more than a day.
+ *
+ * @param triedAt when the last check was tried; `null` for never
+ */
+export function nextCheckIn(triedAt: Date | null, now: Date, random: () => number): number {
+  const sinceMs = triedAt === null ? dayMs : now.getTime() - triedAt.getTime()
+  const leftMs = sinceMs < 0 ? 0 : Math.max(0, dayMs - sinceMs)
+  return settledMs + leftMs + Math.floor(random() * jitterMs)
+}
+
+/**
+ * Runs work every day.
+ *
+ * @returns ends the schedule
+ */
+export function everyDay(triedAt: () => Date | null, work: () => Promise<void>): () => void {
+  let timer: NodeJS.Timeout
+  let ended = false
+  const wait = () => {
+    if (ended) return
+    timer = setTimeout(() => void work().finally(wait), nextCheckIn(triedAt(), new Date(), Math.random))
+    timer.unref()
+  }
+  wait()
+  return () => {
+    ended = true
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,30 @@
+import type { HealthCheck } from '@nodekeep/plugin-sdk'
+import type { RecordFile } from './state/update-record.ts'
+import { askedFor, type Updates } from './updates.ts'
+
+/** A source may be out of reach for so long, in milliseconds, before the owner has to know. */
+const patienceMs = 3 * 24 * 60 * 60_000
+
+/**
+ * The health check `update`: not ok if the source has not answered for three days, or if the newest version did not work here.
+ *
+ * @param startedAt when the node started, for one whose checks have never succeeded
+ */
+export function updateHealth(
+  updates: Pick<Updates, 'newer' | 'leftBecause'>,
+  file: Pick<RecordFile, 'record'>,
+  startedAt: Date,
+): HealthCheck {
+  return {
+    async check() {
+      const { checkedAt, checkProblem } = file.record
+      const answeredAt = checkedAt === null ? startedAt : new Date(checkedAt)
+      if (checkProblem !== null && Date.now() - answeredAt.getTime() > patienceMs)
+        return { ok: false, state: 'unreachable' }
+      if (updates.newer === null) return { ok: true, state: 'current' }
+      const reason = await updates.leftBecause(updates.newer.version)
+      if (reason !== null && reason !== askedFor) return { ok: false, state: 'failed' }
+      return { ok: true, state: 'available' }
+    },
+  }
+}

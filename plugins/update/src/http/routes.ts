@@ -1,0 +1,188 @@
+import { type NodeInfo, type NodeReleases, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import type { RecordFile } from '../state/update-record.ts'
+import type { Updates } from '../updates.ts'
+
+interface RouteParts {
+  readonly info: NodeInfo
+  readonly updates: Updates
+  readonly releases: Pick<NodeReleases, 'wayBack'>
+  readonly file: Pick<RecordFile, 'record'>
+  readonly automatic: boolean
+  /** Until when a new version is watched; `null` if none is. */
+  readonly watchedUntil: () => Date | null
+}
+
+const forUsers = { scope: 'update' } as const
+const forOwner = { access: 'owner', scope: 'update' } as const
+
+const nullable = (description: string, options: { format?: 'date-time' } = {}) =>
+  Type.Union([Type.String(options), Type.Null()], { description })
+const moment = (description: string) => nullable(description, { format: 'date-time' })
+
+const Details = Type.Object({
+  checkedAt: moment('When the source of updates last answered.'),
+  problem: nullable('Why the last check failed.'),
+  automatic: Type.Boolean({ description: 'Whether new versions are installed without a person.' }),
+  obstacle: nullable('Why this node cannot install updates, and what to do instead.'),
+  wayBack: Type.Union(
+    [
+      Type.Object({
+        version: Type.String(),
+        until: Type.String({ format: 'date-time', description: 'The end of the way back.' }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'The version to which the node can go back, with the data as it is then.' },
+  ),
+  watchedUntil: moment('Until when the node watches a new version, and goes back if it does not work.'),
+  withoutWayBack: nullable('A newer version after which there would be no way back to this one.'),
+})
+
+const History = Type.Object({
+  attempts: Type.Array(
+    Type.Object({
+      from: Type.String(),
+      to: Type.String(),
+      startedAt: Type.String({ format: 'date-time' }),
+      endedAt: moment('Null while it runs.'),
+      result: Type.String({
+        description:
+          '`running`, `installed`, `failed`: clients never reached the new version, or `went back`: the node left a version that clients had reached.',
+      }),
+      reason: nullable('Why it failed, or why the node went back.'),
+    }),
+    { description: 'The newest first.' },
+  ),
+})
+
+const outcome = { 200: Type.Object({ success: Type.Boolean(), message: Type.String() }) }
+
+/** Registers the endpoints of the interface's section "Update endpoints", and those for history, details and the way back. */
+export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
+  const { info, updates, releases, file } = parts
+
+  const version = {
+    operationId: 'getVersion',
+    summary: 'Get the version that runs',
+    response: {
+      200: Type.Object({
+        version: Type.String(),
+        commit: Type.String({ description: 'Empty if nothing records it, as in copied sources.' }),
+        buildDate: Type.String({
+          format: 'date-time',
+          description: 'From sources, the date of the commit. 1970-01-01 if nothing records it.',
+        }),
+      }),
+    },
+  }
+  app.get('/version', { schema: version, config: forUsers }, async () => ({
+    version: info.version,
+    commit: info.commit ?? '',
+    buildDate: (info.buildDate ?? new Date(0)).toISOString(),
+  }))
+
+  const status = {
+    operationId: 'getUpdateStatus',
+    summary: 'Get the newest version that a check has found',
+    response: {
+      200: Type.Object({
+        currentVersion: Type.String(),
+        latestVersion: Type.String({ description: 'The current version if no newer one is known.' }),
+        updateAvailable: Type.Boolean(),
+        releaseNotes: Type.String({ description: 'Markdown; empty if no newer version is known.' }),
+      }),
+    },
+  }
+  app.get('/status', { schema: status, config: forUsers }, async () => {
+    const { newer } = updates
+    return {
+      currentVersion: info.version,
+      latestVersion: newer?.version ?? info.version,
+      updateAvailable: newer !== null,
+      releaseNotes: newer?.notes ?? '',
+    }
+  })
+
+  const progress = {
+    operationId: 'getUpdateProgress',
+    summary: 'Get the progress of an update',
+    response: {
+      200: Type.Object({
+        isUpdating: Type.Boolean(),
+        progress: Type.String({
+          description: 'For people: the step and its share, or how the last update ended.',
+        }),
+      }),
+    },
+  }
+  app.get('/progress', { schema: progress, config: forUsers }, async () => ({
+    isUpdating: updates.isUpdating,
+    progress: updates.progress,
+  }))
+
+  const history = {
+    operationId: 'listUpdates',
+    summary: 'List the updates of this node, and why some failed',
+    response: { 200: History },
+  }
+  app.get('/history', { schema: history, config: forUsers }, async () => {
+    const attempts = await updates.history()
+    return {
+      attempts: attempts.map(({ startedAt, endedAt, ...attempt }) => ({
+        ...attempt,
+        startedAt: startedAt.toISOString(),
+        endedAt: endedAt?.toISOString() ?? null,
+      })),
+    }
+  })
+
+  const details = {
+    operationId: 'getUpdateDetails',
+    summary: 'Get what the status does not tell: the last check, the way back, obstacles',
+    response: { 200: Details },
+  }
+  app.get('/details', { schema: details, config: forUsers }, async () => {
+    const { checkedAt, checkProblem, withoutWayBack } = file.record
+    const wayBack = await releases.wayBack()
+    return {
+      checkedAt,
+      problem: checkProblem,
+      automatic: parts.automatic,
+      obstacle: updates.obstacle,
+      wayBack: wayBack && { version: wayBack.version, until: wayBack.until.toISOString() },
+      watchedUntil: parts.watchedUntil()?.toISOString() ?? null,
+      withoutWayBack: updates.newer?.version === withoutWayBack ? withoutWayBack : null,
+    }
+  })
+
+  const check = {
+    operationId: 'checkForUpdate',
+    summary: 'Look for a new version now',
+    response: { 200: Type.Object({ updateAvailable: Type.Boolean(), latestVersion: Type.String() }) },
+  }
+  app.post('/check', { schema: check, config: forOwner }, async () => updates.check())
+
+  const install = {
+    operationId: 'installUpdate',
+    summary: 'Install the newest version',
+    description:
+      'Answers when the version is downloaded and checked, right before the node changes to it. A client that leaves does not end it.',
+    querystring: Type.Object({
+      withoutWayBack: Type.Optional(
+        Type.Boolean({ description: 'Also installs a version after which there is no way back.' }),
+      ),
+    }),
+    response: outcome,
+  }
+  const late = { ...forOwner, answersLate: true } as const
+  app.post('/install', { schema: install, config: late }, async ({ query: { withoutWayBack = false } }) =>
+    updates.install({ withoutWayBack }),
+  )
+
+  const back = {
+    operationId: 'undoUpdate',
+    summary: 'Go back to the version before, with the data as it is now',
+    response: outcome,
+  }
+  app.post('/back', { schema: back, config: forOwner }, async () => updates.goBack())
+}

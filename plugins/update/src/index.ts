@@ -1,0 +1,84 @@
+import { join } from 'node:path'
+import {
+  Address,
+  definePlugin,
+  Files,
+  HealthChecks,
+  Info,
+  Releases,
+  Updates as UpdateSources,
+  Users,
+  WasmRuntimes,
+} from '@nodekeep/plugin-sdk'
+import { configuration } from './configuration.ts'
+import { everyDay } from './daily-check.ts'
+import { updateHealth } from './health.ts'
+import { updateRoutes } from './http/routes.ts'
+import { firstMinutes, probationMs } from './probation/first-minutes.ts'
+import { looksAt } from './probation/looks.ts'
+import { passedLooks } from './probation/probation.ts'
+import { RecordFile } from './state/update-record.ts'
+import { Updates } from './updates.ts'
+
+/** The plugin `update`: finds and installs new versions, watches them, and goes back. */
+export default definePlugin({
+  id: 'update',
+  description: 'Finds and installs new versions of Nodekeep, and goes back if they do not work.',
+  config: configuration,
+  requires: { info: Info, releases: Releases, address: Address, users: Users, runtimes: WasmRuntimes },
+  optional: { source: UpdateSources, files: Files },
+  contributes: { health: HealthChecks },
+  async setup({
+    config,
+    info,
+    releases,
+    address,
+    users,
+    runtimes,
+    source,
+    files,
+    health,
+    log,
+    signal,
+    ...context
+  }) {
+    const file = new RecordFile(join(context.dataDir, 'update.json'))
+    await file.load()
+    const looks = () => looksAt({ address, users, files, runtimes })
+    const updates = new Updates({
+      info,
+      source,
+      releases,
+      file,
+      log,
+      patienceMs: config.patience * 1000,
+      passedLooks: (signal) => passedLooks(looks(), signal),
+      signal,
+    })
+
+    let endChecks = () => {}
+    context.onServing(async () => {
+      if (await updates.settle()) {
+        const version = { current: info.version, looks, file, releases, log, signal }
+        void firstMinutes(version).catch((err) => {
+          if (!signal.aborted) log.error({ err }, 'The new version could not be watched.')
+        })
+      }
+      if (source?.isConfigured !== true) return
+      const triedAt = () => (file.record.triedAt === null ? null : new Date(file.record.triedAt))
+      endChecks = everyDay(triedAt, () => updates.lookDaily(config.automatic))
+    })
+    context.onStop(() => endChecks())
+
+    if (source?.isConfigured === true) health.add('update', updateHealth(updates, file, info.startedAt))
+    const watchedUntil = () => {
+      const servedAt = file.record.handed?.servedAt ?? null
+      return servedAt === null ? null : new Date(Date.parse(servedAt) + probationMs)
+    }
+    context.routes(
+      (app) =>
+        updateRoutes(app, { info, updates, releases, file, automatic: config.automatic, watchedUntil }),
+      { prefix: '/api/update' },
+    )
+  },
+})

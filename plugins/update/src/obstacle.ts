@@ -1,0 +1,20 @@
+import type { NodeInfo, NodeReleases, UpdateSource } from '@nodekeep/plugin-sdk'
+
+interface Installation {
+  readonly info: Pick<NodeInfo, 'installation'>
+  readonly releases: Pick<NodeReleases, 'folder'>
+  readonly source: Pick<UpdateSource, 'isConfigured'> | undefined
+}
+
+/** Tells why this node cannot install updates by itself, and what to do instead. Returns `null` if it can. */
+export function obstacleTo({ info, releases, source }: Installation): string | null {
+  if (info.installation === 'sources')
+    return 'This node runs from its sources. Update them with "git pull" and "npm ci", then start the node again.'
+  if (info.installation === 'packages')
+    return 'This node runs from npm packages. Update them with "npm update" in their folder, then start the node again.'
+  if (releases.folder === null)
+    return 'No supervisor runs this node, so nothing could change its version. Stop it, and start it with "bin/nodekeep supervise".'
+  if (source?.isConfigured !== true)
+    return 'This node has no source of updates. Set update-tuf.url to the address of a repository.'
+  return null
+}

@@ -1,0 +1,46 @@
+import type { Log, NodeReleases } from '@nodekeep/plugin-sdk'
+import type { RecordFile } from '../state/update-record.ts'
+import type { Look } from './looks.ts'
+import { watchVersion } from './probation.ts'
+
+interface FirstMinutesParts {
+  /** The version that runs. */
+  readonly current: string
+  /** The looks at the parts that the node has now. */
+  readonly looks: () => readonly Look[]
+  readonly file: RecordFile
+  readonly releases: Pick<NodeReleases, 'goBack'>
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  /** Aborted when the plugin stops. */
+  readonly signal: AbortSignal
+  readonly lastsMs?: number
+  readonly everyMs?: number
+}
+
+/** The length of a probation, in milliseconds. */
+export const probationMs = 5 * 60_000
+
+/**
+ * Watches a new version in its first minutes after clients have reached it. If it does not do what the former version could, the node goes
+ * back. A restart in between does not begin the time anew.
+ *
+ * @throws NodekeepError CONFLICT if there is no way back; the signal's reason
+ */
+export async function firstMinutes(parts: FirstMinutesParts): Promise<void> {
+  const { current, file, releases, log, lastsMs = probationMs } = parts
+  const { handed } = file.record
+  if (handed === null) return
+  const sinceMs = Date.now() - Date.parse(handed.servedAt ?? new Date().toISOString())
+  // The clock may have been set meanwhile.
+  const leftMs = Math.min(Math.max(lastsMs - sinceMs, 0), lastsMs)
+  const problem = await watchVersion(handed.passed, leftMs, parts)
+  if (problem === null) {
+    await file.change({ handed: null, outcome: `Version ${current} is installed.` })
+    log.info({ event: 'update-passed', version: current }, 'The new version works.')
+    return
+  }
+  log.error({ event: 'update-back', version: current, problem }, 'The new version does not work.')
+  const sentence = `Version ${current} did not work in its first minutes. ${problem}`
+  await file.change({ handed: null, outcome: sentence })
+  await releases.goBack(sentence)
+}

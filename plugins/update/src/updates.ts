@@ -1,0 +1,345 @@
+import { rm } from 'node:fs/promises'
+import {
+  isNodekeepError,
+  type Log,
+  type NodeInfo,
+  NodekeepError,
+  type NodeReleases,
+  type Release,
+  type ReleaseAttempt,
+  type UpdateSource,
+} from '@nodekeep/plugin-sdk'
+import semver from 'semver'
+import { obstacleTo } from './obstacle.ts'
+import type { RecordFile } from './state/update-record.ts'
+
+interface UpdatesParts {
+  readonly info: Pick<NodeInfo, 'version' | 'installation'>
+  readonly source: UpdateSource | undefined
+  readonly releases: NodeReleases
+  readonly file: RecordFile
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly patienceMs: number
+  /** Finds out which looks the running version passes. */
+  readonly passedLooks: (signal: AbortSignal) => Promise<readonly string[]>
+  /** Aborted when the plugin stops. */
+  readonly signal: AbortSignal
+}
+
+/** The result of a check. */
+interface CheckResult {
+  readonly updateAvailable: boolean
+  readonly latestVersion: string
+}
+
+/** The end of an installation, as far as this version sees it. */
+interface InstallResult {
+  readonly success: boolean
+  readonly message: string
+}
+
+interface Step {
+  readonly text: string
+  /** From 0 to 100. */
+  readonly percent: number
+}
+
+/** Time for the supervisor to stop this version after its patience. After it, the change has failed. */
+const stopMs = 120_000
+
+/** The reason of a way back that a person has chosen. */
+export const askedFor = 'The owner of the node asked for it.'
+
+/** Finds and installs new versions, one at a time. */
+export class Updates {
+  readonly #parts: UpdatesParts
+  #checking: Promise<Release | null> | null = null
+  #step: Step | null = null
+
+  constructor(parts: UpdatesParts) {
+    this.#parts = parts
+  }
+
+  get isUpdating(): boolean {
+    return this.#step !== null
+  }
+
+  /** Why this node cannot install updates; `null` if it can. */
+  get obstacle(): string | null {
+    return obstacleTo(this.#parts)
+  }
+
+  /** The newest release that a check has found; `null` if it is not newer than the running version. */
+  get newer(): Release | null {
+    const { latest } = this.#parts.file.record
+    return latest !== null && semver.gt(latest.version, this.#parts.info.version) ? latest : null
+  }
+
+  /** The progress of an update for people, or how the last one ended. */
+  get progress(): string {
+    if (this.#step !== null) return `${this.#step.text}: ${Math.floor(this.#step.percent)} %`
+    const { info, file } = this.#parts
+    const { handed, outcome } = file.record
+    if (handed?.to === info.version) return `Version ${info.version} is installed, and is being watched.`
+    return outcome ?? 'No update runs.'
+  }
+
+  /**
+   * Looks for a new version. Without a source, it finds none.
+   *
+   * @throws NodekeepError CONFLICT while an update runs; the errors of the source
+   */
+  async check(): Promise<CheckResult> {
+    if (this.#step !== null) throw this.#busy()
+    const found = await this.#look()
+    return {
+      updateAvailable: found !== null,
+      latestVersion: found?.version ?? this.#parts.info.version,
+    }
+  }
+
+  /**
+   * Downloads the newest version, checks whether the node can run it, and asks the supervisor to change to it. This version stops
+   * soon after.
+   *
+   * @param options.withoutWayBack also installs a version after which there is no way back
+   * @throws NodekeepError CONFLICT while an update runs, if this node cannot install updates, or if the new version could not run;
+   *   the errors of the source
+   */
+  async install({ withoutWayBack = false } = {}): Promise<InstallResult> {
+    const { info, file, log } = this.#parts
+    if (this.#step !== null) throw this.#busy()
+    const { obstacle } = this
+    if (obstacle !== null) throw conflict(obstacle)
+    const { handed } = file.record
+    if (handed !== null)
+      throw conflict(`Version ${handed.to} was just installed, and is being watched. Wait some minutes.`)
+    this.#step = { text: 'Looking for a new version', percent: 0 }
+    let release: Release | null = null
+    try {
+      release = await this.#look()
+      if (release === null) {
+        this.#step = null
+        return {
+          success: false,
+          message: `Version ${info.version} is the newest one. There is nothing to install.`,
+        }
+      }
+      const begun = { from: info.version, to: release.version, startedAt: new Date().toISOString() }
+      await file.change({ begun, outcome: null })
+      log.info({ event: 'update-started', from: begun.from, to: begun.to }, 'An update begins.')
+      return await this.#change(release, withoutWayBack)
+    } catch (error) {
+      this.#step = null
+      if (release !== null) await this.#failed(error)
+      throw error
+    }
+  }
+
+  /**
+   * Looks for a new version without a person.
+   *
+   * @param automatic whether to install one, unless it has failed here before, or there would be no way back
+   */
+  async lookDaily(automatic: boolean): Promise<void> {
+    const { log, signal } = this.#parts
+    if (this.#step !== null) return
+    try {
+      const { updateAvailable, latestVersion } = await this.check()
+      if (!updateAvailable) return
+      log.info({ version: latestVersion }, 'There is a new version.')
+      const isWanted = automatic && this.obstacle === null && (await this.leftBecause(latestVersion)) === null
+      if (isWanted) await this.install()
+    } catch (err) {
+      if (!signal.aborted) log.warn({ err }, 'The daily check for a new version has failed.')
+    }
+  }
+
+  /**
+   * Goes back to the former version, with the data as it is now. This version stops soon after.
+   *
+   * @throws NodekeepError CONFLICT if there is no way back, or while an update runs
+   */
+  async goBack(): Promise<InstallResult> {
+    if (this.#step !== null) throw this.#busy()
+    const { releases, log, file } = this.#parts
+    const way = await releases.wayBack()
+    if (way === null)
+      throw conflict(
+        'There is no way back: there is no former version, or its 72 hours are over, or it could not use the data.',
+      )
+    const { handed, outcome } = file.record
+    this.#step = { text: `Going back to version ${way.version}`, percent: 50 }
+    try {
+      await file.change({
+        handed: null,
+        outcome: `The node went back to version ${way.version}. ${askedFor}`,
+      })
+      await releases.goBack(askedFor)
+    } catch (error) {
+      this.#step = null
+      await file.change({ handed, outcome })
+      throw error
+    }
+    log.info({ event: 'update-back', to: way.version }, 'The node goes back to the former version.')
+    return {
+      success: true,
+      message: `The node goes back to version ${way.version}, and answers again in some seconds.`,
+    }
+  }
+
+  /** All updates, the newest first. */
+  async history(): Promise<ReleaseAttempt[]> {
+    const { releases, file } = this.#parts
+    const { failures, begun } = file.record
+    const own = failures.map(
+      ({ from, to, startedAt, endedAt, reason }): ReleaseAttempt => ({
+        from,
+        to,
+        startedAt: new Date(startedAt),
+        endedAt: new Date(endedAt),
+        result: 'failed',
+        reason,
+      }),
+    )
+    const running: ReleaseAttempt[] =
+      begun === null
+        ? []
+        : [{ ...begun, startedAt: new Date(begun.startedAt), endedAt: null, result: 'running', reason: null }]
+    return [...own, ...(await releases.history()), ...running].sort(
+      (one, other) => other.startedAt.getTime() - one.startedAt.getTime(),
+    )
+  }
+
+  /**
+   * Finds out how an update ended that an earlier process has begun. Call it once clients reach the node.
+   *
+   * @returns whether this is a new version whose first minutes are to be watched
+   */
+  async settle(): Promise<boolean> {
+    const { info, releases, file } = this.#parts
+    const { begun, handed } = file.record
+    if (begun !== null)
+      await this.#failed(
+        new NodekeepError('CONFLICT', 'The node ended before the update was ready. Install it again.'),
+      )
+    if (handed?.to === info.version) {
+      if (handed.servedAt === null)
+        await file.change({ handed: { ...handed, servedAt: new Date().toISOString() } })
+      return true
+    }
+    const last = (await releases.history()).at(-1)
+    if (last?.result === 'went back' && last.to === info.version) {
+      await file.change({ handed: null, outcome: `The node went back to version ${last.to}. ${last.reason}` })
+    } else if (handed !== null && last?.result !== 'running') {
+      const reason = last?.to === handed.to ? last.reason : null
+      const outcome = `Version ${handed.to} did not work, so version ${info.version} runs again. ${reason ?? ''}`
+      await file.change({ handed: null, outcome: outcome.trim() })
+    }
+    return false
+  }
+
+  /** Why this node does not run a version that it had, or was to have. Returns `null` for every other version. */
+  async leftBecause(version: string): Promise<string | null> {
+    const left = (await this.history()).find(({ from, to, result }) =>
+      result === 'failed' ? to === version : result === 'went back' && from === version,
+    )
+    return left === undefined ? null : (left.reason ?? '')
+  }
+
+  async #look(): Promise<Release | null> {
+    this.#checking ??= this.#ask().finally(() => {
+      this.#checking = null
+    })
+    return this.#checking
+  }
+
+  async #ask(): Promise<Release | null> {
+    const { info, source, file, signal } = this.#parts
+    if (source?.isConfigured !== true) return null
+    const triedAt = new Date().toISOString()
+    try {
+      const latest = await source.latest(info.version, signal)
+      await file.change({ checkedAt: triedAt, triedAt, checkProblem: null, latest })
+      return latest
+    } catch (error) {
+      if (!signal.aborted) await file.change({ triedAt, checkProblem: sentenceOf(error) })
+      throw error
+    }
+  }
+
+  async #change(release: Release, withoutWayBack: boolean): Promise<InstallResult> {
+    const { info, source, releases, file, passedLooks, patienceMs, signal } = this.#parts
+    const { version } = release
+    const folder = await releases.prepare(version)
+    let warnings: readonly string[]
+    try {
+      this.#step = { text: `Downloading version ${version}`, percent: 5 }
+      const onProgress = (share: number) => {
+        this.#step = { text: `Downloading version ${version}`, percent: 5 + 70 * share }
+      }
+      await source?.download(release, folder, { signal, onProgress })
+      this.#step = { text: `Checking whether this node can run version ${version}`, percent: 80 }
+      const found = await releases.check(folder, signal)
+      warnings = found.warnings
+      await file.change({ withoutWayBack: found.wayBack ? null : version })
+      if (found.problems.length > 0)
+        throw conflict(`Version ${version} could not run on this node. ${found.problems.join(' ')}`)
+      if (!found.wayBack && !withoutWayBack) throw conflict(noWayBack(info.version, version))
+      const passed = await passedLooks(signal)
+      this.#step = { text: `Changing to version ${version}`, percent: 90 }
+      const { begun } = file.record
+      if (begun !== null) await file.change({ begun: null, handed: { ...begun, passed, servedAt: null } })
+      await releases.changeTo(folder, { patienceMs })
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true }).catch(() => {})
+      throw error
+    }
+    setTimeout(() => void this.#notice(version), patienceMs + stopMs).unref()
+    const message = `Version ${version} is ready. The node changes to it as soon as the requests that run have ended.`
+    return { success: true, message: [message, ...warnings].join(' ') }
+  }
+
+  /** This version still runs, so the supervisor has not changed to the other one. */
+  async #notice(version: string): Promise<void> {
+    if (this.#parts.signal.aborted) return
+    this.#step = null
+    await this.settle().catch((err) =>
+      this.#parts.log.error({ err, version }, 'The end of an update is unknown.'),
+    )
+  }
+
+  /** Notes that an update has failed before the supervisor has changed anything. */
+  async #failed(error: unknown): Promise<void> {
+    const { file, log } = this.#parts
+    const { begun, handed, failures } = file.record
+    const update = begun ?? handed
+    if (update === null) return
+    const { from, to, startedAt } = update
+    const reason = sentenceOf(error)
+    const failure = { from, to, startedAt, endedAt: new Date().toISOString(), reason }
+    const outcome = `Version ${to} was not installed. ${reason}`
+    await file.change({ begun: null, handed: null, failures: [...failures, failure], outcome })
+    log.warn({ event: 'update-failed', from, to, reason }, 'An update has failed.')
+  }
+
+  #busy(): NodekeepError {
+    return conflict(`An update runs already. ${this.progress}.`)
+  }
+}
+
+function noWayBack(from: string, to: string): string {
+  return (
+    `After the update to version ${to}, there is no way back to version ${from}: it changes data in a way that ${from} cannot use. ` +
+    'Make a backup, then install it with `nodekeep update install --without-way-back`.'
+  )
+}
+
+/** Errors that are no NodekeepErrors are for the log. */
+function sentenceOf(error: unknown): string {
+  return isNodekeepError(error) ? error.message : 'Something went wrong on the node. Its log says more.'
+}
+
+function conflict(message: string): NodekeepError {
+  return new NodekeepError('CONFLICT', message)
+}

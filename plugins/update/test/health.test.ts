@@ -1,0 +1,41 @@
+import type { Release } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { updateHealth } from '../src/health.ts'
+import { RecordFile, type UpdateRecord } from '../src/state/update-record.ts'
+import { askedFor } from '../src/updates.ts'
+
+const hours = (count: number) => new Date(Date.now() - count * 60 * 60_000)
+
+async function finding(
+  record: Partial<UpdateRecord>,
+  {
+    newer = null,
+    left = null,
+    startedAt = new Date(),
+  }: { newer?: Release | null; left?: string | null; startedAt?: Date },
+) {
+  const { record: empty } = new RecordFile('/nowhere')
+  const updates = { newer, leftBecause: async () => left }
+  return updateHealth(updates, { record: { ...empty, ...record } }, startedAt).check(
+    new AbortController().signal,
+  )
+}
+
+test('the health check tells what the owner has to know', async (t) => {
+  const newer = { version: '1.1.0', notes: '' }
+  const checkProblem = 'The source cannot be reached.'
+  t.same(await finding({}, {}), { ok: true, state: 'current' })
+  t.same(await finding({}, { newer }), { ok: true, state: 'available' })
+  t.same(await finding({}, { newer, left: 'It did not start.' }), { ok: false, state: 'failed' })
+  t.same(await finding({}, { newer, left: askedFor }), { ok: true, state: 'available' })
+  t.same(await finding({ checkProblem, checkedAt: hours(70).toISOString() }, {}), {
+    ok: true,
+    state: 'current',
+  })
+  t.same(await finding({ checkProblem, checkedAt: hours(73).toISOString() }, {}), {
+    ok: false,
+    state: 'unreachable',
+  })
+  t.same(await finding({ checkProblem }, {}), { ok: true, state: 'current' }, 'the node has just started')
+  t.same(await finding({ checkProblem }, { startedAt: hours(73) }), { ok: false, state: 'unreachable' })
+})

@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process'
+import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { type Test, test } from 'tap'
+import manifest from '../../package.json' with { type: 'json' }
+import update from '../../src/index.ts'
+import { PaperSource, sourcePlugin } from '../fixtures/paper-source.ts'
+
+async function startNode(t: Test, source: PaperSource | null, dataFolder?: string) {
+  const node = await createTestNode({
+    plugins: source === null ? [update] : [update, sourcePlugin(source)],
+    ...(dataFolder !== undefined && { dataFolder }),
+  })
+  t.teardown(() => node.stop())
+  return node
+}
+
+async function ask(user: TestUser, method: 'GET' | 'POST', path: string): Promise<unknown> {
+  return (await user.fetch(`/api/update/${path}`, { method })).json()
+}
+
+const { version } = manifest
+
+test('before a check, the newest version is the current one', async (t) => {
+  for (const source of [null, new PaperSource()]) {
+    const node = await startNode(t, source)
+    const ada = await node.signIn()
+    const [commit, buildDate] = execFileSync('git', ['log', '-1', '--format=%H %cI'], {
+      encoding: 'utf8',
+    })
+      .trim()
+      .split(' ')
+    t.same(await ask(ada, 'GET', 'version'), {
+      version,
+      commit,
+      buildDate: new Date(buildDate ?? '').toISOString(),
+    })
+    t.same(await ask(ada, 'GET', 'status'), {
+      currentVersion: version,
+      latestVersion: version,
+      updateAvailable: false,
+      releaseNotes: '',
+    })
+    t.same(await ask(ada, 'GET', 'progress'), { isUpdating: false, progress: 'No update runs.' })
+    t.same(await ask(ada, 'GET', 'history'), { attempts: [] })
+    const owner = await node.signIn('owner')
+    t.same(await ask(owner, 'POST', 'check'), { updateAvailable: false, latestVersion: version })
+  }
+})
+
+test('a check finds a version, which every user sees, also after a restart', async (t) => {
+  const dataFolder = t.testdir({})
+  const source = new PaperSource()
+  source.newest = { version: '9.0.0', notes: '# Nine' }
+  const node = await startNode(t, source, dataFolder)
+  const owner = await node.signIn('owner')
+  t.same(await ask(owner, 'POST', 'check'), { updateAvailable: true, latestVersion: '9.0.0' })
+  const status = {
+    currentVersion: version,
+    latestVersion: '9.0.0',
+    updateAvailable: true,
+    releaseNotes: '# Nine',
+  }
+  t.same(await ask(owner, 'GET', 'status'), status)
+  t.match(await ask(owner, 'GET', 'details'), {
+    checkedAt: /^20/,
+    problem: null,
+    wayBack: null,
+    watchedUntil: null,
+  })
+  await node.stop()
+  const again = await startNode(t, source, dataFolder)
+  t.same(await ask(await again.signIn(), 'GET', 'status'), status)
+})
+
+test('from sources, install says what to do instead', async (t) => {
+  const source = new PaperSource()
+  source.newest = { version: '9.0.0', notes: '' }
+  const node = await startNode(t, source)
+  const owner = await node.signIn('owner')
+  const answer = await owner.fetch('/api/update/install', { method: 'POST' })
+  t.equal(answer.status, 409)
+  t.match(await answer.json(), { error: true, code: 'CONFLICT', message: /git pull/ })
+  t.match(await ask(owner, 'POST', 'back'), { code: 'CONFLICT', message: /no way back/ })
+  t.match(await ask(owner, 'GET', 'details'), { obstacle: /git pull/ })
+})
+
+test('a source that fails is told, and changes nothing', async (t) => {
+  const source = new PaperSource()
+  const node = await startNode(t, source)
+  const owner = await node.signIn('owner')
+  source.before = () => {
+    throw new NodekeepError('UPSTREAM_ERROR', 'The source cannot be reached.')
+  }
+  const answer = await owner.fetch('/api/update/check', { method: 'POST' })
+  t.equal(answer.status, 502)
+  t.match(await answer.json(), {
+    error: true,
+    code: 'UPSTREAM_ERROR',
+    message: 'The source cannot be reached.',
+  })
+  t.match(await ask(owner, 'GET', 'status'), { updateAvailable: false, latestVersion: version })
+  t.match(await ask(owner, 'GET', 'details'), { problem: 'The source cannot be reached.' })
+  t.match(await (await node.fetch('/health')).json(), { status: 'ok' }, 'one failure is no illness')
+})
+
+test('users read, only the owner changes', async (t) => {
+  const node = await startNode(t, new PaperSource())
+  const ada = await node.signIn()
+  for (const path of ['version', 'status', 'progress', 'history', 'details']) {
+    t.equal((await ada.fetch(`/api/update/${path}`)).status, 200, path)
+    t.equal((await node.fetch(`/api/update/${path}`)).status, 401, path)
+  }
+  for (const path of ['check', 'install', 'back']) {
+    t.equal((await ada.fetch(`/api/update/${path}`, { method: 'POST' })).status, 403, path)
+    t.equal((await node.fetch(`/api/update/${path}`, { method: 'POST' })).status, 401, path)
+    t.equal((await ada.fetch(`/api/update/${path}`)).status, 405, path)
+  }
+})
+
+test('programs call with the scope "update", and have the rights of their user', async (t) => {
+  const node = await startNode(t, new PaperSource())
+  for (const [role, checked] of [
+    ['owner', 200],
+    ['user', 403],
+  ] as const) {
+    const user = await node.signIn(role)
+    const made = await user.fetch('/api/account/tokens', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'watcher', scopes: ['update'] }),
+    })
+    const { token } = (await made.json()) as { token: string }
+    const headers = { authorization: `Bearer ${token}` }
+    t.equal((await node.fetch('/api/update/status', { headers })).status, 200, role)
+    t.equal((await node.fetch('/api/update/check', { method: 'POST', headers })).status, checked, role)
+  }
+})

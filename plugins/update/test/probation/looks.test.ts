@@ -1,0 +1,104 @@
+import { createTestNode } from '@nodekeep/kernel/testing'
+import {
+  Address,
+  definePlugin,
+  Files,
+  type FilesService,
+  PublicOrigins,
+  Users,
+  type WasmRuntime,
+  WasmRuntimes,
+} from '@nodekeep/plugin-sdk'
+import { type Test, test } from 'tap'
+import { looksAt, missingLook } from '../../src/probation/looks.ts'
+
+const never = new AbortController().signal
+
+type Parts = Parameters<typeof looksAt>[0]
+
+/** Starts a node with files and a runtime, and returns what a plugin has for its looks. */
+async function startNode(t: Test, plugins: Record<string, unknown> = { 'wasm-native': true }) {
+  let parts: Parts | undefined
+  const probe = definePlugin({
+    id: 'probe',
+    requires: { address: Address, users: Users, files: Files, runtimes: WasmRuntimes },
+    contributes: { origins: PublicOrigins },
+    setup({ origins, onServing, ...context }) {
+      parts = context
+      onServing(() => {
+        const { origin } = context.address.local() ?? {}
+        if (origin !== undefined) origins.add('itself', origin)
+      })
+    },
+  })
+  const node = await createTestNode({
+    plugins: [probe],
+    folder: import.meta.dirname,
+    config: { plugins: { files: true, 'storage-local': true, ...plugins } },
+  })
+  t.teardown(() => node.stop())
+  if (parts === undefined) throw new Error('The probe was not set up.')
+  return { node, parts }
+}
+
+async function problems(parts: Parts): Promise<Record<string, string | null>> {
+  const found: Record<string, string | null> = {}
+  for (const { name, look } of looksAt(parts)) {
+    found[name.replace(/:\d+$/, ':…')] = await look(never).then(
+      () => null,
+      (error: Error) => error.message,
+    )
+  }
+  return found
+}
+
+test('a node that works passes all looks, and nothing is left', async (t) => {
+  const { node, parts } = await startNode(t)
+  const whole = { port: null, files: null, wasm: null, 'public http://127.0.0.1:…': null }
+  t.same(await problems(parts), whole, 'without an owner')
+  const owner = await node.signIn('owner')
+  await owner.fetch('/write?path=/.nodekeep-update-check-left', { method: 'PUT', body: 'left by a crash' })
+  await owner.fetch('/write?path=/mine.txt', { method: 'PUT', body: 'mine' })
+  t.same(await problems(parts), whole)
+  const entries = (await (await owner.fetch('/readdir?path=/')).json()) as { name: string }[]
+  t.same(
+    entries.map(({ name }) => name),
+    ['mine.txt'],
+  )
+})
+
+test('parts that are not there are not looked at', async (t) => {
+  const { parts } = await startNode(t, {})
+  t.same(Object.keys(await problems({ ...parts, files: undefined })), ['port', 'public http://127.0.0.1:…'])
+  t.equal(missingLook('wasm'), null)
+  const missing = missingLook('public https://me.example.org')
+  if (missing === null) throw new Error('A public address that is gone counts.')
+  await t.rejects(missing.look(never), /does not lead to the node any more/)
+})
+
+test('each broken part has a sentence', async (t) => {
+  const { node, parts } = await startNode(t)
+  await node.signIn('owner')
+  const real = parts.files as FilesService
+  const lying: FilesService = {
+    for: (user) => Object.assign(Object.create(real.for(user)), { write: async () => ({}) }),
+  }
+  t.match((await problems({ ...parts, files: lying })).files, /cannot be stored/)
+
+  const runtime = (call: () => Promise<readonly number[]>) =>
+    ({ supports: { functions: true, programs: false }, exports: async () => [], call }) as WasmRuntime
+  const withRuntime = (entry: WasmRuntime) => ({
+    ...parts,
+    runtimes: Object.assign(Object.create(parts.runtimes), {
+      [Symbol.iterator]: () => [['paper', entry] as const][Symbol.iterator](),
+    }),
+  })
+  t.match((await problems(withRuntime(runtime(async () => [41])))).wasm, /wrong results/)
+  t.match(
+    (await problems(withRuntime(runtime(() => Promise.reject(new Error('dead')))))).wasm,
+    /cannot be called/,
+  )
+
+  const address = { local: () => new URL('http://127.0.0.1:1'), publicOrigins: () => [] }
+  t.match((await problems({ ...parts, address })).port, /does not answer at http:\/\/127\.0\.0\.1:1/)
+})

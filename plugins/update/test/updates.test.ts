@@ -1,0 +1,241 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { test } from 'tap'
+import { attempt } from './fixtures/paper-releases.ts'
+import { updatesSubject } from './fixtures/updates-subject.ts'
+
+test('an update is downloaded, checked and handed to the supervisor', async (t) => {
+  const { updates, source, releases, file, start } = await updatesSubject(t)
+  const texts: string[] = []
+  source.before = () => void texts.push(updates.progress)
+  source.amid = () => void texts.push(updates.progress)
+  t.equal(updates.progress, 'No update runs.')
+  const { success, message } = await updates.install()
+  t.equal(success, true)
+  t.match(message, /^Version 1\.1\.0 is ready\./)
+  t.same(texts, ['Looking for a new version: 0 %', 'Downloading version 1.1.0: 40 %'])
+  t.equal(updates.progress, 'Changing to version 1.1.0: 90 %')
+  t.ok(updates.isUpdating)
+  t.same(releases.asked, ['change to /new/1.1.0 within 1000'])
+  t.match(file.record.handed, { from: '1.0.0', to: '1.1.0', passed: ['port'], servedAt: null })
+
+  const next = await start('1.1.0')
+  t.notOk(next.updates.isUpdating)
+  t.equal(await next.updates.settle(), true, 'the new version is to be watched')
+  t.equal(next.updates.progress, 'Version 1.1.0 is installed, and is being watched.')
+  t.match(next.file.record.handed, { servedAt: /^20/ })
+  await t.rejects(next.updates.install(), { code: 'CONFLICT', message: /1\.1\.0 was just installed/ })
+})
+
+test('one update at a time', async (t) => {
+  const { updates, source } = await updatesSubject(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  source.amid = () => promise
+  const first = updates.install()
+  await t.rejects(updates.install(), { code: 'CONFLICT', message: /runs already/ })
+  await t.rejects(updates.check(), { code: 'CONFLICT', message: /runs already/ })
+  await t.rejects(updates.goBack(), { code: 'CONFLICT', message: /runs already/ })
+  resolve()
+  t.match(await first, { success: true })
+})
+
+test('checks at the same time ask the source once', async (t) => {
+  const { updates, source } = await updatesSubject(t)
+  const results = await Promise.all([updates.check(), updates.check(), updates.check()])
+  t.equal(source.checks, 1)
+  for (const result of results) t.same(result, { updateAvailable: true, latestVersion: '1.1.0' })
+})
+
+test('nothing to install is no failure', async (t) => {
+  const { updates, source, file } = await updatesSubject(t)
+  source.newest = null
+  t.match(await updates.install(), { success: false, message: /1\.0\.0 is the newest one/ })
+  t.notOk(updates.isUpdating)
+  t.same(await updates.history(), [])
+  t.equal(file.record.begun, null)
+})
+
+test('a version that could not run here is refused, and named', async (t) => {
+  const { updates, releases, folder, lines } = await updatesSubject(t)
+  releases.found = { problems: ['The plugin "acme" needs SDK ^0.0.1.'], warnings: [], wayBack: true }
+  await t.rejects(updates.install(), { code: 'CONFLICT', message: /could not run.*"acme" needs SDK/ })
+  t.notOk(existsSync(join(folder, 'releases/new/1.1.0')), 'what was unpacked is removed')
+  t.same(releases.asked, [])
+  t.notOk(updates.isUpdating)
+  t.match(updates.progress, /^Version 1\.1\.0 was not installed\. .*acme/)
+  t.match(await updates.history(), [
+    { from: '1.0.0', to: '1.1.0', result: 'failed', reason: /acme/, endedAt: Date },
+  ])
+  t.match(lines, [{ event: 'update-started' }, { event: 'update-failed', reason: /acme/ }])
+})
+
+test('an optional plugin that would not load is named, and does not keep the update', async (t) => {
+  const { updates, releases } = await updatesSubject(t)
+  releases.found = { problems: [], warnings: ['The plugin "extra" will not load.'], wayBack: true }
+  t.match(await updates.install(), { success: true, message: /"extra" will not load/ })
+})
+
+test('a version without a way back is installed only if a person says so', async (t) => {
+  const { updates, releases, file, start } = await updatesSubject(t)
+  releases.found = { problems: [], warnings: [], wayBack: false }
+  await t.rejects(updates.install(), {
+    code: 'CONFLICT',
+    message: /no way back to version 1\.0\.0.*--without-way-back/,
+  })
+  t.equal(file.record.withoutWayBack, '1.1.0', 'the status can say so beforehand')
+  const again = await start()
+  t.match(await again.updates.install({ withoutWayBack: true }), { success: true })
+})
+
+test('a failure of the source is told, and stays in the history', async (t) => {
+  const { updates, source, file, start } = await updatesSubject(t)
+  source.amid = () => {
+    throw new NodekeepError('UPSTREAM_ERROR', 'The archive was changed.')
+  }
+  await t.rejects(updates.install(), { code: 'UPSTREAM_ERROR' })
+  t.match((await start()).updates.progress, /not installed\. The archive was changed\./)
+  source.before = () => {
+    throw new Error('a fault with internals')
+  }
+  await t.rejects(updates.check(), /internals/)
+  t.match(file.record.checkProblem, /log says more/, 'faults are for the log')
+  t.equal(updates.newer?.version, '1.1.0', 'what an earlier check found stays')
+  source.before = () => {}
+  await updates.check()
+  t.equal(file.record.checkProblem, null)
+})
+
+test('a supervisor that refuses leaves this version as it is', async (t) => {
+  const { updates, releases, file } = await updatesSubject(t)
+  releases.refusal = 'The release changes already.'
+  await t.rejects(updates.install(), { code: 'CONFLICT', message: 'The release changes already.' })
+  t.equal(file.record.handed, null)
+  t.match(await updates.history(), [{ result: 'failed', reason: 'The release changes already.' }])
+})
+
+test('an update that a killed node has begun is told as failed', async (t) => {
+  const { updates, source, start } = await updatesSubject(t)
+  source.amid = () => new Promise(() => {})
+  void updates.install()
+  while (!updates.progress.startsWith('Downloading')) await new Promise(setImmediate)
+  const next = await start()
+  t.match(await next.updates.history(), [{ result: 'running', endedAt: null }])
+  t.equal(await next.updates.settle(), false)
+  t.match(await next.updates.history(), [{ result: 'failed', reason: /node ended before/ }])
+  t.match(next.updates.progress, /Install it again/)
+})
+
+test('a stop ends a download', async (t) => {
+  const { updates, source, stopping } = await updatesSubject(t)
+  source.amid = (signal) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+  const installing = updates.install()
+  while (!updates.progress.startsWith('Downloading')) await new Promise(setImmediate)
+  stopping.abort(new NodekeepError('SERVICE_UNAVAILABLE', 'The node is stopping.'))
+  await t.rejects(installing, { code: 'SERVICE_UNAVAILABLE' })
+  t.match(await updates.history(), [{ result: 'failed' }])
+})
+
+test('a trial that failed is told by the version that runs again', async (t) => {
+  const { updates, releases, start } = await updatesSubject(t)
+  await updates.install()
+  releases.attempts = [attempt('1.0.0', '1.1.0', 'running')]
+  const meanwhile = await start('1.0.0')
+  t.equal(await meanwhile.updates.settle(), false)
+  t.not(meanwhile.file.record.handed, null, 'the supervisor is not done')
+  releases.attempts = [attempt('1.0.0', '1.1.0', 'failed', 'It did not start.')]
+  const again = await start('1.0.0')
+  t.equal(await again.updates.settle(), false)
+  t.equal(
+    again.updates.progress,
+    'Version 1.1.0 did not work, so version 1.0.0 runs again. It did not start.',
+  )
+  t.equal(await again.updates.leftBecause('1.1.0'), 'It did not start.')
+  t.equal(await again.updates.leftBecause('1.2.0'), null)
+})
+
+test('a way back days later is told', async (t) => {
+  const { releases, start } = await updatesSubject(t)
+  releases.attempts = [
+    attempt('1.0.0', '1.1.0', 'installed'),
+    attempt('1.1.0', '1.0.0', 'went back', 'It ended three times within ten minutes.'),
+  ]
+  const { updates } = await start('1.0.0')
+  t.equal(await updates.settle(), false)
+  t.match(updates.progress, /went back to version 1\.0\.0\. It ended three times/)
+  t.match(await updates.leftBecause('1.1.0'), /three times/)
+})
+
+test('the owner goes back while the way is open', async (t) => {
+  const { updates, releases, start } = await updatesSubject(t)
+  await t.rejects(updates.goBack(), { code: 'CONFLICT', message: /There is no way back/ })
+  releases.way = { version: '0.9.0', until: new Date() }
+  releases.refusal = 'The release changes already.'
+  await t.rejects(updates.goBack(), { message: 'The release changes already.' })
+  t.notOk(updates.isUpdating)
+  t.equal(updates.progress, 'No update runs.')
+  releases.refusal = null
+  t.match(await updates.goBack(), { success: true, message: /goes back to version 0\.9\.0/ })
+  t.same(releases.asked, ['go back: The owner of the node asked for it.'])
+  t.match((await start('0.9.0')).updates.progress, /went back to version 0\.9\.0/)
+})
+
+test('a node that cannot install says what to do instead', async (t) => {
+  const { source, start } = await updatesSubject(t)
+  const sources = await start('1.0.0', 'sources')
+  await t.rejects(sources.updates.install(), { code: 'CONFLICT', message: /"git pull"/ })
+  const packages = await start('1.0.0', 'packages')
+  await t.rejects(packages.updates.install(), { code: 'CONFLICT', message: /"npm update"/ })
+  source.isConfigured = false
+  const none = await start()
+  await t.rejects(none.updates.install(), { code: 'CONFLICT', message: /update-tuf\.url/ })
+  t.same(await none.updates.check(), { updateAvailable: false, latestVersion: '1.0.0' })
+  t.same(await none.updates.history(), [])
+})
+
+test('the daily check installs only if it may, and never twice what has failed', async (t) => {
+  const { updates, source, releases, start } = await updatesSubject(t)
+  await updates.lookDaily(false)
+  t.equal(updates.newer?.version, '1.1.0')
+  t.same(releases.asked, [])
+  releases.found = { problems: [], warnings: [], wayBack: false }
+  await updates.lookDaily(true)
+  t.same(releases.asked, [], 'no way back')
+  t.match(updates.progress, /no way back/)
+  releases.found = { problems: [], warnings: [], wayBack: true }
+  await updates.lookDaily(true)
+  t.same(releases.asked, [], 'it has failed before, so a person decides')
+  source.newest = { version: '1.2.0', notes: '' }
+  source.before = () => {
+    throw new NodekeepError('UPSTREAM_ERROR', 'The source cannot be reached.')
+  }
+  await updates.lookDaily(true)
+  source.before = () => {}
+  const sources = await start('1.0.0', 'sources')
+  await sources.updates.lookDaily(true)
+  t.same(releases.asked, [], 'this node cannot install')
+  await updates.lookDaily(true)
+  t.same(releases.asked, ['change to /new/1.2.0 within 1000'])
+  await updates.lookDaily(true)
+  t.equal(releases.asked.length, 1, 'an update runs')
+})
+
+test('a damaged record counts as none, and a version that is not newer is none', async (t) => {
+  const { updates, folder, start } = await updatesSubject(t)
+  await updates.check()
+  t.equal((await start('1.0.0')).updates.newer?.version, '1.1.0', 'it survives a restart')
+  t.equal((await start('1.1.0')).updates.newer, null)
+  t.equal((await start('1.10.0')).updates.newer, null)
+  writeFileSync(join(folder, 'own/update.json'), '{"latest":')
+  t.equal((await start('1.0.0')).updates.newer, null)
+})
+
+test('the history has at most 100 failures', async (t) => {
+  const { updates, source } = await updatesSubject(t)
+  source.amid = () => {
+    throw new NodekeepError('UPSTREAM_ERROR', 'The archive was changed.')
+  }
+  for (let count = 0; count < 101; count += 1) await t.rejects(updates.install())
+  t.equal((await updates.history()).length, 100)
+})
