@@ -1,0 +1,84 @@
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin, type UpdateSource, Updates } from '@nodekeep/plugin-sdk'
+import updateTuf from '@nodekeep/update-tuf'
+import { type Test, test } from 'tap'
+import { packRelease } from '../release/release-archive.ts'
+import { addReleases } from '../release/tuf/releases.ts'
+import { Repository } from '../release/tuf/repository.ts'
+import { SigningKey } from '../release/tuf/signing-key.ts'
+import { serveFolder } from '../release/tuf/static-server.ts'
+
+const { signal } = new AbortController()
+const platform = `${process.platform}-${process.arch}`
+
+/** Makes a repository with two root keys, on a server, and a node that trusts its first root. */
+async function publishing(t: Test) {
+  const folder = t.testdir({})
+  const key = () => [SigningKey.create()]
+  const keys = {
+    root: [...key(), ...key()],
+    targets: key(),
+    releases: key(),
+    snapshot: key(),
+    timestamp: key(),
+  }
+  const all = Object.values(keys).flat()
+  const repository = await Repository.create(join(folder, 'repository'), keys, { rootThreshold: 2 })
+  const root = join(folder, 'trusted-root.json')
+  await copyFile(join(repository.folder, 'metadata/root.json'), root)
+  const server = await serveFolder(repository.folder)
+  t.teardown(() => server.close())
+
+  let source: UpdateSource | undefined
+  const user = definePlugin({
+    id: 'user',
+    requires: { updates: Updates },
+    setup({ updates }) {
+      source = updates
+    },
+  })
+  const node = await createTestNode({
+    plugins: [updateTuf, user],
+    config: { 'update-tuf': { url: server.url, root } },
+  })
+  t.teardown(() => node.stop())
+  if (source === undefined) throw new Error('The node has no source.')
+  const publish = async (version: string, signers: readonly SigningKey[]) => {
+    const release = await mkdtemp(join(folder, 'release-'))
+    await mkdir(join(release, 'bin'))
+    await writeFile(join(release, 'bin/nodekeep'), '#!/bin/sh\n')
+    await chmod(join(release, 'bin/nodekeep'), 0o755)
+    const described = { version, platform, buildDate: '2026-01-01T00:00:00Z' }
+    await writeFile(join(release, 'release.json'), JSON.stringify(described))
+    const file = await packRelease(release, folder)
+    await addReleases(repository, [{ file, notes: (of) => `Notes of ${of}` }], signers)
+  }
+  return { folder, key, all, repository, source, publish }
+}
+
+test('a node finds and unpacks what the tools for releases publish', async (t) => {
+  const { folder, all, source, publish } = await publishing(t)
+  await publish('99.1.0', all)
+  t.same(await source.latest('1.0.0', signal), { version: '99.1.0', notes: 'Notes of 99.1.0' })
+  const target = join(folder, 'target')
+  await mkdir(target)
+  await source.download({ version: '99.1.0' }, target, { signal })
+  t.same((await readdir(target, { recursive: true })).sort(), ['bin', 'bin/nodekeep', 'release.json'])
+  t.match(JSON.parse(await readFile(join(target, 'release.json'), 'utf8')), { version: '99.1.0', platform })
+})
+
+test('a node follows when keys are renewed and replaced', async (t) => {
+  const { key, all, repository, source, publish } = await publishing(t)
+  await publish('99.1.0', all)
+  t.match(await source.latest('1.0.0', signal), { version: '99.1.0' })
+  await repository.renew(all)
+  t.match(await source.latest('1.0.0', signal), { version: '99.1.0' })
+  const roots = [...key(), ...key(), ...key()]
+  await repository.replaceKeys('root', roots, all, { threshold: 2 })
+  const delegated = key()
+  await repository.replaceKeys('releases', delegated, [...all, ...roots])
+  await publish('99.2.0', [...all, ...roots, ...delegated])
+  t.match(await source.latest('1.0.0', signal), { version: '99.2.0', notes: 'Notes of 99.2.0' })
+})
