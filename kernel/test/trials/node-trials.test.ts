@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { definePlugin, type NodeTrials, Trials } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
@@ -96,7 +96,7 @@ test('a second node has the configuration of the running one, and its own folder
   const other = (await answer.json()) as { pid: number }
   t.match(other, { root, word: 'from the environment', nodeDataDir: data })
   t.not(other.pid, own.pid)
-  if (process.platform !== 'win32') t.match(other, { priority: 19 })
+  if (process.platform !== 'win32') t.match(other, { priority: constants.priority.PRIORITY_BELOW_NORMAL })
   t.notOk(existsSync(join(data, 'served')), 'nothing that needs clients has begun')
   t.ok(existsSync(join(node.dataFolder, 'served')))
   t.equal(sockets().length, 1)
