@@ -11,7 +11,7 @@ import { root } from '../run/command.ts'
 type Behavior = 'fine' | 'fails' | 'exits' | 'unhealthy' | 'dies' | 'hangs'
 
 /** A row of the history, as JSON. */
-export interface Attempt {
+interface Attempt {
   readonly from: string
   readonly to: string
   readonly result: string
@@ -19,7 +19,7 @@ export interface Attempt {
 }
 
 /** A supervisor that runs a node of version 1.0.0 in a folder of its own. */
-export interface SupervisedNode {
+interface SupervisedNode {
   readonly folder: string
   readonly releases: string
   readonly data: string

@@ -4,7 +4,7 @@ import type { FromSupervisor, ReleaseRequest, ToSupervisor } from './messages.ts
 import { commandOf } from './release-folder.ts'
 
 /** How a node is started. */
-export interface NodeStart {
+interface NodeStart {
   /** The absolute path of its release. */
   readonly release: string
   /** The arguments of `nodekeep start`. */

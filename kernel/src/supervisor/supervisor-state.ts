@@ -24,7 +24,7 @@ export interface Change {
 }
 
 /** The last change whose release clients have reached. */
-export interface Admission {
+interface Admission {
   readonly version: string
   readonly former: string
   /** In the form of ISO 8601. */
@@ -33,7 +33,7 @@ export interface Admission {
 }
 
 /** An attempt that is over, as `history.json` holds it. */
-export interface StoredAttempt {
+interface StoredAttempt {
   readonly from: string
   readonly to: string
   readonly startedAt: string
@@ -49,7 +49,7 @@ interface StoredState {
 }
 
 /** The way back is open for this long after clients have reached a release. */
-export const wayBackMs = 72 * 60 * 60 * 1000
+const wayBackMs = 72 * 60 * 60 * 1000
 
 const keptAttempts = 100
 

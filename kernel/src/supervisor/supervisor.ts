@@ -13,7 +13,7 @@ import type { SupervisorLog } from './supervisor-log.ts'
 import { type Change, type SupervisorState, wayBackUntil } from './supervisor-state.ts'
 
 /** What a supervisor needs to run a node. */
-export interface SupervisorParts {
+interface SupervisorParts {
   readonly folder: ReleaseFolder
   readonly state: SupervisorState
   readonly log: SupervisorLog

@@ -58,6 +58,8 @@ export async function connectToSupervisor(
       }
     }
   })
+  // Nothing else keeps this process alive until the message comes.
+  process.channel?.ref()
   const { releases, onTrial } = await untilAborted(first.promise, signal)
   return {
     releases,
