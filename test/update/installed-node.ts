@@ -134,8 +134,9 @@ export class InstalledNode {
   }
 
   /** Waits until a node answers. */
-  async answers(): Promise<void> {
+  async answers(signal?: AbortSignal): Promise<void> {
     for (;;) {
+      signal?.throwIfAborted()
       const answer = await fetch(new URL('/health', this.url)).catch(() => null)
       if (answer?.ok) return
       const child = this.#supervisor
@@ -146,11 +147,16 @@ export class InstalledNode {
     }
   }
 
+  /** All attempts, the newest first. */
+  async history(): Promise<readonly Attempt[]> {
+    return (await this.ask<{ attempts: Attempt[] }>('/api/update/history')).body.attempts
+  }
+
   /** Waits until this many attempts are in the history and the newest of them is over. */
-  async attempt(count: number): Promise<Attempt> {
+  async attempt(count: number, signal?: AbortSignal): Promise<Attempt> {
     for (;;) {
-      const answer = await this.ask<{ attempts: Attempt[] }>('/api/update/history').catch(() => null)
-      const attempts = answer?.status === 200 ? answer.body.attempts : []
+      signal?.throwIfAborted()
+      const attempts = await this.history().catch(() => [])
       const [newest] = attempts
       if (attempts.length >= count && newest !== undefined && newest.result !== 'running') return newest
       await delay(50)

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { badReleases } from './bad-releases.ts'
 import { InstalledNode } from './installed-node.ts'
 import { serveReleases } from './release-server.ts'
 
@@ -52,3 +53,19 @@ t.test('a node updates itself, and goes back with everything that was written', 
   t.same(lost, [])
   t.ok(accepted > 10, 'clients have written meanwhile')
 })
+
+// The others take longer: test/faults/update-bad.faults.ts.
+for (const [index, { name, change, result, reason }] of badReleases.slice(0, 2).entries()) {
+  t.test(`a release that ${name} is left by itself, and no accepted write is lost`, async (t) => {
+    await server.publish(`0.3.${index}`, change)
+    const count = (await node.history()).length
+    const { failures } = await node.during(async () => {
+      t.match(await node.update(), { status: 200, body: { success: true } })
+      t.match(await node.attempt(count + 1), { result, reason })
+    })
+    // A version that dies takes its open requests along.
+    if (result !== 'went back') t.same(failures, [])
+    t.equal(await node.version(), '0.1.0')
+    t.same((await node.lost()).lost, [])
+  })
+}
