@@ -26,7 +26,7 @@ interface Answer<T> {
 }
 
 /** What clients saw while something happened. */
-export interface Seen {
+interface Seen {
   /** The errors of connections, and answers with other codes than 200. */
   readonly failures: readonly string[]
   readonly longestMs: number

@@ -13,7 +13,7 @@ import { serveFolder } from '../release/tuf/static-server.ts'
 const run = promisify(execFile)
 
 /** The first version that people install. */
-export const firstVersion = '0.1.0'
+const firstVersion = '0.1.0'
 
 /** A change of an unpacked release, which makes another version of it. */
 export type ReleaseChange = (folder: string) => Promise<void>
