@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { get } from 'node:http'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import tap, { test } from 'tap'
 import { supervisedNode } from './supervised-node.ts'
@@ -94,3 +96,17 @@ for (const [behavior, reason] of [
     )
   })
 }
+
+test('a supervisor waits for the port while the node of a former supervisor ends', async (t) => {
+  const node = await supervisedNode(t)
+  await node.end('SIGTERM')
+  const holder = createServer().listen(Number(node.url.port), '127.0.0.1')
+  await once(holder, 'listening')
+  await node.start()
+  while (!node.output().includes('is still in use')) {
+    await once(node.supervisor.stdout ?? node.supervisor, 'data')
+  }
+  holder.close()
+  await node.runs('1.0.0')
+  t.same(await node.end('SIGTERM'), [0, null])
+})

@@ -47,7 +47,7 @@ export async function runSupervisor({ failedStarts = 0, ...options }: SuperviseO
   let socket: number
   try {
     await supervisor.recover(failedStarts)
-    socket = await openSocket(host, port)
+    socket = await openSocket(host, port, log)
   } catch (error) {
     // Another release would not help.
     rmSync(folder.failedStarts, { force: true })

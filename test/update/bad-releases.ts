@@ -1,0 +1,75 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type ReleaseChange, replaceContent } from './release-server.ts'
+
+/** A release that does not work. */
+interface BadRelease {
+  /** The fault, as the end of a sentence about the release. */
+  readonly name: string
+  readonly change: ReleaseChange
+  /** What becomes of it: `refused` before the former version stops, and otherwise the result in the history. */
+  readonly result: 'refused' | 'failed' | 'went back'
+  /** Matches the reason in the history. */
+  readonly reason: RegExp
+}
+
+/** Runs a program before the node, where the release starts one; its other commands work. */
+function beforeStart(program: string): ReleaseChange {
+  return (folder) =>
+    replaceContent(join(folder, 'node_modules/@nodekeep/kernel/bin/nodekeep.js'), (content) =>
+      content.replace('\n', `\nif (process.argv[2] === 'start') { ${program} }\n`),
+    )
+}
+
+/** The faults that releases may have. The former version runs again after each of them, by itself. */
+export const badReleases: readonly BadRelease[] = [
+  {
+    name: 'crashes at its start',
+    change: beforeStart('process.exit(3)'),
+    result: 'failed',
+    reason: /^It ended with the code 3\.$/,
+  },
+  {
+    name: 'dies right after its admission',
+    change: beforeStart(
+      `process.on('message', ({ nodekeep }) => { if (nodekeep === 'admit') setTimeout(() => process.kill(process.pid, 'SIGKILL'), 50) })`,
+    ),
+    result: 'went back',
+    reason: /^It was ended by SIGKILL\.$/,
+  },
+  {
+    name: 'has lost a required plugin',
+    change: (folder) => rm(join(folder, 'node_modules/@nodekeep/storage-local'), { recursive: true }),
+    result: 'refused',
+    reason: /storage-local/,
+  },
+  {
+    name: 'fails in a migration, after another one has removed all sessions',
+    change: (folder) =>
+      replaceContent(join(folder, 'node_modules/@nodekeep/kernel/dist/state/database-schema.js'), (content) =>
+        content.replace(
+          '];',
+          `  { id: 'removal', change: 'expand', up: (database) => database.exec('DELETE FROM sessions') },
+  { id: 'mistake', change: 'expand', up: (database) => database.exec('DROP TABLE missing') },
+];`,
+        ),
+      ),
+    result: 'failed',
+    reason: /missing|mistake/,
+  },
+  {
+    name: 'answers 503',
+    change: (folder) =>
+      replaceContent(join(folder, 'node_modules/@nodekeep/storage-local/dist/index.js'), (content) =>
+        content.replace('await backend.probe(signal);', `return { ok: false, state: 'broken' };`),
+      ),
+    result: 'failed',
+    reason: /^It is not healthy: .*storage-local.*\.$/,
+  },
+  {
+    name: 'hangs at its start',
+    change: beforeStart('await new Promise(() => setInterval(() => {}, 1000))'),
+    result: 'failed',
+    reason: /^It was not ready within \d+ s\.$/,
+  },
+]
