@@ -59,8 +59,11 @@ async function runCommand() {
     // Threads and processes of plugins use the same cache. Otherwise each would compile everything again.
     process.env.NODE_COMPILE_CACHE ??= cache
   }
-  const { run } = await import('#command-line')
-  await run(process.argv.slice(2))
+  const args = process.argv.slice(2)
+  // The supervisor runs for years beside the node. It stays small without the command line.
+  const isSupervisor = args[0] === 'supervise' && !args.includes('--describe')
+  const { run } = await (isSupervisor ? import('#supervisor') : import('#command-line'))
+  await run(args)
 }
 
 /** Returns a folder that only this user can write to, whatever the umask; `null` for a user without a home folder. */

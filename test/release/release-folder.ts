@@ -59,10 +59,12 @@ export async function makeReleaseFolder(folder: string, parts: ReleaseParts): Pr
   await copyFile(join(root, 'LICENSE'), join(folder, 'LICENSE'))
   for (const entry of packages) await unpack(entry, folder, parts)
   await copyLibraries(folder, packages)
+  await copyFile(join(root, 'kernel/bin/nodekeep-service'), join(folder, 'bin/nodekeep-service'))
   const node = parts.runtime === 'link' ? await linkRuntime(folder) : await copyRuntime(folder)
   if (parts.trustedRoot !== undefined) await copyFile(parts.trustedRoot, join(folder, 'trusted-root.json'))
   const described = await describe(folder, node, parts.version)
   await writeFile(join(folder, 'release.json'), `${JSON.stringify(described, null, 2)}\n`)
+  await writeUnit(folder)
   return described
 }
 
@@ -135,7 +137,17 @@ async function schemaOf(folder: string): Promise<ReleaseFile['schema']> {
   const program = `import { databaseSchema } from '${module}'
     console.log(JSON.stringify(databaseSchema.map(({ id, change }) => ({ id, change }))))`
   const node = join(folder, 'runtime/bin/node')
+  return JSON.parse(await run(node, ['--input-type=module', '--eval', program]))
+}
+
+/** Writes the unit that "service install" installs, for people who install it by hand. */
+async function writeUnit(folder: string): Promise<void> {
+  const unit = await run(join(folder, 'bin/nodekeep'), ['service', 'install', '--print'])
+  await mkdir(join(folder, 'systemd'))
+  await writeFile(join(folder, 'systemd/nodekeep.service'), unit)
+}
+
+async function run(program: string, args: readonly string[]): Promise<string> {
   const { NODE_OPTIONS: _, ...env } = process.env
-  const { stdout } = await promisify(execFile)(node, ['--input-type=module', '--eval', program], { env })
-  return JSON.parse(stdout)
+  return (await promisify(execFile)(program, args, { env })).stdout
 }

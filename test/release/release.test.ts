@@ -1,9 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { needsPrograms } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { wat } from '../wasm/wat.ts'
 import { packedForTest } from './pack.ts'
@@ -67,6 +68,61 @@ t.test('every plugin of the release starts', async (t) => {
   await t.resolves(run(nodekeep, ['config', 'check', '--deep', '--data', data], { env, cwd: work }))
 })
 
+t.test('service install writes a service whose launcher runs the node', async (t) => {
+  const machine = join(work, 'machine')
+  const at = (path: string) => join(machine, path)
+  const install = ['service', 'install', '--root', machine]
+  const { stdout } = await run(nodekeep, install, { env })
+  for (const command of ['useradd ', 'systemctl daemon-reload', 'systemctl enable --now nodekeep']) {
+    t.match(stdout, command)
+  }
+  const unit = await readFile(at('etc/systemd/system/nodekeep.service'), 'utf8')
+  t.equal(
+    unit,
+    await readFile(join(release, 'systemd/nodekeep.service'), 'utf8'),
+    'it is that of the release',
+  )
+  if (needsPrograms('systemd-analyze') === false) {
+    // The account and the launcher are those of another machine.
+    const file = join(work, 'nodekeep.service')
+    const here = unit.replace('User=nodekeep', 'User=daemon').replace(/^(ExecStart=)/m, `$1${machine}`)
+    await writeFile(file, here)
+    const { stderr } = await run('systemd-analyze', ['verify', '--man=no', file])
+    t.notMatch(stderr, 'nodekeep.service')
+  }
+  const configuration = at('etc/nodekeep/nodekeep.json')
+  await writeFile(configuration, '{ "extends": "nodekeep:minimal" }')
+  await run(nodekeep, install, { env })
+  t.match(await readFile(configuration, 'utf8'), 'minimal', 'it leaves a configuration as it is')
+
+  const values = (key: string) =>
+    [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value = '']) => value)
+  const data = at('var/lib/nodekeep')
+  const [launcher = '', ...args] = (values('ExecStart')[0] ?? '').split(' ').map(at)
+  const variables = values('Environment').map((line) => line.split('=', 2) as [string, string])
+  const node = spawn(launcher, args, {
+    env: {
+      ...env,
+      ...Object.fromEntries(variables.map(([name, path]) => [name, at(path)])),
+      NODEKEEP_SERVER__PORT: '0',
+    },
+    cwd: machine,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => node.kill('SIGKILL'))
+  const ended = once(node, 'exit')
+  await output(node, /"The node is ready\."/)
+  t.equal(await realpath(join(data, 'releases/current')), at(`usr/local/lib/nodekeep/${name}`))
+  node.kill('SIGTERM')
+  t.same(await ended, [0, null])
+
+  t.match((await run(nodekeep, ['service', 'uninstall', '--root', machine], { env })).stdout, 'Removed')
+  t.same(await readdir(at('usr/local/lib')), [])
+  t.same(await readdir(at('etc/systemd/system')), [])
+  t.ok((await stat(configuration)).isFile())
+  t.ok((await stat(join(data, 'state.sqlite'))).isFile())
+})
+
 t.test('a node starts, signs in, runs a function, and stops', async (t) => {
   const data = join(work, 'data')
   const node = spawn(nodekeep, ['start', '--port', '0', '--data', data], {
@@ -76,13 +132,7 @@ t.test('a node starts, signs in, runs a function, and stops', async (t) => {
   })
   t.teardown(() => node.kill('SIGKILL'))
   const ended = once(node, 'exit')
-  let printed = ''
-  for await (const text of node.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-    printed += text
-    if (/http:\/\/127\.0\.0\.1:\d+/.test(printed)) break
-  }
-  node.stdout.resume()
-  const [address = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed) ?? []
+  const address = await output(node, /http:\/\/127\.0\.0\.1:\d+/)
   t.match(await (await fetch(`${address}/health`)).json(), { status: 'ok' })
   const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
   const { stdout } = await run(nodekeep, ['session', 'create', '--data', data, '--wallet', wallet], {
@@ -108,3 +158,16 @@ t.test('a node starts, signs in, runs a function, and stops', async (t) => {
   node.kill('SIGTERM')
   t.same(await ended, [0, null])
 })
+
+/** Waits for a text on the standard output of a program, and returns it. */
+async function output({ stdout }: ChildProcess, pattern: RegExp): Promise<string> {
+  let all = ''
+  for await (const text of stdout?.setEncoding('utf8').iterator({ destroyOnReturn: false }) ?? []) {
+    all += text
+    const [found] = pattern.exec(all) ?? []
+    if (found === undefined) continue
+    stdout?.resume()
+    return found
+  }
+  throw new Error(`The program printed nothing like ${pattern}: ${all}`)
+}

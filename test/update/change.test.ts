@@ -7,6 +7,8 @@ import tap, { test } from 'tap'
 import { supervisedNode } from './supervised-node.ts'
 
 tap.setTimeout(120_000)
+// The tests mostly wait for nodes that start.
+tap.jobs = 3
 
 test('a change of the release refuses no connection, and the way back keeps what was written', async (t) => {
   const node = await supervisedNode(t)

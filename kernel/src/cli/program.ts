@@ -4,6 +4,7 @@ import { suggest } from '../validation/suggestion.ts'
 import { completionCommand } from './commands/completion.ts'
 import { configCommand } from './commands/config.ts'
 import { pluginsCommand } from './commands/plugins.ts'
+import { serviceCommand } from './commands/service.ts'
 import { sessionCommand } from './commands/session.ts'
 import { startCommand } from './commands/start.ts'
 import { statusCommand } from './commands/status.ts'
@@ -40,6 +41,7 @@ function createProgram(): Command {
     .configureHelp({ showGlobalOptions: true })
   program.addCommand(startCommand(), { isDefault: true })
   program.addCommand(superviseCommand())
+  program.addCommand(serviceCommand())
   program.addCommand(statusCommand())
   program.addCommand(configCommand())
   program.addCommand(pluginsCommand())

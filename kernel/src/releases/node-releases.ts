@@ -140,7 +140,7 @@ async function checkRunsPrograms(folder: string): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
     throw conflict(
-      `No program may run in ${dirname(folder)}: the disk is mounted with "noexec". Name a folder on another disk with "releases.folder", and restart the service.`,
+      `No program may run in ${dirname(folder)}: the disk is mounted with "noexec". Name a folder on another disk with "releases.folder" (a service: "nodekeep service install --releases FOLDER"), and start again.`,
     )
   } finally {
     await rm(program, { force: true })

@@ -4,10 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { HealthCheck } from '@nodekeep/plugin-sdk'
 import { preparePrivateFile } from './data-folder.ts'
-import { applySchema, type SchemaStep } from './schema.ts'
+import { openFailure } from './open-failure.ts'
+import { applySchema, HistoryMismatch, type SchemaStep } from './schema.ts'
 import { createSql, type Sql } from './sql.ts'
 import { isBusy } from './sqlite-codes.ts'
-import { openFailure, statementFailure } from './sqlite-errors.ts'
+import { statementFailure } from './sqlite-errors.ts'
 
 /** Tells a file from another one of the same name. */
 interface FileIdentity {
@@ -192,7 +193,11 @@ export async function openStateDatabase(
     return new StateDatabase(path, connection, await stat(path), busyTimeoutMs)
   } catch (error) {
     connection?.close()
-    throw openFailure(path, error)
+    if (!(error instanceof HistoryMismatch)) throw openFailure(path, error)
+    throw new Error(
+      `${path} was written by a newer version of Nodekeep (${error.message}). Start that version, or restore a backup of this one.`,
+      { cause: error },
+    )
   }
 }
 

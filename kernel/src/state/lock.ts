@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { preparePrivateFile } from './data-folder.ts'
+import { openFailure } from './open-failure.ts'
 import { isBusy } from './sqlite-codes.ts'
-import { openFailure } from './sqlite-errors.ts'
 
 /** The right to be the only node on a data folder. It ends with the process, even when the process is killed. */
 export interface DataLock {

@@ -71,6 +71,17 @@ test('config print and config check also answer in JSON', async (t) => {
   t.match(JSON.parse(stdout), { valid: false, problems: [/server\.prot .*Did you mean "port"\?/] })
 })
 
+test('config check --json tells which problems a start survives', async (t) => {
+  const folder = await commandFolder(t, {
+    plugins: { must: { from: './nowhere' }, may: { from: './nowhere-else', required: false } },
+  })
+  const { code, stdout } = await folder.run('config', 'check', '--json')
+  t.equal(code, 1)
+  const { problems, optional } = JSON.parse(stdout)
+  t.match(problems, [/^"must" /, /^"may" /])
+  t.same(optional, [problems[1]])
+})
+
 test('config check confirms a valid configuration and lists all mistakes of another', async (t) => {
   const folder = await commandFolder(t, greeter)
   await addPlugin(folder.path)

@@ -35,14 +35,17 @@ export async function print({ json, ...options }: ConfigOptions): Promise<void> 
 export async function check({ json, deep, ...options }: CheckOptions): Promise<void> {
   try {
     const inspection = await inspect(options)
-    checkAll(inspection)
+    const { problems, optional } = checkAll(inspection)
+    if (problems.length > 0 && json === true) return printInvalid(problems, optional)
+    if (problems.length > 0) throw new ConfigurationError(problems)
     const { configuration, records } = inspection
     const enabled = records.all.filter(({ state }) => state !== 'disabled').length
     const blocked = records.all.filter(({ state }) => state === 'blocked')
     const warnings = deep === true ? await checkByTrial(options) : []
     if (json === true) {
       const reasons = blocked.map(({ id, reason }) => ({ id, reason }))
-      printJson({ valid: true, file: configuration.file, problems: [], blocked: reasons, warnings })
+      const { file } = configuration
+      printJson({ valid: true, file, problems, optional, blocked: reasons, warnings })
       return
     }
     const file = configuration.file ?? 'The configuration'
@@ -54,9 +57,14 @@ export async function check({ json, deep, ...options }: CheckOptions): Promise<v
       printLines(['A trial start succeeded.', ...warnings.map((warning) => `Warning: ${warning}`)])
   } catch (error) {
     if (json !== true || !(error instanceof ConfigurationError)) throw error
-    printJson({ valid: false, problems: error.problems })
-    process.exitCode = 1
+    printInvalid(error.problems, [])
   }
+}
+
+/** @param optional those of the problems that a start survives */
+function printInvalid(problems: readonly string[], optional: readonly string[]): void {
+  printJson({ valid: false, problems, optional })
+  process.exitCode = 1
 }
 
 /** `nodekeep config schema` */

@@ -1,31 +1,29 @@
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { rmSync } from 'node:fs'
-import { promisify } from 'node:util'
+import { text } from 'node:stream/consumers'
 import { lockDataFolder } from '../../state/lock.ts'
 import { openSocket } from '../../supervisor/open-socket.ts'
 import { ReleaseFolder } from '../../supervisor/release-folder.ts'
 import { Supervisor } from '../../supervisor/supervisor.ts'
 import { createSupervisorLog } from '../../supervisor/supervisor-log.ts'
 import { SupervisorState } from '../../supervisor/supervisor-state.ts'
-import { argumentsOf, type ConfigurationOptions } from '../common/configuration-options.ts'
 import type { SupervisorDescription } from './describe-for-supervisor.ts'
 import { listenForStop } from './stop-signals.ts'
-
-export interface SuperviseOptions extends ConfigurationOptions {
-  /** How often the release in use did not start, as the launcher counts. */
-  readonly failedStarts?: number
-}
 
 /**
  * `nodekeep supervise`
  *
+ * @param given the arguments of the command
  * @returns the exit code
  * @throws Error with one line for a person
  */
-export async function runSupervisor({ failedStarts = 0, ...options }: SuperviseOptions): Promise<number> {
+export async function runSupervisor(given: readonly string[]): Promise<number> {
   if (process.platform === 'win32') throw new Error('"nodekeep supervise" does not run on Windows.')
-  const args = argumentsOf(options)
-  const { data, host, port, releases, trialSeconds, answerSeconds, logFormat, release } = await describe(args)
+  const described = await describe(given)
+  if (typeof described === 'number') return described
+  const { data, host, port, releases, trialSeconds, answerSeconds, logFormat, release, args, failedStarts } =
+    described
   const folder = new ReleaseFolder(releases)
   if (release === null && folder.target('current') === null) {
     throw new Error(
@@ -56,11 +54,21 @@ export async function runSupervisor({ failedStarts = 0, ...options }: SuperviseO
   return supervisor.run(socket)
 }
 
-/** Asks this release in a process of its own: what reads the configuration would otherwise stay in the memory of this one. */
-async function describe(args: readonly string[]): Promise<SupervisorDescription> {
+/**
+ * Asks this release in a process of its own: what reads arguments and configuration would otherwise stay in the memory of this one.
+ *
+ * @returns the exit code if that process has told people everything already, such as a mistake in the arguments, or the help
+ */
+async function describe(given: readonly string[]): Promise<SupervisorDescription | number> {
   const [, command = ''] = process.argv
-  const all = [...process.execArgv, command, 'supervise', '--describe', ...args]
-  const { stdout } = await promisify(execFile)(process.execPath, all)
+  const all = [...process.execArgv, command, 'supervise', '--describe', ...given]
+  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [stdout, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  if (code !== 0) return code ?? 1
+  if (!stdout.startsWith('{')) {
+    process.stdout.write(stdout)
+    return 0
+  }
   const described = JSON.parse(stdout) as SupervisorDescription | { readonly problems: readonly string[] }
   if ('problems' in described) throw new Error(described.problems.join('\n'))
   return described

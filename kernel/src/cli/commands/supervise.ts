@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander'
-import type { SuperviseOptions } from '../actions/supervise.ts'
+import type { SuperviseOptions } from '../actions/describe-for-supervisor.ts'
 import { withConfigurationOptions, withListenOptions } from '../common/configuration-options.ts'
 
-/** `nodekeep supervise` */
+/** `nodekeep supervise`, which `supervisor-program.ts` runs: its arguments are only read here. */
 export function superviseCommand(): Command {
   const command = new Command('supervise').description(
     'run the node of an unpacked release, start it again after a crash, and change its release',
@@ -12,13 +12,8 @@ export function superviseCommand(): Command {
   return withListenOptions(withConfigurationOptions(command))
     .addOption(describe)
     .addOption(failed.argParser(Number).hideHelp())
-    .action(async ({ describe: describes, ...options }: SuperviseOptions & { describe?: boolean }) => {
-      if (describes === true) {
-        const { describeForSupervisor } = await import('../actions/describe-for-supervisor.ts')
-        await describeForSupervisor(options)
-        return
-      }
-      const { runSupervisor } = await import('../actions/supervise.ts')
-      process.exit(await runSupervisor(options))
+    .action(async (options: SuperviseOptions) => {
+      const { describeForSupervisor } = await import('../actions/describe-for-supervisor.ts')
+      await describeForSupervisor(options)
     })
 }

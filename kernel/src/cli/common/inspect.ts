@@ -60,13 +60,17 @@ function findBlocked({ kernel }: Configuration, records: PluginRecords): void {
   for (const [id, reason] of wiring.order().blocked) records.get(id)?.blocked(reason)
 }
 
-/**
- * Finds everything that would prevent a start, without starting the node.
- *
- * @throws ConfigurationError with one line for each
- */
-export function checkAll({ configuration, records }: Inspection): void {
+/** What a check of the configuration finds, with one line for each problem. */
+interface Findings {
+  readonly problems: readonly string[]
+  /** Those of the problems that a start survives, since they are about optional plugins. */
+  readonly optional: readonly string[]
+}
+
+/** Finds everything that would prevent a start, and optional plugins that fail, without starting the node. */
+export function checkAll({ configuration, records }: Inspection): Findings {
   const problems: string[] = []
+  const optional: string[] = []
   const attempt = (check: () => unknown) => {
     try {
       check()
@@ -76,12 +80,15 @@ export function checkAll({ configuration, records }: Inspection): void {
     }
   }
   for (const record of records) {
-    if (record.plugin !== null)
-      attempt(() => configuration.section(record.claim.section, record.plugin?.config ?? null))
-    const isMissing = record.state === 'failed' || (record.state === 'blocked' && record.entry.required)
-    if (isMissing) problems.push(`"${record.id}" (${record.entry.where}): ${record.reason}`)
+    const { id, plugin, claim, state, entry, reason } = record
+    if (plugin !== null) attempt(() => configuration.section(claim.section, plugin.config ?? null))
+    const isMissing = state === 'failed' || (state === 'blocked' && entry.required)
+    if (!isMissing) continue
+    const problem = `"${id}" (${entry.where}): ${reason}`
+    problems.push(problem)
+    if (!entry.required) optional.push(problem)
   }
   attempt(() => checkServiceChoices(configuration.serviceChoices, records.all, kernelServices))
   attempt(() => configuration.refuseUnknownSections(records.all.map(({ claim }) => claim)))
-  if (problems.length > 0) throw new ConfigurationError(problems)
+  return { problems, optional }
 }
