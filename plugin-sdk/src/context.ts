@@ -29,6 +29,11 @@ export interface BaseContext<Config> {
    */
   readonly restored: Restored | null
   /**
+   * Another text whenever another version of the plugin or of the node ran last, also after a way back. Data that the plugin makes
+   * from other data, such as an index, is stale if it was made in another generation: the other version did not keep it.
+   */
+  readonly generation: string
+  /**
    * Returns the path of a SQLite database of the plugin, `<dataDir>/<name>.sqlite`, for data that `state` does not fit. It
    * makes an empty file that only the node's account can read, if there is none. Open it with `node:sqlite`, in any thread
    * of this process, and set `PRAGMA journal_mode = WAL`. The node copies it for backups and updates while it is in use.

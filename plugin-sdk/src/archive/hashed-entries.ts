@@ -60,7 +60,8 @@ export async function* unpackEntries(
   await syncAll(written)
 }
 
-const syncsAtOnce = 16
+/** One of the four threads for files is left for everything else. */
+const syncsAtOnce = 3
 
 /** Syncs files and folders, and the folders above them. Most of their bytes are on the disk by now. */
 async function syncAll(paths: readonly string[]): Promise<void> {

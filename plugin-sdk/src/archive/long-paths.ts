@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, constants, mkdirSync, openSync } from 'node:fs'
+import { closeSync, constants, type Dirent, mkdirSync, openSync } from 'node:fs'
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -24,9 +24,9 @@ export function withShortPath<Result>(path: string, use: (path: string) => Resul
 
 /** Removes everything in a folder, also where its paths are longer than the system takes. The folder stays. */
 export async function emptyFolder(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
     try {
-      await rm(join(folder, name), { recursive: true, force: true, maxRetries: 3 })
+      await removeEntry(folder, entry)
     } catch (error) {
       const { code, path } = error as NodeJS.ErrnoException
       if (code !== 'ENAMETOOLONG' || path === undefined) throw error
@@ -35,6 +35,18 @@ export async function emptyFolder(folder: string): Promise<void> {
       return await emptyFolder(folder)
     }
   }
+}
+
+/**
+ * Removes one file after the other. Node's own `rm` asks for all files of a folder at once, and whatever else the process does with
+ * files waits until they are gone.
+ */
+async function removeEntry(folder: string, entry: Dirent): Promise<void> {
+  const path = join(folder, entry.name)
+  if (entry.isDirectory()) {
+    for (const inner of await readdir(path, { withFileTypes: true })) await removeEntry(path, inner)
+  }
+  await rm(path, { recursive: true, force: true, maxRetries: 3 })
 }
 
 /** Splits a long path before a slash. The first half is as long as the system takes. */

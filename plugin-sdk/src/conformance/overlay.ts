@@ -172,7 +172,11 @@ export function overlayConformance(test: ConformanceTest, harness: OverlayHarnes
     const { client, served } = await member.visit()
     served.socket.pipe(served.socket)
     client.socket.end()
-    assert.equal(String(await bytesOf(client.socket)), String(greeting))
+    const received = await soon(
+      bytesOf(client.socket),
+      'The answer of the node that had joined again did not arrive.',
+    )
+    assert.equal(String(received), String(greeting))
   })
 
   check('a node that leaves is not connected, and what it serves goes on', async (subject) => {

@@ -62,6 +62,10 @@ export function updateConformance(test: ConformanceTest, harness: UpdateHarness)
     assert.equal(found.notes, notesOf('1.10.0'))
   })
 
+  check('before anything is published, there is no release', async ({ source }) => {
+    assert.equal(await source.latest('0.0.1', never), null)
+  })
+
   check('a release without notes has an empty text', async ({ source, publish }) => {
     await publish({ ...releaseOf('1.1.0'), notes: '' })
     assert.equal((await source.latest('1.0.0', never))?.notes, '')

@@ -95,6 +95,8 @@ export interface UserFiles {
 
 /** Gives other features access to files. */
 export interface FilesService {
+  /** Bytes of the largest file that a user may store. */
+  readonly maxFileSize: number
   for(user: Pick<User, 'uuid'>): UserFiles
 }
 

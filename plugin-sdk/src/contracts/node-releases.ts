@@ -25,8 +25,8 @@ export interface ReleaseCheck {
   /** Optional plugins that the release would start without. */
   readonly warnings: readonly string[]
   /**
-   * Whether the running version could use the data of the release, so that the way back would stay open after clients have reached
-   * the release.
+   * Whether the running version could use the kernel's tables of the release. If not, the way back would be closed after clients have
+   * reached the release. The migrations of plugins are known on trial only.
    */
   readonly wayBack: boolean
 }
@@ -66,11 +66,16 @@ export interface NodeReleases {
    *
    * @param folder the path that {@link prepare} returned
    * @param options.patienceMs the maximum time to wait for requests that run, such as uploads
+   * @param options.withoutWayBack whether the release may run migrations that this version cannot undo, so that there is no way back.
+   *   Otherwise its trial fails if it does. Default: `false`
    * @returns resolves when the supervisor has begun
    * @throws NodekeepError CONFLICT without a supervisor, while the release changes already, or if this version runs;
    *   VALIDATION_ERROR if there is no release for this machine in the folder
    */
-  changeTo(folder: string, options: { readonly patienceMs: number }): Promise<void>
+  changeTo(
+    folder: string,
+    options: { readonly patienceMs: number; readonly withoutWayBack?: boolean },
+  ): Promise<void>
   /**
    * Goes back to the former release, which takes over all data. The node stops then.
    *
@@ -84,6 +89,13 @@ export interface NodeReleases {
    * version has changed data in a way that the former one cannot use.
    */
   wayBack(): Promise<WayBack | null>
+  /**
+   * Asks the former release whether it could start with the configuration as it is now. A key that only this version knows would keep
+   * it from starting.
+   *
+   * @returns one line for each problem, which names the key; none if {@link wayBack} is `null`
+   */
+  wayBackProblems(): Promise<readonly string[]>
   /** Returns the last attempts, at most 100, the newest last. They survive each way back. */
   history(): Promise<readonly ReleaseAttempt[]>
 }

@@ -25,7 +25,7 @@ export interface ReleaseDownloadOptions {
 export interface UpdateSource {
   /** Whether the configuration names a source. Without one, `latest` finds nothing. */
   readonly isConfigured: boolean
-  /** Finds the newest release. Returns `null` if it is not newer than the current version. */
+  /** Finds the newest release. Returns `null` if it is not newer than the current version, and before anything is published. */
   latest(currentVersion: string, signal: AbortSignal): Promise<Release | null>
   /**
    * Downloads and verifies a release, and unpacks it into an empty folder, with `release.json` at its top. When it rejects, the

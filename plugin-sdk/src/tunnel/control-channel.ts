@@ -27,7 +27,7 @@ export class ControlChannel<
   readonly #socket: Duplex
   readonly #options: ControlChannelOptions<Received>
   readonly #pings: NodeJS.Timeout
-  readonly #silence: NodeJS.Timeout
+  #silence: NodeJS.Timeout | undefined
   readonly #awaitingPong = new Set<() => void>()
   #line = ''
   /** Counts the pieces that the other side has sent. */
@@ -39,7 +39,7 @@ export class ControlChannel<
     this.#socket = socket
     this.#options = options
     this.#pings = setInterval(() => this.#write({ type: 'ping' }), pingMs)
-    this.#silence = setTimeout(() => this.#suspect(), silenceMs)
+    this.#expectLine()
     socket.setEncoding('utf8')
     socket.on('data', (text: string) => this.#receive(text))
     socket.on('end', () => this.#end('The other side closed the connection.'))
@@ -88,7 +88,7 @@ export class ControlChannel<
   #receive(text: string): void {
     if (this.#ended) return
     this.#heard += 1
-    this.#silence.refresh()
+    this.#expectLine()
     const lines = (this.#line + text).split('\n')
     this.#line = lines.pop() ?? ''
     for (const line of lines) {
@@ -111,6 +111,11 @@ export class ControlChannel<
     if (message.type === 'ping') this.#write({ type: 'pong' })
     else if (message.type === 'pong') for (const answered of this.#awaitingPong) answered()
     else this.#options.onMessage(message as Received)
+  }
+
+  #expectLine(): void {
+    clearTimeout(this.#silence)
+    this.#silence = setTimeout(() => this.#suspect(), silenceMs)
   }
 
   /** After a standstill of this process, it first reads what the other side has sent meanwhile. */

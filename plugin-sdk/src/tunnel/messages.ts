@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 
 /** The ALPN protocol (RFC 7301) of all connections between a node and its gateway. */
 export const tunnelProtocol = 'nodekeep-tunnel/1'
@@ -123,7 +123,10 @@ const isInstance: Check = (value) => typeof value === 'string' && /^[0-9a-f]{32}
 const isPort: Check = (value) => isWithin(value, 0, 65_535)
 const isWithin = (value: unknown, least: number, most: number) =>
   Number.isInteger(value) && (value as number) >= least && (value as number) <= most
-const isHost: Check = (value) => typeof value === 'string' && /^[a-zA-Z0-9_.:-]{1,253}$/.test(value)
+const isHost: Check = (value) =>
+  typeof value === 'string' &&
+  /^[a-zA-Z0-9_.:-]{1,253}$/.test(value) &&
+  URL.canParse(`http://${isIPv6(value) ? `[${value}]` : value}:1`)
 const isServerName: Check = (value) =>
   value === null || (typeof value === 'string' && /^[a-z0-9_.-]{1,253}$/.test(value))
 

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -243,6 +244,22 @@ test('paths that are longer than the system takes are unpacked, and removed', {
     message: /behind its end/,
   })
   t.strictSame(await readdir(join(dirname(broken), 'into')), [])
+})
+
+test('while a folder is emptied, other files of the process are read', async (t) => {
+  const root = t.testdir({ full: { inner: {} }, other: '' })
+  const files = 2000
+  for (let index = 0; index < files; index += 1) writeFileSync(join(root, 'full/inner', `${index}`), '')
+  let isOver = false
+  const emptied = emptyFolder(join(root, 'full')).finally(() => {
+    isOver = true
+  })
+  let reads = 0
+  for (; !isOver; reads += 1) await stat(join(root, 'other'))
+  await emptied
+  t.ok(reads > files / 10, `${reads} times`)
+  t.strictSame(await readdir(root), ['full', 'other'])
+  t.strictSame(await readdir(join(root, 'full')), [])
 })
 
 const link = (type: string, more = {}): Block => ({ path: 'l', type, linkpath: '/etc/passwd', ...more })

@@ -63,6 +63,10 @@ test('lines that are not valid are refused with a sentence', async (t) => {
     () => readFirstLine(JSON.stringify({ purpose: 'data', instance: 'A5'.repeat(16) })),
     () =>
       readFirstLine(JSON.stringify({ purpose: 'control', version: '1', instance, endsTls: true, host: 'x' })),
+    ...['example:org', '1.2.3.4.5', ':'].map(
+      (host) => () =>
+        readFirstLine(JSON.stringify({ purpose: 'control', version: 1, instance, endsTls: true, host })),
+    ),
     () => readClientLine(JSON.stringify({ ...client, address: 'example.org' })),
     () => readClientLine(JSON.stringify({ ...client, port: 65_536 })),
     () => readClientLine(JSON.stringify({ ...client, serverName: 'Me.example.org' })),
