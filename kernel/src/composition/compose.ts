@@ -81,7 +81,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     stateStores: single(({ database, log }) => new StateStores(database, log)),
     leases: single(({ database }) => createLeases(database)),
     restores: single(({ configuration }) => createRestores(configuration)),
-    releases: single(({ supervisor }) => new KernelReleases(supervisor)),
+    releases: single(({ supervisor, configuration }) => new KernelReleases(supervisor, configuration.files)),
     trials: single(({ configuration }) => new KernelTrials(configuration)),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),

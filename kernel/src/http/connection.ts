@@ -72,6 +72,22 @@ export class Connection {
       this.#socket.destroySoon?.()
   }
 
+  /**
+   * Answers the request that runs with an error, if its answer has not begun. The requests behind it are dropped. Reading a body that
+   * still arrives fails, so that its route cleans up and answers.
+   *
+   * @param write writes the error in place of the route
+   * @returns whether an answer is on its way
+   */
+  refuse({ code, message, headers }: PublicError, write: (response: ServerResponse) => void): boolean {
+    const response = this.#current
+    if (response === null || response.headersSent) return false
+    this.#waiting.length = 0
+    if (response.req.complete) write(response)
+    else failBody(response.req, new NodekeepError(code, message, { headers }))
+    return true
+  }
+
   /** Begins a request, or queues it behind the one that runs. */
   receive(response: ServerResponse): void {
     // One read can hold many requests. Node goes on parsing them after the connection was destroyed. It also parses bytes

@@ -30,11 +30,20 @@ interface HttpServerOptions {
   readonly maxConnections: number
 }
 
+/**
+ * The number of connections that may wait in the system's queue, where clients wait while another release starts. Beyond it, they try
+ * again after a second, then two, then four. The system may have a lower limit.
+ */
+const backlog = 4096
+
 /** A request that is in work for less than this is not waited for, in milliseconds. */
 const settledMs = 300
 
 /** When the server closes, a connection has so many milliseconds for its first request. */
 const firstRequestMs = 500
+
+/** When the server closes, a client that is refused has so many milliseconds to receive the answer. */
+const refusalMs = 500
 
 /** A listening server of the node. It hands each request to the plugin that the route table names. */
 export class HttpServer {
@@ -84,7 +93,7 @@ export class HttpServer {
    */
   async listen(where: ListenOptions | { readonly fd: number }): Promise<AddressInfo | string> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#server.once('error', reject).listen(where, resolve)
+    this.#server.once('error', reject).listen(where, backlog, resolve)
     await promise
     this.#server.off('error', reject)
     return this.#server.address() ?? ''
@@ -130,7 +139,10 @@ export class HttpServer {
     }
   }
 
-  /** Accepts no more connections, lets requests finish for `drainMs` milliseconds, then closes all connections. */
+  /**
+   * Accepts no more connections, lets requests finish for `drainMs` milliseconds, refuses those whose answer has not begun, and closes
+   * all connections.
+   */
   async close(drainMs: number): Promise<void> {
     if (!this.#server.listening) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -141,7 +153,10 @@ export class HttpServer {
       for (const connection of this.#connections.values()) connection.closeIfIdle()
       if (performance.now() - began > firstRequestMs) this.#server.closeIdleConnections()
     }, 20)
-    const limit = setTimeout(() => this.#destroyAll(), drainMs)
+    let limit = setTimeout(() => {
+      this.#refuseAll()
+      limit = setTimeout(() => this.#destroyAll(), refusalMs)
+    }, drainMs)
     // Node waits only for the connections that it has accepted.
     await Promise.all([promise, ...[...this.#connections.keys()].map(closed)])
     clearInterval(sweep)
@@ -189,11 +204,23 @@ export class HttpServer {
     else this.#connections.get(socket)?.malformed(error, () => this.#refuse(socket, error))
   }
 
+  #refuseAll(): void {
+    for (const [socket, connection] of this.#connections) {
+      const write = (response: ServerResponse) =>
+        writeError(response, stopping, this.#options.nextRequestId())
+      if (!connection.refuse(stopping, write)) socket.destroy()
+    }
+  }
+
   #destroyAll(): void {
     for (const socket of this.#connections.keys()) socket.destroy()
   }
 }
 
+const stopping = publicError('SERVICE_UNAVAILABLE', 'The node is stopping. Try again in some seconds.', {
+  connection: 'close',
+  'retry-after': '5',
+})
 const noTunnels = publicError('METHOD_NOT_ALLOWED', 'The node is not a proxy: CONNECT is not possible.', {
   allow: '',
 })

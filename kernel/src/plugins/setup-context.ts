@@ -3,6 +3,7 @@ import {
   type BaseContext,
   type Disposer,
   type Log,
+  type NodeInfo,
   type Plugin,
   type Routes,
   tokenKey,
@@ -24,6 +25,7 @@ import type { PluginRecord } from './plugin-record.ts'
 
 /** The parts of the kernel that the setup context of a plugin gives access to. */
 export interface ContextParts {
+  readonly info: Pick<NodeInfo, 'version' | 'commit'>
   readonly configuration: Configuration
   readonly secrets: Secrets
   readonly database: StateDatabase
@@ -40,6 +42,7 @@ export interface ContextParts {
 /** The parts of one activation that its setup context gives access to. */
 interface ActivationAccess {
   readonly signal: AbortSignal
+  readonly generation: string
   onStart(hook: () => void | Promise<void>): void
   onServing(hook: () => void | Promise<void>): void
   onStop(hook: () => void | Promise<void>): void
@@ -110,7 +113,7 @@ function baseContext(
   const events = eventBus.scope(pluginLog)
   activation.onDispose(() => events.close())
   const { id } = record
-  const { signal } = activation
+  const { signal, generation } = activation
   return {
     id,
     config: readSection(parts, record, plugin),
@@ -119,6 +122,7 @@ function baseContext(
     nodeDataDir: configuration.kernel.data,
     state: stateStores.for(id),
     restored: parts.restores.restored(id),
+    generation,
     sqliteFile(name, options) {
       const file = preparePluginDatabase(pluginDataDir, name, options)
       databaseSnapshots.noteMade()

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import {
@@ -11,7 +11,6 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { messageOf } from '../errors/thrown.ts'
 import { databaseSchema } from '../state/database-schema.ts'
-import { syncFolder } from '../state/sync-folder.ts'
 import {
   commandOf,
   ReleaseFolder,
@@ -35,9 +34,14 @@ const checkMs = 120_000
 /** Changes the release of the node, through its supervisor. */
 export class KernelReleases implements NodeReleases {
   readonly #supervisor: SupervisorLink | null
+  readonly #configurationFiles: readonly string[]
+  /** The answer of the former release to {@link wayBackProblems}, and the state of the files that it is about. */
+  #former: { readonly about: string; readonly checking: Promise<Checked> } | null = null
 
-  constructor(supervisor: SupervisorLink | null) {
+  /** @param configurationFiles the absolute paths of the files that the configuration is in */
+  constructor(supervisor: SupervisorLink | null, configurationFiles: readonly string[]) {
     this.#supervisor = supervisor
+    this.#configurationFiles = configurationFiles
   }
 
   get folder(): string | null {
@@ -61,15 +65,23 @@ export class KernelReleases implements NodeReleases {
     const { schema } = manifestIn(folder)
     const known = new Set(databaseSchema.map(({ id }) => id))
     const wayBack = schema.every(({ id, change }) => known.has(id) || change === 'expand')
-    const { problems, optional = [], blocked = [] } = await checkConfiguration(folder, args, signal)
+    const checked = await checkConfiguration(folder, args, signal).catch(asProblem)
+    signal.throwIfAborted()
+    const { optional = [], blocked = [] } = checked
     return {
-      problems: problems.filter((problem) => !optional.includes(problem)),
+      problems: hindrances(checked),
       warnings: [...optional, ...blocked.map(({ id, reason }) => `"${id}" is blocked: ${reason}`)],
       wayBack,
     }
   }
 
-  async changeTo(folder: string, { patienceMs }: { readonly patienceMs: number }): Promise<void> {
+  async changeTo(
+    folder: string,
+    {
+      patienceMs,
+      withoutWayBack = false,
+    }: { readonly patienceMs: number; readonly withoutWayBack?: boolean },
+  ): Promise<void> {
     const supervisor = this.#connected()
     const { version } = manifestIn(folder)
     if (folder !== join(this.#folder().unpacking, version)) {
@@ -77,7 +89,7 @@ export class KernelReleases implements NodeReleases {
     }
     // After a power cut, the files of the new release must have their content.
     await syncTree(folder)
-    await supervisor.ask({ nodekeep: 'change release', release: version, patienceMs })
+    await supervisor.ask({ nodekeep: 'change release', release: version, patienceMs, withoutWayBack })
   }
 
   async goBack(reason: string): Promise<void> {
@@ -91,6 +103,22 @@ export class KernelReleases implements NodeReleases {
     const until = wayBackUntil(admission)
     const isThere = this.#folder().target('former') !== null
     return until === null || !isThere ? null : { version: admission.former, until }
+  }
+
+  async wayBackProblems(): Promise<readonly string[]> {
+    const former = (await this.wayBack()) === null ? null : this.#folder().target('former')
+    if (former === null) return []
+    const stamps = await Promise.all(this.#configurationFiles.map(stampOf))
+    const about = [former, ...stamps].join(' ')
+    if (this.#former?.about !== about)
+      this.#former = { about, checking: checkConfiguration(former, this.#connected().args) }
+    const { checking } = this.#former
+    const checked = await checking.catch((error) => {
+      // The machine may just have been too busy.
+      if (this.#former?.checking === checking) this.#former = null
+      return asProblem(error)
+    })
+    return hindrances(checked)
   }
 
   async history(): Promise<readonly ReleaseAttempt[]> {
@@ -147,42 +175,60 @@ async function checkRunsPrograms(folder: string): Promise<void> {
   }
 }
 
+/** @throws Error if the release does not tell */
 async function checkConfiguration(
   release: string,
   args: readonly string[],
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<Checked> {
   const command = ['config', 'check', '--json', ...args]
-  const run = promisify(execFile)(commandOf(release), command, {
-    signal,
-    timeout: checkMs,
-    maxBuffer: 2 ** 24,
-  })
-  const { stdout, problem } = await run.then(
+  const limits = { timeout: checkMs, maxBuffer: 2 ** 24, ...(signal !== undefined && { signal }) }
+  // The command fails if it finds problems, which it prints all the same.
+  const { stdout, problem } = await promisify(execFile)(commandOf(release), command, limits).then(
     (done) => ({ stdout: done.stdout, problem: '' }),
     (error) => ({ stdout: String(error.stdout ?? ''), problem: String(error.stderr || messageOf(error)) }),
   )
-  signal.throwIfAborted()
   try {
     return JSON.parse(stdout) as Checked
   } catch {
-    return {
-      problems: [`The release cannot check the configuration: ${problem.trim().replaceAll(/\s+/g, ' ')}`],
-    }
+    throw new Error(problem.trim().replaceAll(/\s+/g, ' '))
   }
 }
 
-/** Brings all files and names of a folder to the disk. */
+function asProblem(error: unknown): Checked {
+  return { problems: [`The release cannot check the configuration: ${messageOf(error)}`] }
+}
+
+/** The problems that would keep the release from starting. */
+function hindrances({ problems, optional = [] }: Checked): string[] {
+  return problems.filter((problem) => !optional.includes(problem))
+}
+
+/** Returns a text that is another one when the file was changed. */
+async function stampOf(file: string): Promise<string> {
+  return stat(file).then(
+    ({ mtimeMs, size }) => `${mtimeMs}-${size}`,
+    () => 'gone',
+  )
+}
+
+/** The number of files that are brought to the disk at a time. One after the other, they take several times as long. */
+const syncedAtOnce = 8
+
+/** Brings all files of a folder, and the names in it, to the disk. */
 async function syncTree(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) await syncTree(path)
-    else if (entry.isFile()) {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true })
+  const paths = entries
+    .filter((entry) => entry.isFile() || entry.isDirectory())
+    .map(({ parentPath, name }) => join(parentPath, name))
+  const left = [folder, ...paths].values()
+  const syncSome = async () => {
+    for (const path of left) {
       const file = await open(path)
       await file.sync().finally(() => file.close())
     }
   }
-  syncFolder(folder)
+  await Promise.all(Array.from({ length: syncedAtOnce }, syncSome))
 }
 
 function conflict(message: string): NodekeepError {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -31,10 +30,11 @@ const attempts = 5
  */
 export function lockDataFolder(folder: string): DataLock {
   const path = preparePrivateFile(folder, 'lock')
-  const token = randomUUID()
   let connection: DatabaseSync | undefined
+  let token: string
   try {
     connection = new DatabaseSync(path, { timeout: 200 })
+    token = newToken(connection)
     hold(connection, folder, token)
   } catch (error) {
     connection?.close()
@@ -66,6 +66,11 @@ export function lockHolder(folder: string): Holder | null {
 }
 
 class FolderInUse extends Error {}
+
+/** SQLite is there already, while `node:crypto` takes 2 MB, which a supervisor would hold for years. */
+function newToken(connection: DatabaseSync): string {
+  return connection.prepare('SELECT hex(randomblob(16)) AS token').get()?.token as string
+}
 
 /**
  * Recording the holder needs a commit, and the commit releases the lock for a moment. So this writes, takes the lock

@@ -58,5 +58,7 @@ export type ReleaseRequest =
       /** The version, which is the name of its folder too. */
       readonly release: string
       readonly patienceMs: number
+      /** Whether the new release may run migrations that the former one cannot undo. */
+      readonly withoutWayBack: boolean
     }
   | { readonly nodekeep: 'go back'; readonly id: number; readonly reason: string }

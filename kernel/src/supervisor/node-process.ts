@@ -139,7 +139,7 @@ export class NodeProcess {
       looked = now
       if (now - this.#lastSign > limitMs) {
         this.#isHanging = true
-        this.#child.kill('SIGKILL')
+        this.kill()
       } else this.#send({ nodekeep: 'alive' })
     }, everyMs)
     await this.ended
@@ -153,7 +153,7 @@ export class NodeProcess {
    */
   async stop(patienceMs = 0): Promise<NodeEnd> {
     this.askToStop(patienceMs)
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), patienceMs + graceMs)
+    const timer = setTimeout(() => this.kill(), patienceMs + graceMs)
     try {
       return await this.ended
     } finally {
@@ -166,9 +166,9 @@ export class NodeProcess {
     this.#send({ nodekeep: 'stop', patienceMs })
   }
 
-  /** Passes on a signal that ends the node at once. */
-  kill(signal: NodeJS.Signals): void {
-    this.#child.kill(signal)
+  /** Ends the node at once. */
+  kill(): void {
+    this.#child.kill('SIGKILL')
   }
 
   /** The node may be gone already. */

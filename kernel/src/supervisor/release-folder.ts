@@ -65,6 +65,19 @@ export class ReleaseFolder {
     }
   }
 
+  /**
+   * Returns the absolute path of the release in use.
+   *
+   * @throws Error with one sentence for people, if there is none
+   */
+  inUse(): string {
+    const current = this.target('current')
+    if (current !== null) return current
+    throw new Error(
+      `There is no release at ${join(this.path, 'current')}. Put it back, or remove the link and run "nodekeep supervise" of another release.`,
+    )
+  }
+
   /** Makes a link lead to a release, in one step. It is on the disk when this returns. */
   link(link: ReleaseLink, release: string): void {
     const draft = join(this.path, `${link}.new`)

@@ -1,5 +1,8 @@
+import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf } from '../errors/thrown.ts'
 import { readIfPresent, writeDurably } from '../state/durable-file.ts'
+import type { SupervisorLog } from './supervisor-log.ts'
 
 /**
  * A change of the release that is not complete. The steps, and what a supervisor does that finds one of them at its start, are
@@ -72,11 +75,13 @@ export function readHistory(releases: string): readonly StoredAttempt[] {
 /** The state of a supervisor. Each change of it is on the disk before the next step begins. */
 export class SupervisorState {
   readonly #releases: string
+  readonly #log: SupervisorLog
   #change: Change | null
   #admission: Admission | null
 
-  constructor(releases: string) {
+  constructor(releases: string, log: SupervisorLog) {
     this.#releases = releases
+    this.#log = log
     const { change, admission } = readState(releases)
     this.#change = change
     this.#admission = admission
@@ -96,22 +101,54 @@ export class SupervisorState {
     this.#store()
   }
 
-  /** Ends a change. Each step can be repeated, since the record of an attempt has its start as its key. */
+  /**
+   * Ends a change. It can be repeated, since the record of an attempt has its start as its key. A full disk does not keep the node from
+   * running: then the next start of the supervisor repeats the last step.
+   */
   end(change: Change, result: StoredAttempt['result'], reason: string | null): void {
     const { from, to, startedAt, closedBy } = change
     const endedAt = new Date().toISOString()
-    const others = readHistory(this.#releases).filter((attempt) => attempt.startedAt !== startedAt)
-    const attempt: StoredAttempt = { from, to, startedAt, endedAt, result, reason }
     this.#change = null
     if (result === 'installed') this.#admission = { version: to, former: from, at: endedAt, closedBy }
     if (result === 'went back') this.#admission = null
-    writeDurably(historyFile(this.#releases), [...others, attempt].slice(-keptAttempts))
-    this.#store()
+    try {
+      const others = readHistory(this.#releases).filter((attempt) => attempt.startedAt !== startedAt)
+      const attempt: StoredAttempt = { from, to, startedAt, endedAt, result, reason }
+      writeDurably(historyFile(this.#releases), [...others, attempt].slice(-keptAttempts))
+      this.#store()
+    } catch (error) {
+      this.#log.error(`The end of the change could not be stored: ${messageOf(error)}`)
+    }
   }
 
   #store(): void {
     const state: StoredState = { format: 1, change: this.#change, admission: this.#admission }
     writeDurably(stateFile(this.#releases), state)
+  }
+}
+
+/**
+ * Returns a change that begins now.
+ *
+ * @param way the releases that it leads from and to
+ */
+export function changeOf(
+  step: Change['step'],
+  { from, fromPath, to, toPath }: Pick<Change, 'from' | 'fromPath' | 'to' | 'toPath'>,
+  reason: string | null,
+): Change {
+  const startedAt = new Date().toISOString()
+  // The former release may be reached by a link, which the change replaces.
+  return {
+    step,
+    from,
+    fromPath: realpathSync(fromPath),
+    to,
+    toPath: realpathSync(toPath),
+    startedAt,
+    reason,
+    databases: [],
+    closedBy: null,
   }
 }
 

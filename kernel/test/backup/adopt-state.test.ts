@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Test, test } from 'tap'
@@ -65,4 +66,34 @@ test('a newer plugin may have contracted its data, unless this node has done the
   await t.resolves(adopted(t, join(root, 'data'), file), 'the same version knows it')
   stateOf(join(root, 'data'), databaseSchema, [step('1', 'contract')])
   await t.resolves(adopted(t, join(root, 'data'), file, newer))
+})
+
+test('a state that no node has made is refused', async (t) => {
+  const root = t.testdir()
+  const file = join(root, 'state.sqlite')
+  const refused = (message: RegExp) =>
+    t.rejects(restores(root).adoptState({ file, ...made }), { code: 'VALIDATION_ERROR', message })
+  const refusals: readonly (readonly [string, RegExp])[] = [
+    [
+      'CREATE TRIGGER t AFTER INSERT ON sessions BEGIN UPDATE users SET owner = NULL; END',
+      /state\/state\.sqlite is not the state of a node, since it has a trigger, "t"/,
+    ],
+    ['CREATE VIEW v AS SELECT 1', /it has a view, "v"/],
+    ['CREATE VIRTUAL TABLE f USING fts5(x)', /its table "f\w*" is virtual/],
+    ['DROP TABLE kernel_schema', /it has no table "kernel_schema"/],
+    ['DROP TABLE logins', /the column "provider" of its table "logins" is not that of a node/],
+    ['ALTER TABLE users RENAME COLUMN wallet TO purse', /the column "wallet" of its table "users"/],
+    ['DELETE FROM kernel_schema', /already exists/],
+  ]
+  for (const [statement, message] of refusals) {
+    writeFileSync(file, '')
+    stateOf(root, databaseSchema, [statement])
+    await refused(message)
+  }
+  writeFileSync(file, 'x'.repeat(5000))
+  await refused(/since file is not a database/)
+  writeFileSync(file, '')
+  stateOf(root)
+  writeFileSync(file, readFileSync(file).fill(7, 4096, 12_288))
+  await refused(/since (SQLite finds it damaged|database disk image is malformed)/)
 })

@@ -266,12 +266,13 @@ for (const way of ways) {
     t.ok(socket.destroyed, 'after the stop')
   })
 
-  test(`${way}: a stop cuts requests that exceed its time`, async (t) => {
+  test(`${way}: a stop refuses requests that exceed its time`, async (t) => {
     const { node, connect, gated } = await startNode(t, way, { drainSeconds: 0.1 })
     const busy = await connect()
     busy.send(rawRequest('GET', '/gate'))
     await until(() => gated.begun.includes('/gate'))
-    await node.stop()
+    const [answer] = await Promise.all([busy.answer(), node.stop()])
+    checkError(t, answer, 'SERVICE_UNAVAILABLE')
     t.equal(await busy.ended(), '')
   })
 

@@ -52,6 +52,11 @@ const contractions: Record<string, [step: string, problem: RegExp]> = {
     'ALTER TABLE f ADD COLUMN c TEXT CHECK (path IS NOT NULL OR u = 2)',
     /has a CHECK/,
   ],
+  'a column that must have a value': [
+    `CREATE TABLE f2 (id INTEGER PRIMARY KEY, u INTEGER REFERENCES u, path TEXT, c TEXT NOT NULL);
+     INSERT INTO f2 SELECT *, 'x' FROM f; DROP TABLE f; ALTER TABLE f2 RENAME TO f`,
+    /column c of f is not nullable and has no default/,
+  ],
   'a column that refers to a row': [
     'ALTER TABLE f ADD COLUMN other INTEGER REFERENCES u',
     /stops deletions from u/,

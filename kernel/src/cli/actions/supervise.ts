@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { lockDataFolder } from '../../state/lock.ts'
 import { openSocket } from '../../supervisor/open-socket.ts'
+import { ReleaseChanges } from '../../supervisor/release-changes.ts'
 import { ReleaseFolder } from '../../supervisor/release-folder.ts'
 import { Supervisor } from '../../supervisor/supervisor.ts'
 import { createSupervisorLog } from '../../supervisor/supervisor-log.ts'
@@ -34,12 +35,11 @@ export async function runSupervisor(given: readonly string[]): Promise<number> {
   // Two supervisors would undo the changes of each other. The lock ends with this process.
   lockDataFolder(folder.path)
   const log = createSupervisorLog(logFormat)
-  const parts = { folder, state: new SupervisorState(folder.path), log, data, args }
-  const supervisor = new Supervisor({
-    ...parts,
-    trialMs: trialSeconds * 1000,
-    answerMs: answerSeconds * 1000,
-  })
+  const trialMs = trialSeconds * 1000
+  const state = new SupervisorState(folder.path, log)
+  const changes = new ReleaseChanges({ folder, state, log, data, trialMs })
+  const answerMs = answerSeconds * 1000
+  const supervisor = new Supervisor({ folder, changes, log, data, args, trialMs, answerMs })
   const { first } = listenForStop(() => supervisor.stopAtOnce())
   first.then(() => supervisor.stop())
   let socket: number

@@ -1,0 +1,243 @@
+import { renameSync, rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { messageOf } from '../errors/thrown.ts'
+import { lockDataFolder } from '../state/lock.ts'
+import { syncFolder } from '../state/sync-folder.ts'
+import { copyDatabases, databasesIn, putBackDatabases } from './database-copies.ts'
+import type { ReleaseRequest } from './messages.ts'
+import type { NodeProcess } from './node-process.ts'
+import { type ReleaseFolder, readManifest } from './release-folder.ts'
+import type { SupervisorLog } from './supervisor-log.ts'
+import { type Change, changeOf, type SupervisorState } from './supervisor-state.ts'
+import { passTrial } from './trial.ts'
+import { WayBack } from './way-back.ts'
+
+/** What changes of the release work with. */
+interface ReleaseChangesParts {
+  readonly folder: ReleaseFolder
+  readonly state: SupervisorState
+  readonly log: SupervisorLog
+  /** The data folder of the node. */
+  readonly data: string
+  /** The maximum time for a release to start and to be healthy, before clients reach it. */
+  readonly trialMs: number
+}
+
+/** How a change is carried out, beside its steps. */
+export interface Conduct {
+  /** The time to wait for requests that run. */
+  readonly patienceMs: number
+  /** Whether the new release may run migrations that the former one cannot undo. */
+  readonly withoutWayBack: boolean
+  /** Starts the node of a release on trial. */
+  readonly startTrial: (release: string) => NodeProcess
+  /** Aborted when the supervisor has to end. */
+  readonly stopped: AbortSignal
+}
+
+const interrupted = 'The machine or the supervisor was stopped during the change.'
+
+/** The steps from one release to another one. README.md describes them. */
+export class ReleaseChanges {
+  readonly wayBack: WayBack
+  readonly #parts: ReleaseChangesParts
+
+  constructor(parts: ReleaseChangesParts) {
+    this.#parts = parts
+    this.wayBack = new WayBack(parts.folder, parts.state, parts.log)
+  }
+
+  /** Whether clients are being let in, so that the end of the change depends on the node. */
+  get isAdmitting(): boolean {
+    return this.#parts.state.change?.step === 'admitting'
+  }
+
+  /** Completes or undoes a change that was interrupted. No node runs meanwhile. */
+  async recover(): Promise<void> {
+    const { folder, state } = this.#parts
+    await rm(folder.unpacking, { recursive: true, force: true })
+    const { change } = state
+    switch (change?.step) {
+      case 'preparing':
+        return this.#fail(change, interrupted)
+      case 'trial':
+      case 'restoring':
+        return this.#putBack(change, change.reason ?? interrupted)
+      case 'admitting':
+        return this.#switchTo(change)
+      case 'going back':
+        return this.wayBack.complete(change)
+    }
+  }
+
+  /**
+   * Begins what the node asks for.
+   *
+   * @throws Error with the reason for a refusal
+   */
+  begin(request: ReleaseRequest): Change {
+    const { folder, state } = this.#parts
+    if (state.change !== null) throw new Error('The release changes already.')
+    if (request.nodekeep === 'go back') return this.wayBack.begin(request.reason)
+    const { release: to } = request
+    const fromPath = folder.inUse()
+    const { version: from } = readManifest(fromPath)
+    if (from === to) throw new Error(`Version ${to} runs already.`)
+    const toPath = folder.folderOf(to)
+    if (readManifest(join(folder.unpacking, to)).version !== to) throw new Error(`That is not version ${to}.`)
+    const former = folder.target('former')
+    // A former attempt may have left it.
+    rmSync(toPath, { recursive: true, force: true })
+    renameSync(join(folder.unpacking, to), toPath)
+    syncFolder(folder.path)
+    const change = changeOf('preparing', { from, fromPath, to, toPath }, null)
+    // The folder of the former release may just have been replaced.
+    if (former === toPath) folder.unlink('former')
+    state.enter(change)
+    return change
+  }
+
+  /**
+   * Replaces a running node, after {@link begin}.
+   *
+   * @returns the node of the new release; `null` if none runs, and that of the release in use has to start
+   */
+  async carryOut(node: NodeProcess, begun: Change, conduct: Conduct): Promise<NodeProcess | null> {
+    if (begun.step === 'going back') {
+      await node.stop()
+      this.wayBack.complete(begun)
+      return null
+    }
+    const { trialMs, log } = this.#parts
+    log.info(`Version ${begun.to} replaces version ${begun.from}.`)
+    await node.stop(conduct.patienceMs)
+    let change: Change
+    try {
+      change = await this.#copyDatabases(begun)
+    } catch (error) {
+      this.#fail(begun, copyProblem(error as NodeJS.ErrnoException))
+      return null
+    }
+    const trial = conduct.startTrial(change.toPath)
+    try {
+      const contractions = await passTrial(trial, trialMs, conduct.stopped)
+      if (contractions.length > 0 && !conduct.withoutWayBack) throw new Error(noWayBack(change, contractions))
+      this.#admit(trial, change, contractions)
+      return trial
+    } catch (error) {
+      // No client has reached it, and its databases are replaced. So nothing is lost with it.
+      trial.kill()
+      await trial.ended
+      await this.#putBack(change, messageOf(error))
+      return null
+    }
+  }
+
+  /** Clients reach the node. */
+  served(): void {
+    const { state, log } = this.#parts
+    const { change } = state
+    if (change?.step === 'admitting') {
+      log.info(`Version ${change.to} is installed.`)
+      state.end(change, 'installed', null)
+    }
+    void this.#removeUnused()
+  }
+
+  /** @returns the change in its next step, the trial */
+  async #copyDatabases(begun: Change): Promise<Change> {
+    const { folder, state, data } = this.#parts
+    const copies = folder.copiesBefore(begun.to)
+    const databases = databasesIn(data)
+    const change: Change = { ...begun, step: 'trial', databases }
+    const lock = lockDataFolder(data)
+    try {
+      await copyDatabases(data, databases, copies)
+      state.enter(change)
+      return change
+    } catch (error) {
+      rmSync(copies, { recursive: true, force: true })
+      throw error
+    } finally {
+      lock.release()
+    }
+  }
+
+  /** @param contractions the migrations that the former release cannot undo */
+  #admit(trial: NodeProcess, change: Change, contractions: readonly string[]): void {
+    const { from, to } = change
+    const closedBy =
+      contractions.length === 0
+        ? null
+        : `Version ${to} has changed data in a way that version ${from} cannot use (${contractions.join(', ')}).`
+    const admitting: Change = { ...change, step: 'admitting', closedBy }
+    // From now on the copies of the databases are never put back, since clients may have written.
+    this.#parts.state.enter(admitting)
+    this.#switchTo(admitting)
+    trial.admit()
+  }
+
+  /** Makes a release the one in use, and the one that ran before it the former one. */
+  #switchTo({ fromPath, toPath }: Change): void {
+    const { folder } = this.#parts
+    folder.link('former', fromPath)
+    folder.link('current', toPath)
+  }
+
+  /** Puts the databases back after a trial, which no client has reached. */
+  async #putBack(change: Change, reason: string): Promise<void> {
+    const { folder, state, data } = this.#parts
+    const restoring: Change = { ...change, step: 'restoring', reason }
+    try {
+      state.enter(restoring)
+    } catch {
+      // On a full disk the stored step is still that of the trial, after which the same follows.
+    }
+    folder.link('current', change.fromPath)
+    const lock = lockDataFolder(data)
+    try {
+      await putBackDatabases(data, change.databases, folder.copiesBefore(change.to))
+    } finally {
+      lock.release()
+    }
+    this.#fail(restoring, reason)
+  }
+
+  #fail(change: Change, reason: string): void {
+    const { state, log } = this.#parts
+    log.error(
+      `Version ${change.to} was not installed, and version ${change.from} runs again, with its data as it was: ${reason}`,
+    )
+    state.end(change, 'failed', reason)
+  }
+
+  /** Removes releases that are not in use any more, and copies of databases, while the node serves. */
+  async #removeUnused(): Promise<void> {
+    const { folder, state, log } = this.#parts
+    try {
+      for (const path of folder.unused()) {
+        if (state.change !== null) return
+        await rm(path, { recursive: true, force: true })
+      }
+    } catch (error) {
+      log.warn(`Former releases could not be removed: ${messageOf(error)}`)
+    }
+  }
+}
+
+/** Only the start of a release tells which migrations of plugins have to run. */
+function noWayBack({ from, to }: Change, contractions: readonly string[]): string {
+  return (
+    `Version ${to} changes data in a way that version ${from} cannot use (${contractions.join(', ')}), so there would be no way back. ` +
+    'Make a backup, then install it with "nodekeep update install --without-way-back".'
+  )
+}
+
+/** Returns one sentence for people. */
+function copyProblem(error: NodeJS.ErrnoException): string {
+  const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT'
+  return isFull
+    ? 'The disk was full while the databases were copied.'
+    : `The databases could not be copied: ${messageOf(error)}`
+}
