@@ -1,6 +1,6 @@
 // In a process of its own: it starts the command line and nodes, one after the other.
 import { type ExecFileException, execFile } from 'node:child_process'
-import { mkdtempSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,21 +68,10 @@ test('a moment that another program has stored is put back, and restored as a ba
   t.equal(await answer.text(), 'in memory')
   await node?.stop()
 
-  const home = join(stored, 'files/local', owner.user.uuid)
-  const differs = new RegExp(
-    `stored differs from its manifest: the first difference is "files/local/${owner.user.uuid}`,
-  )
-  truncateSync(join(home, 'a'), 3)
-  t.match(await run('restore', stored, ...second), { code: 1, text: differs })
-  writeFileSync(join(home, 'a'), 'on the disk')
-  renameSync(home, `${home}-elsewhere`)
-  symlinkSync(`${home}-elsewhere`, home)
-  t.match(await run('restore', stored, ...second), { code: 1, text: differs })
-  rmSync(join(stored, 'manifest.json'))
+  truncateSync(join(stored, 'files/local', owner.user.uuid, 'a'), 3)
+  const first = `"files/local/${owner.user.uuid}/a"`
   t.match(await run('restore', stored, ...second), {
     code: 1,
-    text: /stored is not whole: it has no manifest\.json/,
+    text: new RegExp(`stored differs from its manifest: the first difference is ${first}`),
   })
-  const other = join(folder, 'first')
-  t.match(await run('verify', other), { code: 1, text: /is a folder without backup\.json/ })
 })

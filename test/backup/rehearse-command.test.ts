@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
-import { test } from 'tap'
+import t, { test } from 'tap'
+
+// It starts many processes, one after the other.
+t.setTimeout(200_000)
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
 const cli = join(repository, 'kernel/bin/nodekeep.js')
@@ -53,15 +56,11 @@ test('the key of a person is proven, and the list says when one could be back', 
     })
 
   configure({})
-  const newKey = async () => {
-    const { text } = await run(['key'])
-    const [recipient = '', identity = ''] = [/age1\w+/, /AGE-SECRET-KEY-1\w+/].map(
-      (part) => part.exec(text)?.[0],
-    )
-    return { recipient, identity, text }
-  }
-  const key = await newKey()
-  const { data: _data, ...config } = configure({ recipients: [key.recipient] })
+  const { text: keyFile } = await run(['key'])
+  const [recipient = '', identity = ''] = [/age1\w+/, /AGE-SECRET-KEY-1\w+/].map(
+    (part) => part.exec(keyFile)?.[0],
+  )
+  const { data: _data, ...config } = configure({ recipients: [recipient] })
   t.match(await run(['rehearse']), { code: 1, text: /no encrypted backup yet/ })
 
   node = await createTestNode({ dataFolder: join(folder, 'data'), config })
@@ -86,21 +85,20 @@ test('the key of a person is proven, and the list says when one could be back', 
   t.match(line, `${unreadable} cannot be read`, 'the error stream names it')
 
   t.match(await run(['rehearse']), { code: 1, text: /no terminal .+--key FILE/ })
-  t.match(await run(['rehearse'], `${key.identity.slice(0, 30)}\n`), { code: 1, text: /incomplete/ })
-  const other = await newKey()
-  t.match(await run(['rehearse'], `${other.identity}\n`), { code: 1, text: /for another recovery key/ })
+  const other = join(repository, 'plugins/backup/test/fixtures/format-1.key')
+  t.match(await run(['rehearse', '--key', other]), { code: 1, text: /for another recovery key/ })
   t.equal((await statusOf(owner)).rehearsed, null, 'a wrong key proves nothing')
 
-  const entered = await run(['rehearse'], `${key.identity.toLowerCase()}\n`)
+  const entered = await run(['rehearse'], `${identity.toLowerCase()}\n`)
   t.match(entered, { code: 0, text: /The key opens the backup/ })
   t.match(entered.text, /Recovery key:/)
-  t.notMatch(entered.text, new RegExp(key.identity, 'i'), 'the key is not shown')
+  t.notMatch(entered.text, new RegExp(identity, 'i'), 'the key is not shown')
   const { rehearsed } = await statusOf(owner)
   t.ok(rehearsed)
   const health = await owner.fetch('/api/system/health')
   t.match(await health.json(), { checks: { backup: { ok: true, state: 'available' } } })
 
-  writeFileSync(join(folder, 'recovery.key'), key.text)
+  writeFileSync(join(folder, 'recovery.key'), keyFile)
   t.match(await run(['rehearse', filename, '--key', 'recovery.key']), { code: 0, text: filename })
   t.not((await statusOf(owner)).rehearsed, rehearsed)
 })

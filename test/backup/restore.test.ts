@@ -150,7 +150,7 @@ test('a node with three users is restored on another data path: sign-ins, files,
   }
   mkdirSync(join(second, 'backups'), { recursive: true })
   await cp(join(folder, 'first', 'backups', filename), join(second, 'backups', filename))
-  const planned = await post<Record<string, unknown>>(strangers, '/api/backup/restore', {
+  const planned = await post<{ addedUsers: { first: string[] } }>(strangers, '/api/backup/restore', {
     filename,
     confirm: true,
   })
@@ -158,14 +158,15 @@ test('a node with three users is restored on another data path: sign-ins, files,
     success: true,
     planned: true,
     supervised: false,
-    removedUsers: [former.username],
-    changedUsers: [],
+    addedUsers: { count: 3 },
+    removedUsers: { count: 1, first: [former.username] },
+    changedUsers: { count: 0, first: [] },
     owner: {
       present: { username: former.username, wallet: stranger.address },
       restored: { username: names[0]?.username, wallet: wallets[0].address },
     },
   })
-  t.strictSame(new Set(planned.addedUsers as string[]), new Set(names.map(({ username }) => username)))
+  t.strictSame(planned.addedUsers.first, names.map(({ username }) => username).sort())
   t.equal(await (await strangers('/read?path=/mine.txt')).text(), 'of the former node', 'the node works on')
   await node.stop()
 

@@ -4,10 +4,11 @@ import { type CommandContext, defineCommands, type NodeClient } from '@nodekeep/
 import { verifyArchive } from './archive/read-archive.ts'
 import { generateKey } from './archive/recovery-key.ts'
 import type { BackupConfiguration } from './configuration.ts'
-import { readVerdict, sentenceOf } from './drill/drills.ts'
 import { rehearse } from './drill/rehearsal.ts'
+import { readVerdict, sentenceOf } from './drill/verdict.ts'
 import type { BackupStatus } from './http/status.ts'
 import { runWithMoment } from './moment/run-with-moment.ts'
+import { answerOf } from './node-answer.ts'
 import { identitiesOf } from './recovery-keys.ts'
 import { forgetPrevious, restore, restoreLines } from './restore/restore-commands.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
@@ -94,14 +95,6 @@ async function runningNode(context: Context): Promise<NodeClient> {
   if (node === null)
     throw new Error('No node runs on this data folder. Start it with `nodekeep start`, then try again.')
   return node
-}
-
-/** @throws Error with the node's message */
-async function answerOf<T>(answer: Promise<Response>): Promise<T> {
-  const response = await answer
-  const body = (await response.json()) as T & { message?: string }
-  if (!response.ok) throw new Error(body.message)
-  return body
 }
 
 /** Makes a backup. Node's `fetch` waits 5 minutes for an answer. A large backup takes longer, so the status tells its end. */

@@ -40,6 +40,7 @@ export function createFilesService(parts: FilesServiceParts): FilesService {
   const copySlots = new CopySlots()
   const since = new Date()
   return {
+    maxFileSize: parts.maxFileSize,
     for: ({ uuid }) =>
       userFiles({
         ...parts,

@@ -80,10 +80,11 @@ export function sumOfTokens(...counts: readonly number[]): number {
   )
 }
 
-/** Adds a chat to the usage of its model. */
+/** Adds a chat to the usage of its model. Fields of a newer version stay. */
 function withChat(row: UsageRow | undefined, chat: ChatUsage): UsageRow {
   const { provider, model, outcome } = chat
   return {
+    ...row,
     provider,
     model,
     requests: (row?.requests ?? 0) + 1,

@@ -161,6 +161,23 @@ t.test('An erased user stays erased, even if a chat of the user was running', as
   )
 })
 
+t.test('What a newer version has stored in a day is kept', async (t) => {
+  const { ledger, parts, entries } = createLedger()
+  const day = await ledger.open('ada')
+  day.add(chat)
+  await ledger.flush()
+  const [[key, rows] = ['', []]] = [...entries] as [string, object[]][]
+  entries.set(
+    key,
+    rows.map((row) => ({ ...row, cached: 7 })),
+  )
+  const former = new UsageLedger(parts)
+  const again = await former.open('ada')
+  again.add(chat)
+  await former.flush()
+  t.match(entries.get(key), [{ requests: 2, cached: 7 }])
+})
+
 /** Lets all pending callbacks run. */
 async function flushCallbacks(): Promise<void> {
   for (let n = 0; n < 5; n += 1) await new Promise((resolve) => setImmediate(resolve))

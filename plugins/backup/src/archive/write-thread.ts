@@ -1,6 +1,6 @@
 /** The thread that packs, hashes, compresses, encrypts and writes an archive. The main thread only reads the sources. */
 import { createHash, type Hash } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import { type ArchiveFailure, archiveFailure, EntryTree } from '@nodekeep/plugin-sdk/archive'
@@ -17,8 +17,15 @@ const send = (message: FromWriter) => port.postMessage(message)
 const headerBytes = Buffer.from(`${JSON.stringify(header, null, 2)}\n`)
 const moment = new Date(header.created)
 
+/**
+ * The archive is synced after each of so many bytes. A single sync at its end would have hundreds of mebibytes to bring to the disk,
+ * and the durable writes of clients would wait for that.
+ */
+const bytesBetweenSyncs = 8 * 1024 * 1024
+
 const descriptor = openSync(file, 'r+')
 let written = 0
+let synced = 0
 try {
   if (recipients.length > 0) await writeEncrypted()
   else for await (const member of gzipMembers(tarOfEverything(), level)) write(...member)
@@ -153,6 +160,9 @@ function write(...pieces: readonly Uint8Array[]): void {
     writeAll(piece, written)
     written += piece.length
   }
+  if (written - synced < bytesBetweenSyncs) return
+  fdatasyncSync(descriptor)
+  synced = written
 }
 
 function writeAll(bytes: Uint8Array, position: number): void {

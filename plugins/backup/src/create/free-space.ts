@@ -30,6 +30,7 @@ export function explainFullDisk(error: unknown, purpose: string): unknown {
   return new NodekeepError('INSUFFICIENT_STORAGE', message, { cause: error })
 }
 
-function mebibytes(bytes: number): number {
+/** Returns bytes in mebibytes, rounded up, for messages. */
+export function mebibytes(bytes: number): number {
   return Math.ceil(bytes / 1024 ** 2)
 }

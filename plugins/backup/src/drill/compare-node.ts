@@ -77,9 +77,10 @@ export async function compareNode(comparison: Comparison): Promise<ComparedNode>
     await comparePlugins(comparison, owner)
   }
   const compared = { users: users.size, files: 0, bytes: 0 }
+  const trees = await treesOf(comparison)
   for (const uuid of users.keys()) {
     if (!(await canSignIn(comparison, uuid))) continue
-    const files = new UserFilesComparison(comparison, uuid, await treeOf(comparison, uuid))
+    const files = new UserFilesComparison(comparison, uuid, trees.get(uuid) ?? new Map())
     await files.run()
     compared.files += files.files
     compared.bytes += files.bytes
@@ -130,17 +131,22 @@ async function canSignIn({ trial, signal }: Comparison, uuid: string): Promise<b
   return answer.ok && body.user?.authenticated === true
 }
 
-/** What the user must see. One user at a time is kept in memory. */
-async function treeOf({ manifest, mounts, sample: rule }: Comparison, uuid: string): Promise<UserTree> {
-  const tree: UserTree = new Map()
+/** What each user must see, by their uuids. Each file and folder takes some 300 bytes of memory. */
+async function treesOf({ manifest, mounts, sample: rule }: Comparison): Promise<Map<string, UserTree>> {
+  const trees = new Map<string, UserTree>()
   const sample = rule && new Sample(rule)
   for await (const entry of manifestEntries(manifest)) {
     if (sample?.includes(entry) === false) continue
-    const homeOf = ({ archived }: ComparedMount) => `${archived}/${uuid}`
-    const mount = mounts.find((one) => one.archived !== null && entry.path.startsWith(`${homeOf(one)}/`))
+    const mount = mounts.find(({ archived }) => archived !== null && entry.path.startsWith(`${archived}/`))
     if (mount === undefined) continue
-    const path = mount.point + entry.path.slice(homeOf(mount).length)
+    const within = entry.path.slice((mount.archived ?? '').length + 1)
+    const slash = within.indexOf('/')
+    if (slash < 0) continue
+    const uuid = within.slice(0, slash)
+    const path = mount.point + within.slice(slash)
     if (isHidden(path, mount, mounts)) continue
+    const tree = trees.get(uuid) ?? new Map()
+    trees.set(uuid, tree)
     const { type, size, modified, created, sha256 } = entry
     tree.set(path, {
       type,
@@ -152,7 +158,7 @@ async function treeOf({ manifest, mounts, sample: rule }: Comparison, uuid: stri
     // A sample has no folders of its own.
     if (sample !== undefined) addFoldersAbove(path, mount, tree)
   }
-  return tree
+  return trees
 }
 
 /** Whether another mount hides what a mount has at a path. */

@@ -12,19 +12,47 @@ export interface KnownUser {
   readonly wallet: string
 }
 
+/** A user of both sides who has another name or another wallet. */
+interface ChangedUser {
+  readonly present: KnownUser
+  readonly restored: KnownUser
+}
+
 /** What a restore would change, for the person who decides. */
 export interface RestoreDifferences {
   /** Names of users whom only the backup has. */
-  readonly addedUsers: readonly string[]
+  readonly addedUsers: Excerpt<string>
   /** Names of users whom only the node has. Their accounts and files go away. */
-  readonly removedUsers: readonly string[]
-  /** Users of both who have another name or another wallet: somebody else may sign in as them after the restore. */
-  readonly changedUsers: readonly { readonly present: KnownUser; readonly restored: KnownUser }[]
+  readonly removedUsers: Excerpt<string>
+  /** Somebody else may sign in as them after the restore. */
+  readonly changedUsers: Excerpt<ChangedUser>
   /** Null without an owner. */
   readonly owner: { readonly present: KnownUser | null; readonly restored: KnownUser | null }
   /** The plugins whose state is another one, or that have a database of their own. */
-  readonly plugins: readonly string[]
+  readonly plugins: Excerpt<string>
   readonly identity: RestoredIdentity
+}
+
+/** The beginning of a list that may be long: a backup decides how many users it has. */
+export interface Excerpt<Item> {
+  /** The length of the whole list. */
+  readonly count: number
+  /** The first items, at most {@link maxListed}. */
+  readonly first: Item[]
+}
+
+/** Items that a person reads in one line. */
+export const maxListed = 100
+
+/** An excerpt of a list that grows. */
+class GrowingExcerpt<Item> implements Excerpt<Item> {
+  count = 0
+  readonly first: Item[] = []
+
+  add(item: Item): void {
+    this.count += 1
+    if (this.first.length < maxListed) this.first.push(item)
+  }
 }
 
 /** The state of a node in files: the one that it has, or one that was unpacked. */
@@ -55,7 +83,7 @@ export async function differencesOf(
   return {
     ...(await differingUsers(now, then)),
     owner: { present: ownerOf(now), restored: ownerOf(then) },
-    plugins: [...plugins].sort(),
+    plugins: { count: plugins.size, first: [...plugins].sort().slice(0, maxListed) },
   }
 }
 
@@ -86,17 +114,18 @@ async function differingUsers(
 ): Promise<Pick<RestoreDifferences, 'addedUsers' | 'removedUsers' | 'changedUsers'>> {
   const all = 'SELECT uuid, username, wallet FROM users ORDER BY uuid'
   const rows = (database: DatabaseSync) => rowsOf<UserRow>(database, 'users', all)
-  const addedUsers: string[] = []
-  const removedUsers: string[] = []
-  const changedUsers: { readonly present: KnownUser; readonly restored: KnownUser }[] = []
+  const addedUsers = new GrowingExcerpt<string>()
+  const removedUsers = new GrowingExcerpt<string>()
+  const changedUsers = new GrowingExcerpt<ChangedUser>()
   const byUuid = (a: UserRow, b: UserRow) => compareText(a.uuid, b.uuid)
   for await (const [left, right] of sideBySide(rows(now), rows(then), byUuid)) {
-    if (left === undefined) addedUsers.push((right as UserRow).username)
-    else if (right === undefined) removedUsers.push(left.username)
+    if (left === undefined) addedUsers.add((right as UserRow).username)
+    else if (right === undefined) removedUsers.add(left.username)
     else if (left.username !== right.username || !isSameWallet(left, right))
-      changedUsers.push({ present: knownUser(left), restored: knownUser(right) })
+      changedUsers.add({ present: knownUser(left), restored: knownUser(right) })
   }
-  return { addedUsers: addedUsers.sort(), removedUsers: removedUsers.sort(), changedUsers }
+  for (const { first } of [addedUsers, removedUsers]) first.sort()
+  return { addedUsers, removedUsers, changedUsers }
 }
 
 function knownUser({ username, wallet }: UserRow): KnownUser {

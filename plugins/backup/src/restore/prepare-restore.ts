@@ -1,26 +1,18 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, open, readdir, rename, rmdir, stat, statfs } from 'node:fs/promises'
+import { readdir, stat, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import {
-  NodekeepError,
-  type NodeRestores,
-  type RestoredEntry,
-  type RestoreMove,
-  restoredEntriesFile,
-} from '@nodekeep/plugin-sdk'
-import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
-import { kernelParts } from '../archive/backup-header.ts'
-import { jsonLine, manifestEntries } from '../archive/manifest.ts'
+import { NodekeepError, type NodeRestores, type RestoreMove } from '@nodekeep/plugin-sdk'
 import { bytesOfBackup, readHeader, unpackBackup } from '../archive/read-archive.ts'
-import { Sample, type SampleRule } from '../archive/sample.ts'
+import type { SampleRule } from '../archive/sample.ts'
 import { explainFullDisk, requireFreeSpace } from '../create/free-space.ts'
-import { makeFolder, syncFolder } from '../stored/durable-folder.ts'
+import { makeFolder } from '../stored/durable-folder.ts'
+import { arrangeUnpacked } from './arrange-unpacked.ts'
 import { differencesOf } from './differences.ts'
 import { giveToNode } from './give-to-node.ts'
 import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
 import { restoredIdentity } from './restored-identity.ts'
-import { type HasBackend, type RestoredStorage, restoredStorages } from './restored-storages.ts'
-import { checkLayout } from './unpacked-layout.ts'
+import { type HasBackend, restoredStorages } from './restored-storages.ts'
+import { checkLayout, isUserFolder, usersIn } from './unpacked-layout.ts'
 
 /** What a person wants to restore, and how. */
 interface RestoreRequest {
@@ -45,9 +37,6 @@ interface RestoreParts {
   readonly restores: Pick<NodeRestores, 'folders' | 'adoptState'>
   readonly hasBackend: HasBackend
 }
-
-/** The folders of users in a storage. */
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** What needs space, in messages. */
 const purpose = 'this restore'
@@ -103,7 +92,7 @@ async function prepare(
       storages.map(({ path }) => path),
     )
     await request.onUnpacked?.(unpacked)
-    await arrange(folder, storages, request.sample)
+    await arrangeUnpacked(folder, storages, request.sample)
     await restores.adoptState({
       file: join(folder.path, 'new', 'state.sqlite'),
       moment: new Date(header.created),
@@ -189,99 +178,6 @@ async function unpack(
   }
 }
 
-/** Brings what was unpacked into the form in which it is put in place, by renames. */
-async function arrange(
-  { path }: RestoreFolder,
-  storages: readonly RestoredStorage[],
-  sample: SampleRule | undefined,
-): Promise<void> {
-  const [unpacked, fresh] = [join(path, 'unpacked'), join(path, 'new')]
-  const plugins = join(fresh, 'plugins')
-  await rename(join(unpacked, 'state', 'state.sqlite'), join(fresh, 'state.sqlite'))
-  await chmod(join(fresh, 'state.sqlite'), 0o600)
-  if (existsSync(join(unpacked, 'state', 'plugins')))
-    await rename(join(unpacked, 'state', 'plugins'), plugins)
-  else await mkdir(plugins)
-
-  for (const { name, path: archived, place } of storages) {
-    if (place !== 'left-out' || !existsSync(join(unpacked, archived))) continue
-    await mkdir(join(path, 'left-out'), { recursive: true, mode: 0o700 })
-    await rename(join(unpacked, archived), join(path, 'left-out', name))
-  }
-  for (const { path: archived, place } of storages) {
-    if (place === 'plugin' && existsSync(join(unpacked, archived)))
-      await usersIn(join(unpacked, archived), archived)
-  }
-  const participants = (await readdir(unpacked, { withFileTypes: true }))
-    .filter((entry) => entry.isDirectory() && !kernelParts.has(entry.name))
-    .map(({ name }) => name)
-  for (const name of participants) {
-    // Without the folders of storages, nothing may be left.
-    if ((await readdir(join(unpacked, name))).length === 0) continue
-    await mkdir(join(plugins, name), { recursive: true })
-    await rename(join(unpacked, name), join(plugins, name, 'restored'))
-  }
-  await listRestoredEntries(join(unpacked, 'manifest.json'), plugins, sample)
-  await makePrivate(plugins)
-
-  const key = join(unpacked, 'identity', 'node.key')
-  if (existsSync(key)) {
-    await rename(key, join(fresh, 'node.key'))
-    await chmod(join(fresh, 'node.key'), 0o600)
-  }
-  const configuration = join(unpacked, 'configuration')
-  if (existsSync(configuration)) await rename(configuration, join(path, 'configuration'))
-  await emptyFolder(unpacked)
-  await rmdir(unpacked)
-  for (const changed of [fresh, path]) await syncFolder(changed)
-}
-
-/** Lists the dates of creation of each plugin's files, which a disk cannot be told. */
-async function listRestoredEntries(
-  manifest: string,
-  plugins: string,
-  rule: SampleRule | undefined,
-): Promise<void> {
-  const sample = rule && new Sample(rule)
-  const batches = new Map<string, string[]>()
-  const store = async (participant: string, lines: string[]) => {
-    await mkdir(join(plugins, participant), { recursive: true })
-    const file = await open(join(plugins, participant, restoredEntriesFile), 'a', 0o600)
-    try {
-      await file.write(lines.splice(0).join(''))
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-  }
-  for await (const manifestEntry of manifestEntries(manifest)) {
-    const { path, type, size, modified, created = modified } = manifestEntry
-    if (sample?.includes(manifestEntry) === false) continue
-    const slash = path.indexOf('/')
-    const participant = path.slice(0, slash)
-    if (type !== 'file' || slash < 0 || kernelParts.has(participant)) continue
-    const entry: RestoredEntry = { path: path.slice(slash + 1), size, modified, created }
-    const lines = batches.get(participant) ?? []
-    batches.set(participant, lines)
-    if (lines.push(`${jsonLine(entry)}\n`) === 1000) await store(participant, lines)
-  }
-  for (const [participant, lines] of batches) if (lines.length > 0) await store(participant, lines)
-}
-
-/** Gives the folders and databases of plugins the rights with which the node makes them. */
-async function makePrivate(plugins: string): Promise<void> {
-  await chmod(plugins, 0o700)
-  for (const plugin of await readdir(plugins)) {
-    const folder = join(plugins, plugin)
-    await chmod(folder, 0o700)
-    for (const name of await readdir(folder)) {
-      if (name.endsWith('.sqlite')) await chmod(join(folder, name), 0o600)
-    }
-    await syncFolder(folder)
-  }
-  await syncFolder(plugins)
-}
-
 /** The moves of everything but the files of users. The kernel takes the write-ahead log of the former state away with it. */
 function ownMoves(
   dataFolder: string,
@@ -296,7 +192,7 @@ function ownMoves(
     }
   }
   const identity = move('node.key', 'identity/node.key')
-  const hasIdentity = identity.from !== null && existsSync(identity.from)
+  const hasIdentity = existsSync(join(path, 'new', 'node.key'))
   return [
     move('state.sqlite', 'state.sqlite'),
     move('plugins', 'plugins'),
@@ -307,26 +203,10 @@ function ownMoves(
 /** Each folder of a user is moved by itself, since the folder of a storage may be a mount point. */
 async function movesOfUsers({ path, root, elsewhere, fresh }: PlacedStorage): Promise<RestoreMove[]> {
   const restored = new Set(await usersIn(fresh, path))
-  const present = (await readdir(root)).filter((name) => uuid.test(name))
+  const present = (await readdir(root)).filter(isUserFolder)
   return [...new Set([...restored, ...present])].sort().map((name) => ({
     from: restored.has(name) ? join(fresh, name) : null,
     to: join(root, name),
     previous: join(elsewhere, 'previous', name),
   }))
-}
-
-/**
- * The folders of users in an unpacked storage.
- *
- * @param path its path in the archive
- * @throws NodekeepError VALIDATION_ERROR if something else is there
- */
-async function usersIn(folder: string, path: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true })
-  const odd = entries.find((entry) => !entry.isDirectory() || !uuid.test(entry.name))
-  if (odd === undefined) return entries.map(({ name }) => name)
-  throw new NodekeepError(
-    'VALIDATION_ERROR',
-    `The backup cannot be restored: ${JSON.stringify(`${path}/${odd.name}`)} is not the folder of a user.`,
-  )
 }

@@ -2,8 +2,10 @@ import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type CommandContext, lockFolder, type NodeClient, NodekeepError } from '@nodekeep/plugin-sdk'
 import { readHeader } from '../archive/read-archive.ts'
+import { mebibytes } from '../create/free-space.ts'
+import { answerOf } from '../node-answer.ts'
 import { identitiesOf } from '../recovery-keys.ts'
-import { isSameWallet, type KnownUser, type RestoreDifferences } from './differences.ts'
+import { type Excerpt, isSameWallet, type KnownUser, type RestoreDifferences } from './differences.ts'
 import { giveToNode } from './give-to-node.ts'
 import { cancelRestore, nothingToCancel, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
@@ -115,8 +117,8 @@ async function cancel(context: CommandContext, folders: RestoreFolders): Promise
     using _lock = folders.lock()
     backup = await cancelRestore({ folders, restores: context.restores })
   } else {
-    const answer = await node.fetch('/api/backup/restore', { method: 'DELETE' })
-    backup = (await bodyOf<{ backup: string }>(answer)).backup
+    const answer = node.fetch('/api/backup/restore', { method: 'DELETE' })
+    backup = (await answerOf<{ backup: string }>(answer)).backup
   }
   context.output.lines(`The restore of ${backup} is taken back. The node keeps its present data.`)
 }
@@ -179,7 +181,7 @@ async function planInNode(
 ): Promise<{ readonly supervised: boolean }> {
   const body = JSON.stringify({ prepared, confirm: true, ...extra })
   const headers = { 'content-type': 'application/json' }
-  return bodyOf(await node.fetch('/api/backup/restore', { method: 'POST', body, headers }))
+  return answerOf(node.fetch('/api/backup/restore', { method: 'POST', body, headers }))
 }
 
 /** The answer of the node may be lost after it has made the plan. Another restore may go on, which removes this one itself. */
@@ -191,13 +193,6 @@ async function removeUnplanned(folders: RestoreFolders, error: unknown): Promise
     throw error
   }
   throw error
-}
-
-/** @throws Error with the node's message */
-async function bodyOf<T>(answer: Response): Promise<T> {
-  const body = (await answer.json()) as T & { readonly message?: string }
-  if (!answer.ok) throw new Error(body.message)
-  return body
 }
 
 function describe(
@@ -217,9 +212,12 @@ function describe(
     'state of': record.moment,
     'users that come back': listed(addedUsers),
     'users that go away': listed(removedUsers),
-    'users with another name or wallet': listed(
-      changedUsers.map((user) => `${withWallet(user.restored)} instead of ${withWallet(user.present)}`),
-    ),
+    'users with another name or wallet': listed({
+      count: changedUsers.count,
+      first: changedUsers.first.map(
+        (user) => `${withWallet(user.restored)} instead of ${withWallet(user.present)}`,
+      ),
+    }),
     owner: nameOf(restored),
     'present owner': nameOf(present),
     'plugins with another state': listed(plugins),
@@ -229,17 +227,9 @@ function describe(
   if (identity === 'another') context.output.lines(twoNodesWarning)
 }
 
-/** Names that a person reads in one line. */
-const maxListed = 100
-
-function listed(names: readonly string[]): string {
-  const more = names.length - maxListed
-  return (
-    names
-      .slice(0, maxListed)
-      .join(', ')
-      .concat(more > 0 ? `, and ${more} more` : '') || 'none'
-  )
+function listed({ count, first }: Excerpt<string>): string {
+  const more = count - first.length
+  return first.join(', ').concat(more > 0 ? `, and ${more} more` : '') || 'none'
 }
 
 function withWallet({ username, wallet }: KnownUser): string {
@@ -295,8 +285,4 @@ function linesOfPlan({ nodeDataDir }: CommandContext, { path }: RestoreFolder): 
       ? [`The configuration of the backup is not put in place. It is in ${path}/configuration.`]
       : []),
   ]
-}
-
-function mebibytes(bytes: number): number {
-  return Math.ceil(bytes / 1024 ** 2)
 }

@@ -8,6 +8,7 @@ import {
   Type,
 } from '@nodekeep/plugin-sdk'
 import type { BackupFolder } from '../stored/backup-folder.ts'
+import { maxListed } from './differences.ts'
 import { cancelRestore, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
 import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
@@ -32,6 +33,8 @@ const user = Type.Object({
   wallet: Type.String({ description: 'The wallet with which the user signs in.' }),
 })
 const owner = (description: string) => Type.Union([user, Type.Null()], { description })
+const excerpt = <Item extends Type.TSchema>(item: Item, description: string) =>
+  Type.Object({ count: Type.Integer(), first: Type.Array(item, { maxItems: maxListed }) }, { description })
 
 const body = Type.Object(
   {
@@ -70,13 +73,14 @@ const answer = Type.Object({
   replaces: name('The backup whose restore was planned before, and is not any more.'),
   supervised: Type.Boolean({ description: 'Whether `restart` works here.' }),
   moment: Type.String({ format: 'date-time', description: 'The moment of the state of the backup.' }),
-  addedUsers: Type.Array(Type.String(), { description: 'Names of users whom only the backup has.' }),
-  removedUsers: Type.Array(Type.String(), { description: 'Names of users whom only the node has.' }),
-  changedUsers: Type.Array(Type.Object({ present: user, restored: user }), {
-    description: 'Users of both who have another name or another wallet in the backup.',
-  }),
+  addedUsers: excerpt(Type.String(), 'Names of users whom only the backup has.'),
+  removedUsers: excerpt(Type.String(), 'Names of users whom only the node has.'),
+  changedUsers: excerpt(
+    Type.Object({ present: user, restored: user }),
+    'Users of both who have another name or another wallet in the backup.',
+  ),
   owner: Type.Object({ present: owner('The present owner.'), restored: owner('The owner in the backup.') }),
-  plugins: Type.Array(Type.String(), { description: 'Plugins whose state is another one.' }),
+  plugins: excerpt(Type.String(), 'Plugins whose state is another one.'),
   identity: Type.String({
     description:
       '`same`: the identity of the backup, which the node has now. `another`: the node takes it over, and the node that had it must not run any more. `new`: a new one. `present`: the backup has none.',
@@ -120,10 +124,6 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
       supervised: control.supervised,
       moment,
       ...differences,
-      addedUsers: [...differences.addedUsers],
-      removedUsers: [...differences.removedUsers],
-      changedUsers: [...differences.changedUsers],
-      plugins: [...differences.plugins],
     }
   })
 

@@ -16,6 +16,13 @@ const folders = /^([^/]+|state\/plugins(\/[^/]+)?)$/
 /** The folders whose content is known. */
 const known = /^(state|identity)(\/|$)/
 
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Whether a folder of a storage has the name of one with the files of a user. */
+export function isUserFolder(name: string): boolean {
+  return uuid.test(name)
+}
+
 /**
  * Checks that what was unpacked has the layout of a node's backup: whatever the node reads has the kind that it must have, and
  * nothing else is there. A restore would lose it, or put it where it does not belong.
@@ -48,4 +55,20 @@ export async function checkLayout(
   }
   for (const path of storages) if (isFolder(path) === false) throw refuse(path, 'is a file')
   if (isFolder('state/state.sqlite') === undefined) throw refuse('state/state.sqlite', 'is missing')
+}
+
+/**
+ * The folders of users in an unpacked storage.
+ *
+ * @param path its path in the archive
+ * @throws NodekeepError VALIDATION_ERROR if something else is there
+ */
+export async function usersIn(folder: string, path: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const odd = entries.find((entry) => !entry.isDirectory() || !isUserFolder(entry.name))
+  if (odd === undefined) return entries.map(({ name }) => name)
+  throw new NodekeepError(
+    'VALIDATION_ERROR',
+    `The backup cannot be restored: ${JSON.stringify(`${path}/${odd.name}`)} is not the folder of a user.`,
+  )
 }

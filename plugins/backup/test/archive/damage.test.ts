@@ -184,14 +184,30 @@ const forgeries: Record<string, readonly [Forgery, RegExp]> = {
   'an empty file': [() => Buffer.alloc(0), /cut short/],
 }
 
-test('what is no whole backup is refused, and the folder stays empty', async (t) => {
+test('what is no whole backup is refused', async (t) => {
   const parts = split(await archived(t, small))
   t.equal(parts.length, 7)
+  const archive = join(t.testdir(), 'forged.tar.gz')
+  // A thread for each case would take most of the time, so this test reads in its own.
+  const read = () => readBackup({ file: archive, folder: null, identities: [], maxBytes }, () => {})
+  await writeFile(archive, joined(parts))
+  t.match(await read(), { entries: 6, bytes: Number })
+  for (const [name, [forge, message]] of Object.entries(forgeries)) {
+    await writeFile(archive, forge(parts))
+    const error = await read().then(
+      () => null,
+      (thrown) => archiveFailure(thrown),
+    )
+    t.match(error, { code: 'VALIDATION_ERROR', message }, name)
+  }
+})
+
+test('of a backup that is refused, nothing stays unpacked', async (t) => {
+  const parts = split(await archived(t, small))
   const root = t.testdir({ into: {} })
   const [archive, into] = [join(root, 'forged.tar.gz'), join(root, 'into')]
-  await writeFile(archive, joined(parts))
-  t.match(await verifyArchive(archive), { entries: 6, bytes: Number })
-  for (const [name, [forge, message]] of Object.entries(forgeries)) {
+  for (const name of ['an entry too many at the end', 'no manifest', 'a link', 'a path that leads out']) {
+    const [forge, message] = forgeries[name] as (typeof forgeries)[string]
     await writeFile(archive, forge(parts))
     const failure = { name: 'NodekeepError', code: 'VALIDATION_ERROR', message }
     await t.rejects(unpackBackup(archive, into, { maxBytes }), failure, name)
@@ -215,6 +231,10 @@ test('an archive that plain tar made is no backup', async (t) => {
     message: 'The archive none does not exist.',
   })
   await t.rejects(verifyArchive(join(root, 'none')), { code: 'NOT_FOUND' })
+  await t.rejects(readHeader(join(archive, 'below')), {
+    code: 'NOT_FOUND',
+    message: 'The archive below does not exist.',
+  })
 })
 
 test('the header of a newer format is refused before anything else', async (t) => {
@@ -292,7 +312,6 @@ for (const isEncrypted of [false, true]) {
     const { length } = whole
     const damaged = join(t.testdir(), 'damaged.tar.gz')
     await writeFile(damaged, whole)
-    // A thread for each case would take minutes, so this test reads in its own.
     const settings = { file: damaged, folder: null, identities: [identity], maxBytes }
     const expected = JSON.stringify(await readBackup(settings, () => {}))
     let refused = 0

@@ -191,7 +191,7 @@ test('whatever names and contents an archive has, it is restored as it was', asy
       const expected = await expectedTree(entries)
       return Object.entries(expected).every(([path, what]) => found[path] === what)
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   )
 })
 

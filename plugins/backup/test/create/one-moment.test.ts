@@ -18,7 +18,7 @@ t.setTimeout(120_000)
 const clients = 32
 
 /** Rounds of each client before the backup. */
-const rounds = 2
+const rounds = 1
 
 /** A content that shows whether it is whole. */
 function contentOf(round: number, bytes: number): string {

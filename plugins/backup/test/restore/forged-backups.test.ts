@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -50,36 +50,11 @@ function asFile(folder: string, path: string): void {
 
 test('a backup whose parts are of another kind, or that has more than a node has, is refused', async (t) => {
   const { forge, refused } = await forgery(t)
-  for (const path of ['identity/node.key', 'state/state.sqlite', 'state/users.json']) {
-    await forge((folder) => asFolder(folder, path))
-    await refused(new RegExp(`is no backup of a node: "${path}" is a folder`))
-  }
-  for (const path of [
-    'identity',
-    'configuration',
-    'files',
-    'files/local',
-    'state/plugins',
-    'state/plugins/files',
-    'extra.txt',
-  ]) {
-    await forge((folder) => asFile(folder, path))
-    await refused(new RegExp(`is no backup of a node: "${path}" is a file`))
-  }
+  await forge((folder) => asFolder(folder, 'identity/node.key'))
+  await refused(/is no backup of a node: "identity\/node.key" is a folder/)
   await forge((folder) => asFile(folder, 'files/local'))
+  await refused(/is no backup of a node: "files\/local" is a file/)
   await refused(/"files\/local" is a file/, 400, { without: ['local'] })
-  for (const path of [
-    'state/other.sqlite',
-    'state/plugins/files/cache/compiled.node',
-    'state/plugins/files/restored-entries.jsonl',
-    'identity/other.key',
-  ]) {
-    await forge((folder) => asFile(folder, path))
-    const shown = path.replace('/compiled.node', '')
-    await refused(new RegExp(`"${shown}" is in it, which no backup has`))
-  }
-  await forge((folder) => rmSync(join(folder, 'state'), { recursive: true }))
-  await refused(/"state\/state.sqlite" is missing/)
 })
 
 test('a forged backup cannot reach beside the folders of users', async (t) => {
@@ -113,33 +88,11 @@ test('a forged backup cannot reach beside the folders of users', async (t) => {
 
 test('a state that no node has made is refused', async (t) => {
   const { forge, refused } = await forgery(t)
-  const withSql = (statement: string) => (folder: string) => {
-    using database = new DatabaseSync(join(folder, 'state/state.sqlite'))
-    database.exec(statement)
-  }
-  const refusals: readonly (readonly [string, RegExp])[] = [
-    [
-      'CREATE TRIGGER t AFTER INSERT ON sessions BEGIN UPDATE users SET owner = NULL; END',
-      /not the state of a node, since it has a trigger, "t"/,
-    ],
-    ['CREATE VIEW v AS SELECT 1', /it has a view, "v"/],
-    ['CREATE VIRTUAL TABLE f USING fts5(x)', /its table "f\w*" is virtual/],
-    ['DROP TABLE kernel_schema', /it has no table "kernel_schema"/],
-    ['DROP TABLE logins', /the column "provider" of its table "logins" is not that of a node/],
-    ['ALTER TABLE users RENAME COLUMN wallet TO purse', /the column "wallet" of its table "users"/],
-    ['DELETE FROM kernel_schema', /already exists/],
-  ]
-  for (const [statement, message] of refusals) {
-    await forge(withSql(statement))
-    await refused(message)
-  }
-  await forge((folder) => writeFileSync(join(folder, 'state/state.sqlite'), 'x'.repeat(5000)))
-  await refused(/since file is not a database/)
   await forge((folder) => {
-    const bytes = readFileSync(join(folder, 'state/state.sqlite'))
-    writeFileSync(join(folder, 'state/state.sqlite'), bytes.fill(7, 4096, 12_288))
+    using database = new DatabaseSync(join(folder, 'state/state.sqlite'))
+    database.exec('CREATE TRIGGER t AFTER INSERT ON sessions BEGIN UPDATE users SET owner = NULL; END')
   })
-  await refused(/since (SQLite finds it damaged|database disk image is malformed)/)
+  await refused(/not the state of a node, since it has a trigger, "t"/)
 })
 
 test('sessions and tokens in a forged backup give access to nobody', async (t) => {
@@ -180,31 +133,42 @@ test('a name with the wallet of somebody else is shown before a restore', async 
     return (await (await restore(owner, { filename, confirm: false })).json()) as object
   }
   const present = { username, wallet }
-  const sameUsers = { addedUsers: [], removedUsers: [] }
+  const none = { count: 0, first: [] }
+  const only = <Item>(item: Item) => ({ count: 1, first: [item] })
+  const sameUsers = { addedUsers: none, removedUsers: none }
   t.match(await preview(`UPDATE users SET wallet = '${wallet.toLowerCase()}'`), {
     ...sameUsers,
-    changedUsers: [],
+    changedUsers: none,
   })
   const forged = { username, wallet: stranger }
   t.match(await preview(`UPDATE users SET wallet = '${stranger}'`), {
     ...sameUsers,
-    changedUsers: [{ present, restored: forged }],
+    changedUsers: only({ present, restored: forged }),
     owner: { present, restored: forged },
   })
   const renamed = { username: 'eve', wallet }
   t.match(await preview(`UPDATE users SET username = 'eve'`), {
     ...sameUsers,
-    changedUsers: [{ present, restored: renamed }],
+    changedUsers: only({ present, restored: renamed }),
     owner: { present, restored: renamed },
   })
   // The same name in another account.
   const other = crypto.randomUUID()
   t.match(await preview(`UPDATE users SET uuid = '${other}', wallet = '${stranger}'`), {
-    addedUsers: [username],
-    removedUsers: [username],
-    changedUsers: [],
+    addedUsers: only(username),
+    removedUsers: only(username),
+    changedUsers: none,
     owner: { present, restored: forged },
   })
+  // However many they are, the answer names a hundred.
+  const { addedUsers } = (await preview(`
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 150)
+    INSERT INTO users (uuid, username, wallet, created_at)
+      SELECT 'uuid-' || number, 'user-' || number, 'wallet-' || number, 0 FROM numbers
+  `)) as { addedUsers: { count: number; first: string[] } }
+  t.equal(addedUsers.count, 150)
+  t.equal(addedUsers.first.length, 100)
+  t.match(addedUsers.first, addedUsers.first.toSorted(), 'in the order of their names')
 })
 
 test('a backup of a newer version is refused, with both versions, before anything is planned', async (t) => {

@@ -6,7 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 const schemaVersion = 7
 /**
  * The oldest version whose programs can use the tables as they are now. A step that only adds leaves it alone, so that after
- * an update the node can go back to the version before.
+ * an update the node can go back to the version before. A step that raises it comes with a migration of the plugin that declares
+ * `change: 'contract'`, or the node would offer a way back that ends here.
  */
 const oldestUsable = 7
 

@@ -1,6 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { expansionProblems } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
 import { openJournal } from '../../src/journal/journal.ts'
+import { openJournalFile } from '../../src/journal/journal-file.ts'
+
+/** The tables, with their columns and indexes. */
+function structureOf(file: string): unknown[] {
+  const connection = new DatabaseSync(file)
+  const columns = `SELECT m.name AS "table", c.name, c.type, c."notnull", c.dflt_value, c.pk, c.hidden
+    FROM sqlite_schema m, pragma_table_xinfo(m.name) c WHERE m.type IN ('table', 'index') ORDER BY 1, 2`
+  const found = connection.prepare(columns).all()
+  connection.close()
+  return found
+}
+
+test('a journal of the first release is only expanded, and then has the tables of a new one', async (t) => {
+  const folder = t.testdir()
+  const [old, fresh] = [join(folder, 'old.sqlite'), join(folder, 'new.sqlite')]
+  const connection = new DatabaseSync(old)
+  connection.exec(readFileSync(join(import.meta.dirname, 'fixtures/journal-7.sql'), 'utf8'))
+  connection.close()
+  t.same(
+    expansionProblems(old, () => openJournalFile(old).close()),
+    [],
+  )
+  openJournalFile(fresh).close()
+  t.same(structureOf(old), structureOf(fresh))
+  const journal = await openJournal(old)
+  t.teardown(() => journal.close())
+  t.match(await journal.read('ada', 0), [
+    { path: '/a', by: 'laptop' },
+    { path: '/b', source: '/a' },
+  ])
+})
 
 test('a journal that a newer version expanded is used, and one that it contracted is refused', async (t) => {
   const file = `${t.testdir()}/journal.sqlite`

@@ -1,5 +1,5 @@
 import { clientSignal, EventStream, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
-import type { Moments } from '../moment/moments.ts'
+import type { Moments } from './moments.ts'
 
 const config = { access: 'owner', scope: 'backup', answersLate: true } as const
 
