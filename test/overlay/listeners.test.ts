@@ -79,7 +79,7 @@ test('connections that say nothing, too little or nonsense end, and the others g
   t.match(await node.status(), { connected: true })
 })
 
-test('a client that has ended its side gets its answer', async (t) => {
+test('a client that has ended its side still gets a short answer', async (t) => {
   const gateway = await startGateway(t)
   const node = await startTunnelNode(t, gateway, { plugins: [streams] })
   await node.log.line(/^Clients reach/)

@@ -30,7 +30,7 @@ async function statusOf(port: number): Promise<number> {
   return (await ask(port, '/health')).status
 }
 
-test('losses', { jobs: 4 }, async (t) => {
+test('losses', { jobs: 5 }, async (t) => {
   t.test('a gateway that is killed comes back with the same port and name of the node', async (t) => {
     const me = await knownNode(t)
     const gateway = await startGateway(t, { gateway: { domain: 'example.test' } })

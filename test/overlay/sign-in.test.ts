@@ -61,6 +61,8 @@ test('people sign in at the https address of a node, and not over plain HTTP', a
   const plain = await fetch(`http://127.0.0.1:${gateway.firstPort}/auth/test`, proofOf(wallet(7)))
   t.equal(plain.status, 403)
   t.match(await plain.json(), { error: true, code: 'FORBIDDEN', message: /not encrypted.*https/ })
+  const home = await node.node.fetch('/auth/test', proofOf(wallet(7)))
+  t.equal(home.status, 200, 'at home, on loopback, people sign in as before')
   const health = await ask(gateway.firstPort, '/health')
   t.equal(health.status, 200, 'everything else works there')
 })

@@ -118,7 +118,10 @@ export const configuration = Type.Object({
         250,
         'Maximum number of connections of clients from one address (IPv6: one network of 64 bits).',
       ),
-      handshakes: count(2000, 'Maximum number of connections of nodes that have not said yet who they are.'),
+      handshakes: count(
+        2000,
+        'Maximum number of connections of nodes that the gateway has not taken in yet.',
+      ),
       handshakesPerAddress: count(200, 'The same for one address.'),
       helloSeconds: seconds(10, 'Maximum time for a new connection to say what it wants.'),
       idleSeconds: seconds(

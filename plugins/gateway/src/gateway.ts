@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { BlockList, createServer, isIPv6, type Server } from 'node:net'
 import { addressGroup, type ClientConnections, type Log } from '@nodekeep/plugin-sdk'
+import type { CertificateFiles } from '@nodekeep/plugin-sdk/server-tls'
 import { type TunnelTls, tunnelVersion } from '@nodekeep/plugin-sdk/tunnel'
 import { Addresses } from './addresses/addresses.ts'
 import type { Names } from './addresses/names.ts'
 import { ClientRouter } from './clients/client-router.ts'
 import { ErrorAnswers } from './clients/error-answers.ts'
-import type { GatewayCertificate } from './clients/gateway-certificate.ts'
 import { HttpsRedirect } from './clients/https-redirect.ts'
 import type { GatewayConfiguration } from './configuration.ts'
 import { AddressRates } from './connections/address-rates.ts'
@@ -26,7 +26,7 @@ interface GatewayParts {
   readonly tls: TunnelTls
   readonly names: Names
   readonly portTable: PortTable | null
-  readonly certificate: GatewayCertificate | null
+  readonly certificate: CertificateFiles | null
   readonly connections: ClientConnections
   readonly log: Log
 }
@@ -70,7 +70,10 @@ export class Gateway {
       },
       log,
       onArrival: (session) => this.#welcome(session),
-      onDeparture: (session) => this.#doors.forget(session),
+      onDeparture: (session) => {
+        this.#doors.forget(session)
+        this.#ports?.left(session.process.nodeId)
+      },
     })
     const handshakes = new OpenConnections({
       inAll: limits.handshakes,
@@ -113,15 +116,17 @@ export class Gateway {
         : new NodePorts({
             table: portTable,
             host: config.ports.host,
+            present: () => this.#nodes.ids,
             listener,
             route: (visit, nodeId, port) => router.routePort(visit, nodeId, port),
             log,
           })
     this.#doors = new Doors({
       dial: (url, signal) => {
+        // A URL leaves the usual port of http out.
         const { protocol, port } = new URL(url)
         const address =
-          protocol === 'https:' ? this.#https.address : (this.#ports?.addressOf(Number(port)) ?? null)
+          protocol === 'https:' ? this.#https.address : (this.#ports?.addressOf(Number(port || 80)) ?? null)
         if (address === null) throw new Error('The gateway does not listen there.')
         return dialAsClient({ url: new URL(url), address, proxies: listener.proxies, signal })
       },
@@ -174,16 +179,15 @@ export class Gateway {
     this.#nodes.tellAll({ type: 'stopping' })
     await this.#clients.drain(this.#parts.config.drainSeconds * 1000)
     this.#nodes.end()
-    this.#parts.certificate?.close()
     this.#parts.portTable?.close()
   }
 
-  #takeConnection({ socket, from, nodeId, line }: NodeConnection): void {
+  async #takeConnection({ socket, from, nodeId, line }: NodeConnection): Promise<void> {
     switch (line.purpose) {
       case 'control': {
         const { version, instance, endsTls, host } = line
         const process = { nodeId, instance, endsTls, host, addressGroup: addressGroup(from.address) }
-        if (version === tunnelVersion) void this.#nodes.arrive(socket, process)
+        if (version === tunnelVersion) await this.#nodes.arrive(socket, process)
         else
           refuse(
             socket,
@@ -195,6 +199,10 @@ export class Gateway {
         this.#nodes.addConnection(socket, nodeId, line.instance)
         break
       case 'api':
+        if (this.#clients.enter(socket, from.address) === null) {
+          socket.destroy()
+          return
+        }
         this.#parts.connections.serve({
           socket,
           remoteAddress: from.address,

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Address, Connections, definePlugin, Identity, PublicOrigins } from '@nodekeep/plugin-sdk'
+import { CertificateFiles } from '@nodekeep/plugin-sdk/server-tls'
 import { tunnelTls } from '@nodekeep/plugin-sdk/tunnel'
 import { ConfiguredNames } from './addresses/names.ts'
-import { GatewayCertificate } from './clients/gateway-certificate.ts'
 import { configuration } from './configuration.ts'
 import { Gateway } from './gateway.ts'
 import { parsePortRange } from './ports/port-range.ts'
@@ -28,6 +28,9 @@ export default definePlugin({
     const range = parsePortRange(config.ports.range)
     const { tls } = config
     const files = tls && { cert: resolve(nodeDataDir, tls.cert), key: resolve(nodeDataDir, tls.key) }
+    const certificate = files === undefined ? null : await CertificateFiles.open({ ...files, log })
+    onStop(() => certificate?.close())
+    if (certificate?.current === null) throw new Error(`"gateway.tls": ${certificate.problem}`)
     const { domain } = config
     const configured = new ConfiguredNames(config.names)
     const database =
@@ -40,7 +43,7 @@ export default definePlugin({
       tls: tunnelTls(await identity.certificate()),
       names: registered ?? configured,
       portTable: range === null ? null : new PortTable(sqliteFile('ports'), range),
-      certificate: files === undefined ? null : new GatewayCertificate(files, log),
+      certificate,
       connections,
       log,
     })

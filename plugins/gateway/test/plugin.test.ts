@@ -35,7 +35,7 @@ test('mistakes in the configuration are named', async (t) => {
     [{ domain: 'not a domain' }, /gateway\.domain/],
     [
       { tls: { cert: '/nowhere.pem', key: '/nowhere.key' } },
-      /The certificate in "gateway\.tls" cannot be used/,
+      /"gateway\.tls": The certificate in .* does not exist/,
     ],
     [{ names: { 'Not A Name': 'x' } }, /gateway\.names/],
     [{ control: { host: '192.0.2.1', port: 0 } }, /The gateway cannot listen.*"gateway\.control"/],

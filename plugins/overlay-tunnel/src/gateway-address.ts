@@ -13,8 +13,10 @@ const defaultPort = 8090
  * @throws Error with a sentence for people
  */
 export function gatewayAddress(text: string): GatewayAddress {
-  const url = URL.parse(`tunnel://${text}`)
-  if (url === null || url.host !== text.toLowerCase() || url.hostname === '') {
+  // URL leaves the case of a host as it is, except for the protocols of the web.
+  const host = text.toLowerCase()
+  const url = URL.parse(`tunnel://${host}`)
+  if (url === null || url.host !== host || url.hostname === '') {
     throw new Error(
       `"overlay-tunnel.gateway" must be a host with or without a port, such as "gateway.example.org" or "gateway.example.org:443".`,
     )

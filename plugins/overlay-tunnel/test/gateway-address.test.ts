@@ -4,6 +4,7 @@ import { gatewayAddress } from '../src/gateway-address.ts'
 test('a gateway is a host, with or without a port', async (t) => {
   for (const [text, host, port] of [
     ['gateway.example.org', 'gateway.example.org', 8090],
+    ['Gateway.Example.org', 'gateway.example.org', 8090],
     ['gateway.example.org:443', 'gateway.example.org', 443],
     ['192.0.2.1', '192.0.2.1', 8090],
     ['[2001:db8::1]', '2001:db8::1', 8090],

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { type ClientConnections, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type CertificateFiles, challengeProtocol, unrecognizedName } from '@nodekeep/plugin-sdk/server-tls'
 import { readHead, tunnelProtocol } from '@nodekeep/plugin-sdk/tunnel'
 import { type Addresses, portUrl } from '../addresses/addresses.ts'
 import { closeWith } from '../connections/close-with.ts'
@@ -10,13 +11,12 @@ import type { Nodes } from '../tunnels/nodes.ts'
 import type { TunnelServer } from '../tunnels/tunnel-server.ts'
 import { type ClientHello, maxClientHelloBytes, peekClientHello } from './client-hello.ts'
 import { type ErrorAnswers, nodeAway, nodeBusy, noSuchNode } from './error-answers.ts'
-import type { GatewayCertificate } from './gateway-certificate.ts'
 import { leadToAddress } from './lead-to-address.ts'
 
 interface ClientRouterParts {
   readonly addresses: Addresses
   readonly nodes: Nodes
-  readonly certificate: GatewayCertificate | null
+  readonly certificate: CertificateFiles | null
   /** The gateway's own API. */
   readonly connections: ClientConnections
   readonly tunnel: TunnelServer
@@ -24,12 +24,6 @@ interface ClientRouterParts {
   readonly helloMs: number
   readonly ownAddresses: Parameters<typeof leadToAddress>[2]
 }
-
-/** The protocol by which certificate authorities check a name (RFC 8737). Only the node can answer. */
-const challengeProtocol = 'acme-tls/1'
-
-/** The fatal alert `unrecognized_name` (RFC 8446, section 6.2) in a record of its own. */
-const unrecognizedName = Buffer.of(21, 3, 3, 0, 2, 2, 112)
 
 const httpsOnly = new NodekeepError(
   'VALIDATION_ERROR',
@@ -150,7 +144,7 @@ export class ClientRouter {
 
   /** @returns the connection within TLS, `null` if the gateway has no certificate */
   #endTls(socket: Socket): TLSSocket | null {
-    const secureContext = this.#parts.certificate?.secureContext
+    const secureContext = this.#parts.certificate?.current?.context
     if (secureContext === undefined) return null
     const inner = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] })
     // A failure also closes the connection.

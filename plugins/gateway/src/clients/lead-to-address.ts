@@ -35,7 +35,6 @@ export async function leadToAddress(
     node.destroy()
     return 'away'
   }
-  relay(client, node, idleMs)
-  rates?.of(to.address).count(client, node)
+  relay(client, node, { idleMs, rate: rates?.of(to.address) ?? null })
   return null
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { addressGroup } from '@nodekeep/plugin-sdk'
+import { cut } from './relay.ts'
 
 interface ConnectionLimits {
   readonly inAll: number
@@ -49,6 +50,6 @@ export class OpenConnections {
     const timer = setTimeout(resolve, ms)
     await promise
     clearTimeout(timer)
-    for (const socket of this.#sockets) socket.resetAndDestroy()
+    for (const socket of this.#sockets) cut(socket)
   }
 }

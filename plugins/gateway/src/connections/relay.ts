@@ -1,22 +1,30 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import type { ByteRate } from './byte-rate.ts'
+import { reset } from './reset.ts'
+
+interface RelayLimits {
+  /** The time without any byte after which both connections are cut, in milliseconds. */
+  readonly idleMs: number
+  /** `null` without a limit. */
+  readonly rate: ByteRate | null
+}
 
 /**
  * Joins two connections until both have ended: bytes, backpressure and the end of each direction pass from one to the other. When
  * one of them is cut, so is the other, and a client without TLS of its own sees a reset: a body that is cut short must not look
  * like a whole one.
- *
- * @param idleMs the time without any byte after which both are cut
  */
-export function relay(client: Socket, node: Socket, idleMs: number): void {
+export function relay(client: Socket, node: Socket, { idleMs, rate }: RelayLimits): void {
   client.setTimeout(idleMs, () => cut(client))
   node.setTimeout(idleMs, () => cut(node))
-  follow(client, node)
-  follow(node, client)
+  follow(client, node, rate)
+  follow(node, client, rate)
 }
 
-function follow(source: Socket, sink: Socket): void {
-  source.pipe(sink)
+function follow(source: Socket, sink: Socket, rate: ByteRate | null): void {
+  passChunks(source, sink, rate)
+  source.once('end', () => sink.end())
   // A failure also closes the connection.
   source.on('error', () => {})
   const close = () => {
@@ -27,8 +35,38 @@ function follow(source: Socket, sink: Socket): void {
   if (source.destroyed) close()
 }
 
+/**
+ * Writes what one connection receives to the other one. The chunks that arrive in one turn of the event loop become one write: TLS
+ * yields at most 16 KiB at a time, and a write of each chunk costs more than its bytes.
+ */
+function passChunks(source: Socket, sink: Socket, rate: ByteRate | null): void {
+  let isJoining = false
+  const resume = () => {
+    if (rate?.isSpent === true) rate.whenRefilled(resume)
+    else if (!sink.writableNeedDrain) source.resume()
+  }
+  source.on('data', (chunk: Buffer) => {
+    if (!isJoining) {
+      isJoining = true
+      sink.cork()
+      setImmediate(() => {
+        isJoining = false
+        sink.uncork()
+      })
+    }
+    sink.write(chunk)
+    rate?.spend(chunk.length)
+    if (!sink.writableNeedDrain && rate?.isSpent !== true) return
+    source.pause()
+    if (!sink.writableNeedDrain) resume()
+  })
+  sink.on('drain', resume)
+  source.pause()
+  resume()
+}
+
 /** Closes a connection in such a way that the other side does not take it for a regular end, where the protocol can tell. */
 export function cut(socket: Socket): void {
   if (socket instanceof TLSSocket) socket.destroy()
-  else socket.resetAndDestroy()
+  else reset(socket)
 }

@@ -1,17 +1,19 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NodeSession } from '../tunnels/node-session.ts'
+import { FairPlaces } from './fair-places.ts'
 import { knock } from './knock.ts'
 
 interface DoorsParts {
   /** Connects to the address of a node, as a client does. */
   readonly dial: (url: string, signal: AbortSignal) => Promise<Duplex>
+  /** Milliseconds between two tests of an open door, and for which an answer to a client counts as a test. */
+  readonly openMs?: number
+  /** Milliseconds after the first test that failed. The pause doubles each time, up to `openMs`. */
+  readonly closedMs?: number
 }
 
-/** Milliseconds between two tests of an open door, and for which an answer to a client counts as a test. */
-const openMs = 60_000
-/** Milliseconds after the first test that failed. The pause doubles each time, up to `openMs`. */
-const closedMs = 1000
+const usualTimes = { openMs: 60_000, closedMs: 1000 }
 const knockMs = 5000
 /** Tests at a time. After a start of the gateway, all nodes come at once. */
 const maxTests = 16
@@ -21,13 +23,13 @@ const maxTests = 16
  * may fail. So the gateway comes to each address of a node as a client does, and tells the node what it found.
  */
 export class Doors {
-  readonly #parts: DoorsParts
+  readonly #parts: Required<DoorsParts>
   readonly #watched = new Map<NodeSession, AbortController>()
-  #running = 0
-  readonly #queue: (() => void)[] = []
+  /** By the addresses of the nodes: nodes that let each test run out of time do not hold up those of others. */
+  readonly #places = new FairPlaces(maxTests)
 
   constructor(parts: DoorsParts) {
-    this.#parts = parts
+    this.#parts = { ...usualTimes, ...parts }
   }
 
   /** Watches the addresses of a node from now on, in place of those before. */
@@ -45,6 +47,7 @@ export class Doors {
   }
 
   async #watch(session: NodeSession, url: string, signal: AbortSignal): Promise<void> {
+    const { openMs, closedMs } = this.#parts
     let told: string | null | undefined
     for (let failures = 0; !signal.aborted; ) {
       const reason = await this.#test(session, url, signal)
@@ -52,15 +55,14 @@ export class Doors {
       if (reason !== told) session.send({ type: 'door', url, open: reason === null, reason })
       told = reason
       failures = reason === null ? 0 : failures + 1
-      const pause = reason === null ? openMs : Math.min(closedMs * 2 ** (failures - 1), openMs)
-      await untilDue(session, url, pause, signal)
+      if (reason === null) await untilIdle(session, url, openMs, signal)
+      else await pause(Math.min(closedMs * 2 ** (failures - 1), openMs), signal)
     }
   }
 
   /** @returns why the door is closed, `null` if it is open */
   async #test(session: NodeSession, url: string, signal: AbortSignal): Promise<string | null> {
-    if (this.#running >= maxTests) await new Promise<void>((resolve) => this.#queue.push(resolve))
-    this.#running += 1
+    const leave = await this.#places.take(session.process.addressGroup)
     try {
       if (signal.aborted) return null
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(knockMs)])
@@ -72,24 +74,19 @@ export class Doors {
         ? 'Nobody answers in time.'
         : message.slice(0, 500)
     } finally {
-      this.#running -= 1
-      this.#queue.shift()?.()
+      leave()
     }
   }
 }
 
-/** Waits for a pause, and until no client has had an answer at that address for as long. */
-async function untilDue(
-  session: NodeSession,
-  url: string,
-  pauseMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  let left = pauseMs
-  while (left > 0) {
-    await delay(left, undefined, { signal, ref: false }).catch(() => {})
-    if (signal.aborted) return
-    const answeredAt = session.answeredAt.get(url)
-    left = answeredAt === undefined || pauseMs < openMs ? 0 : answeredAt + openMs - performance.now()
+/** Waits until no client has had an answer at the address for some time. */
+async function untilIdle(session: NodeSession, url: string, ms: number, signal: AbortSignal): Promise<void> {
+  for (let left = ms; left > 0 && !signal.aborted; ) {
+    await pause(left, signal)
+    left = (session.answeredAt.get(url) ?? Number.NEGATIVE_INFINITY) + ms - performance.now()
   }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => {})
 }

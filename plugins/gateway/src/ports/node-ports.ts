@@ -6,18 +6,28 @@ interface NodePortsParts {
   readonly table: PortTable
   /** Where to listen; empty for all addresses. */
   readonly host: string
+  /** The nodes that are connected. */
+  readonly present: () => readonly string[]
   readonly listener: ListenerParts
   readonly route: (visit: Visit, nodeId: string, port: number) => Promise<void>
   readonly log: Log
 }
+
+/** Milliseconds between two notes of who is connected. A gateway that is killed forgets no more. */
+const noteMs = 60 * 60_000
 
 /** The allocated ports. The gateway listens on each of them as long as it runs, also while the node is away. */
 export class NodePorts {
   readonly #parts: NodePortsParts
   readonly #open = new Map<number, { readonly node: string; readonly listener: PublicListener }>()
 
+  readonly #notes: NodeJS.Timeout
+  #isClosed = false
+
   constructor(parts: NodePortsParts) {
     this.#parts = parts
+    const { table, present } = parts
+    this.#notes = setInterval(() => table.note(present()), noteMs).unref()
   }
 
   /** Opens the ports that were allocated before. */
@@ -27,11 +37,11 @@ export class NodePorts {
 
   /** Returns the port of a node, and opens it if needed; 0 if there is none for it. */
   async portOf(node: string): Promise<number> {
-    const { table, log } = this.#parts
+    const { table, present, log } = this.#parts
     const inUse = new Set<number>()
     for (;;) {
       const wasKnown = table.has(node)
-      const port = table.allocate(node, inUse)
+      const port = table.allocate(node, inUse, present)
       if (port === null) {
         log.warn({ node }, 'All ports of "gateway.ports.range" are taken, so the node gets none.')
         return 0
@@ -51,7 +61,17 @@ export class NodePorts {
     return this.#open.get(port)?.listener.address ?? null
   }
 
+  /** A node does not take clients any more. */
+  left(node: string): void {
+    if (!this.#isClosed) this.#parts.table.note([node])
+  }
+
+  /** Closes the ports. Nodes that are connected now count as connected up to now. */
   close(): void {
+    const { table, present } = this.#parts
+    this.#isClosed = true
+    clearInterval(this.#notes)
+    table.note(present())
     for (const { listener } of this.#open.values()) listener.close()
     this.#open.clear()
   }

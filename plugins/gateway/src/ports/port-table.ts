@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { PortRange } from './port-range.ts'
 
-/** Days for which the port of a node that stays away is kept, when all ports are taken. */
-const keptDays = 90
+/** Milliseconds for which the port of a node that stays away is kept at most, when all ports are taken. */
+const keptMs = 90 * 86_400_000
 
 /** An allocated port. */
 interface AllocatedPort {
@@ -21,7 +21,7 @@ export class PortTable {
     this.#database.exec(`
       PRAGMA journal_mode = WAL;
       CREATE TABLE IF NOT EXISTS ports (
-        port INTEGER PRIMARY KEY, node TEXT NOT NULL UNIQUE, seen INTEGER NOT NULL
+        port INTEGER PRIMARY KEY, node TEXT NOT NULL UNIQUE, seen INTEGER NOT NULL, stayed INTEGER NOT NULL DEFAULT 0
       ) STRICT;
     `)
   }
@@ -36,23 +36,40 @@ export class PortTable {
   }
 
   /**
-   * Returns the port of a node, and notes that the node was seen. A node without a port gets one.
+   * Returns the port of a node that arrives. A node without a port gets one: a free one, or that of a node which has been away for
+   * longer than it was ever connected. A key costs nothing, so nodes that come only once must not keep the ports for themselves.
    *
    * @param skip ports that a node without one does not get, since another program uses them
+   * @param present the nodes that are connected
    * @returns `null` if all ports belong to other nodes
    */
-  allocate(node: string, skip: ReadonlySet<number>, now = Date.now()): number | null {
+  allocate(
+    node: string,
+    skip: ReadonlySet<number>,
+    present: () => readonly string[],
+    now = Date.now(),
+  ): number | null {
     const known = this.#portOf(node)
     if (known !== null && this.#isInRange(known)) {
       this.#database.prepare('UPDATE ports SET seen = ? WHERE node = ?').run(now, node)
       return known
     }
-    const port = this.#freePort(skip, now)
+    const port = this.#freePort(skip) ?? this.#abandonedPort(present(), now)
     if (port === null) return null
     this.#database
       .prepare('INSERT OR REPLACE INTO ports (port, node, seen) VALUES (?, ?, ?)')
       .run(port, node, now)
     return port
+  }
+
+  /** Notes that nodes are still connected since they arrived, or since the last note. */
+  note(present: readonly string[], now = Date.now()): void {
+    const note = this.#database.prepare(
+      'UPDATE ports SET stayed = stayed + ? - seen, seen = ? WHERE node = ?',
+    )
+    this.#database.exec('BEGIN')
+    for (const node of present) note.run(now, now, node)
+    this.#database.exec('COMMIT')
   }
 
   /** Whether a node has a port. */
@@ -79,15 +96,23 @@ export class PortTable {
     return (row?.port as number | undefined) ?? null
   }
 
-  #freePort(skip: ReadonlySet<number>, now: number): number | null {
+  #freePort(skip: ReadonlySet<number>): number | null {
     const taken = new Set(this.all().map(({ port }) => port))
     for (let port = this.#range.first; port <= this.#range.last; port += 1) {
       if (!taken.has(port) && !skip.has(port)) return port
     }
+    return null
+  }
+
+  /** Returns the port of the node that has been away for the longest time. */
+  #abandonedPort(present: readonly string[], now: number): number | null {
+    this.note(present, now)
     const { first, last } = this.#range
     const oldest = this.#database
-      .prepare('SELECT port FROM ports WHERE port BETWEEN ? AND ? AND seen < ? ORDER BY seen LIMIT 1')
-      .get(first, last, now - keptDays * 86_400_000)
+      .prepare(
+        'SELECT port FROM ports WHERE port BETWEEN ? AND ? AND ? - seen > min(stayed, ?) ORDER BY seen LIMIT 1',
+      )
+      .get(first, last, now, keptMs)
     return (oldest?.port as number | undefined) ?? null
   }
 }

@@ -104,13 +104,14 @@ export class Registration {
     const { proofs, allowed } = this.#parts
     const now = Math.floor(Date.now() / 1000)
     const proof = await verifySignedRequest(request, now)
-    proofs.use(proof, now)
     if (allowed.length > 0 && !allowed.includes(proof.nodeId)) {
       throw new NodekeepError(
         'FORBIDDEN',
         `The operator of the gateway has to add ${proof.nodeId} to "gateway.nodes".`,
       )
     }
+    // Last, so that strangers cannot fill the list of proofs of a gateway that lists its nodes.
+    proofs.use(proof, now)
     return proof.nodeId
   }
 }

@@ -110,8 +110,7 @@ export class NodeSession {
     client.once('close', () => this.#clients.delete(client))
     socket.once('data', () => this.answeredAt.set(url, performance.now()))
     socket.write(writeLine(line))
-    relay(client, socket, idleMs)
-    this.#rate?.count(client, socket)
+    relay(client, socket, { idleMs, rate: this.#rate })
     return null
   }
 

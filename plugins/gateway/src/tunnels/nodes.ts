@@ -41,6 +41,11 @@ export class Nodes {
     return this.#sessions.get(nodeId) ?? null
   }
 
+  /** The ids of the nodes that take clients now. */
+  get ids(): string[] {
+    return [...this.#sessions.keys()]
+  }
+
   /** Takes the control connection of a node in, or refuses it with the reason. */
   async arrive(socket: TLSSocket, process: NodeProcess): Promise<void> {
     await this.#arrivals.run([process.nodeId], () => this.#arrive(socket, process))

@@ -26,11 +26,11 @@ interface TunnelServerParts {
   readonly tls: TunnelTls
   /** Milliseconds for the handshake and the first line. */
   readonly helloMs: number
-  /** Connections that have not said yet who they are. */
+  /** Connections that have not been taken in yet. */
   readonly handshakes: OpenConnections
   readonly log: Log
-  /** A node has said what its connection is for. */
-  readonly onConnection: (connection: NodeConnection) => void
+  /** A node has said what its connection is for. Resolves when the gateway has taken the connection in, or refused it. */
+  readonly onConnection: (connection: NodeConnection) => void | Promise<void>
 }
 
 /** Milliseconds of silence before the system asks whether the other side still exists. */
@@ -65,7 +65,7 @@ export class TunnelServer {
       const nodeId = nodeIdOf(inner)
       if (nodeId === null || inner.alpnProtocol !== tunnelProtocol)
         throw new Error('It shows no key of a node.')
-      onConnection({ socket: inner, from, nodeId, line: readFirstLine(line) })
+      await onConnection({ socket: inner, from, nodeId, line: readFirstLine(line) })
     } catch (err) {
       inner.destroy()
       log.debug({ err, address: from.address }, 'A connection to the tunnel was refused.')

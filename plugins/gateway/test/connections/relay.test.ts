@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
-import { relay } from '../../src/connections/relay.ts'
+import { cut, relay } from '../../src/connections/relay.ts'
 
 /** Two ends of a TCP connection. */
 async function pair(t: Test): Promise<[near: Socket, far: Socket]> {
@@ -22,7 +22,7 @@ async function pair(t: Test): Promise<[near: Socket, far: Socket]> {
 async function relayed(t: Test, idleMs = 60_000): Promise<{ client: Socket; node: Socket }> {
   const [client, one] = await pair(t)
   const [node, other] = await pair(t)
-  relay(one, other, idleMs)
+  relay(one, other, { idleMs, rate: null })
   return { client, node }
 }
 
@@ -60,6 +60,15 @@ test('a reset on one side is a reset on the other one', async (t) => {
     ends[from].resetAndDestroy()
     t.equal(await outcome, 'ECONNRESET', `by the ${from}`)
   }
+})
+
+test('a connection that is cut while its end is sent is closed', async (t) => {
+  const [near, far] = await pair(t)
+  const closed = once(near, 'close')
+  near.end()
+  cut(near)
+  await closed
+  t.equal(await outcomeOf(far), 'end')
 })
 
 test('a side that does not read slows the other one down', async (t) => {

@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
 import type { ClientConnection, Log, OverlayConnection, StateStore } from '@nodekeep/plugin-sdk'
+import { CertificateFiles } from '@nodekeep/plugin-sdk/server-tls'
 import { AcmeCertificates } from './acme/acme-certificates.ts'
-import { CertificateFiles } from './certificate-files.ts'
 import { type CertificateHealth, type CertificateSource, healthy } from './certificate-source.ts'
 import { endTls } from './end-tls.ts'
+import { FileCertificates } from './file-certificates.ts'
 import type { AcmeSettings, FileSettings } from './settings.ts'
 
 interface CertificateOptions {
@@ -78,7 +79,7 @@ async function openSource(
   }
   if (tls !== undefined) {
     const [cert, key] = [resolve(folder, tls.cert), resolve(folder, tls.key)]
-    return CertificateFiles.open({ cert, key, log, pollMs })
+    return new FileCertificates(await CertificateFiles.open({ cert, key, log, pollMs }))
   }
   if (acme === undefined) return null
   const { directory, email = null, renewBeforeDays } = acme

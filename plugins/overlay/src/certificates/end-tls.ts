@@ -1,13 +1,7 @@
 import { TLSSocket } from 'node:tls'
 import type { ClientConnection, OverlayConnection } from '@nodekeep/plugin-sdk'
+import { challengeProtocol, unrecognizedName, withoutCertificate } from '@nodekeep/plugin-sdk/server-tls'
 import type { CertificateSource } from './certificate-source.ts'
-import { withoutCertificate } from './server-certificate.ts'
-
-/** The protocol of the challenge `tls-alpn-01` (RFC 8737, section 6.2). */
-const challengeProtocol = 'acme-tls/1'
-
-/** The record of the fatal alert `unrecognized_name` (RFC 8446, sections 5.1 and 6), which Node cannot send. */
-const unrecognizedName = Buffer.of(21, 3, 3, 0, 2, 2, 112)
 
 /**
  * Does the server's part of a TLS handshake, and owns the connection meanwhile.

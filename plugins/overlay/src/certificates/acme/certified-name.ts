@@ -1,5 +1,9 @@
+import {
+  type CertificatePair,
+  type ServerCertificate,
+  serverCertificate,
+} from '@nodekeep/plugin-sdk/server-tls'
 import { type CertificateHealth, healthy } from '../certificate-source.ts'
-import { type CertificatePair, type ServerCertificate, serverCertificate } from '../server-certificate.ts'
 import { longestPauseMs, longestRetryAfterMs, pauseAfter, renewalTime } from './order-times.ts'
 import type { OrderProblem } from './protocol.ts'
 import type { StoredName } from './stored-names.ts'

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { CertificatePair } from '../server-certificate.ts'
+import type { CertificatePair } from '@nodekeep/plugin-sdk/server-tls'
 import type { FromOrder, Issued, Order, OrderProblem } from './protocol.ts'
 
 /** An order that takes longer is given up, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { ServerCertificate } from '../server-certificate.ts'
+import type { ServerCertificate } from '@nodekeep/plugin-sdk/server-tls'
 
 export const hourMs = 60 * 60_000
 const dayMs = 24 * hourMs

@@ -1,4 +1,4 @@
-import type { CertificatePair } from '../server-certificate.ts'
+import type { CertificatePair } from '@nodekeep/plugin-sdk/server-tls'
 
 /** The order of a certificate: the first message to the process that carries it out. */
 export interface Order {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import type { StateStore } from '@nodekeep/plugin-sdk'
-import type { CertificatePair } from '../server-certificate.ts'
+import type { CertificatePair } from '@nodekeep/plugin-sdk/server-tls'
 
 /** The certificate of a name, and the orders since. */
 export interface StoredName {

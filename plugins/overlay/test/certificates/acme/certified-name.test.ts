@@ -1,8 +1,8 @@
+import { serverCertificate } from '@nodekeep/plugin-sdk/server-tls'
 import { test } from 'tap'
 import { CertifiedName } from '../../../src/certificates/acme/certified-name.ts'
 import { pauseAfter, renewalTime } from '../../../src/certificates/acme/order-times.ts'
 import type { StoredName } from '../../../src/certificates/acme/stored-names.ts'
-import { serverCertificate } from '../../../src/certificates/server-certificate.ts'
 import { createAuthority } from '../fixtures/authority.ts'
 
 const authority = await createAuthority()

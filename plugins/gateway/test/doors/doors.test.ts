@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { doorStatement, type GatewayMessage } from '@nodekeep/plugin-sdk/tunnel'
+import { type Test, test } from 'tap'
+import { Doors } from '../../src/doors/doors.ts'
+import type { NodeSession } from '../../src/tunnels/node-session.ts'
+import { createSigningNode } from '../registration/fixtures/signing-node.ts'
+
+/** A node behind one address. Its door is tested every 50 milliseconds while it is idle. */
+async function watched(t: Test, { isOpen = true, answeredAt = Number.NEGATIVE_INFINITY } = {}) {
+  const { nodeId, sign } = createSigningNode()
+  const server = createServer(({ url = '', headers }, response) => {
+    const signature = sign(doorStatement(url.split('/').at(-1) ?? '', headers.host ?? ''))
+    response.end(JSON.stringify({ signature: Buffer.from(signature).toString('base64url') }))
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const told: GatewayMessage[] = []
+  const session = {
+    process: { nodeId, addressGroup: '127.0.0.1' },
+    answeredAt: new Map([[url, answeredAt]]),
+    send: (message: GatewayMessage) => void told.push(message),
+  } as unknown as NodeSession
+  const door = { isOpen, told, tests: 0, tested: Promise.withResolvers<void>() }
+  const doors = new Doors({
+    openMs: 50,
+    closedMs: 10,
+    async dial() {
+      door.tests += 1
+      door.tested.resolve()
+      door.tested = Promise.withResolvers()
+      if (!door.isOpen) throw new Error('Nobody listens.')
+      return connect({ host: '127.0.0.1', port })
+    },
+  })
+  t.teardown(() => doors.forget(session))
+  // The pauses of doors keep no process alive.
+  const alive = setInterval(() => {}, 60_000)
+  t.teardown(() => clearInterval(alive))
+  doors.watch(session, [url])
+  return door
+}
+
+test('a door is tested again and again, and an answer to a client counts as a test', async (t) => {
+  const idle = await watched(t)
+  const used = await watched(t, { answeredAt: performance.now() + 3_600_000 })
+  while (idle.tests < 4) await idle.tested.promise
+  t.match(idle.told, [{ type: 'door', open: true, reason: null }])
+  t.equal(idle.told.length, 1, 'only a change is told')
+  t.equal(used.tests, 1)
+})
+
+test('a door that closes or opens is told', async (t) => {
+  const door = await watched(t, { isOpen: false })
+  while (door.tests < 3) await door.tested.promise
+  t.match(door.told, [{ open: false, reason: 'Nobody listens.' }])
+  door.isOpen = true
+  while (door.told.length < 2) await door.tested.promise
+  t.match(door.told, [{ open: false }, { open: true, reason: null }])
+  door.isOpen = false
+  while (door.told.length < 3) await door.tested.promise
+  t.match(door.told, [{ open: false }, { open: true }, { open: false }])
+})
+
+test('nodes that let tests run out of time do not hold up the nodes of other addresses', async (t) => {
+  let stalled = 0
+  const told = Promise.withResolvers<GatewayMessage>()
+  const doors = new Doors({
+    async dial(url, signal) {
+      if (url === 'http://other') throw new Error('Nobody listens.')
+      await once(signal, 'abort')
+      stalled += 1
+      throw signal.reason
+    },
+  })
+  const sessionAt = (addressGroup: string) =>
+    ({
+      process: { nodeId: '', addressGroup },
+      answeredAt: new Map(),
+      send: told.resolve,
+    }) as unknown as NodeSession
+  const [stalling, other] = [sessionAt('192.0.2.1'), sessionAt('192.0.2.2')]
+  const alive = setInterval(() => {}, 60_000)
+  t.teardown(() => {
+    clearInterval(alive)
+    for (const session of [stalling, other]) doors.forget(session)
+  })
+  doors.watch(
+    stalling,
+    Array.from({ length: 100 }, (_, at) => `http://stalling:${at}`),
+  )
+  doors.watch(other, ['http://other'])
+  t.match(await told.promise, { url: 'http://other', open: false })
+  t.equal(stalled, 0, 'no test has run out of time yet')
+})

@@ -1,0 +1,53 @@
+import type { FirstLine } from '@nodekeep/plugin-sdk/tunnel'
+import { test } from 'tap'
+import { freePorts } from './fixtures/free-ports.ts'
+import { newProcess, type RawNode, rawNode } from './fixtures/raw-node.ts'
+import { startGateway } from './fixtures/tunnel.ts'
+
+/** Opens connections one after the other. Returns what the gateway said on the first one that it closed. */
+async function firstEnd(node: RawNode, count: number, line: () => FirstLine): Promise<string> {
+  const ends: Promise<string>[] = []
+  for (let at = 0; at < count; at += 1) {
+    const { begun, end } = node.open(line())
+    await begun
+    ends.push(end)
+  }
+  return Promise.race(ends)
+}
+
+test('processes with one key that wait for each other do not pile up', async (t) => {
+  const gateway = await startGateway(t, { gateway: { limits: { handshakesPerAddress: 2 } } })
+  const node = await rawNode(t, gateway.controlPort)
+  const silent = node.open(newProcess())
+  await silent.begun
+  t.equal(await firstEnd(node, 20, () => newProcess()), '', 'one beyond the limit is closed')
+})
+
+test('connections of nodes to the API count as connections of their address', async (t) => {
+  const gateway = await startGateway(t, { gateway: { limits: { connectionsPerAddress: 3 } } })
+  const node = await rawNode(t, gateway.controlPort)
+  t.equal(await firstEnd(node, 10, () => ({ purpose: 'api' })), '', 'one beyond the limit is closed')
+})
+
+test('a node that comes once does not keep its port from others, and one that is connected does', async (t) => {
+  const first = await freePorts(2)
+  const gateway = await startGateway(t, {
+    gateway: { ports: { host: '127.0.0.1', range: `${first}-${first + 1}` } },
+  })
+  const arrive = async () => (await rawNode(t, gateway.controlPort)).open(newProcess())
+  const [staying, leaving] = [await arrive(), await arrive()]
+  t.same([await staying.port, await leaving.port].sort(), [first, first + 1])
+  t.equal(await (await arrive()).port, 0, 'both are connected')
+
+  leaving.close()
+  await leaving.end
+  const left = await leaving.port
+  let port = 0
+  // The node that left keeps its port for as long as it was there.
+  while (port === 0) {
+    const later = await arrive()
+    port = await later.port
+    if (port === 0) later.close()
+  }
+  t.equal(port, left)
+})
