@@ -15,7 +15,7 @@ export function workspaces(): Package[] {
 
 /**
  * Compiles every workspace into `<into>/<its folder>/dist`, and removes the old content first. The packages are compiled
- * against the built declarations of the SDK, as for those who install them.
+ * against the built declarations of the packages that they depend on, as for those who install them.
  *
  * @throws an error with the compiler's output if a package does not compile
  */
@@ -26,10 +26,16 @@ export async function buildWorkspaces(into: string): Promise<void> {
     await rm(join(built, 'dist'), { recursive: true, force: true })
     await copyVendored(entry, built)
   }
-  const isSdk = ({ kind }: Package) => kind === 'sdk'
   const paths = Object.assign({}, ...packages.map((entry) => declarations(entry, into)))
-  for (const together of [packages.filter(isSdk), packages.filter((entry) => !isSdk(entry))]) {
-    await compile(together, into, paths)
+  const sdk = packages.filter(({ kind }) => kind === 'sdk')
+  const others = packages.filter(({ kind }) => kind !== 'sdk')
+  const names = new Set(others.map(({ manifest }) => manifest.name))
+  const dependents = others.filter(({ manifest }) =>
+    Object.keys(manifest.dependencies ?? {}).some((name) => names.has(name)),
+  )
+  const independent = others.filter((entry) => !dependents.includes(entry))
+  for (const together of [sdk, independent, dependents]) {
+    if (together.length > 0) await compile(together, into, paths)
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, copyFile, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -70,9 +70,10 @@ export async function makeReleaseFolder(folder: string, parts: ReleaseParts): Pr
 
 /** Files that no program loads: Node refuses TypeScript below node_modules, and source maps are for debuggers. */
 const neverLoaded = /\.([cm]?tsx?|map)$/
-/** Documents of libraries. Licenses stay. */
+/** Documents of libraries. Licenses stay; some libraries have theirs in the README. */
 const document = /\.(md|markdown)$/i
 const license = /^(licen[cs]e|copying|notice|third.?party)/i
+const readme = /^readme/i
 
 async function unpack({ manifest: { name } }: Package, folder: string, parts: ReleaseParts): Promise<void> {
   const file = parts.packages.get(name)
@@ -87,8 +88,9 @@ async function copyLibraries(folder: string, packages: readonly Package[]): Prom
   for (const { from, to } of productionLibraries(root, lock, packages)) {
     const source = join(root, from)
     const nested = join(source, 'node_modules')
+    const kept = (await readdir(source)).some((name) => license.test(name)) ? license : readme
     const isTaken = (path: string) =>
-      path !== nested && !neverLoaded.test(path) && (!document.test(path) || license.test(basename(path)))
+      path !== nested && !neverLoaded.test(path) && (!document.test(path) || kept.test(basename(path)))
     await cp(source, join(folder, to), { recursive: true, filter: isTaken })
   }
 }

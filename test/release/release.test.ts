@@ -2,10 +2,11 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { needsPrograms } from '@nodekeep/kernel/testing'
 import t from 'tap'
+import { root } from '../run/command.ts'
 import { wat } from '../wasm/wat.ts'
 import { packedForTest } from './pack.ts'
 import { buildRelease } from './release.ts'
@@ -45,6 +46,33 @@ t.test('the archive is one folder of at most 90 MB, and describes itself', async
     'files that no program loads',
   )
 })
+
+t.test(
+  'each package of the release says its license, and has the text of it that it came with',
+  async (t) => {
+    const manifests = (await readdir(release, { recursive: true })).filter((file) =>
+      /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(file),
+    )
+    t.ok(manifests.length > 200)
+    const named = /^(licen[cs]e|copying)/i
+    for (const file of manifests) {
+      const { name, license, licenses } = JSON.parse(await readFile(join(release, file), 'utf8'))
+      t.ok(license ?? licenses, `${name} says its license`)
+      const folder = dirname(file)
+      const own = await readdir(join(release, folder))
+      if (own.some((entry) => named.test(entry))) continue
+      const origin = await readdir(join(root, folder))
+      t.notOk(
+        origin.some((entry) => named.test(entry)),
+        `${name} has its license`,
+      )
+      const readmes = (entries: string[]) => entries.filter((entry) => /^readme/i.test(entry))
+      t.same(readmes(own), readmes(origin), `${name} has its README, where its license may be`)
+    }
+    for (const file of ['LICENSE', 'runtime/LICENSE'])
+      t.ok((await stat(join(release, file))).size > 1000, file)
+  },
+)
 
 t.test(
   'the same content gives the same bytes, whatever the times, owners and order on the disk',

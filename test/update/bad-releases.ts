@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { patch } from './expanded-release.ts'
 import { type ReleaseChange, replaceContent } from './release-server.ts'
 
 /** A release that does not work. */
@@ -11,6 +12,10 @@ interface BadRelease {
   readonly result: 'refused' | 'failed' | 'went back'
   /** Matches the reason in the history. */
   readonly reason: RegExp
+  /** Whether the release is installed first, and left in its first minutes. */
+  readonly onProbation?: boolean
+  /** Whether the fault is seen only at a public address, `http://localhost:<port>`. */
+  readonly atPublicAddress?: boolean
 }
 
 /** Runs a program before the node, where the release starts one; its other commands work. */
@@ -20,6 +25,15 @@ function beforeStart(program: string): ReleaseChange {
       content.replace('\n', `\nif (process.argv[2] === 'start') { ${program} }\n`),
     )
 }
+
+/** Replaces a text in a file of a package. */
+function inPackage(file: string, text: string, by: string): ReleaseChange {
+  return (folder) => patch(join(folder, 'node_modules/@nodekeep', file), [[text, by]])
+}
+
+/** The begin of the answer to `GET /whoami`. */
+const whoami = 'if (request.user !== null)\n            return'
+const signInRoutes = 'kernel/dist/sign-in/sign-in-routes.js'
 
 /** The faults that releases may have. The former version runs again after each of them, by itself. */
 export const badReleases: readonly BadRelease[] = [
@@ -32,7 +46,7 @@ export const badReleases: readonly BadRelease[] = [
   {
     name: 'dies right after its admission',
     change: beforeStart(
-      `process.on('message', ({ nodekeep }) => { if (nodekeep === 'admit') setTimeout(() => process.kill(process.pid, 'SIGKILL'), 50) })`,
+      `process.on('message', ({ nodekeep }) => { if (nodekeep === 'admit') process.kill(process.pid, 'SIGKILL') })`,
     ),
     result: 'went back',
     reason: /^It was ended by SIGKILL\.$/,
@@ -71,5 +85,46 @@ export const badReleases: readonly BadRelease[] = [
     change: beforeStart('await new Promise(() => setInterval(() => {}, 1000))'),
     result: 'failed',
     reason: /^It was not ready within \d+ s\.$/,
+  },
+  {
+    name: 'does not answer its clients',
+    change: inPackage(signInRoutes, whoami, `throw new Error('broken');\n        ${whoami}`),
+    result: 'went back',
+    onProbation: true,
+    reason: /did not work in its first minutes\. The node answers wrongly at http:\/\/127\.0\.0\.1:\d+\.$/,
+  },
+  {
+    name: 'cannot store files',
+    change: inPackage(
+      'files/dist/files-service.js',
+      'write: async (path, content, options) =>',
+      `write: async () => { throw new Error('broken') }, written: async (path, content, options) =>`,
+    ),
+    result: 'went back',
+    onProbation: true,
+    reason: /did not work in its first minutes\. A file of the owner cannot be stored\.$/,
+  },
+  {
+    name: 'computes wrongly in WebAssembly',
+    change: inPackage(
+      'wasm-native/dist/index.js',
+      "runtimes.add('native', runtime)",
+      "runtimes.add('native', Object.assign(runtime, { call: async () => [0] }))",
+    ),
+    result: 'went back',
+    onProbation: true,
+    reason: /did not work in its first minutes\. A WebAssembly function returns wrong results\.$/,
+  },
+  {
+    name: 'does not answer at its public address',
+    change: inPackage(
+      signInRoutes,
+      whoami,
+      `if (request.host.startsWith('localhost')) throw new Error('broken');\n        ${whoami}`,
+    ),
+    result: 'went back',
+    onProbation: true,
+    atPublicAddress: true,
+    reason: /did not work in its first minutes\. The node answers wrongly at http:\/\/localhost:\d+\.$/,
   },
 ]

@@ -1,13 +1,12 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { get } from 'node:http'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { pollDuring, type Seen } from './polling-client.ts'
 import type { ReleaseServer } from './release-server.ts'
+import { freePort, SupervisorProcess } from './supervisor-process.ts'
 
 const run = promisify(execFile)
 
@@ -25,21 +24,12 @@ interface Answer<T> {
   readonly body: T
 }
 
-/** What clients saw while something happened. */
-interface Seen {
-  /** The errors of connections, and answers with other codes than 200. */
-  readonly failures: readonly string[]
-  readonly longestMs: number
-  readonly count: number
-}
-
 /** A node that was installed from an archive, as a person does it, and runs under its supervisor. */
 export class InstalledNode {
   readonly folder: string
   readonly releases: string
   readonly url: URL
-  #supervisor: ChildProcess | null = null
-  #output = ''
+  readonly #supervisor: SupervisorProcess
   #token = ''
   readonly #accepted: string[] = []
   #writes = 0
@@ -48,6 +38,7 @@ export class InstalledNode {
     this.folder = folder
     this.releases = join(folder, 'data/releases')
     this.url = new URL(`http://127.0.0.1:${port}`)
+    this.#supervisor = new SupervisorProcess(folder, this.#environment)
   }
 
   /**
@@ -80,12 +71,12 @@ export class InstalledNode {
 
   /** The lines that supervisor and node have printed. */
   get output(): string {
-    return this.#output
+    return this.#supervisor.output
   }
 
   /** The process of the supervisor. */
   get pid(): number {
-    return this.#supervisor?.pid ?? 0
+    return this.#supervisor.pid
   }
 
   get #environment(): NodeJS.ProcessEnv {
@@ -94,26 +85,12 @@ export class InstalledNode {
 
   /** Starts the supervisor of the release in use. */
   start(command = join(this.releases, 'current/bin/nodekeep')): void {
-    const child = spawn(command, ['supervise'], {
-      cwd: this.folder,
-      env: this.#environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    this.#supervisor = child
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        this.#output += text
-      })
-    }
+    this.#supervisor.start(command, ['supervise'])
   }
 
-  /** Ends the supervisor with a signal, and waits until it has ended. */
+  /** Ends the supervisor with a signal, and waits until it and its node have ended. */
   async end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#supervisor
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill(signal)
-    await ended
+    await this.#supervisor.end(signal)
   }
 
   async remove(): Promise<void> {
@@ -139,10 +116,7 @@ export class InstalledNode {
       signal?.throwIfAborted()
       const answer = await fetch(new URL('/health', this.url)).catch(() => null)
       if (answer?.ok) return
-      const child = this.#supervisor
-      if (child !== null && (child.exitCode !== null || child.signalCode !== null)) {
-        throw new Error(`The supervisor has ended:\n${this.#output}`)
-      }
+      if (this.#supervisor.hasEnded) throw new Error(`The supervisor has ended:\n${this.output}`)
       await delay(50)
     }
   }
@@ -187,32 +161,9 @@ export class InstalledNode {
     return { lost, accepted: this.#accepted.length }
   }
 
-  /**
-   * Polls the node every 10 ms with connections of their own, and writes, while something happens.
-   *
-   * @returns the observations of the polls
-   */
+  /** Polls the node, and writes, while something happens. */
   async during(work: () => Promise<unknown>): Promise<Seen> {
-    const failures: string[] = []
-    let longestMs = 0
-    const polls = new Set<Promise<void>>()
     let isOver = false
-    const poll = async () => {
-      const began = performance.now()
-      const problem = await statusOf(new URL('/whoami', this.url))
-      longestMs = Math.max(longestMs, performance.now() - began)
-      if (problem !== null) failures.push(problem)
-    }
-    let count = 0
-    const polling = (async () => {
-      while (!isOver) {
-        count += 1
-        const one = poll().finally(() => polls.delete(one))
-        polls.add(one)
-        await delay(10)
-      }
-      await Promise.all(polls)
-    })()
     const writing = (async () => {
       while (!isOver) {
         await this.write()
@@ -220,32 +171,10 @@ export class InstalledNode {
       }
     })()
     try {
-      await work()
+      return await pollDuring(new URL('/whoami', this.url), work)
     } finally {
       isOver = true
-      await Promise.all([polling, writing])
+      await writing
     }
-    return { failures, longestMs, count }
   }
-}
-
-/** Returns the problem of one request; `null` if it was answered well. */
-function statusOf(url: URL): Promise<string | null> {
-  return new Promise((resolve) => {
-    const request = get(url, { agent: false }, (answer) => {
-      answer.resume().on('end', () => resolve(answer.statusCode === 200 ? null : `${answer.statusCode}`))
-      answer.on('error', (error) => resolve(error.message))
-    })
-    request.on('error', (error) => resolve(error.message))
-  })
-}
-
-/** Returns a port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -1,14 +1,12 @@
 import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createTestNode } from '@nodekeep/kernel/testing'
-import { definePlugin, type UpdateSource, Updates } from '@nodekeep/plugin-sdk'
-import updateTuf from '@nodekeep/update-tuf'
 import { type Test, test } from 'tap'
 import { packRelease } from '../release/release-archive.ts'
 import { addReleases } from '../release/tuf/releases.ts'
 import { Repository } from '../release/tuf/repository.ts'
 import { SigningKey } from '../release/tuf/signing-key.ts'
 import { serveFolder } from '../release/tuf/static-server.ts'
+import { startWithSource } from './fixtures/plugin-fixtures.ts'
 
 const { signal } = new AbortController()
 const platform = `${process.platform}-${process.arch}`
@@ -31,20 +29,7 @@ async function publishing(t: Test) {
   const server = await serveFolder(repository.folder)
   t.teardown(() => server.close())
 
-  let source: UpdateSource | undefined
-  const user = definePlugin({
-    id: 'user',
-    requires: { updates: Updates },
-    setup({ updates }) {
-      source = updates
-    },
-  })
-  const node = await createTestNode({
-    plugins: [updateTuf, user],
-    config: { 'update-tuf': { url: server.url, root } },
-  })
-  t.teardown(() => node.stop())
-  if (source === undefined) throw new Error('The node has no source.')
+  const { source } = await startWithSource(t, { url: server.url, root })
   const publish = async (version: string, signers: readonly SigningKey[]) => {
     const release = await mkdtemp(join(folder, 'release-'))
     await mkdir(join(release, 'bin'))

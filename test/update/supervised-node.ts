@@ -1,14 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { root } from '../run/command.ts'
+import { freePort, type StartOptions, SupervisorProcess } from './supervisor-process.ts'
 
 /** How the plugin `switchable` breaks in a release. */
-type Behavior = 'fine' | 'fails' | 'exits' | 'unhealthy' | 'dies' | 'hangs'
+type Behavior = 'fine' | 'fails' | 'fails-later' | 'exits' | 'unhealthy' | 'contracts' | 'dies' | 'hangs'
+
+/** How a node changes to another release. */
+interface ChangeOptions {
+  readonly patienceMs?: number
+  readonly withoutWayBack?: boolean
+}
 
 /** A row of the history, as JSON. */
 interface Attempt {
@@ -23,15 +28,14 @@ interface SupervisedNode {
   readonly folder: string
   readonly releases: string
   readonly data: string
-  supervisor: ChildProcess
+  readonly supervisor: SupervisorProcess
   readonly url: URL
-  output(): string
-  /** Starts the supervisor again, after its end. */
-  start(...args: string[]): Promise<void>
+  /** Starts the supervisor of the release in use. */
+  start(options?: StartOptions): void
   /** Writes a release into a folder. */
   writeRelease(path: string, version: string, behavior?: Behavior): Promise<void>
   /** Asks the node to change to a new release with a version. */
-  change(version: string, behavior?: Behavior, patienceMs?: number): Promise<Response>
+  change(version: string, behavior?: Behavior, options?: ChangeOptions): Promise<Response>
   ask(body: object): Promise<Response>
   get<T>(path: string): Promise<T>
   post(path: string, body: object): Promise<Response>
@@ -41,22 +45,14 @@ interface SupervisedNode {
   history(): Promise<readonly Attempt[]>
   /** Waits until the last attempt in the history has a result. */
   attempt(count: number): Promise<Attempt>
-  end(signal: NodeJS.Signals): Promise<[number | null, NodeJS.Signals | null]>
-}
-
-/** Returns a port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net')
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Starts a supervisor with a first release, 1.0.0. The end of the test ends both. */
-export async function supervisedNode(t: Test, releasesKeys: object = {}): Promise<SupervisedNode> {
+export async function supervisedNode(
+  t: Pick<Test, 'teardown'>,
+  releasesKeys: object = {},
+  options: StartOptions = {},
+): Promise<SupervisedNode> {
   const folder = await mkdtemp(join(tmpdir(), 'nodekeep-supervised-'))
   const data = join(folder, 'data')
   const releases = join(data, 'releases')
@@ -71,7 +67,8 @@ export async function supervisedNode(t: Test, releasesKeys: object = {}): Promis
   }
   await writeFile(join(folder, 'nodekeep.json'), JSON.stringify(configuration))
   const url = new URL(`http://127.0.0.1:${port}`)
-  let output = ''
+  const { PATH, XDG_CACHE_HOME } = process.env
+  const supervisor = new SupervisorProcess(folder, { PATH, XDG_CACHE_HOME, HOME: folder })
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(new URL(path, url), { ...init, headers: { connection: 'close', ...init.headers } })
   const post = (path: string, body: object) =>
@@ -80,24 +77,9 @@ export async function supervisedNode(t: Test, releasesKeys: object = {}): Promis
     folder,
     releases,
     data,
-    supervisor: null as never,
+    supervisor,
     url,
-    output: () => output,
-    async start(...args) {
-      const command = join(releases, 'current/bin/nodekeep')
-      const { PATH, XDG_CACHE_HOME } = process.env
-      const child = spawn(command, ['supervise', ...args], {
-        cwd: folder,
-        env: { PATH, XDG_CACHE_HOME, HOME: folder },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      })
-      node.supervisor = child
-      for (const stream of [child.stdout, child.stderr]) {
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          output += text
-        })
-      }
-    },
+    start: (options) => supervisor.start(join(releases, 'current/bin/nodekeep'), ['supervise'], options),
     async writeRelease(path, version, behavior = 'fine') {
       await mkdir(join(path, 'bin'), { recursive: true })
       await writeFile(join(path, 'release.json'), JSON.stringify({ version, schema: [] }))
@@ -106,11 +88,11 @@ export async function supervisedNode(t: Test, releasesKeys: object = {}): Promis
       await writeFile(join(path, 'bin/nodekeep'), `#!/bin/sh\n${variables}\n${command}\n`)
       await chmod(join(path, 'bin/nodekeep'), 0o755)
     },
-    async change(version, behavior, patienceMs) {
+    async change(version, behavior, options) {
       const answer = await node.ask({ action: 'prepare', version })
       const prepared = (await answer.json()) as { folder: string }
       await node.writeRelease(prepared.folder, version, behavior)
-      return node.ask({ action: 'change', folder: prepared.folder, patienceMs })
+      return node.ask({ action: 'change', folder: prepared.folder, ...options })
     },
     ask: (body) => post('/releases', body),
     get: async (path) => (await ask(path)).json() as never,
@@ -135,23 +117,17 @@ export async function supervisedNode(t: Test, releasesKeys: object = {}): Promis
         await delay(20)
       }
     },
-    async end(signal) {
-      const { supervisor } = node
-      if (supervisor.exitCode !== null || supervisor.signalCode !== null) return [supervisor.exitCode, null]
-      const ended = once(supervisor, 'close')
-      supervisor.kill(signal)
-      return ended as never
-    },
   }
   t.teardown(async () => {
-    await node.end('SIGTERM')
+    await supervisor.end('SIGTERM')
     await rm(folder, { recursive: true, force: true })
   })
   const first = join(folder, 'first')
   await node.writeRelease(first, '1.0.0')
   await mkdir(releases, { recursive: true })
   await symlink(first, join(releases, 'current'))
-  await node.start()
-  await node.runs('1.0.0')
+  node.start(options)
+  // With a socket of its own, the node is not at the address of the configuration.
+  if (options.socket === undefined) await node.runs('1.0.0')
   return node
 }

@@ -12,13 +12,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import semver from 'semver'
 import type { TargetFile, Updater } from 'tuf-js'
-import {
-  archivePath,
-  indexPath,
-  type ReleaseIndex,
-  readIndex,
-  thisMachine,
-} from './releases/release-index.ts'
+import { archivePath, indexPath, type ReleaseIndex, readIndex } from './releases/release-index.ts'
 import { diskFull, explainFullDisk, requireSpace, unpackRelease } from './releases/unpack-release.ts'
 import { type Pace, slowestPace } from './transfer/pace.ts'
 import { RepositoryFiles } from './transfer/repository-files.ts'
@@ -50,7 +44,8 @@ const transferShare = 0.7
 
 /** What one call has verified. */
 interface Verified {
-  readonly index: ReleaseIndex
+  /** `null` if no release for this machine was published. */
+  readonly index: ReleaseIndex | null
   /** The archive of the release that was asked for. */
   readonly archive: TargetFile | undefined
 }
@@ -74,7 +69,7 @@ export class TufSource implements UpdateSource {
   async latest(currentVersion: string, signal: AbortSignal): Promise<Release | null> {
     using files = this.#files()
     const { index } = await this.#verify(files, null, signal)
-    const found = index.releases.find(({ version }) => version === index.latest)
+    const found = index?.releases.find(({ version }) => version === index.latest)
     if (found === undefined || !semver.gt(found.version, currentVersion)) return null
     return { version: found.version, notes: found.notes }
   }
@@ -88,7 +83,7 @@ export class TufSource implements UpdateSource {
       throw new NodekeepError('CONFLICT', 'The folder for the release is not empty.')
     using files = this.#files()
     const { index, archive } = await this.#verify(files, version, signal)
-    if (archive === undefined || !index.releases.some((release) => release.version === version)) {
+    if (archive === undefined || !index?.releases.some((release) => release.version === version)) {
       throw new NodekeepError(
         'NOT_FOUND',
         `The source of updates does not have the version ${version} any more.`,
@@ -135,14 +130,15 @@ export class TufSource implements UpdateSource {
     try {
       const [index, archive] = await this.#alone.run(async () => {
         const pinned = await readPinned(this.#options.root)
-        return this.#metadata.update(pinned, async (folder) => {
+        const refresh = async (folder: string) => {
           const updater = await createUpdater(folder, this.#options.url, fetcher)
           await updater.refresh()
           const archive = version === null ? undefined : await updater.getTargetInfo(archivePath(version))
           return [await updater.getTargetInfo(indexPath), archive] as const
-        })
+        }
+        return this.#metadata.update(pinned, refresh, fetcher.roots)
       })
-      if (index === undefined) throw noReleases()
+      if (index === undefined) return { index: null, archive }
       return { index: readIndex(await this.#readIndex(files, index, signal)), archive }
     } catch (error) {
       caller.throwIfAborted()
@@ -229,11 +225,4 @@ async function readPinned(file: string): Promise<Buffer> {
     const message = `The file ${file} with the root keys cannot be read. Put it back, or correct update-tuf.root.`
     throw new NodekeepError('UPSTREAM_ERROR', message, { cause })
   }
-}
-
-function noReleases(): NodekeepError {
-  return new NodekeepError(
-    'UPSTREAM_ERROR',
-    `The source of updates has no releases for ${thisMachine}. Ask its publisher for them, or check update-tuf.url.`,
-  )
 }

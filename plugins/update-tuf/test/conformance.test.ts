@@ -1,25 +1,14 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile, writeFile } from 'node:fs/promises'
 import { updateConformance } from '@nodekeep/plugin-sdk/conformance/update'
 import { test } from 'tap'
-import { TufSource } from '../src/tuf-source.ts'
-import { serve } from './fixtures/static-server.ts'
-import { TufRepository } from './fixtures/tuf-repository.ts'
+import { createSubject } from './fixtures/tuf-subject.ts'
 
 updateConformance(test, {
   async setUp() {
-    const repository = await TufRepository.create()
-    const server = await serve(repository.folder)
-    const folder = await mkdtemp(join(tmpdir(), 'nodekeep-tuf-'))
+    const { repository, server, source, close } = await createSubject()
     let newest = ''
     return {
-      source: new TufSource({
-        url: server.url,
-        root: await pinned(repository, folder),
-        folder,
-        userAgent: 'test',
-      }),
+      source,
       async publish({ version, notes, files }) {
         newest = version
         await repository.publish(version, { notes, files })
@@ -40,18 +29,7 @@ updateConformance(test, {
         return { asked }
       },
       unreachable: () => server.close(),
-      async close() {
-        await server.close()
-        await repository.remove()
-        await rm(folder, { recursive: true })
-      },
+      close,
     }
   },
 })
-
-/** Releases come with the root of their repository. */
-async function pinned({ rootFile }: TufRepository, folder: string): Promise<string> {
-  const file = join(folder, 'trusted-root.json')
-  await writeFile(file, await readFile(rootFile))
-  return file
-}

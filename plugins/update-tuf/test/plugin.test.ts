@@ -1,40 +1,18 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { createTestNode } from '@nodekeep/kernel/testing'
-import { definePlugin, type UpdateSource, Updates } from '@nodekeep/plugin-sdk'
-import { type Test, test } from 'tap'
-import updateTuf from '../src/index.ts'
+import { test } from 'tap'
+import { startWithSource } from './fixtures/source-of-node.ts'
 import { never, tufSubject } from './fixtures/tuf-subject.ts'
 
-/** Starts a node with the plugin, and a plugin that uses its source. */
-async function start(t: Test, config: Readonly<Record<string, unknown>>, dataFolder?: string) {
-  let source: UpdateSource | undefined
-  const user = definePlugin({
-    id: 'user',
-    requires: { updates: Updates },
-    setup({ updates }) {
-      source = updates
-    },
-  })
-  const node = await createTestNode({
-    plugins: [updateTuf, user],
-    config: { 'update-tuf': config },
-    ...(dataFolder !== undefined && { dataFolder }),
-  })
-  t.teardown(() => node.stop())
-  if (source === undefined) throw new Error('The plugin has no source.')
-  return { node, source }
-}
-
 test('without an address, there is no source, and nothing fails', async (t) => {
-  const { source } = await start(t, {})
+  const { source } = await startWithSource(t, {})
   t.equal(source.isConfigured, false)
   t.equal(await source.latest('1.0.0', never), null)
 })
 
 test('a node finds a release in its repository', async (t) => {
   const { server, root } = await tufSubject(t)
-  const { node, source } = await start(t, { url: server.url.href.slice(0, -1), root })
+  const { node, source } = await startWithSource(t, { url: server.url.href.slice(0, -1), root })
   t.equal(source.isConfigured, true)
   t.match(await source.latest('0.0.1', never), { version: '1.1.0' })
   t.strictSame(server.requests[0], '/metadata/2.root.json')
@@ -45,7 +23,7 @@ test('root keys lie at a path from the data folder', async (t) => {
   const { server, root } = await tufSubject(t)
   const dataFolder = t.testdir()
   cpSync(root, join(dataFolder, 'keys.json'))
-  const { source } = await start(t, { url: server.url.href, root: 'keys.json' }, dataFolder)
+  const { source } = await startWithSource(t, { url: server.url.href, root: 'keys.json' }, dataFolder)
   t.match(await source.latest('0.0.1', never), { version: '1.1.0' })
 })
 
@@ -59,6 +37,6 @@ test('an address without root keys is refused at the start, with what to do', as
     [{ url: 'https://user:secret@example.org' }, /update-tuf\.url.*without user/],
     [{ url: 'releases' }, /update-tuf\.url.*absolute path of a folder/],
   ] as const) {
-    await t.rejects(start(t, config), { message })
+    await t.rejects(startWithSource(t, config), { message })
   }
 })

@@ -25,6 +25,15 @@ test('a folder that is not there is told', async (t) => {
   await t.rejects(source.latest('1.0.0', never), { code: 'UPSTREAM_ERROR' })
 })
 
+test('a repository without releases for this machine has none, and is no failure', async (t) => {
+  const { repository, found, source, place } = await tufSubject(t)
+  repository.forget(`${machine}/index.json`)
+  await repository.write()
+  t.equal(await found(), null)
+  const download = source.download({ version: '1.1.0' }, await place(), { signal: never })
+  await t.rejects(download, { code: 'NOT_FOUND' })
+})
+
 test('a check asks for few files, and a second one for fewer', async (t) => {
   const { server, found } = await tufSubject(t)
   await found()

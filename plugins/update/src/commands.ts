@@ -21,7 +21,11 @@ interface Details {
   readonly checkedAt: string | null
   readonly problem: string | null
   readonly obstacle: string | null
-  readonly wayBack: { readonly version: string; readonly until: string } | null
+  readonly wayBack: {
+    readonly version: string
+    readonly until: string
+    readonly problems: readonly string[]
+  } | null
   readonly watchedUntil: string | null
   readonly withoutWayBack: string | null
 }
@@ -73,6 +77,11 @@ export default defineCommands<UpdateConfiguration>({
       'watched until': details.watchedUntil ?? 'not watched',
     })
     if (details.obstacle !== null) context.output.lines(details.obstacle)
+    if (wayBack !== null && wayBack.problems.length > 0)
+      context.output.lines(
+        `Before you go back, correct the configuration, which version ${wayBack.version} refuses:`,
+        ...wayBack.problems,
+      )
     if (details.withoutWayBack !== null)
       context.output.lines(
         `After the update to ${details.withoutWayBack}, there is no way back to ${version}.`,
@@ -88,6 +97,8 @@ export default defineCommands<UpdateConfiguration>({
     }>(node, 'check')
     context.output.state({ 'update available': updateAvailable, newest: latestVersion })
     if (updateAvailable) context.output.lines((await get<Status>(node, 'status')).releaseNotes.trim())
+    const { obstacle } = await get<Details>(node, 'details')
+    if (obstacle !== null) context.output.lines(obstacle)
   },
 
   async install(context) {

@@ -15,8 +15,8 @@ import { everyDay } from './daily-check.ts'
 import { updateHealth } from './health.ts'
 import { updateRoutes } from './http/routes.ts'
 import { firstMinutes, probationMs } from './probation/first-minutes.ts'
-import { looksAt } from './probation/looks.ts'
-import { passedLooks } from './probation/probation.ts'
+import { passedProbes } from './probation/probation.ts'
+import { probesOf } from './probation/probes.ts'
 import { RecordFile } from './state/update-record.ts'
 import { Updates } from './updates.ts'
 
@@ -44,7 +44,7 @@ export default definePlugin({
   }) {
     const file = new RecordFile(join(context.dataDir, 'update.json'))
     await file.load()
-    const looks = () => looksAt({ address, users, files, runtimes })
+    const probes = () => probesOf({ address, users, files, runtimes })
     const updates = new Updates({
       info,
       source,
@@ -52,14 +52,14 @@ export default definePlugin({
       file,
       log,
       patienceMs: config.patience * 1000,
-      passedLooks: (signal) => passedLooks(looks(), signal),
+      passedProbes: (signal) => passedProbes(probes(), signal),
       signal,
     })
 
     let endChecks = () => {}
     context.onServing(async () => {
       if (await updates.settle()) {
-        const version = { current: info.version, looks, file, releases, log, signal }
+        const version = { current: info.version, probes, file, releases, log, signal }
         void firstMinutes(version).catch((err) => {
           if (!signal.aborted) log.error({ err }, 'The new version could not be watched.')
         })

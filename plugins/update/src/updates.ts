@@ -20,8 +20,8 @@ interface UpdatesParts {
   readonly file: RecordFile
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly patienceMs: number
-  /** Finds out which looks the running version passes. */
-  readonly passedLooks: (signal: AbortSignal) => Promise<readonly string[]>
+  /** Finds out which probes the running version passes. */
+  readonly passedProbes: (signal: AbortSignal) => Promise<readonly string[]>
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
 }
@@ -158,33 +158,17 @@ export class Updates {
   /**
    * Goes back to the former version, with the data as it is now. This version stops soon after.
    *
-   * @throws NodekeepError CONFLICT if there is no way back, or while an update runs
+   * @throws NodekeepError CONFLICT if there is no way back, if the former version would refuse the configuration, or while an update
+   *   runs
    */
   async goBack(): Promise<InstallResult> {
     if (this.#step !== null) throw this.#busy()
-    const { releases, log, file } = this.#parts
-    const way = await releases.wayBack()
-    if (way === null)
-      throw conflict(
-        'There is no way back: there is no former version, or its 72 hours are over, or it could not use the data.',
-      )
-    const { handed, outcome } = file.record
-    this.#step = { text: `Going back to version ${way.version}`, percent: 50 }
+    this.#step = { text: 'Going back to the version before', percent: 0 }
     try {
-      await file.change({
-        handed: null,
-        outcome: `The node went back to version ${way.version}. ${askedFor}`,
-      })
-      await releases.goBack(askedFor)
+      return await this.#leave()
     } catch (error) {
       this.#step = null
-      await file.change({ handed, outcome })
       throw error
-    }
-    log.info({ event: 'update-back', to: way.version }, 'The node goes back to the former version.')
-    return {
-      success: true,
-      message: `The node goes back to version ${way.version}, and answers again in some seconds.`,
     }
   }
 
@@ -268,8 +252,39 @@ export class Updates {
     }
   }
 
+  async #leave(): Promise<InstallResult> {
+    const { releases, log, file } = this.#parts
+    const way = await releases.wayBack()
+    if (way === null)
+      throw conflict(
+        'There is no way back: there is no former version, or its 72 hours are over, or it could not use the data.',
+      )
+    const problems = await releases.wayBackProblems()
+    if (problems.length > 0)
+      throw conflict(
+        `Version ${way.version} could not start with the configuration as it is now. Correct it first. ${problems.join(' ')}`,
+      )
+    const { handed, outcome } = file.record
+    this.#step = { text: `Going back to version ${way.version}`, percent: 50 }
+    try {
+      await file.change({
+        handed: null,
+        outcome: `The node went back to version ${way.version}. ${askedFor}`,
+      })
+      await releases.goBack(askedFor)
+    } catch (error) {
+      await file.change({ handed, outcome })
+      throw error
+    }
+    log.info({ event: 'update-back', to: way.version }, 'The node goes back to the former version.')
+    return {
+      success: true,
+      message: `The node goes back to version ${way.version}, and answers again in some seconds.`,
+    }
+  }
+
   async #change(release: Release, withoutWayBack: boolean): Promise<InstallResult> {
-    const { info, source, releases, file, passedLooks, patienceMs, signal } = this.#parts
+    const { info, source, releases, file, passedProbes, patienceMs, signal } = this.#parts
     const { version } = release
     const folder = await releases.prepare(version)
     let warnings: readonly string[]
@@ -286,11 +301,11 @@ export class Updates {
       if (found.problems.length > 0)
         throw conflict(`Version ${version} could not run on this node. ${found.problems.join(' ')}`)
       if (!found.wayBack && !withoutWayBack) throw conflict(noWayBack(info.version, version))
-      const passed = await passedLooks(signal)
+      const passed = await passedProbes(signal)
       this.#step = { text: `Changing to version ${version}`, percent: 90 }
       const { begun } = file.record
       if (begun !== null) await file.change({ begun: null, handed: { ...begun, passed, servedAt: null } })
-      await releases.changeTo(folder, { patienceMs })
+      await releases.changeTo(folder, { patienceMs, withoutWayBack })
     } catch (error) {
       await rm(folder, { recursive: true, force: true }).catch(() => {})
       throw error

@@ -176,7 +176,13 @@ test('the owner goes back while the way is open', async (t) => {
   t.notOk(updates.isUpdating)
   t.equal(updates.progress, 'No update runs.')
   releases.refusal = null
-  t.match(await updates.goBack(), { success: true, message: /goes back to version 0\.9\.0/ })
+  releases.wayProblems = ['The key "update.color" is not known.']
+  await t.rejects(updates.goBack(), { code: 'CONFLICT', message: /0\.9\.0 could not start .*update\.color/ })
+  releases.wayProblems = []
+  const goingBack = updates.goBack()
+  await t.rejects(updates.goBack(), { code: 'CONFLICT', message: /runs already/ })
+  await t.rejects(updates.install(), { code: 'CONFLICT', message: /runs already/ })
+  t.match(await goingBack, { success: true, message: /goes back to version 0\.9\.0/ })
   t.same(releases.asked, ['go back: The owner of the node asked for it.'])
   t.match((await start('0.9.0')).updates.progress, /went back to version 0\.9\.0/)
 })

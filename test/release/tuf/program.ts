@@ -104,9 +104,9 @@ signingCommand('renew', 'sign the timestamp, and what has lived half of its time
 signingCommand('replace-keys', 'trust other keys of a role from now on')
   .addArgument(new Argument('<role>', 'the role').choices(roleNames))
   .argument('<key...>', 'files of all keys that the role has from now on, made by "key"')
-  .option('--threshold <number>', 'number of them that must sign', Number, 1)
+  .option('--threshold <number>', 'number of them that must sign (default: as many as before)', Number)
   .action(
-    async (folder: string, role: RoleName, files: string[], options: KeyOptions & { threshold: number }) => {
+    async (folder: string, role: RoleName, files: string[], options: KeyOptions & { threshold?: number }) => {
       const repository = await Repository.open(folder)
       // TUF_KEYS has keys that sign now. Only the named ones follow.
       const successors = await readKeys(files, { TUF_PASSPHRASE: process.env.TUF_PASSPHRASE })

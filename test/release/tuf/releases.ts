@@ -5,7 +5,7 @@ import { basename, join, posix } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { readArchive } from '@nodekeep/plugin-sdk/archive'
-import { compare, gt } from 'semver'
+import { compare, gt, prerelease, valid } from 'semver'
 import { releaseName } from '../release-archive.ts'
 import type { ReleaseFile } from '../release-folder.ts'
 import { type FileFacts, factsOf } from './metadata.ts'
@@ -124,6 +124,9 @@ async function describeArchive(file: string): Promise<ReleaseFile> {
     if (/^[^/]+\/release\.json$/.test(path)) release = JSON.parse(await text(content))
   }
   if (release === undefined) throw new Error(`${file} is no release: it has no release.json.`)
+  // Nodes refuse the whole index if it has another form of version.
+  if (valid(release.version) !== release.version || prerelease(release.version) !== null)
+    throw new Error(`${file} has the version "${release.version}". Published versions are like 1.2.0.`)
   const name = `${releaseName(release)}.tar.gz`
   if (basename(file) !== name) throw new Error(`${file} must have the name ${name}.`)
   return release

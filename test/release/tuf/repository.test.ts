@@ -99,6 +99,7 @@ t.test('a release is added once, only if it is newer, and only if it is whole', 
   t.same(await add('1.1.0'), [], 'the same again')
   await t.rejects(add('1.1.0', 'other'), /published already, with another content/)
   await t.rejects(add('1.0.0'), /1\.0\.0 is not newer than 1\.1\.0/)
+  await t.rejects(add('1.2.0-rc.1'), /Published versions are like 1\.2\.0/)
   const file = await release(folder, '1.2.0')
   await writeFile(file, (await readFile(file)).subarray(0, 100))
   await t.rejects(addReleases(repository, [{ file, notes: () => '' }], online))
@@ -140,6 +141,11 @@ t.test('root keys are replaced with the signatures of the former and the new one
   t.equal((await read()).latest, '1.0.0')
   const timestamp = [SigningKey.create()]
   await t.rejects(repository.replaceKeys('timestamp', timestamp, keys.root), /must be signed by 2/)
+  await t.rejects(
+    repository.replaceKeys('root', [SigningKey.create()], successors),
+    /threshold must be from 1 to 1/,
+    'as many keys must sign as before, unless the caller says otherwise',
+  )
   await repository.replaceKeys('timestamp', timestamp, successors)
   t.equal((await read()).latest, '1.0.0')
   t.equal((await verifyRepository(repository.folder)).length, 1, 'the oldest root leads to the newest')

@@ -182,7 +182,7 @@ export class Repository {
   /**
    * Replaces the keys of a role. The former keys are no longer trusted, unless they are among the new ones.
    *
-   * @param threshold the number of keys that must sign from now on
+   * @param options.threshold the number of keys that must sign from now on. Default: as many as before
    * @param keys the keys that sign the change: those of the role that names the keys, which for `root` are the former and the new
    *   ones, and those of `snapshot` and `timestamp`
    */
@@ -190,10 +190,12 @@ export class Repository {
     role: RoleName,
     successors: readonly SigningKey[],
     keys: readonly SigningKey[],
-    { threshold = 1, now = new Date() } = {},
+    { threshold = signersOf(this.#bodies, role).threshold, now = new Date() } = {},
   ): Promise<RoleName[]> {
     if (threshold < 1 || threshold > successors.length)
-      throw new Error(`The threshold must be from 1 to ${successors.length}, the number of keys.`)
+      throw new Error(
+        `The threshold must be from 1 to ${successors.length}, the number of keys, and is ${threshold}. Name all keys that "${role}" has from now on.`,
+      )
     const signers = { keyids: successors.map(({ id }) => id), threshold }
     const { root, targets } = this.#bodies
     if (role === 'releases') {

@@ -24,7 +24,8 @@ export async function serveFolder(folder: string): Promise<StaticServer> {
     response.writeHead(200, { 'content-length': found.size })
     await pipeline(createReadStream(file), response).catch(() => response.destroy())
   })
-  server.listen(0, '127.0.0.1')
+  // The process may end without closing it.
+  server.listen(0, '127.0.0.1').unref()
   await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -10,6 +10,8 @@ export class MetadataFetcher implements Fetcher {
   readonly #signal: AbortSignal
   /** The last failure that was not the lack of a file. */
   failure: unknown = null
+  /** The root metadata that was read, in order. None of it is verified here. */
+  readonly roots: Buffer[] = []
 
   constructor(files: RepositoryFiles, signal: AbortSignal) {
     this.#files = files
@@ -18,7 +20,9 @@ export class MetadataFetcher implements Fetcher {
 
   async downloadBytes(url: string, maxLength: number): Promise<Buffer> {
     try {
-      return await readWithin(this.#files.read(new URL(url), maxLength, this.#signal), maxLength)
+      const content = await readWithin(this.#files.read(new URL(url), maxLength, this.#signal), maxLength)
+      if (url.endsWith('.root.json')) this.roots.push(content)
+      return content
     } catch (error) {
       // A file of the next root keys that does not exist tells that there are none.
       if (error instanceof TransferFailure && error.isMissing) throw new DownloadHTTPError(error.message, 404)

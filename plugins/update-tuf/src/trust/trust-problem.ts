@@ -9,7 +9,10 @@ export function transferProblem(failure: TransferFailure): NodekeepError {
   })
 }
 
-/** Returns the error of a source whose metadata `tuf-js` refuses, whose errors are texts for developers. */
+/**
+ * Returns the error of a source whose metadata `tuf-js` refuses. Only the texts of its errors tell them apart: it puts the errors of
+ * snapshots and targets into the text of a general one.
+ */
 export function trustProblem(error: unknown): NodekeepError {
   const text = String(error)
   const message = /expired/.test(text)

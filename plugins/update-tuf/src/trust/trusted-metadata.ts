@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -9,47 +10,69 @@ import { join } from 'node:path'
 export class TrustedMetadata {
   readonly #folder: string
   readonly #copy: string
-  /** The pinned root that `root.json` in the folder descends from. */
-  readonly #pinnedFile: string
+  /** The hashes of all roots that led to `root.json` in the folder, that one included. */
+  readonly #knownFile: string
 
   /** @param folder the plugin's own folder */
   constructor(folder: string) {
     this.#folder = join(folder, 'metadata')
     this.#copy = join(folder, 'metadata.new')
-    this.#pinnedFile = join(folder, 'pinned-root.json')
+    this.#knownFile = join(folder, 'known-roots.json')
   }
 
   /**
    * Calls `use` with a folder in which `tuf-js` may read and write. What it has verified is kept, also if `use` fails later on.
    *
-   * @param pinned the root metadata that comes with the release. Another one than before takes the place of the trusted root.
+   * @param pinned the root metadata that comes with the release. It takes the place of the trusted root, unless it led to that one: a
+   *   release that was built earlier, as after a way back, must not bring back keys that were replaced.
+   * @param use returns the result
+   * @param fetchedRoots the root metadata that `use` has fetched, in order
    */
-  async update<T>(pinned: Buffer, use: (folder: string) => Promise<T>): Promise<T> {
+  async update<T>(
+    pinned: Buffer,
+    use: (folder: string) => Promise<T>,
+    fetchedRoots: readonly Buffer[],
+  ): Promise<T> {
     await rm(this.#copy, { recursive: true, force: true })
     await mkdir(this.#copy, { recursive: true, mode: 0o700 })
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     for (const name of await readdir(this.#folder))
       await copyFile(join(this.#folder, name), join(this.#copy, name))
-    if (!(await this.#descendsFrom(pinned))) {
+    let known = await this.#knownRoots()
+    if (!known.includes(hashOf(pinned))) {
+      known = [hashOf(pinned)]
       await writeFile(join(this.#copy, 'root.json'), pinned)
-      // The root that descends from it is kept first, so the order is right after a crash.
+      // The root is kept first, so the order is right after a crash.
       await this.#keep()
-      await writeDurably(this.#pinnedFile, pinned)
+      await this.#know(known)
     }
     try {
       return await use(this.#copy)
     } finally {
       await this.#keep()
+      // Each root was verified before the next one was fetched. The last one that is kept was verified too.
+      const root = await readFile(join(this.#copy, 'root.json'))
+      const verified = fetchedRoots.slice(
+        0,
+        fetchedRoots.findLastIndex((fetched) => fetched.equals(root)) + 1,
+      )
+      if (verified.length > 0) await this.#know([...known, ...verified.map(hashOf)])
       await rm(this.#copy, { recursive: true, force: true })
     }
   }
 
-  async #descendsFrom(pinned: Buffer): Promise<boolean> {
+  /** Without a trusted root, none is known: a damaged disk must not end updates for good. */
+  async #knownRoots(): Promise<string[]> {
     const [known, root] = await Promise.all([
-      readIfPresent(this.#pinnedFile),
+      readIfPresent(this.#knownFile),
       readIfPresent(join(this.#folder, 'root.json')),
     ])
-    return known !== null && root !== null && known.equals(pinned) && isJson(root)
+    const hashes = parsed(known)
+    return Array.isArray(hashes) && parsed(root) !== null ? hashes : []
+  }
+
+  async #know(hashes: readonly string[]): Promise<void> {
+    await writeDurably(this.#knownFile, Buffer.from(JSON.stringify(hashes)))
   }
 
   async #keep(): Promise<void> {
@@ -65,13 +88,17 @@ async function readIfPresent(file: string): Promise<Buffer | null> {
   return readFile(file).catch(() => null)
 }
 
-/** A damaged disk must not end updates for good: then the pinned root is trusted again. */
-function isJson(content: Buffer): boolean {
+/** Returns `null` for a file that is missing or damaged. */
+function parsed(content: Buffer | null): unknown {
   try {
-    return JSON.parse(content.toString()) !== null
+    return content === null ? null : JSON.parse(content.toString())
   } catch {
-    return false
+    return null
   }
+}
+
+function hashOf(root: Buffer): string {
+  return createHash('sha256').update(root).digest('hex')
 }
 
 async function writeDurably(file: string, content: Buffer): Promise<void> {

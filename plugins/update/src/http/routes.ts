@@ -5,7 +5,7 @@ import type { Updates } from '../updates.ts'
 interface RouteParts {
   readonly info: NodeInfo
   readonly updates: Updates
-  readonly releases: Pick<NodeReleases, 'wayBack'>
+  readonly releases: Pick<NodeReleases, 'wayBack' | 'wayBackProblems'>
   readonly file: Pick<RecordFile, 'record'>
   readonly automatic: boolean
   /** Until when a new version is watched; `null` if none is. */
@@ -29,6 +29,10 @@ const Details = Type.Object({
       Type.Object({
         version: Type.String(),
         until: Type.String({ format: 'date-time', description: 'The end of the way back.' }),
+        problems: Type.Array(Type.String(), {
+          description:
+            'The parts of the configuration that keep the version from starting, such as a key that it does not know.',
+        }),
       }),
       Type.Null(),
     ],
@@ -149,7 +153,11 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
       problem: checkProblem,
       automatic: parts.automatic,
       obstacle: updates.obstacle,
-      wayBack: wayBack && { version: wayBack.version, until: wayBack.until.toISOString() },
+      wayBack: wayBack && {
+        version: wayBack.version,
+        until: wayBack.until.toISOString(),
+        problems: [...(await releases.wayBackProblems())],
+      },
       watchedUntil: parts.watchedUntil()?.toISOString() ?? null,
       withoutWayBack: updates.newer?.version === withoutWayBack ? withoutWayBack : null,
     }

@@ -1,15 +1,15 @@
 import type { Log, NodeReleases } from '@nodekeep/plugin-sdk'
 import type { RecordFile } from '../state/update-record.ts'
-import type { Look } from './looks.ts'
 import { watchVersion } from './probation.ts'
+import type { Probe } from './probes.ts'
 
 interface FirstMinutesParts {
   /** The version that runs. */
   readonly current: string
-  /** The looks at the parts that the node has now. */
-  readonly looks: () => readonly Look[]
+  /** The probes of the parts that the node has now. */
+  readonly probes: () => readonly Probe[]
   readonly file: RecordFile
-  readonly releases: Pick<NodeReleases, 'goBack'>
+  readonly releases: Pick<NodeReleases, 'goBack' | 'wayBackProblems'>
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
@@ -22,7 +22,7 @@ export const probationMs = 5 * 60_000
 
 /**
  * Watches a new version in its first minutes after clients have reached it. If it does not do what the former version could, the node goes
- * back. A restart in between does not begin the time anew.
+ * back, unless the former version would refuse the configuration. A restart in between does not begin the time anew.
  *
  * @throws NodekeepError CONFLICT if there is no way back; the signal's reason
  */
@@ -39,8 +39,16 @@ export async function firstMinutes(parts: FirstMinutesParts): Promise<void> {
     log.info({ event: 'update-passed', version: current }, 'The new version works.')
     return
   }
-  log.error({ event: 'update-back', version: current, problem }, 'The new version does not work.')
   const sentence = `Version ${current} did not work in its first minutes. ${problem}`
+  // A version that works in part is better than one that does not start.
+  const hindrances = await releases.wayBackProblems()
+  if (hindrances.length > 0) {
+    const reason = `It stays, since the version before could not start with the configuration as it is now. ${hindrances.join(' ')}`
+    log.error({ version: current, problem, hindrances }, 'The configuration keeps the node from going back.')
+    await file.change({ handed: null, outcome: `${sentence} ${reason}` })
+    return
+  }
+  log.error({ event: 'update-back', version: current, problem }, 'The new version does not work.')
   await file.change({ handed: null, outcome: sentence })
   await releases.goBack(sentence)
 }

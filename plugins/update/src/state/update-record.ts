@@ -17,7 +17,7 @@ interface FailedUpdate extends BegunUpdate {
 
 /** An update that the supervisor was asked for. */
 interface HandedUpdate extends BegunUpdate {
-  /** The names of the looks that the former version passed. */
+  /** The names of the probes that the former version passed. */
   readonly passed: readonly string[]
   /** When clients reached the new version; `null` until then. */
   readonly servedAt: string | null

@@ -1,7 +1,7 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { firstMinutes } from '../../src/probation/first-minutes.ts'
-import type { Look } from '../../src/probation/looks.ts'
+import type { Probe } from '../../src/probation/probes.ts'
 import { updatesSubject } from '../fixtures/updates-subject.ts'
 
 /** Installs version 1.1.0, starts it, and watches it. */
@@ -10,17 +10,17 @@ async function watched(t: Test, works: () => boolean) {
   await updates.install()
   const next = await start('1.1.0')
   t.equal(await next.updates.settle(), true)
-  const look: Look = {
+  const probe: Probe = {
     name: 'port',
     patienceMs: 10,
-    async look() {
+    async run() {
       if (!works()) throw new Error('The node does not answer.')
     },
   }
   const log = (line: unknown) => void lines.push(line)
   const parts = {
     current: '1.1.0',
-    looks: () => [look],
+    probes: () => [probe],
     file: next.file,
     releases,
     log: { info: log, warn: log, error: log },
@@ -58,6 +58,18 @@ test('without a way back, the version stays, and the reason is known', async (t)
   releases.refusal = 'There is no way back.'
   await t.rejects(firstMinutes(parts), NodekeepError)
   t.match(next.updates.progress, /did not work in its first minutes/)
+})
+
+test('a version stays if the former one would refuse the configuration', async (t) => {
+  const { parts, releases, next } = await watched(t, () => false)
+  const asked = [...releases.asked]
+  releases.wayProblems = ['update.color is not known.']
+  await firstMinutes(parts)
+  t.same(releases.asked, asked)
+  t.match(
+    next.updates.progress,
+    /did not work in its first minutes.* It stays, .* update\.color is not known\.$/,
+  )
 })
 
 test('a restart goes on with the same minutes', async (t) => {

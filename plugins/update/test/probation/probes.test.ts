@@ -10,13 +10,13 @@ import {
   WasmRuntimes,
 } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
-import { looksAt, missingLook } from '../../src/probation/looks.ts'
+import { missingProbe, probesOf } from '../../src/probation/probes.ts'
 
 const never = new AbortController().signal
 
-type Parts = Parameters<typeof looksAt>[0]
+type Parts = Parameters<typeof probesOf>[0]
 
-/** Starts a node with files and a runtime, and returns what a plugin has for its looks. */
+/** Starts a node with files and a runtime, and returns what a plugin has for its probes. */
 async function startNode(t: Test, plugins: Record<string, unknown> = { 'wasm-native': true }) {
   let parts: Parts | undefined
   const probe = definePlugin({
@@ -43,8 +43,8 @@ async function startNode(t: Test, plugins: Record<string, unknown> = { 'wasm-nat
 
 async function problems(parts: Parts): Promise<Record<string, string | null>> {
   const found: Record<string, string | null> = {}
-  for (const { name, look } of looksAt(parts)) {
-    found[name.replace(/:\d+$/, ':…')] = await look(never).then(
+  for (const { name, run } of probesOf(parts)) {
+    found[name.replace(/:\d+$/, ':…')] = await run(never).then(
       () => null,
       (error: Error) => error.message,
     )
@@ -52,7 +52,7 @@ async function problems(parts: Parts): Promise<Record<string, string | null>> {
   return found
 }
 
-test('a node that works passes all looks, and nothing is left', async (t) => {
+test('a node that works passes all probes, and nothing is left', async (t) => {
   const { node, parts } = await startNode(t)
   const whole = { port: null, files: null, wasm: null, 'public http://127.0.0.1:…': null }
   t.same(await problems(parts), whole, 'without an owner')
@@ -70,10 +70,10 @@ test('a node that works passes all looks, and nothing is left', async (t) => {
 test('parts that are not there are not looked at', async (t) => {
   const { parts } = await startNode(t, {})
   t.same(Object.keys(await problems({ ...parts, files: undefined })), ['port', 'public http://127.0.0.1:…'])
-  t.equal(missingLook('wasm'), null)
-  const missing = missingLook('public https://me.example.org')
+  t.equal(missingProbe('wasm'), null)
+  const missing = missingProbe('public https://me.example.org')
   if (missing === null) throw new Error('A public address that is gone counts.')
-  await t.rejects(missing.look(never), /does not lead to the node any more/)
+  await t.rejects(missing.run(never), /does not lead to the node any more/)
 })
 
 test('each broken part has a sentence', async (t) => {
@@ -81,6 +81,7 @@ test('each broken part has a sentence', async (t) => {
   await node.signIn('owner')
   const real = parts.files as FilesService
   const lying: FilesService = {
+    ...real,
     for: (user) => Object.assign(Object.create(real.for(user)), { write: async () => ({}) }),
   }
   t.match((await problems({ ...parts, files: lying })).files, /cannot be stored/)

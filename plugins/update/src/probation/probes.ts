@@ -11,16 +11,16 @@ import {
   type WasmRuntime,
 } from '@nodekeep/plugin-sdk'
 
-/** A look at one part of the node, as its users see it. */
-export interface Look {
+/** A probe of one part of the node, as its users see it. */
+export interface Probe {
   readonly name: string
   /** How long the part may fail without a break before it counts as broken, in milliseconds. */
   readonly patienceMs: number
   /** Rejects if the part does not work, with one sentence as the message. */
-  look(signal: AbortSignal): Promise<void>
+  run(signal: AbortSignal): Promise<void>
 }
 
-interface LookParts {
+interface ProbeParts {
   readonly address: Pick<NodeAddress, 'local' | 'publicOrigins'>
   readonly users: Pick<UserDirectory, 'owner'>
   readonly files: FilesService | undefined
@@ -31,34 +31,34 @@ interface LookParts {
 const publicPatienceMs = 180_000
 const patienceMs = 30_000
 
-/** Lists the looks at the parts that the node has now. */
-export function looksAt({ address, users, files, runtimes }: LookParts): Look[] {
-  const looks: Look[] = []
+/** Lists the probes of the parts that the node has now. */
+export function probesOf({ address, users, files, runtimes }: ProbeParts): Probe[] {
+  const probes: Probe[] = []
   const local = address.local()
-  if (local !== null) looks.push({ name: 'port', patienceMs, look: (signal) => whoami(local.origin, signal) })
-  if (files !== undefined) looks.push({ name: 'files', patienceMs, look: () => canary(files, users) })
+  if (local !== null) probes.push({ name: 'port', patienceMs, run: (signal) => whoami(local.origin, signal) })
+  if (files !== undefined) probes.push({ name: 'files', patienceMs, run: () => canary(files, users) })
   const runtime = [...runtimes].map(([, entry]) => entry).find(({ supports }) => supports.functions)
   if (runtime !== undefined)
-    looks.push({ name: 'wasm', patienceMs, look: (signal) => addition(runtime, signal) })
+    probes.push({ name: 'wasm', patienceMs, run: (signal) => addition(runtime, signal) })
   for (const origin of address.publicOrigins()) {
-    const look = (signal: AbortSignal) => whoami(origin, signal)
-    looks.push({ name: `${publicPrefix}${origin}`, patienceMs: publicPatienceMs, look })
+    const run = (signal: AbortSignal) => whoami(origin, signal)
+    probes.push({ name: `${publicPrefix}${origin}`, patienceMs: publicPatienceMs, run })
   }
-  return looks
+  return probes
 }
 
 const publicPrefix = 'public '
 
 /**
- * The look at a part that is not there now. A public address is missing while the node is not connected; other parts are missing if
+ * The probe of a part that is not there now. A public address is missing while the node is not connected; other parts are missing if
  * their plugin is, which the start has accepted.
  */
-export function missingLook(name: string): Look | null {
+export function missingProbe(name: string): Probe | null {
   if (!name.startsWith(publicPrefix)) return null
   return {
     name,
     patienceMs: publicPatienceMs,
-    async look() {
+    async run() {
       throw new Error(`${name.slice(publicPrefix.length)} does not lead to the node any more.`)
     },
   }
@@ -83,6 +83,7 @@ async function canary(files: FilesService, users: Pick<UserDirectory, 'owner'>):
   const own = files.for(owner)
   const text = `${canaryText}${randomUUID()}`
   const path = `/${canaryName}-${randomUUID().slice(0, 8)}`
+  let found: string
   try {
     for await (const left of own.list('/', { after: canaryName })) {
       if (!left.name.startsWith(`${canaryName}-`)) break
@@ -90,15 +91,15 @@ async function canary(files: FilesService, users: Pick<UserDirectory, 'owner'>):
     }
     await own.write(path, Readable.from([Buffer.from(text)]), { ...options, ifAbsent: true })
     const { content } = await own.read(path)
-    const found = String(await buffer(content))
+    found = String(await buffer(content))
     await own.remove(path, options)
-    if (found !== text) throw new Error('A file of the owner was stored and read wrongly.')
   } catch (cause) {
-    if (!isNodekeepError(cause)) throw cause
     // A full disk is no fault of a version.
-    if (cause.code === 'INSUFFICIENT_STORAGE') return
-    throw new Error(`A file of the owner cannot be stored. ${cause.message}`, { cause })
+    if (isNodekeepError(cause) && cause.code === 'INSUFFICIENT_STORAGE') return
+    const reason = isNodekeepError(cause) ? ` ${cause.message}` : ''
+    throw new Error(`A file of the owner cannot be stored.${reason}`, { cause })
   }
+  if (found !== text) throw new Error('A file of the owner was stored and read wrongly.')
 }
 
 /** `(func (export "add") (param i32 i32) (result i32) local.get 0 local.get 1 i32.add)` */
