@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { text } from 'node:stream/consumers'
+import { type NonceAnswer, siweCredentials } from '@nodekeep/login-siwe/client'
+import { Wallet } from 'ethers'
+import { SyncFailure } from '../sync-failure.ts'
+import { changeSettings } from './settings.ts'
+
+/** Options of `nodekeep-sync login`. */
+export interface LoginOptions {
+  readonly node: string
+  /** A file with the private key of a wallet. Without it, a token is read from the standard input. */
+  readonly key?: string
+}
+
+/** Stores a token for a node, from the standard input or of a sign-in with a wallet. */
+export async function login({ node, key }: LoginOptions): Promise<void> {
+  const url = new URL(node)
+  const token = key === undefined ? (await text(process.stdin)).trim() : await tokenOfWallet(url, key)
+  // The token is tried where sync uses it: it may have no other scope.
+  await ask(url, '/api/sync/devices', { token })
+  await changeSettings((settings) => ({ ...settings, tokens: { ...settings.tokens, [url.origin]: token } }))
+  console.log(`The token for ${url.origin} is stored.`)
+}
+
+/** Signs in with a wallet, and creates a token that may do no more than sync. The session ends. */
+async function tokenOfWallet(url: URL, file: string): Promise<string> {
+  const wallet = new Wallet((await readFile(file, 'utf8')).trim())
+  const nonce = await ask<NonceAnswer>(url, '/auth/siwe/nonce')
+  const credentials = await siweCredentials(nonce, wallet.address, (message) => wallet.signMessage(message))
+  const { sessionToken } = await ask<{ sessionToken: string }>(url, '/auth/siwe', { json: credentials })
+  const json = {
+    name: `sync of ${hostname()}`.slice(0, 100),
+    scopes: ['files:read', 'files:write'],
+    expiryDays: null,
+  }
+  const { token } = await ask<{ token: string }>(url, '/api/account/tokens', { json, token: sessionToken })
+  await ask(url, '/auth/logout', { json: {}, token: sessionToken })
+  return token
+}
+
+async function ask<T>(
+  url: URL,
+  path: string,
+  { json, token }: { json?: unknown; token?: string } = {},
+): Promise<T> {
+  const answer = await fetch(new URL(path, url), {
+    redirect: 'error',
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(json !== undefined && { method: 'POST', body: JSON.stringify(json) }),
+  }).catch((error: unknown) => {
+    throw new SyncFailure('stop', `No node answers at ${url.origin}.`, { cause: error })
+  })
+  const body = (await answer.json()) as T & { message?: string }
+  if (!answer.ok) throw new SyncFailure('stop', `${url.origin}: ${body.message}`)
+  return body
+}

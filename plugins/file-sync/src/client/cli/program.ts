@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Command } from 'commander'
+import { SyncFailure } from '../sync-failure.ts'
+import { type LoginOptions, login } from './login.ts'
+import { readSettings } from './settings.ts'
+import { readStatus, setPaused } from './status-file.ts'
+import { type SyncOptions, sync } from './sync.ts'
+
+/** The folders of sources and of compiled code are equally far from the manifest. */
+const manifest = new URL('../../../package.json', import.meta.url)
+
+/** Runs the command `nodekeep-sync`. */
+export async function run(args: readonly string[]): Promise<void> {
+  const program = new Command('nodekeep-sync')
+    .description('Keeps a folder of this machine the same as your files on a node.')
+    .version(JSON.parse(readFileSync(manifest, 'utf8')).version, '-V, --version', 'print the version')
+    .argument('<folder>', 'the folder')
+    .option('--node <url>', 'the address of the node; needed for the first time')
+    .option(
+      '--name <device>',
+      'the name of this device, which conflict copies have; by default that of the machine',
+    )
+    .option('--once', 'end when both sides are the same')
+    .option('--link', 'begin anew: compare both sides, and delete nothing')
+    .option('--allow-deletions', 'delete also many files at once')
+    .enablePositionalOptions()
+    .action((folder: string, options: SyncOptions) => sync(folder, options))
+  program
+    .command('login')
+    .description('store a token for a node; it is read from the standard input')
+    .requiredOption('--node <url>', 'the address of the node')
+    .option('--key <file>', 'sign in with the wallet whose private key is in this file')
+    .action((options: LoginOptions) => login(options))
+  program
+    .command('status')
+    .description('show the state of the synced folders')
+    .argument('[folder]', 'one of them')
+    .option('--json', 'print JSON')
+    .action(status)
+  for (const name of ['pause', 'resume'] as const) {
+    program
+      .command(name)
+      .description(name === 'pause' ? 'stop syncing a folder for now' : 'go on with a folder')
+      .argument('<folder>', 'the folder')
+      .action((folder: string) => setPaused(resolve(folder), name === 'pause'))
+  }
+  try {
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    process.exitCode = 1
+    if (!(error instanceof SyncFailure)) throw error
+    console.error(`nodekeep-sync: ${error.message}`)
+  }
+}
+
+async function status(folder: string | undefined, { json }: { readonly json?: boolean }): Promise<void> {
+  const folders = folder === undefined ? Object.keys((await readSettings()).folders) : [resolve(folder)]
+  const found = (await Promise.all(folders.map(readStatus))).filter((each) => each !== null)
+  if (json === true) return console.log(JSON.stringify(found, null, 2))
+  if (found.length === 0) console.log('No folder has been synced.')
+  for (const { folder: path, node, isRunning, isIdle, isPaused, open, synced, problems, trouble } of found) {
+    const state = !isRunning ? 'not running' : isPaused ? 'paused' : isIdle ? 'in sync' : `${open} open`
+    console.log(`${path} and ${node}: ${state}, ${synced} synced`)
+    if (isRunning && trouble !== null) console.log(`  ${trouble}`)
+    for (const [problem, reason] of Object.entries(problems))
+      console.log(`  Not synced: ${problem}: ${reason}`)
+  }
+}

@@ -1,0 +1,57 @@
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SyncStatus } from '../sync-engine.ts'
+import { ownFolder } from '../sync-paths.ts'
+
+/** The status of a synced folder as `nodekeep-sync status --json` prints it. */
+interface PrintedStatus extends Omit<SyncStatus, 'problems'> {
+  readonly folder: string
+  readonly node: string
+  /** The process of the client. */
+  readonly pid: number
+  /** Whether the client runs. */
+  readonly isRunning: boolean
+  /** Paths that are not synced, each with the reason. */
+  readonly problems: Readonly<Record<string, string>>
+}
+
+const statusFile = (folder: string) => join(folder, ownFolder, 'status.json')
+const pauseFile = (folder: string) => join(folder, ownFolder, 'paused')
+
+/** Tells other commands the status of the client of a folder. */
+export async function writeStatus(folder: string, node: string, status: SyncStatus): Promise<void> {
+  const problems = Object.fromEntries(status.problems)
+  const printed: PrintedStatus = { folder, node, pid: process.pid, isRunning: true, ...status, problems }
+  const temporary = `${statusFile(folder)}.new`
+  await writeFile(temporary, JSON.stringify(printed))
+  await rename(temporary, statusFile(folder))
+}
+
+/** The latest status of the client of a folder; `null` if it has told none. */
+export async function readStatus(folder: string): Promise<PrintedStatus | null> {
+  const text = await readFile(statusFile(folder), 'utf8').catch(() => null)
+  if (text === null) return null
+  const status = JSON.parse(text) as PrintedStatus
+  return { ...status, isRunning: isAlive(status.pid) }
+}
+
+/** Lets the client of a folder pause, or go on. It also holds for its next start. */
+export async function setPaused(folder: string, isPaused: boolean): Promise<void> {
+  if (isPaused) await writeFile(pauseFile(folder), '')
+  else await rm(pauseFile(folder), { force: true })
+}
+
+export async function isPaused(folder: string): Promise<boolean> {
+  return stat(pauseFile(folder)).then(
+    () => true,
+    () => false,
+  )
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

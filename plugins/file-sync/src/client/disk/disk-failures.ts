@@ -1,0 +1,43 @@
+import { SyncFailure, type SyncFailureKind } from '../sync-failure.ts'
+
+/** https://man7.org/linux/man-pages/man3/errno.3.html */
+const kinds: Readonly<Record<string, SyncFailureKind>> = {
+  ENOENT: 'changed',
+  ENOTDIR: 'changed',
+  EEXIST: 'changed',
+  ENOTEMPTY: 'changed',
+  EISDIR: 'changed',
+  ELOOP: 'changed',
+  ENOSPC: 'unavailable',
+  EDQUOT: 'unavailable',
+  EROFS: 'unavailable',
+  EIO: 'unavailable',
+  EBUSY: 'unavailable',
+  EMFILE: 'unavailable',
+  ENFILE: 'unavailable',
+  ESTALE: 'unavailable',
+  EACCES: 'refused',
+  EPERM: 'refused',
+  EXDEV: 'refused',
+  EINVAL: 'refused',
+  EILSEQ: 'refused',
+  ENAMETOOLONG: 'refused',
+}
+
+/** Whether an error of the disk has one of some codes. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException | null)?.code ?? '')
+}
+
+/** Does something with the disk. Expected errors become those of sync. */
+export async function withDisk<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const kind = kinds[code]
+    if (kind === undefined) throw error
+    const what = code === 'ENOSPC' || code === 'EDQUOT' ? 'The disk is full.' : message
+    throw new SyncFailure(kind, `${path}: ${what}`, { cause: error })
+  }
+}

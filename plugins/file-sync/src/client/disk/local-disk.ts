@@ -1,0 +1,367 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { BigIntStats } from 'node:fs'
+import {
+  access,
+  chmod,
+  constants,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Disk, Incoming, LocalContent, LocalEntry, LocalFileEntry } from '../ports.ts'
+import { SyncFailure } from '../sync-failure.ts'
+import { folderOf, foldersAbove, inFolder, nameOf, ownFolder } from '../sync-paths.ts'
+import { hasCode, withDisk } from './disk-failures.ts'
+import { fileEntry } from './file-identity.ts'
+import { FolderSync } from './folder-sync.ts'
+import { openContent } from './local-content.ts'
+import { watchFolder } from './watch-folder.ts'
+
+/** Milliseconds within which two writes may get the same time. A file is not looked at before they are over. */
+const timeStepMs = 20
+
+/** Entries of a folder that are looked at together. */
+const together = 32
+
+/** Days for which removed files stay in the trash. */
+const trashDays = 30
+
+const noLinks = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
+
+/** Names that Windows cannot have: https://learn.microsoft.com/windows/win32/fileio/naming-a-file */
+const unfitOnWindows = /[<>:"|?*\p{Cc}]|[. ]$|^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/iu
+
+/** The synced folder on the disk of the machine. */
+export class LocalDisk implements Disk {
+  readonly #root: string
+  readonly #own: string
+  readonly #incoming: string
+  readonly #trash: string
+  readonly #isCaseSensitive: boolean
+  readonly #device: bigint
+  readonly #inode: bigint
+  readonly #sync = new FolderSync()
+  readonly #onTrouble: (message: string) => void
+  /** The names of the disk that are not in NFC, by the path in NFC. */
+  readonly #spellings = new Map<string, string>()
+
+  private constructor(
+    root: string,
+    own: BigIntStats,
+    isCaseSensitive: boolean,
+    onTrouble: (message: string) => void,
+  ) {
+    this.#root = root
+    this.#own = join(root, ownFolder)
+    this.#incoming = join(this.#own, 'incoming')
+    this.#trash = join(this.#own, 'trash')
+    this.#device = own.dev
+    this.#inode = own.ino
+    this.#isCaseSensitive = isCaseSensitive
+    this.#onTrouble = onTrouble
+  }
+
+  /**
+   * Opens a folder, makes the client's own folder in it, and empties the trash of what is older than 30 days.
+   *
+   * @param onTrouble takes a sentence for the person, such as that the system has no watches left
+   */
+  static async open(root: string, onTrouble: (message: string) => void = () => {}): Promise<LocalDisk> {
+    const own = join(root, ownFolder)
+    const incoming = join(own, 'incoming')
+    await mkdir(own, { recursive: true, mode: 0o700 })
+    // What a killed client was about to place.
+    await rm(incoming, { recursive: true, force: true })
+    await mkdir(incoming, { mode: 0o700 })
+    await mkdir(join(own, 'trash'), { recursive: true, mode: 0o700 })
+    await writeFile(join(incoming, 'Probe'), '')
+    const isCaseSensitive = await lstat(join(incoming, 'probe')).then(
+      () => false,
+      () => true,
+    )
+    await unlink(join(incoming, 'Probe'))
+    const disk = new LocalDisk(root, await lstat(own, { bigint: true }), isCaseSensitive, onTrouble)
+    await disk.#emptyTrash()
+    return disk
+  }
+
+  nameKey(name: string): string {
+    return this.#isCaseSensitive ? name : name.toLowerCase()
+  }
+
+  unfitName(name: string): string | null {
+    const isUnfit = process.platform === 'win32' && unfitOnWindows.test(name)
+    return isUnfit ? `Windows cannot have the name "${name}".` : null
+  }
+
+  async look(path: string): Promise<LocalEntry | null> {
+    return withDisk(path, async () => {
+      // Another spelling of the name would be found, too.
+      const mayDiffer = !this.#isCaseSensitive || /[^\0-\x7f]/.test(path)
+      if (mayDiffer) return (await this.list(folderOf(path)))?.get(nameOf(path)) ?? null
+      const entry = await this.#entryAt(this.#real(path))
+      if (entry === null) await this.#checkRoot()
+      return entry
+    })
+  }
+
+  async list(folder: string): Promise<ReadonlyMap<string, LocalEntry> | null> {
+    return withDisk(folder, async () => {
+      const real = this.#real(folder)
+      const names = await readdir(real, { encoding: 'buffer' }).catch((error: unknown) => {
+        if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+        throw error
+      })
+      if (folder === '/' || names === null) await this.#checkRoot()
+      if (names === null) return null
+      const found = new Map<string, LocalEntry>()
+      for (let start = 0; start < names.length; start += together) {
+        await Promise.all(
+          names.slice(start, start + together).map((name) => this.#listOne(folder, real, name, found)),
+        )
+      }
+      return found
+    })
+  }
+
+  async watch(listener: (paths: readonly string[]) => void, signal: AbortSignal): Promise<void> {
+    const onChange = (paths: readonly string[]) =>
+      listener(paths.map((path) => `/${path.split(sep).join('/').normalize('NFC')}`))
+    await watchFolder({ root: this.#root, own: this.#own, onChange, onTrouble: this.#onTrouble, signal })
+  }
+
+  async read(path: string, file: LocalFileEntry): Promise<LocalContent> {
+    return withDisk(path, () => openContent(this.#real(path), file))
+  }
+
+  async receive(content: AsyncIterable<Uint8Array>, modified: number): Promise<Incoming> {
+    return withDisk('An incoming file', async () => {
+      const file = join(this.#incoming, randomUUID())
+      const hash = createHash('sha256')
+      let size = 0
+      const handle = await open(file, 'wx')
+      try {
+        for await (const chunk of content) {
+          hash.update(chunk)
+          size += chunk.length
+          await handle.writeFile(chunk)
+        }
+        await handle.utimes(modified / 1000, modified / 1000)
+        await handle.sync()
+      } catch (error) {
+        await rm(file, { force: true })
+        throw error
+      } finally {
+        await handle.close()
+      }
+      const incoming = { sha256: hash.digest('hex'), size, discard: () => rm(file, { force: true }) }
+      files.set(incoming, file)
+      return incoming
+    })
+  }
+
+  async place(incoming: Incoming, path: string, expected: LocalFileEntry | null): Promise<LocalFileEntry> {
+    return withDisk(path, async () => {
+      const file = files.get(incoming)
+      if (file === undefined) throw new TypeError('The content is not of this disk.')
+      await this.#checkRoot()
+      await this.#makeFolders(path)
+      const real = this.#real(path)
+      if (expected === null) await moveToFreeName(file, real)
+      else await this.#replace(file, real, path, expected)
+      await this.#sync.sync(dirname(real))
+      return fileEntry(await lstat(real, { bigint: true }))
+    })
+  }
+
+  async makeFolder(path: string): Promise<void> {
+    await withDisk(path, async () => {
+      await this.#checkRoot()
+      await this.#makeFolders(inFolder(path, 'any'))
+    })
+  }
+
+  async trash(path: string, file: LocalFileEntry): Promise<void> {
+    await withDisk(path, async () => {
+      const real = this.#real(path)
+      await this.#verify(real, path, file)
+      const time = new Date().toISOString().slice(0, 19).replace('T', ' ').replaceAll(':', '')
+      const aside = join(this.#trash, `${time} ${randomUUID().slice(0, 8)}`, path)
+      await mkdir(dirname(aside), { recursive: true, mode: 0o700 })
+      await rename(real, aside)
+      const { moveIdentity } = fileEntry(await lstat(aside, { bigint: true }))
+      if (moveIdentity === file.moveIdentity) return
+      await moveToFreeName(aside, real)
+      throw changed(path)
+    })
+  }
+
+  async removeFolder(path: string): Promise<void> {
+    await withDisk(path, () => rmdir(this.#real(path)))
+  }
+
+  async move(path: string, destination: string, file: LocalFileEntry | null): Promise<LocalEntry> {
+    return withDisk(path, async () => {
+      const real = this.#real(path)
+      if (file !== null) await this.#verify(real, path, file)
+      await this.#makeFolders(destination)
+      const target = this.#real(destination)
+      if (file === null) await moveFolder(real, target)
+      else await moveToFreeName(real, target)
+      await this.#sync.sync(dirname(target))
+      await this.#sync.sync(dirname(real))
+      const entry = await this.#entryAt(target)
+      const isSame = file === null || (entry?.type === 'file' && entry.moveIdentity === file.moveIdentity)
+      if (entry === null || !isSame) throw changed(path)
+      return entry
+    })
+  }
+
+  /**
+   * Puts a file over another one. The former file keeps a second name until it is certain that no program has written to it at the
+   * last moment.
+   */
+  async #replace(file: string, real: string, path: string, expected: LocalFileEntry): Promise<void> {
+    const { mode } = await this.#verify(real, path, expected)
+    await chmod(file, Number(mode) & 0o777)
+    const aside = join(this.#incoming, randomUUID())
+    const isLinked = await link(real, aside).then(
+      () => true,
+      (error: unknown) => {
+        if (hasCode(error, ...noLinks)) return false
+        throw error
+      },
+    )
+    await rename(file, real)
+    if (!isLinked) return
+    const { moveIdentity } = fileEntry(await lstat(aside, { bigint: true }))
+    if (moveIdentity === expected.moveIdentity) await unlink(aside)
+    else
+      await moveToFreeName(aside, join(dirname(real), `rescued ${randomUUID().slice(0, 8)} ${nameOf(path)}`))
+  }
+
+  async #verify(real: string, path: string, file: LocalFileEntry): Promise<BigIntStats> {
+    const stats = await lstat(real, { bigint: true })
+    if (!stats.isFile() || fileEntry(stats).identity !== file.identity) throw changed(path)
+    return stats
+  }
+
+  /** Makes the folders above a path. A symbolic link there would lead out of the folder. */
+  async #makeFolders(path: string): Promise<void> {
+    for (const folder of foldersAbove(path)) {
+      const real = this.#real(folder)
+      try {
+        await mkdir(real)
+        await this.#sync.sync(dirname(real))
+      } catch (error) {
+        if (!hasCode(error, 'EEXIST')) throw error
+        if (!(await lstat(real)).isDirectory()) throw changed(folder)
+      }
+    }
+  }
+
+  async #listOne(folder: string, real: string, bytes: Buffer, found: Map<string, LocalEntry>): Promise<void> {
+    const stored = bytes.toString()
+    // Nobody else can have a name that is no text.
+    if (!Buffer.from(stored).equals(bytes)) return
+    const name = stored.normalize('NFC')
+    const path = inFolder(folder, name)
+    const entry = await this.#entryAt(join(real, stored))
+    if (entry === null) return
+    if (found.has(name)) {
+      found.set(name, { type: 'other', reason: `Two names in ${folder} are the same in Unicode: "${name}".` })
+      return
+    }
+    if (stored === name) this.#spellings.delete(path)
+    else this.#spellings.set(path, stored)
+    found.set(name, entry)
+  }
+
+  async #entryAt(real: string): Promise<LocalEntry | null> {
+    let stats = await this.#stats(real)
+    const age = stats === null ? timeStepMs : Date.now() - Number(stats.ctimeMs)
+    if (stats?.isFile() && age >= 0 && age < timeStepMs) {
+      await delay(timeStepMs + 5 - age)
+      stats = await this.#stats(real)
+    }
+    if (stats === null) return null
+    if (stats.isFile()) return fileEntry(stats)
+    if (!stats.isDirectory()) return { type: 'other', reason: 'Only files and folders are synced.' }
+    if (stats.dev !== this.#device) return { type: 'other', reason: 'The folder is on another disk.' }
+    const isReadable = await access(real, constants.R_OK | constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    return isReadable ? { type: 'directory' } : { type: 'other', reason: 'The folder cannot be read.' }
+  }
+
+  async #stats(real: string): Promise<BigIntStats | null> {
+    return lstat(real, { bigint: true }).catch((error: unknown) => {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+      throw error
+    })
+  }
+
+  /** An unmounted disk leaves an empty folder behind. It must not look as if all files were deleted. */
+  async #checkRoot(): Promise<void> {
+    const own = await stat(this.#own, { bigint: true }).catch(() => null)
+    if (own?.dev === this.#device && own.ino === this.#inode) return
+    throw new SyncFailure(
+      'stop',
+      `${this.#root} is not the folder that was synced: its folder "${nameOf(ownFolder)}" is gone. Mount its disk and start again.`,
+    )
+  }
+
+  /** The path on the disk. */
+  #real(path: string): string {
+    if (path === '/') return this.#root
+    if (this.#spellings.size === 0) return join(this.#root, path)
+    let real = this.#root
+    for (const each of [...foldersAbove(path), path])
+      real = join(real, this.#spellings.get(each) ?? nameOf(each))
+    return real
+  }
+
+  async #emptyTrash(): Promise<void> {
+    const oldest = new Date(Date.now() - trashDays * 86_400_000).toISOString().slice(0, 10)
+    for (const name of await readdir(this.#trash)) {
+      if (name.slice(0, 10) < oldest) await rm(join(this.#trash, name), { recursive: true, force: true })
+    }
+  }
+}
+
+const files = new WeakMap<Incoming, string>()
+
+/** Moves a file to a name where nothing is. A rename would replace what another program has put there. */
+async function moveToFreeName(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to)
+  } catch (error) {
+    if (!hasCode(error, ...noLinks)) throw error
+    return moveFolder(from, to)
+  }
+  await unlink(from)
+}
+
+async function moveFolder(from: string, to: string): Promise<void> {
+  const isFree = await lstat(to).then(
+    () => false,
+    (error: unknown) => hasCode(error, 'ENOENT'),
+  )
+  if (!isFree) throw changed(to)
+  await rename(from, to)
+}
+
+function changed(path: string): SyncFailure {
+  return new SyncFailure('changed', `${path} has changed on the disk.`)
+}

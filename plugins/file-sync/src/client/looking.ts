@@ -1,0 +1,100 @@
+import type { Disk, LocalEntry, Remote, RemoteEntry } from './ports.ts'
+import { folderOf, foldersAbove, inFolder, isSyncPath } from './sync-paths.ts'
+import type { Look, SyncView } from './sync-view.ts'
+
+/** Looks at a path of the disk, and at everything below it. */
+export async function lookLocally(view: SyncView, disk: Disk, path: string): Promise<void> {
+  using look = view.lookLocally()
+  const found = new Map<string, LocalEntry>()
+  const take = (each: string, entry: LocalEntry) => {
+    const isLeftOut = !isSyncPath(each) || view.ignores(each, entry.type === 'directory')
+    if (!isLeftOut) found.set(each, entry)
+    return !isLeftOut
+  }
+  const entry = path === '/' ? null : await disk.look(path)
+  const isFolder = path === '/' || (entry !== null && take(path, entry) && entry.type === 'directory')
+  if (isFolder) await gather(path, (each) => disk.list(each), take)
+  const paths = new Set([...view.local.within(path), ...found.keys()])
+  const touched = touchedOf(look, paths, found)
+  for (const each of paths) {
+    if (touched.has(each)) view.localLooks.add(each)
+    else view.seeLocal(each, found.get(each) ?? null)
+  }
+  if (found.has(path) && !touched.has(path)) {
+    for (const folder of foldersAbove(path)) view.seeLocal(folder, { type: 'directory' })
+  }
+}
+
+/** Looks at a path of the node, and at everything below it. */
+export async function lookRemotely(view: SyncView, remote: Remote, path: string): Promise<void> {
+  using look = view.lookRemotely()
+  const { state } = view
+  const found = new Map<string, RemoteEntry>()
+  const entry = await remote.look(path)
+  if (entry !== null) found.set(path, entry)
+  if (entry?.type === 'directory') await gatherRemote(remote, path, found)
+  const paths = new Set([path, ...state.remote.within(path), ...found.keys()])
+  const touched = touchedOf(look, paths, found)
+  state.together(() => {
+    state.endLook(path)
+    for (const each of paths) {
+      if (touched.has(each)) state.addLook(each)
+      else view.seeRemote(each, found.get(each) ?? null)
+    }
+    // A change that made missing folders too names only its own path. It may be gone again, and the folders still there.
+    const folder = folderOf(path)
+    if (!found.has(path) && folder !== '/' && state.remote.get(folder) === undefined) state.addLook(folder)
+    if (found.has(path) && !touched.has(path)) {
+      for (const folder of foldersAbove(path)) view.seeRemote(folder, { type: 'directory' })
+    }
+  })
+}
+
+/** The paths about which a look says nothing, because something about them changed meanwhile. */
+function touchedOf(
+  look: Look,
+  paths: Iterable<string>,
+  found: ReadonlyMap<string, { readonly type: string }>,
+): Set<string> {
+  const isTouched = (path: string) =>
+    look.isTouched(path) || (found.get(path)?.type !== 'directory' && look.isTouchedBelow(path))
+  return new Set([...paths].filter(isTouched))
+}
+
+/** Lists everything on the node. */
+export async function listRemotely(remote: Remote): Promise<Map<string, RemoteEntry>> {
+  const found = new Map<string, RemoteEntry>()
+  await gatherRemote(remote, '/', found)
+  return found
+}
+
+async function gatherRemote(remote: Remote, path: string, found: Map<string, RemoteEntry>): Promise<void> {
+  await gather(
+    path,
+    (each) => remote.list(each),
+    (each, child) => {
+      // A path that leads out of the folder comes only from a hostile node.
+      if (isSyncPath(each)) found.set(each, child)
+      return found.has(each)
+    },
+  )
+}
+
+/**
+ * Lists a folder and the folders below it.
+ *
+ * @param take records an entry, and returns whether it counts
+ */
+async function gather<Entry extends { readonly type: string }>(
+  path: string,
+  list: (folder: string) => Promise<ReadonlyMap<string, Entry> | null>,
+  take: (path: string, entry: Entry) => boolean,
+): Promise<void> {
+  const folders = [path]
+  for (const each of folders) {
+    for (const [name, entry] of (await list(each)) ?? []) {
+      const child = inFolder(each, name)
+      if (take(child, entry) && entry.type === 'directory') folders.push(child)
+    }
+  }
+}

@@ -1,0 +1,304 @@
+import { conflictPath } from './conflict-name.ts'
+import type { Clock, Disk, Incoming, LocalFileEntry, Remote, RemoteFileEntry } from './ports.ts'
+import type { Step } from './reconcile.ts'
+import { SyncFailure } from './sync-failure.ts'
+import type { RemoteRecord } from './sync-state.ts'
+import type { LocalRecord, SyncView } from './sync-view.ts'
+
+/** Everything that a step works with. */
+interface StepParts {
+  readonly view: SyncView
+  readonly disk: Disk
+  readonly remote: Remote
+  readonly clock: Clock
+  /** The name of the device, for conflict copies. */
+  readonly deviceName: string
+}
+
+type LocalFile = LocalRecord & LocalFileEntry
+type RemoteFile = RemoteRecord & RemoteFileEntry
+
+/**
+ * Makes the step of a path. Each change of the disk and of the node happens only if they still are as the decision expected. The
+ * state is recorded after the change: if the client is killed between both, it finds the same content on both sides.
+ *
+ * @throws SyncFailure `changed` if they are not; nothing was changed then
+ */
+export async function makeStep(parts: StepParts, path: string, step: Step): Promise<void> {
+  const { view, disk, remote } = parts
+  const { state } = view
+  switch (step.do) {
+    case 'nothing':
+      return
+    case 'forget':
+      state.setCommon(path, null)
+      return state.setOffer(path, null)
+    case 'adopt':
+      return adopt(view, path)
+    case 'adoptRemote': {
+      const file = remoteFile(view, path)
+      state.setSame(path, file.sha256 ?? '', file, null)
+      return view.touch(path)
+    }
+    case 'compare':
+      return compare(parts, path, step.sides)
+    case 'upload':
+      return upload(parts, path)
+    case 'download':
+      return download(parts, path)
+    case 'makeRemoteFolder':
+      await writing(view, [path], () => remote.makeFolder(path))
+      view.setRemoteFolders(path)
+      view.setRemote(path, { type: 'directory' })
+      return state.setCommon(path, { type: 'directory', isStale: false })
+    case 'makeLocalFolder':
+      await disk.makeFolder(path)
+      view.setLocalFolders(path)
+      view.setLocal(path, { type: 'directory' })
+      return state.setCommon(path, { type: 'directory', isStale: false })
+    case 'removeLocal':
+      return removeLocal(parts, path)
+    case 'removeRemote':
+      return removeRemote(parts, path)
+    case 'conflict':
+      return step.keep === 'remote' ? moveLocalAside(parts, path) : copyRemoteAside(parts, path)
+  }
+}
+
+function adopt(view: SyncView, path: string): void {
+  const [local, remote] = [view.local.get(path), view.state.remote.get(path)]
+  if (local?.type === 'file' && remote?.type === 'file') {
+    const common = view.state.common.get(path)
+    const sha256 = local.sha256 ?? remote.sha256 ?? (common?.type === 'file' ? common.sha256 : '')
+    view.state.setSame(path, sha256, remote, local)
+  } else {
+    view.state.setCommon(path, { type: 'directory', isStale: false })
+  }
+}
+
+async function compare(
+  { view, disk, remote }: StepParts,
+  path: string,
+  sides: readonly ('local' | 'remote')[],
+): Promise<void> {
+  if (sides.includes('local')) {
+    const file = localFile(view, path)
+    const content = await disk.read(path, file)
+    await content.close()
+    if (view.local.get(path) === file) view.setLocal(path, { ...file, sha256: content.sha256 })
+  }
+  if (sides.includes('remote')) {
+    const file = remoteFile(view, path)
+    const sha256 = await remote.hash(path, file.revision)
+    if (sha256 === null) throw changed(`The node has another version of ${path}.`)
+    if (view.state.remote.get(path) === file) view.setRemote(path, { ...file, sha256 })
+  }
+}
+
+async function upload({ view, disk, remote }: StepParts, path: string): Promise<void> {
+  const { state } = view
+  const file = localFile(view, path)
+  const there = state.remote.get(path)
+  const content = await disk.read(path, file)
+  try {
+    const source = there === undefined ? movedFrom(view, path, file, content.sha256) : null
+    if (source !== null) return await moveRemotely(view, remote, source, path, file)
+    state.setOffer(path, content.sha256)
+    const revision = there?.type === 'file' ? there.revision : null
+    const entry = await writing(view, [path], () => remote.write(path, content, revision))
+    view.setRemoteFolders(path)
+    view.setRemote(path, entry)
+    state.setSame(path, content.sha256, entry, file)
+  } finally {
+    await content.close()
+  }
+}
+
+/** The path that a new local file was moved from, if the node still has the same file there. */
+function movedFrom(view: SyncView, path: string, file: LocalFile, sha256: string): string | null {
+  const { state } = view
+  const source = file.moveIdentity === '' ? undefined : state.pathOfMove(file.moveIdentity)
+  if (source === undefined || source === path || view.local.get(source) || view.isBusy(source)) return null
+  const [common, there] = [state.common.get(source), state.remote.get(source)]
+  if (common?.type !== 'file' || common.isStale || there?.type !== 'file') return null
+  return common.sha256 === sha256 && common.revision === there.revision ? source : null
+}
+
+async function moveRemotely(
+  view: SyncView,
+  remote: Remote,
+  source: string,
+  path: string,
+  file: LocalFile,
+): Promise<void> {
+  const { state } = view
+  const moved = remoteFile(view, source)
+  const common = state.common.get(source)
+  view.busy.add(source)
+  try {
+    const entry = await writing(view, [source, path], () => remote.move(source, path, moved.revision))
+    state.together(() => {
+      view.setRemoteFolders(path)
+      view.setRemote(source, null)
+      view.setRemote(path, entry)
+      state.setCommon(source, null)
+      state.setSame(path, common?.type === 'file' ? common.sha256 : '', entry, file)
+    })
+  } catch (error) {
+    // Without a look at the source, the same move would be tried again and again.
+    state.addLook(source)
+    throw error
+  } finally {
+    view.busy.delete(source)
+  }
+}
+
+async function download({ view, disk, remote }: StepParts, path: string): Promise<void> {
+  const { state } = view
+  const file = remoteFile(view, path)
+  const there = view.local.get(path)
+  const replaced = there?.type === 'file' ? there : null
+  const source = replaced === null ? movedTo(view, path, file) : null
+  if (source !== null) return moveLocally(view, disk, source, path, file)
+  const former = replaced === null ? null : await disk.read(path, replaced)
+  let incoming: Incoming
+  try {
+    incoming = await disk.receive(remote.read(path, file, former), file.modified)
+  } finally {
+    await former?.close()
+  }
+  try {
+    if (incoming.size !== file.size || (file.sha256 !== undefined && file.sha256 !== incoming.sha256)) {
+      throw new SyncFailure('unavailable', `The node sent other bytes than those of ${path}.`)
+    }
+    const entry = await disk.place(incoming, path, replaced)
+    view.setLocalFolders(path)
+    view.setLocal(path, { ...entry, sha256: incoming.sha256 })
+    state.setSame(path, incoming.sha256, file, entry)
+  } finally {
+    await incoming.discard()
+  }
+}
+
+/** The path of a local file that the node has moved to a path: it has the same revision there. */
+function movedTo(view: SyncView, path: string, file: RemoteFile): string | null {
+  const source = view.state.pathOfRevision(file.revision)
+  if (source === undefined || source === path || view.isBusy(source)) return null
+  const [common, local] = [view.state.common.get(source), view.local.get(source)]
+  if (common?.type !== 'file' || local?.type !== 'file' || view.state.remote.get(source)) return null
+  return common.identity === local.identity ? source : null
+}
+
+async function moveLocally(
+  view: SyncView,
+  disk: Disk,
+  source: string,
+  path: string,
+  file: RemoteFile,
+): Promise<void> {
+  const { state } = view
+  const moved = localFile(view, source)
+  const common = state.common.get(source)
+  const sha256 = common?.type === 'file' ? common.sha256 : ''
+  view.busy.add(source)
+  try {
+    const entry = await disk.move(source, path, moved)
+    state.together(() => {
+      view.setLocal(source, null)
+      view.setLocalFolders(path)
+      view.setLocal(path, entry.type === 'file' ? { ...entry, sha256 } : entry)
+      state.setCommon(source, null)
+      if (entry.type === 'file') state.setSame(path, sha256, file, entry)
+    })
+  } catch (error) {
+    view.localLooks.add(source)
+    throw error
+  } finally {
+    view.busy.delete(source)
+  }
+}
+
+async function removeLocal({ view, disk }: StepParts, path: string): Promise<void> {
+  const local = view.local.get(path)
+  if (local?.type === 'file') {
+    await disk.trash(path, local)
+  } else {
+    await disk.removeFolder(path).catch((error: unknown) => {
+      // Something in it is not synced, so the folder stays, and the node gets it again.
+      if (error instanceof SyncFailure && error.kind === 'changed') view.state.setCommon(path, null)
+      throw error
+    })
+  }
+  view.setLocal(path, null)
+  view.state.setCommon(path, null)
+}
+
+async function removeRemote({ view, disk, remote }: StepParts, path: string): Promise<void> {
+  const [local, there] = [view.local.get(path), view.state.remote.get(path)]
+  const now = await disk.look(path)
+  if (now?.type !== local?.type) throw changed(`${path} is on the disk again.`)
+  const revision = there?.type === 'file' ? there.revision : null
+  await writing(view, [path], () => remote.remove(path, revision))
+  view.setRemote(path, null)
+  view.state.setCommon(path, null)
+  view.state.setOffer(path, null)
+}
+
+/** Gives the local version another name. The version of the node then comes as a new file. */
+async function moveLocalAside({ view, disk, clock, deviceName }: StepParts, path: string): Promise<void> {
+  const { state } = view
+  const local = view.local.get(path)
+  const aside = conflictPath(path, deviceName, clock.now(), (each) => view.isTaken(each))
+  const entry = await disk.move(path, aside, local?.type === 'file' ? local : null)
+  state.together(() => {
+    for (const each of state.common.within(path)) state.setCommon(each, null)
+    for (const each of view.local.within(path)) view.setLocal(each, null)
+    view.setLocal(aside, entry)
+    if (entry.type === 'directory') view.localLooks.add(aside)
+  })
+}
+
+/** Gives the version of the node another name on this disk. The local version is then uploaded in its place. */
+async function copyRemoteAside(
+  { view, disk, remote, clock, deviceName }: StepParts,
+  path: string,
+): Promise<void> {
+  const file = remoteFile(view, path)
+  const aside = conflictPath(path, deviceName, clock.now(), (each) => view.isTaken(each))
+  const incoming = await disk.receive(remote.read(path, file, null), file.modified)
+  try {
+    const entry = await disk.place(incoming, aside, null)
+    view.setLocal(aside, { ...entry, sha256: incoming.sha256 })
+    view.state.setSame(path, incoming.sha256, file, null)
+    view.touch(path)
+  } finally {
+    await incoming.discard()
+  }
+}
+
+/** Changes the node. If a look has seen paths change meanwhile, the answer may be older than the look: they are looked at again. */
+async function writing<T>(view: SyncView, paths: readonly string[], write: () => Promise<T>): Promise<T> {
+  const { state } = view
+  const before = paths.map((path) => state.remote.get(path))
+  const answer = await write()
+  for (const [index, path] of paths.entries()) {
+    if (state.remote.get(path) !== before[index]) state.addLook(path)
+  }
+  return answer
+}
+
+function localFile(view: SyncView, path: string): LocalFile {
+  const file = view.local.get(path)
+  if (file?.type !== 'file') throw changed(`${path} is no file on the disk any more.`)
+  return file
+}
+
+function remoteFile(view: SyncView, path: string): RemoteFile {
+  const file = view.state.remote.get(path)
+  if (file?.type !== 'file') throw changed(`${path} is no file on the node any more.`)
+  return file
+}
+
+function changed(message: string): SyncFailure {
+  return new SyncFailure('changed', message)
+}

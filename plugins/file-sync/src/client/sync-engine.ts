@@ -1,0 +1,533 @@
+import type { ServerMessage } from '../protocol/messages.ts'
+import { DeletionGuard, type DeletionLimits } from './deletion-guard.ts'
+import { ignoreFile, ignoreRules, readIgnoreFile } from './ignore-rules.ts'
+import { listRemotely, lookLocally, lookRemotely } from './looking.ts'
+import type { Clock, Disk, Random, Remote } from './ports.ts'
+import type { Step } from './reconcile.ts'
+import { makeStep } from './stepping.ts'
+import { SyncFailure } from './sync-failure.ts'
+import { isSyncPath, isWithin } from './sync-paths.ts'
+import type { SyncState } from './sync-state.ts'
+import { isRemoval, SyncView } from './sync-view.ts'
+
+/** Steps that are made at a time. */
+const mostSteps = 8
+
+/** Milliseconds between two looks at the whole disk: a watch may lose changes without a word. */
+const lookEverywhereMs = 60 * 60_000
+
+/** Milliseconds until a step that was not possible is tried again, and until a lost connection is. Doubled up to the longest. */
+const firstPauseMs = 500
+const longestPauseMs = 60_000
+
+/**
+ * Milliseconds for which a file must be missing here before it is removed from the node. Programs that save a file may remove it for
+ * a moment, and a file that moved may be missed at its former path before it is seen at the new one.
+ */
+const removalPauseMs = 1000
+
+/** The parts of an engine. */
+export interface EngineParts {
+  readonly state: SyncState
+  readonly disk: Disk
+  readonly remote: Remote
+  readonly clock: Clock
+  readonly random: Random
+  /** Names the device in conflict copies. */
+  readonly deviceName: string
+  readonly deletionLimits: DeletionLimits
+  /** Called with each step that was made. */
+  readonly onStep?: (path: string, step: Step['do']) => void
+  /** Called after each change of the status. */
+  readonly onStatus?: (status: SyncStatus) => void
+}
+
+/** What a client does at the moment. */
+export interface SyncStatus {
+  readonly isConnected: boolean
+  readonly isPaused: boolean
+  /** Both sides are the same, but for what the other fields name. */
+  readonly isIdle: boolean
+  /** Files and folders that are the same on both sides. */
+  readonly synced: number
+  /** Paths that are still to be looked at or reconciled. */
+  readonly open: number
+  /** Deletions that wait for the person, because they are many. `null` if there are none. */
+  readonly heldDeletions: number | null
+  /** Paths that are not synced, each with the reason. */
+  readonly problems: ReadonlyMap<string, string>
+  /** The latest reason to wait, such as a node that does not answer. `null` if there is none. */
+  readonly trouble: string | null
+}
+
+/**
+ * Keeps a folder and the files of a user on a node the same. It looks at both sides, decides about each path that changed with
+ * `reconcile`, and makes the steps. It stops only when its signal aborts, or for something that a person must mend.
+ */
+export class SyncEngine {
+  readonly view: SyncView
+  readonly #parts: EngineParts
+  readonly #guard: DeletionGuard
+  /** Failed attempts of a path in a row. */
+  readonly #attempts = new Map<string, number>()
+  readonly #lookingLocally = new Set<string>()
+  readonly #lookingRemotely = new Set<string>()
+  readonly #end = new AbortController()
+  #isConnected = false
+  #head = 0
+  /** Counts how often the node or its journal began anew. */
+  #resets = 0
+  #rules: string | null = null
+  /** Counts the answers of looks at the node. */
+  #looks = 0
+  /** The answers that were of the node to which this client is connected. */
+  #confirmedLooks = 0
+  #confirming: Promise<void> | null = null
+  #isListing = false
+  #isScanned = false
+  #isPaused = false
+  #isRetrying = false
+  #heldDeletions: number | null = null
+  #trouble: string | null = null
+  #running = 0
+  #failure: unknown = null
+  #ended = Promise.withResolvers<void>()
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts
+    this.view = new SyncView(parts.state, parts.disk)
+    this.#guard = new DeletionGuard(parts.deletionLimits)
+  }
+
+  /**
+   * Syncs until the signal aborts.
+   *
+   * @throws SyncFailure `stop` when nothing can be synced before a person does something
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const end = () => this.#stop()
+    signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
+    try {
+      this.view.localLooks.add('/')
+      this.view.touchAll()
+      const watching = this.#parts.disk.watch((paths) => this.#hint(paths), this.#end.signal)
+      const others = [watching, this.#follow(), this.#lookRegularly()]
+      for (const other of others) other.catch((error: unknown) => this.#fail(error))
+      this.#proceed()
+      await this.#ended.promise
+      await Promise.allSettled(others)
+    } catch (error) {
+      this.#fail(error)
+    } finally {
+      signal.removeEventListener('abort', end)
+    }
+    if (this.#failure !== null) throw this.#failure
+  }
+
+  get status(): SyncStatus {
+    const { view } = this
+    const { looks, position, common } = this.#parts.state
+    const open =
+      view.todo.size +
+      view.later.size +
+      view.localLooks.size +
+      looks.size +
+      view.removals.size +
+      this.#running
+    const isConnected = this.#isConnected
+    const isWhole = this.#isScanned && this.#parts.state.isListed && position?.cursor === this.#head
+    return {
+      isConnected,
+      isPaused: this.#isPaused,
+      isIdle: isConnected && isWhole && open === (this.#heldDeletions === null ? 0 : view.removals.size),
+      synced: common.size,
+      open,
+      heldDeletions: this.#heldDeletions,
+      problems: view.problems,
+      trouble: this.#trouble,
+    }
+  }
+
+  /** Makes no further steps until `resume`. Running ones end. */
+  pause(): void {
+    this.#isPaused = true
+    this.#tell()
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#proceed()
+  }
+
+  /** Lets the deletions happen that wait for the person. */
+  confirmDeletions(): void {
+    this.#guard.confirm(this.#heldDeletions ?? 0)
+    this.#proceed()
+  }
+
+  /** Looks at everything on the disk. */
+  lookEverywhere(): void {
+    this.#hint(['/'])
+  }
+
+  #hint(paths: readonly string[]): void {
+    this.view.expectLocalChanges(paths)
+    this.#proceed()
+  }
+
+  /** Stays connected to the node, and notes which paths changed there. */
+  async #follow(): Promise<void> {
+    const { state, remote, clock } = this.#parts
+    const { signal } = this.#end
+    for (let attempts = 0; !signal.aborted; attempts += 1) {
+      const device = state.setting('device')
+      const hello = { ...(device !== undefined && { device }), ...state.position }
+      try {
+        await remote.follow(
+          hello,
+          (message, ack) => {
+            if (message.type === 'welcome') attempts = 0
+            this.#receive(message, ack)
+          },
+          signal,
+        )
+      } catch (error) {
+        this.#note(error)
+      }
+      this.#isConnected = false
+      this.#tell()
+      await clock.sleep(this.#pauseAfter(attempts), signal)
+    }
+  }
+
+  #receive(message: ServerMessage, ack: (cursor: number) => void): void {
+    const { state } = this.#parts
+    if (this.#end.signal.aborted) return
+    switch (message.type) {
+      case 'welcome':
+        if (message.device !== null) state.set('device', message.device)
+        this.#head = message.head
+        this.#isConnected = true
+        this.#trouble = null
+        break
+      case 'reset':
+        this.#resets += 1
+        state.reset({ epoch: message.epoch, cursor: message.head })
+        this.#head = message.head
+        break
+      case 'changes': {
+        const paths = message.changes.flatMap((change) => this.#changedPaths(change))
+        this.view.expectRemoteChanges(message.cursor, paths)
+        this.#head = message.head
+        ack(message.cursor)
+        break
+      }
+      case 'waiting':
+        this.#trouble = message.mount === null ? null : `The node waits for its mount ${message.mount}.`
+        break
+    }
+    this.#proceed()
+  }
+
+  /** The paths of a change that may have changed since this client last saw them. */
+  #changedPaths({
+    path,
+    source,
+    revision,
+  }: {
+    readonly path: string
+    readonly source?: string
+    readonly revision?: string
+  }): string[] {
+    const known = this.#parts.state.remote.get(path)
+    const isKnown = known?.type === 'file' && known.revision === revision
+    const paths = isKnown ? [] : [path]
+    if (source !== undefined && (!isKnown || this.#parts.state.remote.get(source) !== undefined))
+      paths.push(source)
+    return paths.filter(isSyncPath)
+  }
+
+  async #lookRegularly(): Promise<void> {
+    const { signal } = this.#end
+    while (!signal.aborted) {
+      await this.#parts.clock.sleep(lookEverywhereMs, signal)
+      if (!signal.aborted) this.lookEverywhere()
+    }
+  }
+
+  /** Begins as much work as may run at a time. */
+  #proceed(): void {
+    while (this.#running < mostSteps && !this.#end.signal.aborted) {
+      const work = this.#nextWork()
+      if (work === null) break
+      this.#running += 1
+      work()
+        .catch((error: unknown) => this.#fail(error))
+        .finally(() => {
+          this.#running -= 1
+          this.#proceed()
+        })
+    }
+    if (this.#running === 0 && this.#end.signal.aborted) this.#ended.resolve()
+    this.#tell()
+  }
+
+  #nextWork(): (() => Promise<void>) | null {
+    const { view } = this
+    const { state } = this.#parts
+    for (const path of view.localLooks) {
+      if (isBeside(path, this.#lookingLocally)) continue
+      view.localLooks.delete(path)
+      return () => this.#look(path, this.#lookingLocally, () => this.#lookLocally(path))
+    }
+    if (!this.#isConnected || this.#isListing) return null
+    if (!state.isListed) return this.#running === 0 ? () => this.#list() : null
+    for (const path of state.looks) {
+      if (isBeside(path, this.#lookingRemotely)) continue
+      return () => this.#look(path, this.#lookingRemotely, () => this.#lookRemotely(path))
+    }
+    if (!this.#isScanned || this.#isPaused || this.#lookingLocally.size + this.#lookingRemotely.size > 0) {
+      return null
+    }
+    return this.#nextStep() ?? this.#nextRemoval()
+  }
+
+  #nextStep(): (() => Promise<void>) | null {
+    const { view } = this
+    for (const path of view.todo) {
+      if (view.isBusy(path)) continue
+      view.todo.delete(path)
+      view.removals.delete(path)
+      const step = view.stepFor(path)
+      if (step.do === 'nothing') continue
+      if (!isRemoval(step)) return () => this.#make(path, step)
+      this.#addRemoval(path, step)
+    }
+    return view.wake() ? this.#nextStep() : null
+  }
+
+  #addRemoval(path: string, { do: what }: Step): void {
+    const { state, clock } = this.#parts
+    const isFile = state.common.get(path)?.type === 'file'
+    const pause = what === 'removeRemote' && isFile ? removalPauseMs : 0
+    this.view.removals.set(path, { isFile, from: clock.now() + pause })
+    if (pause === 0) return
+    clock.sleep(pause, this.#end.signal).then(
+      () => this.#proceed(),
+      (error: unknown) => this.#fail(error),
+    )
+  }
+
+  /** Removals come last: what is missing at one path may have moved to another. */
+  #nextRemoval(): (() => Promise<void>) | null {
+    const { view } = this
+    const { removals } = view
+    this.#heldDeletions = null
+    for (const [path, { isFile, from }] of removals) {
+      if (view.isBusy(path) || from > this.#parts.clock.now()) continue
+      const step = view.stepFor(path)
+      if (!isRemoval(step)) {
+        removals.delete(path)
+        if (step.do !== 'nothing') return () => this.#make(path, step)
+      } else if (isFile && !this.#allowsRemovals()) {
+        return null
+      } else {
+        removals.delete(path)
+        if (isFile) this.#guard.count(this.#parts.clock.now())
+        return () => this.#make(path, step)
+      }
+    }
+    return null
+  }
+
+  #allowsRemovals(): boolean {
+    const { state, clock } = this.#parts
+    let planned = 0
+    for (const { isFile } of this.view.removals.values()) if (isFile) planned += 1
+    const isAllowed = this.#guard.allows(planned, state.common.size, clock.now())
+    if (!isAllowed) this.#heldDeletions = planned
+    return isAllowed
+  }
+
+  async #make(path: string, step: Step): Promise<void> {
+    const { view } = this
+    view.busy.add(path)
+    try {
+      if (takesLocalAway(view, path, step)) {
+        await this.#confirmLooks()
+        if (view.stepFor(path).do !== step.do) {
+          view.todo.add(path)
+          return
+        }
+      }
+      await makeStep({ ...this.#parts, view }, path, step)
+      this.#attempts.delete(path)
+      this.#parts.onStep?.(path, step.do)
+      // One situation may take several steps.
+      view.todo.add(path)
+      if (path === ignoreFile) view.localLooks.add('/')
+    } catch (error) {
+      this.#postpone(path, error)
+    } finally {
+      view.busy.delete(path)
+    }
+  }
+
+  /**
+   * Waits until it is certain that all looks were at the node that this client is connected to. A node that was restored answers
+   * looks with older files, perhaps before the connection tells of the restore.
+   */
+  async #confirmLooks(): Promise<void> {
+    const looks = this.#looks
+    // Steps that are made together share a ping. One that was sent before the latest look says nothing about it.
+    while (this.#confirmedLooks < looks) {
+      this.#confirming ??= this.#confirmNow().finally(() => {
+        this.#confirming = null
+      })
+      await this.#confirming
+    }
+  }
+
+  async #confirmNow(): Promise<void> {
+    const looks = this.#looks
+    await this.#parts.remote.confirm()
+    this.#confirmedLooks = looks
+  }
+
+  /** Looks again at what was not as expected, at once for the first time. */
+  #postpone(path: string, error: unknown): void {
+    const { view } = this
+    const { state } = this.#parts
+    this.#note(error)
+    const { kind, message } = error as SyncFailure
+    if (kind === 'refused') {
+      view.problems.set(path, message)
+      return
+    }
+    view.localLooks.add(path)
+    state.addLook(path)
+    const attempts = (this.#attempts.get(path) ?? 0) + 1
+    this.#attempts.set(path, attempts)
+    if (kind === 'changed' && attempts < 3) {
+      view.todo.add(path)
+    } else {
+      view.later.add(path)
+      this.#retry(attempts)
+    }
+  }
+
+  async #look(path: string, running: Set<string>, look: () => Promise<void>): Promise<void> {
+    running.add(path)
+    try {
+      await look()
+    } catch (error) {
+      this.#note(error)
+      if (running === this.#lookingLocally) this.view.localLooks.add(path)
+      else if ((error as SyncFailure).kind === 'refused') this.#parts.state.endLook(path)
+      await this.#parts.clock.sleep(firstPauseMs, this.#end.signal)
+    } finally {
+      running.delete(path)
+    }
+  }
+
+  async #lookLocally(path: string): Promise<void> {
+    const { view } = this
+    if (path === '/') await this.#loadRules()
+    await lookLocally(view, this.#parts.disk, path)
+    if (path === '/') this.#isScanned = true
+    if (path === ignoreFile) view.localLooks.add('/')
+  }
+
+  async #lookRemotely(path: string): Promise<void> {
+    await lookRemotely(this.view, this.#parts.remote, path)
+    this.#looks += 1
+  }
+
+  async #list(): Promise<void> {
+    const { state, remote, clock } = this.#parts
+    const { view } = this
+    this.#isListing = true
+    try {
+      const resets = this.#resets
+      const listing = await listRemotely(remote)
+      // The listing may be older than where the changes begin now.
+      if (this.#resets !== resets) return
+      this.#looks += 1
+      state.setListing(listing)
+      view.touchAll()
+    } catch (error) {
+      this.#note(error)
+      await clock.sleep(firstPauseMs, this.#end.signal)
+    } finally {
+      this.#isListing = false
+    }
+  }
+
+  /** Reads the rules about paths that are left alone. What they name is no longer synced: it counts as deleted nowhere. */
+  async #loadRules(): Promise<void> {
+    const { view } = this
+    const { state, disk } = this.#parts
+    const text = await readIgnoreFile(disk)
+    if (text === this.#rules) return
+    this.#rules = text
+    view.ignores = ignoreRules(text)
+    for (const path of state.common.within('/')) {
+      if (view.ignores(path, state.common.get(path)?.type === 'directory')) state.setCommon(path, null)
+    }
+    view.touchAll()
+  }
+
+  /** Tries again later what was not possible. */
+  #retry(attempts: number): void {
+    if (this.#isRetrying) return
+    this.#isRetrying = true
+    const { clock } = this.#parts
+    clock
+      .sleep(this.#pauseAfter(attempts), this.#end.signal)
+      .then(() => {
+        this.#isRetrying = false
+        for (const path of this.view.later) this.view.todo.add(path)
+        this.view.later.clear()
+        this.#proceed()
+      })
+      .catch((error: unknown) => this.#fail(error))
+  }
+
+  /** Milliseconds. The random part keeps many clients from coming back at one moment. */
+  #pauseAfter(attempts: number): number {
+    const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(attempts, 10))
+    return pause * (0.5 + this.#parts.random() / 2)
+  }
+
+  /** Takes note of an expected failure. Others are faults of the program, and end the engine. */
+  #note(error: unknown): void {
+    if (!(error instanceof SyncFailure) || error.kind === 'stop') throw error
+    if (error.kind === 'unavailable') this.#trouble = error.message
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= error
+    this.#stop()
+  }
+
+  #stop(): void {
+    this.#end.abort()
+    if (this.#running === 0) this.#ended.resolve()
+  }
+
+  #tell(): void {
+    if (this.#parts.onStatus) this.#parts.onStatus(this.status)
+  }
+}
+
+/** Whether something that is being made at other paths meets a path. */
+function isBeside(path: string, others: ReadonlySet<string>): boolean {
+  for (const other of others) if (isWithin(path, other) || isWithin(other, path)) return true
+  return false
+}
+
+/** Whether a step takes something from the disk because the node has removed or replaced it. */
+function takesLocalAway(view: SyncView, path: string, { do: what }: Step): boolean {
+  return what === 'removeLocal' || (what === 'download' && view.local.get(path) !== undefined)
+}

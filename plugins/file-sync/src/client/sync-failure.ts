@@ -1,0 +1,20 @@
+/**
+ * Why a step did not happen.
+ *
+ * - `changed`: the disk or the node is not as it was expected to be. Look again.
+ * - `unavailable`: the node, a mount of it or the disk does not answer, or the disk is full. Try again later.
+ * - `refused`: this path cannot be synced as it is. The message tells why.
+ * - `stop`: nothing can be synced before the person does something. The message tells what.
+ */
+export type SyncFailureKind = 'changed' | 'unavailable' | 'refused' | 'stop'
+
+/** A step that did not happen, by an expected cause. */
+export class SyncFailure extends Error {
+  override readonly name = 'SyncFailure'
+  readonly kind: SyncFailureKind
+
+  constructor(kind: SyncFailureKind, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.kind = kind
+  }
+}

@@ -1,0 +1,108 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { LocalDisk } from './disk/local-disk.ts'
+import type { Clock } from './ports.ts'
+import { NodeRemote } from './remote/node-remote.ts'
+import type { NodeAccess } from './remote/node-requests.ts'
+import { type EngineParts, SyncEngine } from './sync-engine.ts'
+import { SyncFailure } from './sync-failure.ts'
+import { ownFolder } from './sync-paths.ts'
+import { SyncState } from './sync-state.ts'
+
+/** SQLite's result code for a lock that another connection holds: https://www.sqlite.org/rescode.html */
+const busy = 5
+
+/** Options of a synced folder. */
+export interface SyncFolderOptions
+  extends NodeAccess,
+    Partial<Pick<EngineParts, 'deletionLimits' | 'onStatus' | 'onStep'>> {
+  /** The absolute path of the folder. It must exist. */
+  readonly folder: string
+  /**
+   * Whether the folder was synced before. It is then refused if it does not know that: its disk is not mounted, or the folder is
+   * another one.
+   */
+  readonly wasSynced?: boolean
+  /** Takes a sentence for the person, such as that the system has no watches left. */
+  readonly onTrouble?: (message: string) => void
+}
+
+/** A folder that is open for sync. One client at a time may open it. */
+export interface SyncFolder extends Disposable {
+  readonly engine: SyncEngine
+}
+
+/**
+ * Opens a folder to keep it the same as the files of a user on a node.
+ *
+ * @throws SyncFailure `stop` if another client has it open, if it is synced with another node, or if its state is gone
+ * @example
+ * using folder = await openSyncFolder({ folder: '/home/me/Cloud', url: new URL('https://me.example.org'), token, deviceName: 'laptop' })
+ * await folder.engine.run(signal)
+ */
+export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFolder> {
+  const {
+    folder,
+    url,
+    wasSynced = false,
+    onTrouble,
+    deletionLimits = { files: 50, share: 0.5 },
+    ...others
+  } = options
+  const file = join(folder, ownFolder, 'state.sqlite')
+  const isThere = await stat(file).then(
+    () => true,
+    () => false,
+  )
+  if (wasSynced && !isThere) {
+    throw new SyncFailure(
+      'stop',
+      `${folder} was synced before, but has no state of it. Mount its disk, or begin anew with "--link".`,
+    )
+  }
+  await stat(folder).catch((error: unknown) => {
+    throw new SyncFailure('stop', `There is no folder ${folder}.`, { cause: error })
+  })
+  // The lock comes first: the folder of another client must not be touched.
+  await mkdir(join(folder, ownFolder), { recursive: true, mode: 0o700 })
+  const state = openState(file, folder)
+  try {
+    const linked = state.setting('node')
+    if (linked !== undefined && linked !== url.origin) {
+      throw new SyncFailure('stop', `${folder} is synced with ${linked}, not with ${url.origin}.`)
+    }
+    state.set('node', url.origin)
+    const engine = new SyncEngine({
+      ...others,
+      state,
+      disk: await LocalDisk.open(folder, onTrouble),
+      remote: new NodeRemote(options),
+      clock: systemClock,
+      random: Math.random,
+      deletionLimits,
+    })
+    return { engine, [Symbol.dispose]: () => state.close() }
+  } catch (error) {
+    state.close()
+    throw error
+  }
+}
+
+function openState(file: string, folder: string): SyncState {
+  const database = new DatabaseSync(file, { timeout: 0 })
+  try {
+    return new SyncState(database)
+  } catch (error) {
+    database.close()
+    // Extended codes carry the primary one in their lowest byte.
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== busy) throw error
+    throw new SyncFailure('stop', `Another client syncs ${folder} already.`)
+  }
+}
+
+const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => {}),
+}

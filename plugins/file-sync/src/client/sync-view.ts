@@ -1,0 +1,294 @@
+import { PathTree } from './path-tree.ts'
+import type { Disk, LocalEntry } from './ports.ts'
+import { type LocalState, type RemoteState, reconcile, type Step } from './reconcile.ts'
+import { folderOf, foldersAbove, isSyncPath, isWithin, nameOf } from './sync-paths.ts'
+import type { RemoteRecord, SyncState } from './sync-state.ts'
+
+/** An entry of the disk, and the SHA-256 of a file once it is known. */
+export type LocalRecord = LocalEntry & { readonly sha256?: string }
+
+/** A look at one side. It says nothing about the paths that have changed since its begin. */
+export interface Look extends Disposable {
+  /** Whether a path has changed since the begin. */
+  isTouched(path: string): boolean
+  isTouchedBelow(path: string): boolean
+}
+
+/** The steps that take something away from a person. */
+export function isRemoval({ do: what }: Step): boolean {
+  return what === 'removeLocal' || what === 'removeRemote'
+}
+
+/**
+ * Both sides as they were seen last, and the paths that must be reconciled because something about them changed.
+ */
+export class SyncView {
+  readonly state: SyncState
+  readonly local = new PathTree<LocalRecord>()
+  /** Paths to reconcile. */
+  readonly todo = new Set<string>()
+  /** Paths to remove on a side, whether each is a file, and from when on it may be removed. */
+  readonly removals = new Map<string, { readonly isFile: boolean; readonly from: number }>()
+  /** Paths that wait for a later attempt. */
+  readonly later = new Set<string>()
+  /** Paths on the disk that may have changed. */
+  readonly localLooks = new Set<string>()
+  /** Why a path is not synced, in a sentence. */
+  readonly problems = new Map<string, string>()
+  /** Paths with a step that is being made. */
+  readonly busy = new Set<string>()
+  /** Tells whether a path is left alone because of a rule of the person. */
+  ignores: (path: string, isFolder: boolean) => boolean = () => false
+  readonly #disk: Pick<Disk, 'nameKey' | 'unfitName'>
+  /** Local paths by the key of their names. */
+  readonly #names = new Map<string, Set<string>>()
+  /** Folders on one side and files on the other. */
+  readonly #waitingForContent = new Set<string>()
+  /** Paths of the node that wait for a name on this disk, by the key of the name. */
+  readonly #waitingForName = new Map<string, Set<string>>()
+  readonly #lookingLocally = new Set<Set<string>>()
+  readonly #lookingRemotely = new Set<Set<string>>()
+
+  constructor(state: SyncState, disk: Pick<Disk, 'nameKey' | 'unfitName'>) {
+    this.state = state
+    this.#disk = disk
+  }
+
+  /** Marks a path whose situation has changed. The folder above may become empty or needed. */
+  touch(path: string): void {
+    this.problems.delete(path)
+    this.later.delete(path)
+    this.todo.add(path)
+    const folder = folderOf(path)
+    if (folder !== '/') this.todo.add(folder)
+  }
+
+  /** Marks all paths. */
+  touchAll(): void {
+    for (const paths of [
+      this.local.within('/'),
+      this.state.remote.within('/'),
+      this.state.common.within('/'),
+    ]) {
+      for (const path of paths) this.todo.add(path)
+    }
+  }
+
+  /** Records what this client has made of a path on the disk. */
+  setLocal(path: string, entry: LocalRecord | null): void {
+    for (const touched of this.#lookingLocally) touched.add(path)
+    this.seeLocal(path, entry)
+  }
+
+  /** Records what a look has found on the disk. */
+  seeLocal(path: string, entry: LocalRecord | null): void {
+    const former = this.local.get(path)
+    if (isSame(former, entry)) return
+    if (entry === null) this.local.delete(path)
+    else this.local.set(path, entry)
+    const key = this.#keyOf(path)
+    const named = this.#names.get(key) ?? new Set()
+    if (entry === null) named.delete(path)
+    else named.add(path)
+    if (named.size === 0) this.#names.delete(key)
+    else this.#names.set(key, named)
+    this.touch(path)
+    if (former?.type === entry?.type) return
+    // Something at the path may have been in the way of what is below it, or of another spelling of its name.
+    for (const below of this.state.remote.within(path)) this.todo.add(below)
+    for (const waiting of this.#waitingForName.get(key) ?? []) this.todo.add(waiting)
+    this.#waitingForName.delete(key)
+  }
+
+  /** Records the folders above a path, which were made together with it. */
+  setLocalFolders(path: string): void {
+    for (const folder of foldersAbove(path)) this.setLocal(folder, { type: 'directory' })
+  }
+
+  /** Records what this client has made of a path on the node. */
+  setRemote(path: string, entry: RemoteRecord | null): void {
+    for (const touched of this.#lookingRemotely) touched.add(path)
+    this.seeRemote(path, entry)
+  }
+
+  /** Records what a look has found on the node. */
+  seeRemote(path: string, entry: RemoteRecord | null): void {
+    const former = this.state.remote.get(path)
+    if (isSame(former, entry)) return
+    this.state.setRemote(path, entry)
+    this.touch(path)
+    if (former?.type === entry?.type) return
+    for (const below of this.local.within(path)) this.todo.add(below)
+  }
+
+  /** Records the folders above a path, which were made together with it. */
+  setRemoteFolders(path: string): void {
+    for (const folder of foldersAbove(path)) this.setRemote(folder, { type: 'directory' })
+  }
+
+  /** Records that paths on the node may have changed, up to a cursor of its journal. */
+  expectRemoteChanges(cursor: number, paths: readonly string[]): void {
+    for (const touched of this.#lookingRemotely) for (const path of paths) touched.add(path)
+    this.state.advance(cursor, paths)
+  }
+
+  /** Records that paths on the disk may have changed. */
+  expectLocalChanges(paths: readonly string[]): void {
+    for (const touched of this.#lookingLocally) for (const path of paths) touched.add(path)
+    for (const path of paths) this.localLooks.add(path)
+  }
+
+  /** Begins to look at the disk. */
+  lookLocally(): Look {
+    return begin(this.#lookingLocally)
+  }
+
+  /** Begins to look at the node. */
+  lookRemotely(): Look {
+    return begin(this.#lookingRemotely)
+  }
+
+  /** Whether a step at a path would meet one that is being made. */
+  isBusy(path: string): boolean {
+    for (const other of this.busy) if (isWithin(path, other) || isWithin(other, path)) return true
+    return false
+  }
+
+  /** Whether a name is free on both sides. */
+  isTaken(path: string): boolean {
+    const { common, remote } = this.state
+    return (
+      this.#names.has(this.#keyOf(path)) || remote.get(path) !== undefined || common.get(path) !== undefined
+    )
+  }
+
+  /** Adds the paths to `todo` that waited for the paths below them. Returns whether there were any. */
+  wake(): boolean {
+    const ready = [...this.#waitingForContent].filter((path) => !this.#isOpenBelow(path))
+    for (const path of ready) {
+      this.#waitingForContent.delete(path)
+      this.todo.add(path)
+    }
+    return ready.length > 0
+  }
+
+  /** The next step for a path, as far as it is possible now. */
+  stepFor(path: string): Step {
+    const step = this.#reconciled(path)
+    const { local, state } = this
+    switch (step.do) {
+      case 'upload':
+      case 'makeRemoteFolder':
+        return isBelowFile(path, state.remote) ? nothing : step
+      case 'download':
+      case 'makeLocalFolder':
+        return isBelowFile(path, local) || !this.#fits(path) ? nothing : step
+      default:
+        return step
+    }
+  }
+
+  #reconciled(path: string): Step {
+    const local = this.local.get(path)
+    const remote = this.state.remote.get(path)
+    if (!isSyncPath(path) || this.#isLeftAlone(path, local, remote)) return nothing
+    const differ = local !== undefined && remote !== undefined && local.type !== remote.type
+    const isOpenBelow = differ && this.#isOpenBelow(path)
+    if (isOpenBelow) this.#waitingForContent.add(path)
+    return reconcile({
+      common: this.state.common.get(path) ?? null,
+      local: this.#localState(path, local),
+      remote: this.#remoteState(path, remote),
+      offered: this.state.offers.get(path) ?? null,
+      isOpenBelow,
+    })
+  }
+
+  #isLeftAlone(path: string, local: LocalRecord | undefined, remote: RemoteRecord | undefined): boolean {
+    const others = [...foldersAbove(path), path].map((each) => this.local.get(each))
+    const other = others.find((each) => each?.type === 'other')
+    if (other?.type === 'other') this.problems.set(path, other.reason)
+    const folder = local?.type === 'directory' || (local === undefined && remote?.type === 'directory')
+    return other !== undefined || this.ignores(path, folder)
+  }
+
+  #localState(path: string, local: LocalRecord | undefined): LocalState | null {
+    if (local === undefined || local.type === 'other') return null
+    if (local.type === 'directory') return { type: 'directory', isEmpty: this.local.isEmpty(path) }
+    const common = this.state.common.get(path)
+    const isCommon = common?.type === 'file' && common.identity !== '' && common.identity === local.identity
+    const sha256 = isCommon ? common.sha256 : (local.sha256 ?? null)
+    return { type: 'file', isCommon, sha256, modified: local.modified }
+  }
+
+  #remoteState(path: string, remote: RemoteRecord | undefined): RemoteState | null {
+    if (remote === undefined) return null
+    if (remote.type === 'directory') return { type: 'directory', isEmpty: this.state.remote.isEmpty(path) }
+    const { revision, modified, sha256 = null } = remote
+    return { type: 'file', revision, modified, sha256 }
+  }
+
+  #isOpenBelow(path: string): boolean {
+    const { todo, removals, later, busy, localLooks } = this
+    for (const open of [todo, removals, later, busy, localLooks, this.state.looks]) {
+      for (const each of open.keys()) if (each !== path && isWithin(each, path)) return true
+    }
+    return false
+  }
+
+  /** Whether the disk can have a path. */
+  #fits(path: string): boolean {
+    for (const each of [...foldersAbove(path), path]) {
+      const unfit = this.#disk.unfitName(nameOf(each))
+      const key = this.#keyOf(each)
+      const other = [...(this.#names.get(key) ?? [])].find((known) => known !== each)
+      if (unfit === null && other === undefined) continue
+      this.problems.set(path, unfit ?? `This disk already has "${other}" under that name.`)
+      this.#waitingForName.set(key, (this.#waitingForName.get(key) ?? new Set()).add(path))
+      return false
+    }
+    return true
+  }
+
+  #keyOf(path: string): string {
+    return path
+      .split('/')
+      .map((name) => this.#disk.nameKey(name))
+      .join('/')
+  }
+}
+
+const nothing: Step = { do: 'nothing' }
+
+function begin(looks: Set<Set<string>>): Look {
+  const touched = new Set<string>()
+  looks.add(touched)
+  return {
+    isTouched: (path) => touched.has(path),
+    isTouchedBelow: (path) => {
+      for (const each of touched) if (isWithin(each, path)) return true
+      return false
+    },
+    [Symbol.dispose]: () => {
+      looks.delete(touched)
+    },
+  }
+}
+
+/** Whether a file is where a folder above a path should be. It must be reconciled first. */
+function isBelowFile(path: string, tree: PathTree<LocalRecord | RemoteRecord>): boolean {
+  return foldersAbove(path).some((folder) => tree.get(folder)?.type === 'file')
+}
+
+/** Whether two records are of the same entry. A hash that only one of them has makes no difference in kind. */
+function isSame(
+  one: LocalRecord | RemoteRecord | undefined,
+  other: LocalRecord | RemoteRecord | null,
+): boolean {
+  if (one === undefined || other === null) return one === undefined && other === null
+  if (one.type !== other.type) return false
+  if (one.type === 'directory' || other.type === 'directory') return true
+  if (one.sha256 !== other.sha256 && other.sha256 !== undefined) return false
+  if ('revision' in one && 'revision' in other) return one.revision === other.revision
+  return 'identity' in one && 'identity' in other && one.identity === other.identity
+}

@@ -1,0 +1,29 @@
+import { Type } from '@nodekeep/plugin-sdk'
+
+/** The section `file-sync` of the configuration. */
+export const configuration = Type.Object({
+  devicesPerUser: Type.Integer({
+    default: 100,
+    minimum: 1,
+    maximum: 10_000,
+    description: 'Maximum number of devices of a user.',
+  }),
+  connectionsPerUser: Type.Integer({
+    default: 100,
+    minimum: 1,
+    maximum: 10_000,
+    description: 'Maximum number of connections of a user that follow changes.',
+  }),
+  stagedBytesPerUser: Type.Integer({
+    default: 4 * 1024 ** 3,
+    minimum: 1024 ** 2,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Maximum size of the blocks that a user has sent for unfinished uploads, in bytes.',
+  }),
+  hashedBytesPerSecond: Type.Integer({
+    default: 64 * 1024 ** 2,
+    minimum: 1024 ** 2,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Bytes of files that are hashed in the background per second.',
+  }),
+})

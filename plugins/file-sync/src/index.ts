@@ -1,0 +1,136 @@
+import { join } from 'node:path'
+import { Changes, definePlugin, FileChanged, Files, UserData, userOf } from '@nodekeep/plugin-sdk'
+import { configuration } from './configuration.ts'
+import { KeptChanges } from './server/connections/kept-changes.ts'
+import { SyncConnection } from './server/connections/sync-connection.ts'
+import { SyncConnections } from './server/connections/sync-connections.ts'
+import { BackgroundIndex } from './server/content/background-index.ts'
+import { openContentDatabase } from './server/content/content-database.ts'
+import { ContentHasher } from './server/content/content-hasher.ts'
+import { ContentIndex } from './server/content/content-index.ts'
+import { contentRoutes } from './server/content/content-routes.ts'
+import { Contents } from './server/content/contents.ts'
+import { deviceRoutes } from './server/devices/device-routes.ts'
+import { Devices } from './server/devices/devices.ts'
+import { BlockSources } from './server/uploads/block-sources.ts'
+import { StagedBlocks } from './server/uploads/staged-blocks.ts'
+import { uploadRoutes } from './server/uploads/upload-routes.ts'
+import { Uploads } from './server/uploads/uploads.ts'
+
+/** Milliseconds between two looks at all connections. */
+const lookMs = 30_000
+const dayMs = 24 * 60 * 60 * 1000
+
+/** The plugin `file-sync`: every device of a user has the same files. */
+export default definePlugin({
+  id: 'file-sync',
+  description: 'Keeps the files of all devices of a user the same.',
+  config: configuration,
+  requires: { files: Files, changes: Changes },
+  contributes: { userData: UserData },
+  setup({ config, files, changes, userData, events, log, routes, dataDir, sqliteFile, ...context }) {
+    const { onServing, onStop, signal } = context
+    const devices = new Devices(sqliteFile('devices'), config.devicesPerUser)
+    onStop(() => devices.close())
+    // Clients send again what is in it, and the files of a restored storage have other revisions.
+    const database = openContentDatabase(sqliteFile('content', { inBackups: false }))
+    onStop(() => database.close())
+    const index = new ContentIndex(database)
+    const hasher = new ContentHasher()
+    onStop(() => hasher.close())
+    const contents = new Contents({ files, index, hasher })
+    const uploads = new Uploads(database)
+    const staged = new StagedBlocks(join(dataDir, 'not-in-backups', 'blocks'), config.stagedBytesPerUser)
+    const sources = new BlockSources({ files, index, staged })
+    const connections = new SyncConnections(config.connectionsPerUser)
+    onStop(() => connections.stop())
+    const kept = new KeptChanges({ changes, devices, signal, log })
+    const background = new BackgroundIndex({
+      changes,
+      files,
+      index,
+      contents,
+      isWanted: (userUuid) => devices.areThere(userUuid),
+      bytesPerSecond: config.hashedBytesPerSecond,
+      signal,
+      log,
+    })
+    onStop(() => background.stop())
+    events.on(FileChanged, ({ userUuid }) => {
+      connections.notice(userUuid)
+      background.notice(userUuid)
+    })
+    const expireUploads = async () => {
+      signal.throwIfAborted()
+      uploads.expire()
+      for (const userUuid of await staged.users())
+        await staged.retain(userUuid, () => uploads.blocksOf(userUuid))
+    }
+    const tidy = async () => {
+      await kept.tellAll()
+      await expireUploads().catch((error) => {
+        if (!signal.aborted) log.warn({ err: error }, 'Old uploads cannot be removed now.')
+      })
+    }
+
+    onServing(() => {
+      tidy()
+      for (const userUuid of devices.users()) background.notice(userUuid)
+      const daily = setInterval(() => {
+        for (const id of connections.deviceIds()) devices.see(id)
+        tidy()
+      }, dayMs).unref()
+      const look = setInterval(() => {
+        connections.look()
+        kept.tell()
+      }, lookMs).unref()
+      onStop(() => {
+        clearInterval(daily)
+        clearInterval(look)
+      })
+    })
+
+    userData.add('file-sync', {
+      async erase(userUuid) {
+        connections.closeUser(userUuid)
+        devices.erase(userUuid)
+        await index.erase(userUuid)
+        uploads.erase(userUuid)
+        await staged.erase(userUuid)
+      },
+    })
+
+    routes(
+      (app) => {
+        app.get('/api/sync', { websocket: true, config: { scope: 'files:read' } }, (socket, request) => {
+          const user = userOf(request)
+          const connection: SyncConnection = new SyncConnection({
+            socket,
+            user,
+            changes,
+            devices,
+            onDevice({ id }) {
+              connections.replaceOthers(user.uuid, connection, id)
+              background.notice(user.uuid)
+            },
+            onStored: (userUuid) => kept.mark(userUuid),
+            log: request.log.child({ ip: request.ip, user: user.username, userUuid: user.uuid }),
+            requestId: request.id,
+          })
+          connections.run(user.uuid, connection)
+        })
+        contentRoutes(app, contents)
+        uploadRoutes(app, { files, index, contents, uploads, staged, sources })
+        deviceRoutes(app, {
+          devices,
+          isConnected: (userUuid, id) => connections.isConnected(userUuid, id),
+          onRemoved(userUuid, id) {
+            connections.closeDevice(userUuid, id)
+            kept.mark(userUuid)
+          },
+        })
+      },
+      { webSockets: true },
+    )
+  },
+})

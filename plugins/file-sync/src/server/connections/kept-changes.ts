@@ -1,0 +1,62 @@
+import type { ChangeLog, Log } from '@nodekeep/plugin-sdk'
+import type { Devices } from '../devices/devices.ts'
+
+/** The name of this plugin as a reader of the journal. */
+const reader = 'file-sync'
+
+interface KeptChangesParts {
+  readonly changes: ChangeLog
+  readonly devices: Devices
+  /** Aborts when the plugin stops. */
+  readonly signal: AbortSignal
+  readonly log: Pick<Log, 'warn'>
+}
+
+/** Makes the journal keep the changes that devices have not stored, and follow the users who have devices. */
+export class KeptChanges {
+  readonly #parts: KeptChangesParts
+  readonly #marked = new Set<string>()
+
+  constructor(parts: KeptChangesParts) {
+    this.#parts = parts
+  }
+
+  /** Records that devices of a user have stored more. If the node stops before it is told, the journal only keeps more. */
+  mark(userUuid: string): void {
+    this.#marked.add(userUuid)
+  }
+
+  /** Tells the journal about the users who were marked. */
+  async tell(): Promise<void> {
+    const users = [...this.#marked]
+    this.#marked.clear()
+    for (const userUuid of users) await this.#tell(userUuid)
+  }
+
+  /**
+   * Tells the journal about all users who have devices, since it forgets its readers and stops following after a while. Nobody
+   * need wait for the first comparison of a user's files: a device that begins waits by itself.
+   */
+  async tellAll(): Promise<void> {
+    const { changes, devices, signal, log } = this.#parts
+    if (signal.aborted) return
+    for (const userUuid of devices.users()) {
+      this.mark(userUuid)
+      // A device that must list all files anyway misses nothing.
+      if (devices.oldestCursor(userUuid, changes.epoch) === null) continue
+      changes
+        .follow(userUuid)
+        .catch((error) => log.warn({ err: error }, 'Changes of other programs may be missed.'))
+    }
+    await this.tell()
+  }
+
+  async #tell(userUuid: string): Promise<void> {
+    const { changes, devices, signal, log } = this.#parts
+    if (signal.aborted) return
+    const oldest = devices.oldestCursor(userUuid, changes.epoch)
+    await changes
+      .keep(userUuid, reader, oldest)
+      .catch((error) => log.warn({ err: error }, 'Changes may be deleted that devices have not stored.'))
+  }
+}

@@ -1,0 +1,316 @@
+import type { WebSocket } from '@fastify/websocket'
+import {
+  type AuthenticatedUser,
+  type ChangeLog,
+  errorBodyOf,
+  errorStatus,
+  type FileChange,
+  isNodekeepError,
+  type Log,
+  NodekeepError,
+  untilAborted,
+} from '@nodekeep/plugin-sdk'
+import {
+  type ClientMessage,
+  helloMs,
+  largestChanges,
+  longestClientMessage,
+  mostChanges,
+  protocolVersion,
+  readClientMessage,
+  type ServerMessage,
+} from '../../protocol/messages.ts'
+import { type Device, type Devices, wasAway } from '../devices/devices.ts'
+import { Bell } from './bell.ts'
+import { MessageAllowance } from './message-allowance.ts'
+
+/** Status codes of RFC 6455, section 7.4.1. */
+const policyViolation = 1008
+const internalError = 1011
+
+/** Milliseconds for the client to close its side, too. */
+const closeMs = 1000
+
+/** Bytes of messages that the client has not read. More than this cannot come from a client that keeps to the protocol. */
+const mostUnread = 4 * largestChanges
+
+type Hello = Extract<ClientMessage, { type: 'hello' }>
+type ResetReason = 'new' | 'epoch' | 'expired'
+
+interface SyncConnectionParts {
+  readonly socket: WebSocket
+  readonly user: AuthenticatedUser
+  readonly changes: ChangeLog
+  readonly devices: Devices
+  /** Called when it is known which device the client speaks for. */
+  readonly onDevice: (device: Device) => void
+  /** Called when a device has stored more changes. */
+  readonly onStored: (userUuid: string) => void
+  /** Its lines name the user and the address of the client. */
+  readonly log: Log
+  /** The id of the request, for errors. */
+  readonly requestId: string
+}
+
+/**
+ * The connection of one client. It sends changes one message at a time: the next one follows when the client has stored the one
+ * before. So a slow client costs the memory of one message.
+ */
+export class SyncConnection {
+  readonly #parts: SyncConnectionParts
+  readonly #closed = new AbortController()
+  readonly #bell = new Bell()
+  readonly #allowance = new MessageAllowance()
+  readonly #hello = Promise.withResolvers<Hello>()
+  #isGreeted = false
+  #deviceId: string | null = null
+  #epoch = ''
+  /** The cursor of the last message with changes, and the cursor up to which the client has stored everything. */
+  #sent = 0
+  #stored = 0
+  /** The mount of the last message `waiting`. */
+  #mount: string | null = null
+  #isAlive = true
+
+  constructor(parts: SyncConnectionParts) {
+    this.#parts = parts
+    const { socket } = parts
+    socket.on('message', (data: Buffer, isBinary: boolean) => this.#receive(data, isBinary))
+    socket.on('pong', () => {
+      this.#isAlive = true
+    })
+    socket.once('close', () => this.end())
+  }
+
+  get deviceId(): string | null {
+    return this.#deviceId
+  }
+
+  /** Talks to the client until the connection is closed. */
+  async run(): Promise<void> {
+    const timer = setTimeout(() => this.fail(lateHello()), helloMs)
+    try {
+      const hello = await untilAborted(this.#hello.promise, this.#closed.signal)
+      clearTimeout(timer)
+      await this.#begin(hello)
+      while (!this.#closed.signal.aborted) {
+        this.#tellWaiting()
+        if (this.#sent !== this.#stored || !(await this.#sendChanges())) await this.#bell.rung()
+      }
+    } catch (error) {
+      if (!this.#closed.signal.aborted) this.fail(error)
+    } finally {
+      clearTimeout(timer)
+      if (this.#deviceId !== null) this.#parts.devices.see(this.#deviceId)
+    }
+  }
+
+  /** Looks for changes. */
+  notice(): void {
+    this.#bell.ring()
+  }
+
+  /** Asks the client whether it is alive. A client that has not answered the last time is cut off. */
+  beat(): void {
+    const { socket } = this.#parts
+    if (!this.#isAlive || socket.bufferedAmount > mostUnread) {
+      socket.terminate()
+      return
+    }
+    this.#isAlive = false
+    socket.ping()
+  }
+
+  /** Tells the client an error, and closes the connection. */
+  fail(thrown: unknown): void {
+    if (this.#closed.signal.aborted) return
+    const { socket, log, requestId } = this.#parts
+    const { code, message } = errorBodyOf(thrown, requestId)
+    const isOurs = errorStatus[code] >= 500
+    if (isOurs) log.error({ err: thrown }, message)
+    this.#send({ type: 'error', error: { code, message } })
+    this.end()
+    socket.close(isOurs ? internalError : policyViolation, code)
+    setTimeout(() => socket.terminate(), closeMs).unref()
+  }
+
+  /** Ends the loop of a connection that is closed already. */
+  end(): void {
+    this.#closed.abort()
+    this.#bell.ring()
+  }
+
+  #send(message: ServerMessage): void {
+    this.#parts.socket.send(JSON.stringify(message))
+  }
+
+  #receive(data: Buffer, isBinary: boolean): void {
+    if (this.#closed.signal.aborted) return
+    this.#isAlive = true
+    try {
+      if (isBinary) throw invalid('Messages are texts.')
+      if (data.length > longestClientMessage) {
+        throw invalid(`A message has at most ${longestClientMessage} bytes.`)
+      }
+      this.#take(read(String(data)))
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  #take(message: ClientMessage): void {
+    // The changes that are sent bound their acks.
+    const isDue = message.type === 'ack' && message.cursor === this.#sent && this.#sent !== this.#stored
+    if (!isDue && !this.#allowance.take()) throw tooManyMessages()
+    if (message.type === 'ping') this.#send({ type: 'pong' })
+    else if (message.type === 'ack') this.#ack(message.cursor)
+    else if (this.#isGreeted) throw invalid('Say hello once.')
+    else {
+      this.#isGreeted = true
+      this.#hello.resolve(message)
+    }
+  }
+
+  #ack(cursor: number): void {
+    if (cursor === this.#stored) return
+    if (cursor !== this.#sent) throw invalid('The cursor of an ack must be that of the last changes.')
+    this.#store(cursor)
+    this.#bell.ring()
+  }
+
+  #store(cursor: number): void {
+    const { devices, onStored, user } = this.#parts
+    this.#stored = cursor
+    if (this.#deviceId === null) return
+    devices.store(this.#deviceId, { epoch: this.#epoch, cursor })
+    onStored(user.uuid)
+  }
+
+  async #begin(hello: Hello): Promise<void> {
+    const { changes, user, log } = this.#parts
+    if (hello.protocol !== protocolVersion) {
+      throw invalid(
+        `This node speaks version ${protocolVersion} of the protocol. Update the client or the node.`,
+      )
+    }
+    const device = this.#deviceOf(hello)
+    // The call also goes on following the user, which needs no waiting for a client that goes on.
+    changes
+      .follow(user.uuid)
+      .catch((error) => log.warn({ err: error }, 'Changes of other programs may be missed.'))
+    const { epoch } = changes
+    const head = await changes.head(user.uuid)
+    this.#send({ type: 'welcome', protocol: protocolVersion, device: device?.id ?? null, epoch, head })
+    if (hello.cursor === undefined) await this.#reset('new')
+    else if (hello.epoch !== epoch) await this.#reset('epoch')
+    else if (device !== null && wasAway(device)) await this.#reset('expired')
+    else {
+      this.#epoch = epoch
+      this.#sent = hello.cursor
+      this.#stored = hello.cursor
+    }
+  }
+
+  #deviceOf({ device: id, name }: Hello): Device | null {
+    const { devices, user, onDevice } = this.#parts
+    if (id === undefined && name === undefined) return null
+    const device = id !== undefined ? devices.of(user, id) : this.#newDevice(name ?? '')
+    devices.see(device.id)
+    this.#deviceId = device.id
+    onDevice(device)
+    return device
+  }
+
+  #newDevice(name: string): Device {
+    const { devices, user, log } = this.#parts
+    const device = devices.create(user, name)
+    log.info({ event: 'device-added', device: device.id, name }, 'A device was added.')
+    return device
+  }
+
+  /** Makes the client list all files. */
+  async #reset(reason: ResetReason): Promise<void> {
+    const { changes, user } = this.#parts
+    // Changes before this have no rows, so the client must list the files after it.
+    await untilAborted(changes.follow(user.uuid), this.#closed.signal)
+    const { epoch } = changes
+    const head = await changes.head(user.uuid)
+    this.#epoch = epoch
+    this.#sent = head
+    this.#store(head)
+    this.#send({ type: 'reset', reason, epoch, head })
+  }
+
+  /** Sends the next changes. Returns whether there was anything to send. */
+  async #sendChanges(): Promise<boolean> {
+    const { changes, user, socket } = this.#parts
+    if (changes.epoch !== this.#epoch) {
+      await this.#reset('epoch')
+      return true
+    }
+    const rows = await changes.read(user.uuid, this.#sent, mostChanges).catch(nullIfExpired)
+    if (rows === null) {
+      await this.#reset('expired')
+      return true
+    }
+    const [cursor, texts] = page(rows)
+    if (cursor === null) return false
+    const head = await changes.head(user.uuid)
+    if (this.#closed.signal.aborted) return false
+    this.#sent = cursor
+    socket.send(`{"type":"changes","cursor":${cursor},"changes":[${texts.join(',')}],"head":${head}}`)
+    return true
+  }
+
+  #tellWaiting(): void {
+    const stalled = this.#parts.changes.stalled(this.#parts.user.uuid)
+    const mount = stalled?.mount ?? null
+    if (mount === this.#mount) return
+    this.#mount = mount
+    this.#send({ type: 'waiting', mount, since: stalled?.since.toISOString() ?? null })
+  }
+}
+
+/** The first of some changes, as texts that fit into a message, and the cursor of the last one; null without changes. */
+function page(rows: readonly FileChange[]): readonly [number | null, readonly string[]] {
+  const texts: string[] = []
+  let cursor: number | null = null
+  let size = 0
+  for (const { seq, at, ...change } of rows) {
+    const text = JSON.stringify({ ...change, at: at.toISOString() })
+    size += Buffer.byteLength(text)
+    if (size > largestChanges && texts.length > 0) break
+    texts.push(text)
+    cursor = seq
+  }
+  return [cursor, texts]
+}
+
+function read(text: string): ClientMessage {
+  try {
+    return readClientMessage(text)
+  } catch (error) {
+    throw invalid((error as Error).message)
+  }
+}
+
+/** The changes after the cursor are deleted, or the cursor is none of this journal. */
+function nullIfExpired(error: unknown): null {
+  if (isNodekeepError(error) && error.code === 'CONFLICT') return null
+  throw error
+}
+
+function invalid(message: string): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', message)
+}
+
+function lateHello(): NodekeepError {
+  return new NodekeepError(
+    'REQUEST_TIMEOUT',
+    `The first message must be hello, within ${helloMs / 1000} seconds.`,
+  )
+}
+
+function tooManyMessages(): NodekeepError {
+  return new NodekeepError('TOO_MANY_REQUESTS', 'The client sends too many messages. Connect again later.')
+}

@@ -1,0 +1,109 @@
+import {
+  type FilesService,
+  isNodekeepError,
+  KeyedLock,
+  NodekeepError,
+  type UserFiles,
+} from '@nodekeep/plugin-sdk'
+import type { Content } from '../../protocol/content-blocks.ts'
+import type { ContentHasher } from './content-hasher.ts'
+import type { ContentIndex, FileVersion } from './content-index.ts'
+
+/** Requests of a user that wait for hashes at a time. */
+const mostWaiting = 4
+
+interface ContentsParts {
+  readonly files: FilesService
+  readonly index: ContentIndex
+  readonly hasher: ContentHasher
+}
+
+/** Finds out the contents of files. It hashes one file of a user at a time. */
+export class Contents {
+  readonly #parts: ContentsParts
+  readonly #lock = new KeyedLock()
+  /** Requests that wait, by user. */
+  readonly #waiting = new Map<string, number>()
+
+  constructor(parts: ContentsParts) {
+    this.#parts = parts
+  }
+
+  /** The SHA-256 of a file; null if the file does not have the revision any more. */
+  async sha256Of(userUuid: string, file: FileVersion, signal: AbortSignal): Promise<string | null> {
+    const known = this.#parts.index.sha256Of(userUuid, normal(file))
+    return known ?? (await this.#found(userUuid, normal(file), signal))?.sha256 ?? null
+  }
+
+  /** The content of a file; null if the file does not have the revision any more. */
+  async contentOf(userUuid: string, file: FileVersion, signal: AbortSignal): Promise<Content | null> {
+    const known = this.#parts.index.contentOf(userUuid, normal(file))
+    return known ?? (await this.#found(userUuid, normal(file), signal))
+  }
+
+  /**
+   * Runs the work of a request that needs hashes.
+   *
+   * @throws NodekeepError TOO_MANY_REQUESTS if too many of the user wait already
+   */
+  async inTurn<T>(userUuid: string, work: () => Promise<T>): Promise<T> {
+    const count = this.#waiting.get(userUuid) ?? 0
+    if (count >= mostWaiting) throw tooMany()
+    this.#waiting.set(userUuid, count + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (this.#waiting.get(userUuid) ?? 1) - 1
+      if (left === 0) this.#waiting.delete(userUuid)
+      else this.#waiting.set(userUuid, left)
+    }
+  }
+
+  async #found(userUuid: string, file: FileVersion, signal: AbortSignal): Promise<Content | null> {
+    const { files, index } = this.#parts
+    return this.#lock.run([userUuid], async () => {
+      signal.throwIfAborted()
+      const known = index.contentOf(userUuid, file)
+      if (known !== null) return known
+      const content = await this.#hash(files.for({ uuid: userUuid }), file, signal).catch(nullIfGone)
+      if (content !== null) index.set(userUuid, file, content)
+      return content
+    })
+  }
+
+  async #hash(
+    files: UserFiles,
+    { path, revision }: FileVersion,
+    signal: AbortSignal,
+  ): Promise<Content | null> {
+    if ((await files.stat(path)).revision !== revision) return null
+    const { entry, content } = await files.read(path, { reuseBuffers: true, signal })
+    if (entry.revision !== revision) {
+      for await (const _chunk of content) break
+      return null
+    }
+    const found = await this.#parts.hasher.hash(content, entry.size)
+    // Another program may have changed the file while it was read.
+    return (await files.stat(path)).revision === revision ? found : null
+  }
+}
+
+/** Names that are equal in NFC are one name. */
+function normal({ path, revision }: FileVersion): FileVersion {
+  return { path: path.normalize('NFC'), revision }
+}
+
+/** Nothing is at the path, it is a folder, or it is no path. */
+function nullIfGone(error: unknown): null {
+  const gone: readonly string[] = ['NOT_FOUND', 'VALIDATION_ERROR', 'CONFLICT']
+  if (isNodekeepError(error) && gone.includes(error.code)) return null
+  throw error
+}
+
+function tooMany(): NodekeepError {
+  return new NodekeepError(
+    'TOO_MANY_REQUESTS',
+    `${mostWaiting} requests of yours wait for hashes already. Try again when one is answered.`,
+    { headers: { 'retry-after': '5' } },
+  )
+}

@@ -1,0 +1,269 @@
+import {
+  type AuthenticatedUser,
+  clientSignal,
+  type FilesService,
+  isNodekeepError,
+  KeyedLock,
+  NodekeepError,
+  type RoutesApp,
+  Type,
+  userOf,
+} from '@nodekeep/plugin-sdk'
+import type { FastifyRequest } from 'fastify'
+import { committedUpload, type NewUpload, newUpload, success, uploadAnswer } from '../../protocol/bodies.ts'
+import type { ContentIndex } from '../content/content-index.ts'
+import type { Contents } from '../content/contents.ts'
+import { assemble, missingBlocks, otherContent } from './assemble.ts'
+import type { BlockSource, BlockSources } from './block-sources.ts'
+import { sizeOfBlock, unpackBlocks } from './packed-blocks.ts'
+import type { StagedBlocks } from './staged-blocks.ts'
+import type { Upload, Uploads } from './uploads.ts'
+
+/** Bytes of a JSON body with the blocks of a file. */
+const mostJson = 4 * 1024 * 1024
+
+interface UploadRoutesParts {
+  readonly files: FilesService
+  readonly index: ContentIndex
+  readonly contents: Contents
+  readonly uploads: Uploads
+  readonly staged: StagedBlocks
+  readonly sources: BlockSources
+}
+
+const id = Type.String({ maxLength: 100 })
+const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+/** Registers `/api/sync/uploads`. */
+export function uploadRoutes(app: RoutesApp, parts: UploadRoutesParts): void {
+  const { files, index, contents, uploads, staged, sources } = parts
+  const config = { scope: 'files:write' }
+  const commits = new KeyedLock()
+
+  app.post(
+    '/api/sync/uploads',
+    {
+      config: { ...config, answersLate: true },
+      bodyLimit: mostJson,
+      schema: {
+        operationId: 'beginUpload',
+        summary: 'Begin the upload of a file, and learn which blocks of it the node lacks',
+        body: newUpload,
+        response: { 200: uploadAnswer },
+      },
+    },
+    async (request, reply) => {
+      const user = userOf(request)
+      const { uuid } = user
+      const { body } = request
+      checkBlocks(body)
+      if (body.size > files.maxFileSize) {
+        throw new NodekeepError(
+          'PAYLOAD_TOO_LARGE',
+          `The file is too large: the limit is ${files.maxFileSize} bytes (storage.maxFileSize)`,
+        )
+      }
+      await checkCondition(uuid, body)
+      // The file to replace has most blocks of a large file that changed a little.
+      if (body.ifRevision !== undefined && body.blocks.length > 1) {
+        const replaced = { path: body.path, revision: body.ifRevision }
+        await contents.inTurn(uuid, () => contents.sha256Of(uuid, replaced, clientSignal(reply)))
+      }
+      const upload = uploads.create(uuid, body)
+      await staged.retain(uuid, () => uploads.blocksOf(uuid))
+      return answerOf(user, upload)
+    },
+  )
+
+  app.get(
+    '/api/sync/uploads/:id',
+    {
+      config,
+      schema: {
+        operationId: 'getUpload',
+        summary: 'Get the blocks that an upload lacks',
+        params: Type.Object({ id }),
+        response: { 200: uploadAnswer },
+      },
+    },
+    async (request) => {
+      const user = userOf(request)
+      return answerOf(user, uploads.get(user.uuid, request.params.id))
+    },
+  )
+
+  app.delete(
+    '/api/sync/uploads/:id',
+    {
+      config,
+      schema: {
+        operationId: 'cancelUpload',
+        summary: 'Forget an upload, and the blocks that were sent for it',
+        params: Type.Object({ id }),
+        response: { 200: success },
+      },
+    },
+    async (request) => {
+      const { uuid } = userOf(request)
+      await end(uuid, uploads.get(uuid, request.params.id))
+      return { success: true }
+    },
+  )
+
+  app.post(
+    '/api/sync/uploads/:id/commit',
+    {
+      config: { ...config, answersLate: true },
+      schema: {
+        operationId: 'commitUpload',
+        summary: 'Store the file of an upload whose blocks are all there',
+        params: Type.Object({ id }),
+        response: { 200: committedUpload },
+      },
+    },
+    async (request, reply) =>
+      commits.run([request.params.id], () => commit(request, request.params.id, clientSignal(reply))),
+  )
+
+  app.register(async (raw: RoutesApp) => {
+    raw.removeAllContentTypeParsers()
+    raw.addContentTypeParser('*', (_request, _body, done) => done(null))
+    raw.put(
+      '/api/sync/uploads/:id/blocks/:sha256',
+      {
+        config: { ...config, body: 'stream' },
+        onRequest: takeAnyType,
+        schema: {
+          operationId: 'sendBlock',
+          summary: 'Send a block of an upload',
+          params: Type.Object({ id, sha256 }),
+          requestBody: {
+            content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+          },
+          response: { 200: success },
+        },
+      },
+      async (request) => {
+        const { uuid } = userOf(request)
+        const hash = request.params.sha256
+        const size = sizeOfBlock(uploads.get(uuid, request.params.id).packed, hash)
+        if (size === null) throw new NodekeepError('NOT_FOUND', 'The upload has no such block.')
+        // Leaving the loop must not end the connection, because an error is still to be sent on it.
+        await staged.add(uuid, { sha256: hash, size }, request.raw.iterator({ destroyOnReturn: false }))
+        return { success: true }
+      },
+    )
+  })
+
+  /** @throws NodekeepError PRECONDITION_FAILED before any byte is sent; the commit checks again */
+  async function checkCondition(userUuid: string, { path, ifRevision }: NewUpload): Promise<void> {
+    const revision = await files
+      .for({ uuid: userUuid })
+      .stat(path)
+      .then(
+        (entry) => entry.revision,
+        (error) => {
+          if (isNodekeepError(error) && error.code === 'NOT_FOUND') return undefined
+          throw error
+        },
+      )
+    if (revision === ifRevision) return
+    throw new NodekeepError(
+      'PRECONDITION_FAILED',
+      ifRevision === undefined
+        ? 'Something is at the path already.'
+        : 'The file does not have the revision of the upload any more.',
+    )
+  }
+
+  async function answerOf(user: AuthenticatedUser, upload: Upload) {
+    const blocks = unpackBlocks(upload.packed)
+    const found = await sources.find(user, blocks)
+    const named = new Set(found.keys())
+    const missing = blocks.flatMap((block, number) => {
+      if (named.has(block.sha256)) return []
+      named.add(block.sha256)
+      return number
+    })
+    const { path, size, expires } = upload
+    return { id: upload.id, path, size, sha256: upload.sha256, missing, expires: expires.toISOString() }
+  }
+
+  async function commit(request: FastifyRequest, uploadId: string, signal: AbortSignal) {
+    const user = userOf(request)
+    const { uuid } = user
+    const upload = uploads.get(uuid, uploadId)
+    const { path, size, modified, ifRevision } = upload
+    const content = { sha256: upload.sha256, size, blocks: unpackBlocks(upload.packed) }
+    const found = await sources.find(user, content.blocks)
+    if (content.blocks.some((block) => !found.has(block.sha256))) throw missingBlocks()
+    const own = files.for({ uuid })
+    const entry = await own
+      .write(path, assemble(own, content, found, signal), {
+        ...deviceOf(request),
+        ...(modified !== null && { modified }),
+        ...(ifRevision === null ? { ifAbsent: true } : { ifRevision }),
+        size,
+        signal,
+      })
+      .catch(async (error) => {
+        if (error === otherContent) await forgetSources(uuid, upload, found)
+        throw error
+      })
+    index.set(uuid, entry, content)
+    await end(uuid, upload)
+    return {
+      path: entry.path,
+      revision: entry.revision,
+      size: entry.size,
+      modified: entry.modified.toISOString(),
+    }
+  }
+
+  /** The client has lied, or what the node has is damaged. In both cases nothing of it counts any more. */
+  async function forgetSources(
+    userUuid: string,
+    upload: Upload,
+    found: ReadonlyMap<string, BlockSource>,
+  ): Promise<void> {
+    for (const source of found.values()) {
+      if ('path' in source) index.forget(userUuid, source.path)
+    }
+    uploads.remove(upload.id)
+    await staged.retain(userUuid, () => uploads.blocksOf(userUuid).difference(found))
+  }
+
+  async function end(userUuid: string, { id: uploadId }: Upload): Promise<void> {
+    uploads.remove(uploadId)
+    await staged.retain(userUuid, () => uploads.blocksOf(userUuid))
+  }
+}
+
+/** @throws NodekeepError VALIDATION_ERROR */
+function checkBlocks({ size, blocks, ifRevision, ifAbsent }: NewUpload): void {
+  if ((ifRevision === undefined) === (ifAbsent === undefined)) {
+    throw invalid('Send either "ifRevision" or "ifAbsent".')
+  }
+  const sizes = new Map(blocks.map((block) => [block.sha256, block.size]))
+  if (blocks.some((block) => sizes.get(block.sha256) !== block.size)) {
+    throw invalid('Blocks with the same SHA-256 must have the same size.')
+  }
+  if (blocks.reduce((sum, block) => sum + block.size, 0) !== size) {
+    throw invalid('The sizes of the blocks must add up to the size of the file.')
+  }
+}
+
+/** The device that makes the change, for the journal. */
+function deviceOf({ headers }: FastifyRequest): { readonly by?: string } {
+  const by = headers['x-nodekeep-device']
+  return typeof by === 'string' ? { by } : {}
+}
+
+/** The type of a raw body does not matter, and need not be valid. Fastify would demand a valid one. */
+async function takeAnyType({ raw }: FastifyRequest): Promise<void> {
+  raw.headers['content-type'] = 'application/octet-stream'
+}
+
+function invalid(message: string): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', message)
+}

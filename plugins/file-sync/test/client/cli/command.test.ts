@@ -1,0 +1,70 @@
+// In a process of its own: it starts commands, which take their environment from it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { Wallet } from 'ethers'
+import t from 'tap'
+import { createSyncNode } from '../../fixtures/sync-node.ts'
+import { temporaryFolder } from '../fixtures/synced-folders.ts'
+
+const command = fileURLToPath(new URL('../../../bin/nodekeep-sync.js', import.meta.url))
+const node = await createSyncNode({ config: { plugins: { 'login-siwe': true } } })
+t.teardown(() => node.stop())
+
+t.test('a folder is synced once, with a token from the standard input', async (t) => {
+  const user = await node.signIn()
+  const home = await temporaryFolder(t)
+  const folder = join(home, 'Cloud')
+  await mkdir(folder)
+  await writeFile(join(folder, 'a.txt'), 'hello')
+  t.match(await run(home, [folder, '--once', '--node', node.url.href]), { code: 1, err: /Log in first/ })
+  t.match(await run(home, ['login', '--node', node.url.href], `${user.token}\n`), {
+    code: 0,
+    out: /is stored/,
+  })
+  t.equal((await stat(join(home, 'nodekeep-sync/settings.json'))).mode & 0o777, 0o600)
+  t.match(await run(home, [folder, '--once']), { code: 1, err: /--node/ })
+  t.match(await run(home, [folder, '--once', '--node', node.url.href]), { code: 0, out: /upload \/a\.txt/ })
+  t.equal(await (await user.fetch('/read?path=/a.txt')).text(), 'hello')
+  const status = await run(home, ['status', '--json'])
+  t.match(JSON.parse(status.out), [{ folder, synced: 1, isRunning: false, problems: {} }])
+})
+
+t.test('a wallet signs in, and the token that is kept may only sync', async (t) => {
+  await node.signIn('owner')
+  const home = await temporaryFolder(t)
+  const key = join(home, 'wallet.key')
+  await writeFile(key, Wallet.createRandom().privateKey, { mode: 0o600 })
+  t.match(await run(home, ['login', '--node', node.url.href, '--key', key]), { code: 0, err: '' })
+  const { tokens } = JSON.parse(await readFile(join(home, 'nodekeep-sync/settings.json'), 'utf8'))
+  const headers = { authorization: `Bearer ${tokens[node.url.origin]}` }
+  t.equal((await node.fetch('/api/files/list?path=/', { headers })).status, 200)
+  t.equal((await node.fetch('/api/account/tokens', { headers })).status, 403)
+})
+
+t.test('a paused folder is synced after it is resumed', async (t) => {
+  const user = await node.signIn()
+  const home = await temporaryFolder(t)
+  const folder = join(home, 'Cloud')
+  await mkdir(folder)
+  await run(home, ['login', '--node', node.url.href], user.token)
+  await run(home, [folder, '--once', '--node', node.url.href])
+  await run(home, ['pause', folder])
+  await writeFile(join(folder, 'b.txt'), 'later')
+  const running = run(home, [folder, '--once'])
+  await run(home, ['resume', folder])
+  t.match(await running, { code: 0, err: '' })
+  t.equal(await (await user.fetch('/read?path=/b.txt')).text(), 'later')
+})
+
+async function run(home: string, args: readonly string[], input = '') {
+  const child = spawn(process.execPath, [command, ...args], {
+    env: { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: home },
+  })
+  child.stdin.end(input)
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: child.exitCode, out, err }
+}

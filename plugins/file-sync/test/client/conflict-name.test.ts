@@ -1,0 +1,21 @@
+import t from 'tap'
+import { conflictPath } from '../../src/client/conflict-name.ts'
+
+const now = Date.UTC(2026, 10, 23, 14, 5, 12)
+
+t.test('the name has the device and the time, and is free', async (t) => {
+  const first = conflictPath('/a/report.odt', 'laptop', now, () => false)
+  t.equal(first, '/a/report (conflict laptop 2026-11-23 140512).odt')
+  const second = conflictPath('/a/report.odt', 'laptop', now, (path) => path === first)
+  t.equal(second, '/a/report (conflict laptop 2026-11-23 140512 2).odt')
+  t.equal(
+    conflictPath('/.profile', 'a/b:"c"', now, () => false),
+    '/.profile (conflict abc 2026-11-23 140512)',
+  )
+})
+
+t.test('the name of a long name is not too long', async (t) => {
+  const path = conflictPath(`/${'é'.repeat(125)}.txt`, 'laptop', now, () => false)
+  t.ok(Buffer.byteLength(path) - 1 <= 255)
+  t.match(path, /\.txt$/)
+})

@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto'
+import type { RemoteEntry, RemoteFileEntry } from '../../../src/client/ports.ts'
+import { SyncFailure } from '../../../src/client/sync-failure.ts'
+import { folderOf, foldersAbove, isWithin, nameOf } from '../../../src/client/sync-paths.ts'
+import type { ServerMessage, WireChange } from '../../../src/protocol/messages.ts'
+
+type Node = { readonly type: 'directory' } | (RemoteFileEntry & { readonly content: string })
+type Op = WireChange['op']
+
+interface Row extends WireChange {
+  readonly seq: number
+}
+
+/** A connection to the feed. */
+interface Session {
+  cursor: number
+  /** The cursor that the client must acknowledge before more is sent. */
+  sent: number | null
+  send(message: ServerMessage): void
+}
+
+/** The most changes in a message. A small number shows faults of paging. */
+const page = 5
+
+/**
+ * The files of one user on a node, and the feed of their changes, in memory. Lists of calls hold it to a real node, see
+ * `model-node.test.ts`. A failure has the kind that the client makes of the answer of a real node.
+ */
+export class ModelNode {
+  nodes = new Map<string, Node>()
+  readonly #sessions = new Set<Session>()
+  #journal: Row[] = []
+  #epoch = 1
+  #head = 0
+  #oldest = 0
+  #revision = 0
+
+  look(path: string): RemoteEntry | null {
+    const node = this.nodes.get(path)
+    return node === undefined ? null : entryOf(node)
+  }
+
+  list(folder: string): Map<string, RemoteEntry> | null {
+    if (folder !== '/' && this.nodes.get(folder)?.type !== 'directory') return null
+    const children = [...this.nodes].filter(([path]) => folderOf(path) === folder)
+    return new Map(children.map(([path, node]) => [nameOf(path), entryOf(node)]))
+  }
+
+  hash(path: string, revision: string): string | null {
+    const node = this.nodes.get(path)
+    if (node?.type !== 'file' || node.revision !== revision) return null
+    return createHash('sha256').update(node.content).digest('hex')
+  }
+
+  read(path: string, revision: string): string {
+    const node = this.nodes.get(path)
+    if (node?.type !== 'file' || node.revision !== revision) throw changed('412')
+    return node.content
+  }
+
+  write(path: string, content: string, modified: number, revision: string | null): RemoteFileEntry {
+    const node = this.nodes.get(path)
+    if (node?.type === 'directory' || this.#isBlocked(path)) throw changed('409')
+    if ((node?.revision ?? null) !== revision) throw changed('412')
+    const entry = this.put(path, content, modified)
+    this.record('write', path)
+    return entry
+  }
+
+  makeFolder(path: string): void {
+    if (this.nodes.get(path)?.type === 'directory') return
+    if (this.nodes.has(path) || this.#isBlocked(path)) throw changed('409')
+    this.#makeFolders(path)
+    this.nodes.set(path, { type: 'directory' })
+    this.record('mkdir', path)
+  }
+
+  remove(path: string, revision: string | null): void {
+    const node = this.nodes.get(path)
+    if (node === undefined) return
+    if (node.type === 'file' ? node.revision !== revision : revision !== null) throw changed('412')
+    if (this.#within(path).length > 1) throw changed('409')
+    this.nodes.delete(path)
+    this.record('delete', path)
+  }
+
+  move(source: string, destination: string, revision: string): RemoteFileEntry {
+    const node = this.nodes.get(source)
+    if (node?.type !== 'file') throw changed('404')
+    if (node.revision !== revision || this.nodes.has(destination)) throw changed('412')
+    if (this.#isBlocked(destination) || isWithin(destination, source)) throw changed('409')
+    this.nodes.delete(source)
+    this.#makeFolders(destination)
+    this.nodes.set(destination, node)
+    this.record('move', destination, source)
+    return entryOf(node) as RemoteFileEntry
+  }
+
+  /** Opens a connection to the feed. */
+  follow(
+    hello: {
+      readonly device?: string | undefined
+      readonly epoch?: string | undefined
+      readonly cursor?: number | undefined
+    },
+    send: (message: ServerMessage) => void,
+  ): { ack(cursor: number): void; ping(): void; close(): void } {
+    const session: Session = { cursor: hello.cursor ?? 0, sent: null, send }
+    const epoch = `epoch ${this.#epoch}`
+    send({ type: 'welcome', protocol: 1, device: hello.device ?? 'device', epoch, head: this.#head })
+    const isKnown = hello.epoch === epoch && hello.cursor !== undefined
+    if (!isKnown || session.cursor < this.#oldest || session.cursor > this.#head) {
+      session.cursor = this.#head
+      const reason = hello.cursor === undefined ? 'new' : isKnown ? 'expired' : 'epoch'
+      send({ type: 'reset', reason, epoch, head: this.#head })
+    }
+    this.#sessions.add(session)
+    this.#send(session)
+    return {
+      ack: (cursor) => {
+        if (session.sent !== cursor) return
+        session.cursor = cursor
+        session.sent = null
+        this.#send(session)
+      },
+      ping: () => {
+        if (this.#sessions.has(session)) send({ type: 'pong' })
+      },
+      close: () => this.#sessions.delete(session),
+    }
+  }
+
+  /** Puts a file in place as another program does it, without a row in the journal. */
+  put(path: string, content: string, modified: number): RemoteFileEntry {
+    this.#makeFolders(path)
+    this.#revision += 1
+    const entry = { type: 'file', size: content.length, modified, revision: `r${this.#revision}` } as const
+    this.nodes.set(path, { ...entry, content })
+    return entry
+  }
+
+  /** Moves something as another program does it. */
+  rename(source: string, destination: string): void {
+    const moved = this.#within(source).map((path) => [path, this.nodes.get(path) as Node] as const)
+    for (const [path] of moved) this.nodes.delete(path)
+    for (const [path, node] of moved) this.nodes.set(destination + path.slice(source.length), node)
+  }
+
+  /** Removes something with its content, as another program does it. */
+  drop(path: string): void {
+    for (const each of this.#within(path)) this.nodes.delete(each)
+  }
+
+  /** Adds a row to the journal. */
+  record(op: Op, path: string, source?: string): void {
+    this.#head += 1
+    const node = this.nodes.get(path)
+    this.#journal.push({
+      seq: this.#head,
+      op,
+      path,
+      ...(source !== undefined && { source }),
+      ...(node?.type === 'file' && { revision: node.revision, size: node.size }),
+      at: new Date(0).toISOString(),
+    })
+    for (const session of this.#sessions) this.#send(session)
+  }
+
+  /** Forgets the older half of the journal. */
+  expire(): void {
+    this.#journal = this.#journal.slice(Math.ceil(this.#journal.length / 2))
+    this.#oldest = (this.#journal[0]?.seq ?? this.#head + 1) - 1
+  }
+
+  backup(): Map<string, Node> {
+    return new Map(this.nodes)
+  }
+
+  /** Begins anew with the files of a backup. Restored files have other revisions. */
+  restore(backup: ReadonlyMap<string, Node>): void {
+    this.nodes = new Map()
+    for (const [path, node] of backup) {
+      if (node.type === 'file') this.put(path, node.content, node.modified)
+      else this.nodes.set(path, node)
+    }
+    this.#epoch += 1
+    this.#journal = []
+    this.#head = 0
+    this.#oldest = 0
+    this.#sessions.clear()
+  }
+
+  #send(session: Session): void {
+    if (session.sent !== null) return
+    const changes = this.#journal.filter(({ seq }) => seq > session.cursor).slice(0, page)
+    const cursor = changes.at(-1)?.seq
+    if (cursor === undefined) return
+    session.sent = cursor
+    session.send({
+      type: 'changes',
+      cursor,
+      changes: changes.map(({ seq: _, ...change }) => change),
+      head: this.#head,
+    })
+  }
+
+  #within(path: string): string[] {
+    return [...this.nodes.keys()].filter((each) => isWithin(each, path))
+  }
+
+  #isBlocked(path: string): boolean {
+    return foldersAbove(path).some((folder) => this.nodes.get(folder)?.type === 'file')
+  }
+
+  #makeFolders(path: string): void {
+    for (const folder of foldersAbove(path)) this.nodes.set(folder, { type: 'directory' })
+  }
+}
+
+function entryOf(node: Node): RemoteEntry {
+  if (node.type === 'directory') return node
+  const { content: _, ...entry } = node
+  return entry
+}
+
+function changed(status: string): SyncFailure {
+  return new SyncFailure('changed', status)
+}

@@ -1,0 +1,315 @@
+import { folderOf, foldersAbove, inFolder, isWithin } from '../../../src/client/sync-paths.ts'
+import { type DeviceWorld, ModelDevice } from './model-device.ts'
+import { ModelNode } from './model-node.ts'
+import { SimulatedTime } from './simulated-time.ts'
+
+const minute = 60_000
+
+/** Names that collide by case and by Unicode, and one that some disks cannot have. */
+const names = ['a', 'b', 'c', 'A', 'B', 'é', 'e\u0301', 'É', 'dot.', 'x.txt', 'X.txt']
+
+/**
+ * Plays three devices and a node on simulated time: random edits, moves and deletions on all of them, disconnections, crashes, lost
+ * disks and restores. Then everything is mended, and all must be the same, with every content that nobody deleted.
+ *
+ * @throws Error with the story of the seed
+ */
+export async function playModel(seed: number): Promise<void> {
+  const lines: string[] = []
+  try {
+    await new Play(seed, (line) => lines.push(line)).run()
+  } catch (error) {
+    throw new Error(`Seed ${seed}: ${(error as Error).stack}\n${lines.join('\n')}`)
+  }
+}
+
+class Play {
+  readonly #time = new SimulatedTime()
+  readonly #node = new ModelNode()
+  readonly #faults = { network: 0, watch: 0 }
+  readonly #random: () => number
+  readonly #devices: ModelDevice[]
+  /** Few names make more conflicts. */
+  readonly #names: readonly string[]
+  readonly #log: (line: string) => void
+  /** Contents that a person made and did not take back. */
+  readonly #wanted = new Set<string>()
+  #count = 0
+  #backup: ReturnType<ModelNode['backup']> | null = null
+
+  constructor(seed: number, log: (line: string) => void) {
+    this.#random = randomOf(seed)
+    this.#names = names.slice(this.#integer(0, names.length - 2))
+    const begin = this.#time.now
+    this.#log = (line) => log(`${((this.#time.now - begin) / 1000).toFixed(3)} ${line}`)
+    const world: DeviceWorld = {
+      time: this.#time,
+      node: this.#node,
+      faults: this.#faults,
+      random: this.#random,
+      log: this.#log,
+    }
+    this.#devices = ['one', 'two', 'three'].map((name, index) => {
+      const isCaseSensitive = index < 2 || this.#chance(0.5)
+      const skew = this.#chance(0.5) ? 0 : Math.round((this.#random() - 0.5) * 10 * 86_400_000)
+      return new ModelDevice(name, world, { isCaseSensitive, skew })
+    })
+  }
+
+  async run(): Promise<void> {
+    for (const device of this.#devices) {
+      // A filled folder is linked to a filled account.
+      for (let count = this.#integer(0, 4); count > 0; count -= 1) this.#changeDisk(device)
+      if (this.#chance(0.8)) device.start()
+    }
+    this.#faults.network = this.#chance(0.5) ? 0 : this.#random() * 0.3
+    this.#faults.watch = this.#chance(0.5) ? 0 : this.#random() * 0.3
+    const rounds = this.#integer(5, 60)
+    for (let round = 0; round < rounds; round += 1) {
+      this.#happen()
+      await this.#pass(this.#chance(0.5) ? this.#random() * 300 : this.#random() * 20_000)
+    }
+    await this.#settle()
+    this.#compare()
+  }
+
+  /** Lets something happen, mostly on a disk. */
+  #happen(): void {
+    const device = this.#pick(this.#devices)
+    const { disk } = device
+    const happenings: [weight: number, what: string | null, () => void][] = [
+      [60, null, () => this.#changeDisk(device)],
+      [10, null, () => this.#changeNode()],
+      [4, 'is killed', () => device.kill()],
+      [6, 'is started', () => device.start()],
+      [4, 'goes offline', () => device.disconnect()],
+      [5, 'is online', () => (device.isOnline = true)],
+      [2, 'loses its disk', () => (disk.isThere = false)],
+      [3, 'has its disk', () => (disk.isThere = true)],
+      [1, 'has a full disk, or not any more', () => (disk.isFull = !disk.isFull)],
+      [1, null, () => this.#node.expire()],
+      [2, null, () => (this.#backup = this.#node.backup())],
+      [2, null, () => this.#restore()],
+    ]
+    let dice = this.#random() * 100
+    for (const [weight, what, happen] of happenings) {
+      dice -= weight
+      if (dice >= 0) continue
+      if (what !== null) this.#log(`${device.name} ${what}`)
+      happen()
+      break
+    }
+  }
+
+  #restore(): void {
+    const backup = this.#backup
+    if (backup === null) return
+    this.#log('node: restored')
+    const lost = contentsOf(this.#node)
+    for (const device of this.#devices) device.disconnect()
+    this.#node.restore(backup)
+    for (const device of this.#devices) device.isOnline = true
+    // What no device had was lost with the node.
+    const kept = new Set([...contentsOf(this.#node), ...this.#devices.flatMap(contentsOn)])
+    for (const content of lost) if (!kept.has(content)) this.#wanted.delete(content)
+  }
+
+  /** A person, or a program of theirs, changes the disk of a device. */
+  #changeDisk(device: ModelDevice): void {
+    const { disk } = device
+    if (!disk.isThere) return
+    const known = [...disk.nodes.values()].map((each) => each.path)
+    const path = this.#chance(0.5) && known.length > 0 ? this.#pick(known) : exact(device, this.#path())
+    const node = disk.find(path)
+    const log = (what: string) => this.#log(`${device.name}: PERSON ${what}`)
+    const isBlocked = (each: string) =>
+      foldersAbove(each).some((folder) => disk.find(folder)?.type === 'file')
+    const unwant = (each: string) => {
+      for (const below of disk.within(each)) if (below.type === 'file') this.#wanted.delete(below.content)
+    }
+    const dice = this.#integer(0, 8)
+    if (dice < 3 && node?.type !== 'directory' && !isBlocked(path)) {
+      unwant(path)
+      const content = this.#content()
+      log(`writes ${path}: ${content}`)
+      disk.write(path, content, device.now)
+    } else if (dice === 3 && node) {
+      unwant(node.path)
+      log(`deletes ${node.path}`)
+      disk.drop(node.path)
+    } else if (dice === 4 && !node && !isBlocked(path)) {
+      log(`makes the folder ${path}`)
+      disk.makeFolder(path)
+    } else if ((dice === 5 || dice === 6) && node) {
+      const target = exact(device, this.#path())
+      const there = disk.find(target)
+      const isInside =
+        isWithin(disk.key(target), disk.key(node.path)) || isWithin(disk.key(node.path), disk.key(target))
+      if (isBlocked(target) || (isInside && there !== node)) return
+      if (there !== node) unwant(target)
+      log(`moves ${node.path} to ${target}`)
+      if (folderOf(target) !== '/' && !disk.find(folderOf(target))) disk.makeFolder(folderOf(target))
+      disk.rename(node.path, target)
+    } else if (dice === 7 && node?.type === 'file') {
+      const other = disk.find(this.#path())
+      if (other?.type !== 'file' || node === other) return
+      log(`swaps ${node.path} and ${other.path}`)
+      disk.rename(node.path, '/swap')
+      disk.rename(other.path, node.path)
+      disk.rename('/swap', other.path)
+    } else if (dice === 8 && node?.type === 'file') {
+      log(`touches ${node.path}`)
+      disk.write(node.path, node.content, device.now)
+    }
+  }
+
+  /** Another program changes the files of the node. */
+  #changeNode(): void {
+    const node = this.#node
+    const path = this.#path().normalize('NFC')
+    const there = node.nodes.get(path)
+    const record = (op: 'write' | 'delete' | 'mkdir', each: string) => {
+      this.#time.after(this.#random() * 5000, () => node.record(op, each))
+    }
+    const within = (folder: string) => [...node.nodes].filter(([each]) => isWithin(each, folder))
+    const dice = this.#integer(0, 3)
+    if (dice < 2) {
+      const isBlocked = foldersAbove(path).some((each) => node.nodes.get(each)?.type === 'file')
+      if (there?.type === 'directory' || isBlocked) return
+      if (there) this.#wanted.delete(there.content)
+      const content = this.#content()
+      this.#log(`node: PROGRAM writes ${path}: ${content}`)
+      node.put(path, content, this.#time.now)
+      for (const folder of foldersAbove(path)) record('mkdir', folder)
+      record('write', path)
+    } else if (dice === 2 && there !== undefined) {
+      this.#log(`node: PROGRAM deletes ${path}`)
+      for (const [, each] of within(path)) if (each.type === 'file') this.#wanted.delete(each.content)
+      node.drop(path)
+      record('delete', path)
+    } else if (dice === 3 && there !== undefined) {
+      this.#count += 1
+      const target = `/moved-${this.#count}`
+      this.#log(`node: PROGRAM moves ${path} to ${target}`)
+      node.rename(path, target)
+      record('delete', path)
+      for (const [each, { type }] of within(target)) record(type === 'file' ? 'write' : 'mkdir', each)
+    }
+  }
+
+  /** Mends everything, and waits until all are the same. */
+  async #settle(): Promise<void> {
+    this.#log('everything is mended')
+    this.#faults.network = 0
+    this.#faults.watch = 0
+    for (const device of this.#devices) {
+      device.isOnline = true
+      device.disk.isThere = true
+      device.disk.isFull = false
+    }
+    for (let count = 0; count < 11; count += 1) {
+      for (const device of this.#devices) device.start()
+      await this.#pass(16 * minute)
+      for (const device of this.#devices) device.engine?.confirmDeletions()
+    }
+    const isBusy = ({ engine }: ModelDevice) => engine?.status.isIdle !== true
+    for (let count = 0; count < 20 && this.#devices.some(isBusy); count += 1) await this.#pass(7000)
+  }
+
+  #compare(): void {
+    for (const { name, engine } of this.#devices) {
+      if (engine?.status.isIdle !== true)
+        throw new Error(`${name} is not idle: ${JSON.stringify(engine?.status)}`)
+    }
+    const wanted = [...this.#node.nodes].map(
+      ([path, node]) => `${path}: ${node.type === 'file' ? node.content : ''}`,
+    )
+    for (const device of this.#devices) {
+      const problems = [...(device.engine?.status.problems.keys() ?? [])]
+      const isSynced = (line: string) => {
+        const path = line.slice(0, line.lastIndexOf(': '))
+        // A folder that was deleted here stays on the node if it has something that this disk cannot have.
+        return !problems.some((problem) => isWithin(path, problem) || isWithin(problem, path))
+      }
+      const found = [...device.disk.nodes.values()].map(
+        (node) => `${node.path}: ${node.type === 'file' ? node.content : ''}`,
+      )
+      const [one, other] = [wanted.filter(isSynced).sort(), found.filter(isSynced).sort()]
+      if (JSON.stringify(one) !== JSON.stringify(other)) {
+        const only = (lines: string[], others: string[]) =>
+          lines.filter((line) => !others.includes(line)).join('\n  ')
+        throw new Error(
+          `Only the node has\n  ${only(one, other)}\nonly ${device.name} has\n  ${only(other, one)}`,
+        )
+      }
+      if (device.disk.isCaseSensitive && problems.length > 0) {
+        throw new Error(`${device.name} has problems: ${problems}`)
+      }
+    }
+    // The trash is for what somebody has deleted, so it does not count.
+    const kept = new Set([...contentsOf(this.#node), ...this.#devices.flatMap(contentsOn)])
+    const lost = [...this.#wanted].filter((content) => !kept.has(content))
+    if (lost.length > 0) throw new Error(`Lost: ${lost}`)
+  }
+
+  async #pass(ms: number): Promise<void> {
+    await this.#time.pass(ms)
+    // A failure that no engine expects ends the play.
+    for (const device of this.#devices) await device.check()
+  }
+
+  #content(): string {
+    this.#count += 1
+    const content = `content ${this.#count}`
+    this.#wanted.add(content)
+    return content
+  }
+
+  #path(): string {
+    let path = '/'
+    for (let depth = this.#pick([1, 1, 2, 2, 3]); depth > 0; depth -= 1)
+      path = inFolder(path, this.#pick(this.#names))
+    return path
+  }
+
+  #integer(least: number, most: number): number {
+    return least + Math.floor(this.#random() * (most - least + 1))
+  }
+
+  #chance(probability: number): boolean {
+    return this.#random() < probability
+  }
+
+  #pick<T>(values: readonly T[]): T {
+    return values[this.#integer(0, values.length - 1)] as T
+  }
+}
+
+/** The path with the folders above it written as the disk has them. */
+function exact({ disk }: ModelDevice, path: string): string {
+  let found = '/'
+  for (const name of path.normalize('NFC').slice(1).split('/')) {
+    const child = inFolder(found, name)
+    found = child.length === path.normalize('NFC').length ? child : (disk.find(child)?.path ?? child)
+  }
+  return found
+}
+
+function contentsOf(node: ModelNode): string[] {
+  return [...node.nodes.values()].flatMap((each) => (each.type === 'file' ? [each.content] : []))
+}
+
+function contentsOn({ disk }: ModelDevice): string[] {
+  return [...disk.nodes.values()].flatMap((each) => (each.type === 'file' ? [each.content] : []))
+}
+
+/** Mulberry32. */
+function randomOf(seed: number): () => number {
+  let state = Math.imul(seed + 1, 0x9e3779b1) >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,207 @@
+// In a process of its own: it follows real folders for longer than others.
+import { randomBytes } from 'node:crypto'
+import {
+  appendFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TestUser } from '@nodekeep/kernel/testing'
+import t from 'tap'
+import { openSyncFolder } from '../../src/client/index.ts'
+import { createSyncNode } from '../fixtures/sync-node.ts'
+import { type RunningSync, syncFolder, temporaryFolder } from './fixtures/synced-folders.ts'
+
+const node = await createSyncNode()
+t.teardown(() => node.stop())
+
+t.test('two folders of a user become the same, in both directions', async (t) => {
+  const user = await node.signIn()
+  const [one, two] = [await temporaryFolder(t), await temporaryFolder(t)]
+  await mkdir(join(one, 'notes/old'), { recursive: true })
+  await writeFile(join(one, 'notes/a.txt'), 'from one')
+  await utimes(join(one, 'notes/a.txt'), 1_600_000_000, 1_600_000_000)
+  await writeFile(join(two, 'b.txt'), 'from two')
+  const first = await syncFolder(t, node, user, { folder: one })
+  const second = await syncFolder(t, node, user, { folder: two })
+  await both(first, second, async () => (await tree(one)).length === 4 && (await tree(two)).length === 4)
+  t.strictSame(await tree(one), ['b.txt: from two', 'notes', 'notes/a.txt: from one', 'notes/old'])
+  t.strictSame(await tree(two), await tree(one))
+  t.equal((await stat(join(two, 'notes/a.txt'))).mtimeMs, 1_600_000_000_000, 'the time of the file is kept')
+
+  await writeFile(join(two, 'notes/a.txt'), 'changed')
+  await both(first, second, async () => (await readFile(join(one, 'notes/a.txt'), 'utf8')) === 'changed')
+
+  await rename(join(one, 'notes'), join(one, 'archive'))
+  await both(first, second, async () => (await tree(two)).includes('archive/a.txt: changed'))
+  await both(first, second, async () => !(await tree(two)).includes('notes'))
+  t.strictSame(await tree(two), ['archive', 'archive/a.txt: changed', 'archive/old', 'b.txt: from two'])
+
+  await rm(join(one, 'b.txt'))
+  await both(first, second, async () => (await tree(two)).length === 3)
+  const [removed = ''] = await readdir(join(two, '.nodekeep-sync/trash'))
+  t.equal(
+    await readFile(join(two, '.nodekeep-sync/trash', removed, 'b.txt'), 'utf8'),
+    'from two',
+    'the trash has it',
+  )
+})
+
+t.test('a conflict keeps both versions on all devices', async (t) => {
+  const user = await node.signIn()
+  const [one, two] = [await temporaryFolder(t), await temporaryFolder(t)]
+  await writeFile(join(one, 'plan.txt'), 'of one')
+  await writeFile(join(two, 'plan.txt'), 'of two')
+  const first = await syncFolder(t, node, user, { folder: one, deviceName: 'desk' })
+  await first.idle()
+  const second = await syncFolder(t, node, user, { folder: two, deviceName: 'laptop' })
+  await both(first, second, async () => (await tree(one)).length === 2 && (await tree(two)).length === 2)
+  t.strictSame(await tree(one), await tree(two))
+  t.match(await tree(one), [/^plan \(conflict laptop .*\)\.txt: of two$/, 'plan.txt: of one'])
+})
+
+t.test('a large file is sent in blocks, also when bytes are inserted', async (t) => {
+  const user = await node.signIn()
+  const [one, two] = [await temporaryFolder(t), await temporaryFolder(t)]
+  const bytes = randomBytes(9_000_000)
+  await writeFile(join(one, 'large.bin'), bytes)
+  const first = await syncFolder(t, node, user, { folder: one })
+  const second = await syncFolder(t, node, user, { folder: two })
+  const isSame = (wanted: Buffer) => async () =>
+    (await readFile(join(two, 'large.bin')).catch(() => Buffer.alloc(0))).equals(wanted)
+  await both(first, second, isSame(bytes))
+  const changed = Buffer.concat([
+    bytes.subarray(0, 5_000_000),
+    Buffer.from('inserted'),
+    bytes.subarray(5_000_000),
+  ])
+  await writeFile(join(one, 'large.bin'), changed)
+  await both(first, second, isSame(changed))
+  t.pass('both have the changed file')
+})
+
+t.test('what cannot be synced is left alone', async (t) => {
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, '.nodekeepignore'), '*.tmp\nbuild/\n')
+  await mkdir(join(folder, 'build'))
+  await writeFile(join(folder, 'build/a'), 'ignored')
+  await writeFile(join(folder, 'b.tmp'), 'ignored')
+  await symlink('/etc', join(folder, 'link'))
+  await write(user, '/link/passwd', 'from the node')
+  await write(user, '/c.tmp', 'from the node')
+  const sync = await syncFolder(t, node, user, { folder })
+  await sync.idle()
+  t.strictSame(await names(user), ['.nodekeepignore', 'c.tmp', 'link'])
+  t.ok(sync.status().problems.has('/link'), 'the link is named')
+  t.strictSame((await readdir(folder)).sort(), [
+    '.nodekeep-sync',
+    '.nodekeepignore',
+    'b.tmp',
+    'build',
+    'link',
+  ])
+})
+
+t.test('many deletions wait for the person', async (t) => {
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  for (let n = 0; n < 6; n += 1) await writeFile(join(folder, `${n}`), `${n}`)
+  const sync = await syncFolder(t, node, user, { folder, deletionLimits: { files: 3, share: 0.5 } })
+  await until(sync, async () => (await names(user)).length === 6)
+  for (let n = 0; n < 5; n += 1) await rm(join(folder, `${n}`))
+  await until(sync, async () => sync.status().heldDeletions === 5)
+  t.equal((await names(user)).length, 6)
+  sync.confirmDeletions()
+  await until(sync, async () => (await names(user)).length === 1)
+  t.strictSame(await names(user), ['5'])
+})
+
+t.test('a folder that is gone is no deletion', async (t) => {
+  const user = await node.signIn()
+  const folder = join(await temporaryFolder(t), 'mounted')
+  await mkdir(folder)
+  await writeFile(join(folder, 'a'), 'wanted')
+  const sync = await syncFolder(t, node, user, { folder })
+  await until(sync, async () => (await names(user)).length === 1)
+  await rename(folder, `${folder}-away`)
+  await mkdir(folder)
+  await t.rejects(sync.ended, { kind: 'stop', message: /Mount its disk/ })
+  t.strictSame(await names(user), ['a'])
+  const again = openSyncFolder({ folder, url: node.url, token: user.token, deviceName: 'x', wasSynced: true })
+  await t.rejects(again, { message: /was synced before/ })
+})
+
+t.test('a second client of a folder is refused', async (t) => {
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  const sync = await syncFolder(t, node, user, { folder })
+  await sync.idle()
+  const again = () => openSyncFolder({ folder, url: node.url, token: user.token, deviceName: 'second' })
+  await t.rejects(again(), { kind: 'stop', message: /Another client/ })
+  await sync.stop()
+  const opened = await again()
+  opened[Symbol.dispose]()
+})
+
+t.test('a file that is written again and again arrives whole', async (t) => {
+  const user = await node.signIn()
+  const [one, two] = [await temporaryFolder(t), await temporaryFolder(t)]
+  const first = await syncFolder(t, node, user, { folder: one })
+  const second = await syncFolder(t, node, user, { folder: two })
+  let text = ''
+  for (let n = 0; n < 50; n += 1) {
+    text += `line ${n}\n`
+    await appendFile(join(one, 'log'), `line ${n}\n`)
+  }
+  await both(first, second, async () => (await readFile(join(two, 'log'), 'utf8').catch(() => '')) === text)
+  t.strictSame(await tree(one), await tree(two), 'there is no conflict copy')
+})
+
+t.test('a token that is not valid stops the client', async (t) => {
+  const folder = await temporaryFolder(t)
+  const sync = await syncFolder(t, node, { token: 'wrong' }, { folder })
+  await t.rejects(sync.ended, { kind: 'stop', message: /token/ })
+})
+
+/** Waits until two clients have a state. */
+async function both(first: RunningSync, second: RunningSync, isThere: () => Promise<boolean>): Promise<void> {
+  await until(first, isThere)
+  await first.idle()
+  await second.idle()
+}
+
+/** Waits until a condition holds, which is looked at after each change of the status and each 50 ms. */
+async function until(sync: RunningSync, isThere: () => Promise<boolean>): Promise<void> {
+  while (!(await isThere().catch(() => false))) {
+    await Promise.race([sync.ended, new Promise((resolve) => setTimeout(resolve, 50))])
+  }
+}
+
+async function tree(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const lines = entries.map(async (entry) => {
+    const path = join(entry.parentPath, entry.name)
+    const name = path.slice(folder.length + 1)
+    return entry.isFile() ? `${name}: ${await readFile(path, 'utf8')}` : name
+  })
+  return (await Promise.all(lines)).filter((line) => !line.startsWith('.nodekeep-sync')).sort()
+}
+
+async function names(user: TestUser): Promise<string[]> {
+  const answer = await user.fetch('/api/files/list?path=/')
+  const { entries } = (await answer.json()) as { entries: { name: string }[] }
+  return entries.map(({ name }) => name)
+}
+
+async function write(user: TestUser, path: string, text: string): Promise<void> {
+  const answer = await user.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body: text })
+  await answer.arrayBuffer()
+}

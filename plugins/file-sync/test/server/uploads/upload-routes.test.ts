@@ -1,0 +1,246 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
+import { test } from 'tap'
+import { mostBlocks } from '../../../src/protocol/bodies.ts'
+import { createSyncNode, put, send, withToken } from '../../fixtures/sync-node.ts'
+import { beginUpload, contentOf, partsOf, sendBlock, sha256, upload } from '../../fixtures/uploader.ts'
+
+const mebibyte = 1024 * 1024
+
+async function read(user: TestUser, path: string): Promise<Buffer> {
+  return Buffer.from(await (await user.fetch(`/read?path=${encodeURIComponent(path)}`)).arrayBuffer())
+}
+
+/** The names of a user's staged blocks. */
+function stagedOf({ dataFolder }: TestNode, { user }: TestUser): Promise<string[]> {
+  return readdir(join(dataFolder, 'plugins/file-sync/not-in-backups/blocks', user.uuid))
+}
+
+test('a file is uploaded by blocks, and only what changed is sent again', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const bytes = randomBytes(12 * mebibyte)
+  const modified = '2001-02-03T04:05:06.000Z'
+  const first = await upload(ada, '/photos/large', bytes, { ifAbsent: true, modified })
+  t.equal(first.sent, bytes.length)
+  t.match(first, { status: 200, body: { path: '/photos/large', size: bytes.length, modified } })
+  t.ok(bytes.equals(await read(ada, '/photos/large')))
+  t.same(await stagedOf(node, ada), [], 'nothing is left behind')
+
+  const inserted = Buffer.concat([bytes.subarray(0, 5_000_000), Buffer.from('!'), bytes.subarray(5_000_000)])
+  const second = await upload(ada, '/photos/large', inserted, { ifRevision: first.body.revision })
+  t.equal(second.status, 200)
+  t.ok(second.sent < 2 * mebibyte, `${second.sent} bytes were sent`)
+  t.ok(inserted.equals(await read(ada, '/photos/large')))
+
+  const copy = await upload(ada, '/copy', inserted)
+  t.match(copy, { status: 200, sent: 0 }, 'equal content is never sent twice')
+  t.ok(inserted.equals(await read(ada, '/copy')))
+  t.match(await upload(ada, '/empty', new Uint8Array(0)), { status: 200, body: { size: 0 } })
+})
+
+test('content of others is not told apart from content that nobody has', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const [ada, grace] = [await node.signIn(), await node.signIn()]
+  const bytes = randomBytes(mebibyte)
+  await upload(ada, '/secret', bytes)
+  const { body } = await beginUpload(grace, '/mine', contentOf(bytes))
+  t.equal(body.missing.length, contentOf(bytes).blocks.length)
+  t.match(await send(ada, 'GET', `/api/sync/uploads/${body.id}`), { status: 404 })
+  t.match(await send(ada, 'DELETE', `/api/sync/uploads/${body.id}`), { status: 404 })
+  t.match(await send(ada, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 404 })
+})
+
+test('a token that may not read files learns nothing about them', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const bytes = Buffer.from('the code is 1234')
+  await upload(ada, '/secret', bytes)
+  const writing = await withToken(node, ada, ['files:write'])
+  const { body } = await beginUpload(writing, '/guess', contentOf(bytes))
+  t.same(body.missing, [0])
+  t.same((await send(writing, 'GET', `/api/sync/uploads/${body.id}`)).body.missing, [0])
+  t.match(await send(writing, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 422 })
+  t.match(await upload(writing, '/guess', bytes), { status: 200, sent: bytes.length })
+  const both = await withToken(node, ada, ['files:read', 'files:write'])
+  t.match(await upload(both, '/copy', bytes), { status: 200, sent: 0 })
+})
+
+test('an upload goes on after a restart', async (t) => {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-test-'))
+  t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
+  const bytes = randomBytes(3 * mebibyte)
+  const content = contentOf(bytes)
+  const [first, ...others] = partsOf(bytes, content)
+  const before = await createSyncNode({ dataFolder })
+  const owner = await before.signIn('owner')
+  const { body } = await beginUpload(owner, '/large', content)
+  await sendBlock(owner, body.id, first?.sha256 ?? '', first?.bytes ?? new Uint8Array())
+  await before.stop()
+
+  const after = await createSyncNode({ dataFolder })
+  t.teardown(() => after.stop())
+  const again = await after.signIn('owner')
+  const { missing } = (await send(again, 'GET', `/api/sync/uploads/${body.id}`)).body
+  t.same(missing, body.missing.slice(1))
+  t.match(
+    (await beginUpload(again, '/large', content)).body,
+    { id: body.id, missing },
+    'begun anew, it is the same',
+  )
+  t.match(await send(again, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 422 }, 'not complete')
+  for (const part of others) await sendBlock(again, body.id, part.sha256, part.bytes)
+  t.match(await send(again, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 200 })
+  t.ok(bytes.equals(await read(again, '/large')))
+  t.match(await send(again, 'GET', `/api/sync/uploads/${body.id}`), { status: 404 })
+})
+
+test('conditions hold at the begin and at the commit', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const bytes = randomBytes(1000)
+  const revision = await put(ada, '/a', 'old')
+  t.match(await upload(ada, '/a', bytes), { status: 412 }, 'something is there')
+  t.match(await upload(ada, '/a', bytes, { ifRevision: 'another' }), { status: 412 })
+  t.match(await upload(ada, '/b', bytes, { ifRevision: revision }), { status: 412 }, 'nothing is there')
+
+  const content = contentOf(bytes)
+  const { body } = await beginUpload(ada, '/a', content, { ifRevision: revision })
+  await sendBlock(ada, body.id, content.sha256, bytes)
+  await put(ada, '/a', 'newer')
+  t.match(await send(ada, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 412 })
+  t.equal(String(await read(ada, '/a')), 'newer')
+  const conflict = await upload(ada, '/a (conflict)', bytes)
+  t.match(conflict, { status: 200, sent: 0 }, 'the blocks serve another path')
+  t.match(await send(ada, 'DELETE', `/api/sync/uploads/${body.id}`), { status: 200 })
+  t.same(await stagedOf(node, ada), [])
+})
+
+test('a client cannot lie about hashes', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const bytes = randomBytes(1000)
+  const content = contentOf(bytes)
+  const { body } = await beginUpload(ada, '/a', content)
+  for (const [name, wrong] of [
+    ['other bytes', randomBytes(1000)],
+    ['too few', bytes.subarray(1)],
+    ['too many', randomBytes(3 * mebibyte)],
+  ] as const) {
+    t.equal((await sendBlock(ada, body.id, content.sha256, wrong)).status, 400, name)
+  }
+  t.equal((await sendBlock(ada, body.id, sha256('another'), bytes)).status, 404)
+  t.same(await stagedOf(node, ada), [])
+  t.match(await send(ada, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 422 })
+
+  const lie = { ...content, sha256: sha256('another') }
+  const begun = await beginUpload(ada, '/lie', lie)
+  await sendBlock(ada, begun.body.id, content.sha256, bytes)
+  t.match(await send(ada, 'POST', `/api/sync/uploads/${begun.body.id}/commit`), {
+    status: 422,
+    body: { message: /SHA-256 of the upload/ },
+  })
+  t.equal((await ada.fetch('/stat?path=/lie')).status, 404, 'nothing is stored')
+  t.match((await beginUpload(ada, '/lie', lie)).body.missing, [0], 'its blocks do not count any more')
+
+  const [block] = content.blocks
+  for (const [name, wrong] of [
+    ['sizes that do not add up', { ...content, size: 999 }],
+    ['two sizes of one block', { ...content, size: 1001, blocks: [block, { ...block, size: 1 }] }],
+    ['no hash', { ...content, sha256: 'x' }],
+    ['both conditions', { ...content, ifRevision: 'x' }],
+  ] as const) {
+    t.match(await beginUpload(ada, '/b', wrong as never, { ifAbsent: true, ...wrong }), { status: 400 }, name)
+  }
+  t.match(await beginUpload(ada, '/b', content, {}), { status: 400 }, 'no condition')
+  for (const path of ['/../a', 'a', '/a/', '/a\0']) {
+    t.match(await beginUpload(ada, path, content), { status: 400 }, path)
+  }
+})
+
+test('a source that changes meanwhile is sent instead', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const bytes = randomBytes(2 * mebibyte)
+  await upload(ada, '/source', bytes)
+  const begun = await beginUpload(ada, '/copy', contentOf(bytes))
+  t.same(begun.body.missing, [])
+  await put(ada, '/source', 'changed')
+  t.match(await send(ada, 'POST', `/api/sync/uploads/${begun.body.id}/commit`), { status: 422 })
+  t.match(await upload(ada, '/copy', bytes), { status: 200, sent: bytes.length })
+})
+
+test('a file has as many blocks as the protocol allows', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const blocksOf = (count: number) => {
+    const blocks = Array.from({ length: count }, (_, number) => ({ sha256: sha256(String(number)), size: 1 }))
+    return { sha256: sha256('whole'), size: count, blocks }
+  }
+  const { body } = await beginUpload(ada, '/a', blocksOf(mostBlocks))
+  t.equal(body.missing.length, mostBlocks)
+  t.equal((await sendBlock(ada, body.id, sha256('9'), Buffer.from('9'))).status, 200)
+  t.notOk((await send(ada, 'GET', `/api/sync/uploads/${body.id}`)).body.missing.includes(9))
+  t.match(await beginUpload(ada, '/b', blocksOf(mostBlocks + 1)), { status: 400 })
+})
+
+test('uploads are bounded', async (t) => {
+  const node = await createSyncNode({
+    config: { storage: { maxFileSize: 4 * mebibyte }, 'file-sync': { stagedBytesPerUser: mebibyte } },
+  })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.match(await beginUpload(ada, '/a', contentOf(randomBytes(5 * mebibyte))), { status: 413 })
+  const bytes = randomBytes(3 * mebibyte)
+  const content = contentOf(bytes)
+  const { body } = await beginUpload(ada, '/a', content)
+  const statuses = []
+  for (const part of partsOf(bytes, content)) {
+    statuses.push((await sendBlock(ada, body.id, part.sha256, part.bytes)).status)
+  }
+  t.equal(statuses[0], 200)
+  t.equal(statuses.at(-1), 507)
+  await send(ada, 'DELETE', `/api/sync/uploads/${body.id}`)
+  t.match(await upload(ada, '/b', randomBytes(1000)), { status: 200 })
+
+  const ids = []
+  for (let number = 0; number < 65; number++) {
+    ids.push((await beginUpload(ada, `/c${number}`, contentOf(randomBytes(10)))).body.id)
+  }
+  t.match(
+    await send(ada, 'GET', `/api/sync/uploads/${ids[0]}`),
+    { status: 404 },
+    'the oldest of 65 is forgotten',
+  )
+  t.match(await send(ada, 'GET', `/api/sync/uploads/${ids[1]}`), { status: 200 })
+})
+
+test('a token that is revoked in the middle of an upload ends it', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const token = await withToken(node, ada, ['files:write'])
+  const bytes = randomBytes(mebibyte)
+  const content = contentOf(bytes)
+  const { body } = await beginUpload(token, '/a', content)
+  const [first, ...others] = partsOf(bytes, content)
+  await sendBlock(token, body.id, first?.sha256 ?? '', first?.bytes ?? new Uint8Array())
+  t.match(await send(ada, 'DELETE', `/api/account/tokens/${token.id}`), { status: 200 })
+  for (const part of others) t.equal((await sendBlock(token, body.id, part.sha256, part.bytes)).status, 401)
+  t.match(await send(token, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 401 })
+  t.equal((await ada.fetch('/stat?path=/a')).status, 404)
+
+  const reading = await withToken(node, ada, ['files:read'])
+  t.match(await beginUpload(reading, '/b', content), { status: 403 })
+  t.equal((await sendBlock(reading, body.id, content.sha256, bytes)).status, 403)
+})
