@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { InstalledNode } from '../update/installed-node.ts'
-import { type ReleaseServer, serveReleases } from '../update/release-server.ts'
+import type { ReleaseServer } from '../update/release-server.ts'
+import { releasesOfRun } from '../update/releases-of-run.ts'
 import type { Bench } from './bench.ts'
 import { residentMB } from './process.ts'
 
@@ -18,18 +17,9 @@ function onInstalledNode(
     ...bench,
     better: 'less',
     async setUp() {
-      const folder = await mkdtemp(join(tmpdir(), 'nodekeep-bench-update-'))
-      const server = await serveReleases(folder)
-      await server.publish('0.1.1')
+      const server = await releasesOfRun()
       const node = await InstalledNode.install(server)
-      return {
-        ours: () => measure(node, server),
-        async tearDown() {
-          await node.remove()
-          await server.close()
-          await rm(folder, { recursive: true, force: true })
-        },
-      }
+      return { ours: () => measure(node, server), tearDown: () => node.remove() }
     },
   }
 }

@@ -248,8 +248,9 @@ async function readTree(folder: string): Promise<Tree> {
   return tree
 }
 
+/** A start that applies a restore locks the folders of storages. */
 function isOfRestores(path: string): boolean {
-  return path.startsWith('restore/') || path.startsWith('files/.nodekeep/restore/')
+  return /^(restore|files\/\.nodekeep\/restore)\//.test(path) || path === 'files/.nodekeep/lock'
 }
 
 /** Compares files, and their times where they are known. */

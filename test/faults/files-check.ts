@@ -78,7 +78,10 @@ async function ask(node: FilesProcess, target: string): Promise<unknown> {
   return answer.json()
 }
 
-function replay(changes: readonly FileChange[]): Map<string, number | null> {
+/** Returns the sizes of files by path, `null` for folders, to which changes add up. */
+export function replay(
+  changes: readonly Pick<FileChange, 'op' | 'path' | 'source' | 'size'>[],
+): Map<string, number | null> {
   const tree = new Map<string, number | null>()
   const at = (path: string) => [...tree].filter(([key]) => key === path || key.startsWith(`${path}/`))
   for (const { op, path, source, size } of changes) {

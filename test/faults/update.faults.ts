@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { InstalledNode } from '../update/installed-node.ts'
+import type { InstalledNode } from '../update/installed-node.ts'
 import type { Fault, Round } from './fault.ts'
-import { releasesOfRun } from './fixtures/releases-of-run.ts'
+import { onInstalledNode } from './fixtures/node-of-round.ts'
 
 const steps = ['download', 'unpack', 'preparing', 'trial', 'admitting', 'going back'] as const
 type Step = (typeof steps)[number]
@@ -80,16 +80,15 @@ export default {
   name: 'After a kill of node or supervisor at any step of an update, one healthy version runs with all data, and updates itself.',
   defaultRounds: 30,
   roundSeconds: 400,
-  async round({ random, signal, log }: Round) {
-    const server = await releasesOfRun()
+  async round(round: Round) {
+    const { random, signal, log } = round
     const step = random.pick(steps)
     const victim = random.pick(['node', 'supervisor', 'both'])
     const afterMs = random.integer(0, spread[step])
     log(`The ${victim} is killed ${afterMs} ms after the step "${step}" began.`)
-    const version = `0.2.${newest++}`
-    await server.publish(version)
-    const node = await InstalledNode.install(server)
-    try {
+    await onInstalledNode(round, {}, async (node, server) => {
+      const version = `0.2.${newest++}`
+      await server.publish(version)
       await node.write()
       await node.during(async () => {
         const updating = node.update().catch(() => null)
@@ -117,11 +116,6 @@ export default {
       const attempt = await node.attempt(attempts + 1, signal)
       assert.equal(attempt.result, 'installed', attempt.reason ?? '')
       await checkWhole(node, [version], signal)
-    } catch (error) {
-      log(node.output)
-      throw error
-    } finally {
-      await node.remove()
-    }
+    })
   },
 } satisfies Fault
