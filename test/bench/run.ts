@@ -1,6 +1,6 @@
 /**
- * `npm run bench [part …] [-- --json]`: measures, and prints a table, or with `--json` one object per line. A part is a file
- * `test/bench/<part>.bench.ts`. Without a part, all of them run.
+ * `npm run bench [part …] [-- --json] [--only words]`: measures, and prints a table, or with `--json` one object per line. A part is
+ * a file `test/bench/<part>.bench.ts`. Without a part, all of them run. `--only` leaves out benches without these words in their name.
  */
 import { glob } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -9,7 +9,10 @@ import type { Bench, BenchResult } from './bench.ts'
 import { measure } from './measure.ts'
 import { jsonLine, table } from './table.ts'
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'boolean' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean' }, only: { type: 'string', default: '' } },
+})
 const files = await benchFiles()
 const unknown = positionals.filter((part) => !files.has(part))
 if (unknown.length > 0) {
@@ -29,6 +32,7 @@ async function run(parts: readonly string[]): Promise<void> {
   for (const part of parts) {
     const { default: benches } = (await import(String(files.get(part)))) as { default: readonly Bench[] }
     for (const bench of benches) {
+      if (!bench.name.includes(values.only)) continue
       if (!values.json) console.error(`… ${bench.name}`)
       const result = await measure(bench)
       results.push(result)
