@@ -12,6 +12,8 @@ import { createFilesNode, post, put } from '../fixtures/files-node.ts'
 import { replay } from '../fixtures/replay.ts'
 import { type ShakyBackend, shakyBackend } from '../fixtures/shaky-backend.ts'
 
+t.jobs = 3
+
 /** Generous: the promise is 2 seconds on a quiet machine. */
 const patienceMs = 30_000
 
