@@ -73,6 +73,8 @@ export interface RunningNode {
   /** The code for the first sign-in, which claims the node; `null` when the node has an owner. */
   claimCode(): string | null
   readonly sessions: SessionStore
+  /** Whether something answers `GET /`, such as pages for people. */
+  hasPages(): boolean
   /** Creates a session for a user without a sign-in. */
   issueSession(session: NewSession): Promise<IssuedToken>
   plugins(): PluginDescription[]
@@ -244,6 +246,7 @@ async function boot(
       accounts,
       claimCode: () => ownership.claimCode,
       sessions: cradle.sessions,
+      hasPages: () => cradle.routeTable.find('GET', '/') !== null,
       issueSession: issue,
       plugins: describePlugins,
       settle: (patienceMs, signal) => httpServer.settle(patienceMs, signal),

@@ -44,6 +44,7 @@ export * from './contracts/update.ts'
 export * from './contracts/user-data.ts'
 export * from './contracts/users.ts'
 export * from './contracts/wasm.ts'
+export * from './contracts/web-pages.ts'
 export { nameOf, parentOf } from './entry-paths.ts'
 export {
   type ErrorBody,

@@ -7,11 +7,13 @@ const folder = fileURLToPath(new URL('../', import.meta.url))
 export function exportedNames(modules: readonly string[]): Map<string, string[]> {
   const api = new API({ cwd: folder })
   try {
-    const [project] = api.updateSnapshot({ openProject: `${folder}../tsconfig.json` }).getProjects()
-    if (project === undefined) throw new Error('There is no project.')
-    const { program, checker } = project
+    const configurations = ['tsconfig.json', 'tsconfig.browser.json'].map((name) => `${folder}../${name}`)
+    const projects = api.updateSnapshot({ openProjects: configurations }).getProjects()
     return new Map(
       modules.map((path) => {
+        const project = projects.find(({ program }) => program.getSourceFile(folder + path) !== undefined)
+        if (project === undefined) throw new Error(`${path} is in no project.`)
+        const { program, checker } = project
         const source = program.getSourceFile(folder + path)
         const symbol = source && checker.getSymbolAtLocation(source)
         if (!symbol) throw new Error(`${path} is no module.`)

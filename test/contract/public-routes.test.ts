@@ -3,7 +3,14 @@ import { createTestNode, type TestNode } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
 
 /** Every route of the default bundle that answers without a session. Add a route here only on purpose. */
-const publicRoutes = ['GET /auth/siwe/nonce', 'GET /health', 'GET /whoami', 'POST /auth/{provider}']
+const publicRoutes = [
+  'GET /',
+  'GET /auth/siwe/nonce',
+  'GET /health',
+  'GET /web/{file}',
+  'GET /whoami',
+  'POST /auth/{provider}',
+]
 
 const defaultBundle = fileURLToPath(new URL('../../config/default.json', import.meta.url))
 

@@ -45,7 +45,7 @@ function* checkClient(root: string, { kind, folder }: Package): Iterable<string>
   }
 }
 
-function* checkExports({ manifest }: Package): Iterable<string> {
+function* checkExports({ kind, manifest }: Package): Iterable<string> {
   if (manifest.private) return
   const entries = Object.entries(manifest.exports ?? {})
   if (entries.length === 0) yield 'a published package needs exports'
@@ -57,7 +57,8 @@ function* checkExports({ manifest }: Package): Iterable<string> {
     if (!built || types !== `${built}.d.ts` || code !== `${built}.js`) {
       yield `exports["${path}"] must have nodekeep-source in src, and types and default of the same name in dist`
     }
-    if ((path === './client') !== /^\.\/src\/(client|browser)\//.test(source ?? '')) {
+    // The SDK has types for browser code, and no client.
+    if (kind !== 'sdk' && (path === './client') !== /^\.\/src\/(client|browser)\//.test(source ?? '')) {
       yield `exports["./client"], and no other entry, must lead to src/client or src/browser, unlike exports["${path}"]`
     }
   }

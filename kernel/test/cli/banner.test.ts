@@ -40,3 +40,18 @@ test('on a terminal, the banner is the only message about the start', async (t) 
   t.equal((await node.end('SIGINT')).code, 0)
   t.match(node.stdout(), /INFO: The node is stopping\./, 'the log is for people')
 })
+
+test('a node with pages prints a link to claim it, or its address if it has an owner', async (t) => {
+  const plugins = { 'login-siwe': true, web: true }
+  const folder = await commandFolder(t, { plugins })
+  const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  const [, origin, code = ''] = /^ {15}(http:\S+)\/#claim=(\S+)$/m.exec(node.stderr()) ?? []
+  t.equal(origin, node.url.origin)
+  t.match(node.stderr(), new RegExp(`^ {15}${code}$`, 'm'), 'the code alone')
+  t.notOk(node.stdout().includes(code), 'the log does not contain the claim code')
+
+  const auth = { owner: '0x1111111111111111111111111111111111111111' }
+  const owned = await commandFolder(t, { plugins, auth })
+  const second = await startedNode(t, { cwd: owned.path, args: ['--port', '0'], terminal: true })
+  t.match(second.stderr(), `Open ${second.url.origin}`)
+})

@@ -74,7 +74,9 @@ function pluginLines(plugins: readonly PluginDescription[]): string[] {
 function next(node: RunningNode): string[] {
   const code = node.claimCode()
   const stop = 'Stop it with Ctrl+C.'
-  if (code === null) return [`curl ${node.url.origin}/health`, stop]
+  if (code === null) {
+    return [node.hasPages() ? `Open ${addresses(node)[0]}` : `curl ${node.url.origin}/health`, stop]
+  }
   if (!node.plugins().some(isLoginProvider)) {
     return [
       'This node has no owner yet, and no login provider is loaded. Load one, for example with',
@@ -83,12 +85,15 @@ function next(node: RunningNode): string[] {
       stop,
     ]
   }
+  const link = `${addresses(node)[0]}/#claim=${code}`
   return [
     'This node has no owner yet. The first user who signs in with this claim code becomes the owner:',
     '',
     `    ${code}`,
     '',
-    'How to sign in: see "Sign in" in README.md. For curl on this machine:',
+    ...(node.hasPages()
+      ? ['To sign in with the wallet of a browser, open:', '', `    ${link}`, '', 'For curl on this machine:']
+      : ['How to sign in: see "Sign in" in README.md. For curl on this machine:']),
     `${program()} session create --wallet <your wallet address>`,
     stop,
   ]

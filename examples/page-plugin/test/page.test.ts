@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTestNode } from '@nodekeep/kernel/testing'
+import who from '../src/index.ts'
+
+test('The node offers the page to signed-in users', async (t) => {
+  const node = await createTestNode({ plugins: [who], config: { plugins: { web: true } } })
+  t.after(() => node.stop())
+  const ada = await node.signIn()
+  const { pages } = (await (await ada.fetch('/api/web/pages')).json()) as { pages: unknown }
+  assert.deepEqual(pages, [{ name: 'who', title: 'Who', module: '/pages/who/page.js', stylesheet: null }])
+  const module = await ada.fetch('/pages/who/page.js')
+  assert.equal(module.headers.get('content-type'), 'text/javascript; charset=utf-8')
+  assert.match(await module.text(), /export default function/)
+  assert.equal((await node.fetch('/pages/who/page.js')).status, 401)
+})

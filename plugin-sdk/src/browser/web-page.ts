@@ -1,0 +1,48 @@
+/** The person who looks at a page. */
+export interface PageUser {
+  /** A UUIDv4. It never changes. */
+  readonly uuid: string
+  readonly username: string
+  /** The address of the wallet, `0x` and 40 hexadecimal digits, in the mixed case of EIP-55. */
+  readonly wallet: string
+  /** Whether this is the owner of the node. */
+  readonly owner: boolean
+}
+
+/** The part of the node's pages that a page can use. */
+export interface PageContext {
+  /** The person who is signed in. If somebody else signs in, the page is mounted anew. */
+  readonly user: PageUser
+  /** The place within the page: for `/#/notes/2026/trip` it is `/2026/trip`, for `/#/notes` it is `/`. It is decoded. */
+  readonly place: string
+  /** Calls the listener when the place changes while the page is shown. */
+  onPlace(listener: (place: string) => void): void
+  /** Opens a page: `/notes/2026` opens the page `notes` at the place `/2026`. Names in it need no encoding. */
+  navigate(path: string): void
+  /**
+   * Like the global `fetch`, with the session of the person, for paths of the node.
+   *
+   * If the session has ended, the person is asked to sign in again over the page, and the request is sent again. It resolves to
+   * the answer 401 if the person does not. If the node does not answer, a GET waits until it does, and other requests reject with
+   * a TypeError. A body that is a stream cannot be sent again.
+   */
+  fetch(path: string, init?: RequestInit): Promise<Response>
+  /** Asks the person to sign in again, over the page, and resolves to whether they did. For requests without {@link fetch}. */
+  signIn(): Promise<boolean>
+  /** Tells that a request without {@link fetch} failed, and resolves when the node answers. */
+  nodeAnswers(): Promise<void>
+  /** Shows a short text. An error stays until the person closes it. */
+  notice(text: string, kind?: 'done' | 'error'): void
+  /** Aborted when the person leaves the page. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Shows a page in an element, which is empty at first.
+ *
+ * Strings never become HTML: the Content-Security-Policy of the node's pages refuses `innerHTML`, inline scripts and styles,
+ * `eval` and other hosts.
+ *
+ * @returns a function that ends the page before the element is removed; or nothing
+ */
+export type MountPage = (element: HTMLElement, page: PageContext) => (() => void) | undefined

@@ -1,0 +1,40 @@
+import { isAbsolute } from 'node:path'
+import { defineRegistry } from '../service.ts'
+
+/**
+ * A page for people, within the pages of the node. Its name in the registry is its path: the page `notes` opens at `/#/notes`, and
+ * its files are served at `/pages/notes/`.
+ *
+ * The page runs with the rights of the person who looks at it. It can call every route that this person may call.
+ */
+export interface WebPage {
+  /** The name in the navigation, 1 to 40 characters. */
+  readonly title: string
+  /**
+   * The absolute path of a folder with the files of the page. Everybody who may see the page can read all files in it, so keep
+   * no others there.
+   */
+  readonly folder: string
+  /** The path of an ES module within the folder. Its default export is a `MountPage` of `@nodekeep/plugin-sdk/web-page`. */
+  readonly module: string
+  /** The path of a stylesheet within the folder. It applies while the page is shown. */
+  readonly stylesheet?: string
+  /** The people who see the page. Default: `user`, everybody who is signed in. */
+  readonly access?: 'user' | 'owner'
+  /** The ids of other plugins that the page uses. Without one of them, the page is not shown. */
+  readonly needs?: readonly string[]
+}
+
+/** All pages, by name. The navigation shows them in the order in which they were added. */
+export const WebPages = defineRegistry<WebPage>('web-pages', 1, ({ title, folder, module, stylesheet }) => {
+  if (typeof title !== 'string' || title.length < 1 || title.length > 40)
+    return 'has no title with 1 to 40 characters'
+  if (typeof folder !== 'string' || !isAbsolute(folder)) return 'does not name the absolute path of a folder'
+  if (![module, stylesheet ?? module].every(isRelative))
+    return 'does not name a module and a stylesheet within its folder'
+  return null
+})
+
+function isRelative(path: unknown): boolean {
+  return typeof path === 'string' && /^(?!\.)[^\\]+$/.test(path) && !isAbsolute(path) && !path.includes('/.')
+}

@@ -1,0 +1,79 @@
+import { signal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { html } from './html.ts'
+import { texts } from './texts.ts'
+
+interface Question {
+  readonly title: string
+  readonly text?: string
+  /** The label and the first value of a field. Without it, the question is a yes or no. */
+  readonly field?: { readonly label: string; readonly value: string }
+  /** The text of the button that agrees. */
+  readonly agree: string
+  /** Returns what is wrong with a value of the field, or `null`. */
+  readonly check?: (value: string) => string | null
+}
+
+const asked = signal<(Question & { answer(value: string | null): void }) | null>(null)
+const fault = signal('')
+
+/** Asks the person, and resolves to the value of the field or `''`; to `null` if the person cancels. */
+export function ask(question: Question): Promise<string | null> {
+  asked.value?.answer(null)
+  return new Promise((resolve) => {
+    fault.value = ''
+    asked.value = {
+      ...question,
+      answer(value) {
+        asked.value = null
+        resolve(value)
+      },
+    }
+  })
+}
+
+/** Shows the question that is asked. */
+export function Questions(): VNode | null {
+  const question = asked.value
+  if (question === null) return null
+  const { title, text, field, agree, check, answer } = question
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const data = new FormData(event.target as HTMLFormElement)
+    const value = String(data.get('value') ?? '').trim()
+    const wrong = check?.(value) ?? null
+    if (wrong === null) answer(value)
+    else fault.value = wrong
+  }
+  return html`<${Dialog} title=${title} onClose=${() => answer(null)}>
+    <form onSubmit=${submit}>
+      ${text && html`<p>${text}</p>`}
+      ${field && html`<label>${field.label}<input name="value" value=${field.value} autocomplete="off" autofocus /></label>`}
+      <p class="fault" role="alert">${fault}</p>
+      <p class="buttons">
+        <button type="button" onClick=${() => answer(null)}>${texts.cancel}</button>
+        <button type="submit" class="main">${agree}</button>
+      </p>
+    </form>
+  <//>`
+}
+
+/** A dialog over the page. The browser keeps the focus in it, and gives it back afterwards. */
+export function Dialog(props: { title: string; onClose: () => void; children?: unknown }): VNode {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = element.current
+    dialog?.showModal()
+    dialog?.querySelector<HTMLInputElement>('input[autofocus]')?.select()
+    return () => dialog?.close()
+  }, [])
+  const cancel = (event: Event) => {
+    event.preventDefault()
+    props.onClose()
+  }
+  return html`<dialog ref=${element} onCancel=${cancel} aria-labelledby="dialog-title">
+    <h2 id="dialog-title">${props.title}</h2>
+    ${props.children}
+  </dialog>`
+}

@@ -1,0 +1,43 @@
+import { signal } from '@preact/signals'
+
+/** Whether the node does not answer. */
+export const isAway = signal(false)
+
+let waiting: Promise<void> | null = null
+
+/** Resolves when the node answers. It asks after pauses that grow from half a second to ten, and at once if the network returns. */
+export function nodeAnswers(): Promise<void> {
+  waiting ??= untilAnswer().finally(() => {
+    waiting = null
+    isAway.value = false
+  })
+  return waiting
+}
+
+async function untilAnswer(): Promise<void> {
+  for (let pauseMs = 500; !(await answers()); pauseMs = Math.min(pauseMs * 1.5, 10_000)) {
+    isAway.value = true
+    await pause(pauseMs)
+  }
+}
+
+async function answers(): Promise<boolean> {
+  try {
+    // A proxy answers with 502 to 504 for a node that is away.
+    return (await fetch('/whoami', { cache: 'no-store' })).status < 500
+  } catch {
+    return false
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      removeEventListener('online', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    addEventListener('online', end)
+  })
+}

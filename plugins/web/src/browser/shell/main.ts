@@ -1,0 +1,84 @@
+import { render, type VNode } from 'preact'
+import { html } from '../html.ts'
+import { Dialog } from '../questions.ts'
+import { texts } from '../texts.ts'
+import { pageName } from './address.ts'
+import { isAway } from './connection.ts'
+import { Notices, notice, noticeFailure } from './notices.ts'
+import { PageHost } from './page-host.ts'
+import { loadSession, type ShownPage, session, signInAgain, signOut } from './session.ts'
+import { SignIn } from './sign-in.ts'
+
+function Shell(): VNode {
+  const again = signInAgain.value
+  return html`
+    <a class="skip" href="#content" onClick=${skip}>${texts.shell.skip}</a>
+    <${Header} />
+    <p class="away" role="status">${isAway.value && texts.shell.away}</p>
+    <${Content} />
+    <${Notices} />
+    ${
+      again &&
+      html`<${Dialog} title=${texts.signIn.againTitle} onClose=${() => again.end(false)}>
+        <p>${texts.signIn.again}</p>
+        <${SignIn} again />
+        <p class="buttons"><button type="button" onClick=${() => again.end(false)}>${texts.cancel}</button></p>
+      <//>`
+    }
+  `
+}
+
+/** The address names the page, so the link moves the focus by itself. */
+function skip(event: Event): void {
+  event.preventDefault()
+  document.getElementById('content')?.focus()
+}
+
+function Header(): VNode {
+  const current = session.value
+  const shown = current ? shownPage(current.pages) : undefined
+  return html`<header>
+    <a class="product" href="#/">${texts.product}</a>
+    ${
+      current &&
+      html`<nav aria-label=${texts.shell.navigation}>
+          ${current.pages.map(
+            ({ name, title }) =>
+              html`<a key=${name} href=${`#/${encodeURIComponent(name)}`} aria-current=${name === shown?.name && 'page'}>${title}</a>`,
+          )}
+        </nav>
+        <span class="user" title=${current.user.wallet}>${current.user.username}</span>
+        <button type="button" onClick=${leave}>${texts.shell.signOut}</button>`
+    }
+  </header>`
+}
+
+async function leave(): Promise<void> {
+  try {
+    await signOut()
+    notice(texts.shell.signedOut)
+  } catch (error) {
+    noticeFailure(error, texts.shell.requestFailed)
+  }
+}
+
+function Content(): VNode {
+  const current = session.value
+  if (current === undefined) return html`<main id="content"><p class="hint">${texts.shell.loading}</p></main>`
+  if (current === null) {
+    document.title = `${texts.signIn.title} · ${texts.product}`
+    return html`<main id="content" tabindex="-1" class="narrow"><h1>${texts.signIn.title}</h1><${SignIn} /></main>`
+  }
+  const page = shownPage(current.pages)
+  if (page !== undefined) return html`<${PageHost} key=${page.name} page=${page} user=${current.user} />`
+  const text = current.pages.length === 0 ? texts.shell.noPages : texts.shell.noPage
+  return html`<main id="content" tabindex="-1" class="narrow"><p>${text}</p></main>`
+}
+
+/** The page that the address names, or the first. */
+function shownPage(pages: readonly ShownPage[]): ShownPage | undefined {
+  return pageName.value === '' ? pages[0] : pages.find(({ name }) => name === pageName.value)
+}
+
+render(html`<${Shell} />`, document.body)
+loadSession().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed))

@@ -1,0 +1,83 @@
+import type { MountPage, PageContext, PageUser } from '@nodekeep/plugin-sdk/web-page'
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { html } from '../html.ts'
+import { texts } from '../texts.ts'
+import { navigate, place } from './address.ts'
+import { nodeAnswers } from './connection.ts'
+import { notice } from './notices.ts'
+import { askToSignIn, type ShownPage, sessionFetch } from './session.ts'
+
+/** Shows one page: loads its module and stylesheet, and mounts it. */
+export function PageHost({ page, user }: { page: ShownPage; user: PageUser }): VNode {
+  const element = useRef<HTMLElement>(null)
+  useEffect(() => {
+    const main = element.current
+    if (main === null) return
+    const leaving = new AbortController()
+    document.title = `${page.title} · ${texts.product}`
+    main.focus()
+    // An element of its own, so that a page which loads late never meets the next one.
+    const root = document.createElement('div')
+    root.className = 'page'
+    main.replaceChildren(root)
+    const ended = show(page, user, root, leaving.signal).catch((error: unknown) => {
+      if (leaving.signal.aborted) return undefined
+      console.error(error)
+      notice(texts.shell.pageFailed(page.title), 'error')
+      return undefined
+    })
+    return () => {
+      leaving.abort()
+      void ended.then((end) => end?.()).finally(() => root.remove())
+    }
+  }, [page.module, user.uuid])
+  return html`<main id="content" ref=${element} tabindex="-1" aria-label=${page.title}></main>`
+}
+
+async function show(
+  page: ShownPage,
+  user: PageUser,
+  root: HTMLElement,
+  signal: AbortSignal,
+): Promise<(() => void) | undefined> {
+  if (page.stylesheet !== null) await addStylesheet(page.stylesheet, signal)
+  const { default: mount } = (await import(page.module)) as { default: MountPage }
+  if (signal.aborted) return undefined
+  return mount(root, contextOf(user, page.name, signal))
+}
+
+function addStylesheet(href: string, signal: AbortSignal): Promise<void> {
+  const link = document.createElement('link')
+  link.rel = 'stylesheet'
+  link.href = href
+  signal.addEventListener('abort', () => link.remove())
+  return new Promise((resolve, reject) => {
+    link.addEventListener('load', () => resolve())
+    link.addEventListener('error', () => reject(new Error(`${href} cannot be loaded.`)))
+    document.head.append(link)
+  })
+}
+
+function contextOf(user: PageUser, name: string, signal: AbortSignal): PageContext {
+  return {
+    user,
+    get place() {
+      return place.value
+    },
+    onPlace(listener) {
+      let isFirst = true
+      const stop = place.subscribe((at) => {
+        if (!isFirst && location.hash.startsWith(`#/${encodeURIComponent(name)}`)) listener(at)
+        isFirst = false
+      })
+      signal.addEventListener('abort', stop)
+    },
+    navigate,
+    fetch: sessionFetch,
+    signIn: askToSignIn,
+    nodeAnswers,
+    notice,
+    signal,
+  }
+}

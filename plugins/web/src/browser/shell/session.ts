@@ -1,0 +1,91 @@
+import type { PageUser } from '@nodekeep/plugin-sdk/web-page'
+import { signal } from '@preact/signals'
+import { accepted } from '../refusal.ts'
+import { nodeAnswers } from './connection.ts'
+
+/** A page in the navigation. */
+export interface ShownPage {
+  readonly name: string
+  readonly title: string
+  readonly module: string
+  readonly stylesheet: string | null
+}
+
+/** The person and their pages. */
+interface Session {
+  readonly user: PageUser
+  readonly pages: readonly ShownPage[]
+}
+
+/** `null` if nobody is signed in, `undefined` until the node has told. */
+export const session = signal<Session | null | undefined>(undefined)
+
+/** Set while somebody has to sign in again over the page. */
+export const signInAgain = signal<{
+  readonly promise: Promise<boolean>
+  end(signedIn: boolean): void
+} | null>(null)
+
+/** Asks the node who is signed in. */
+export async function loadSession(): Promise<void> {
+  const { user } = await (await get('/whoami')).json()
+  if (!user.authenticated) {
+    session.value = null
+    return
+  }
+  const answer = await get('/api/web/pages')
+  // The session has just ended.
+  if (answer.status === 401) return loadSession()
+  const { owner, pages } = await (await accepted(answer)).json()
+  const { uuid, username, wallet } = user
+  session.value = { user: { uuid, username, wallet, owner }, pages }
+  signInAgain.value?.end(true)
+}
+
+async function get(path: string): Promise<Response> {
+  for (;;) {
+    try {
+      return await fetch(path, { cache: 'no-store' })
+    } catch {
+      await nodeAnswers()
+    }
+  }
+}
+
+/** Asks the person to sign in again, over the page. Resolves to whether they did. Several requests share one question. */
+export function askToSignIn(): Promise<boolean> {
+  if (signInAgain.value === null) {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    signInAgain.value = {
+      promise,
+      end(signedIn) {
+        signInAgain.value = null
+        resolve(signedIn)
+      },
+    }
+  }
+  return signInAgain.value.promise
+}
+
+/** Ends the session. */
+export async function signOut(): Promise<void> {
+  const answer = await fetch('/auth/logout', { method: 'POST' })
+  if (answer.status !== 401) await accepted(answer)
+  session.value = null
+}
+
+/** The `fetch` of pages. See `PageContext.fetch` of the SDK. */
+export async function sessionFetch(path: string, init: RequestInit = {}): Promise<Response> {
+  for (;;) {
+    const answer = await fetch(path, init).catch(async (error: unknown) => {
+      if (!(error instanceof TypeError)) throw error
+      const answered = nodeAnswers()
+      if ((init.method ?? 'GET').toUpperCase() !== 'GET') throw error
+      await answered
+      init.signal?.throwIfAborted()
+      return null
+    })
+    if (answer === null) continue
+    if (answer.status !== 401 || !(await askToSignIn())) return answer
+  }
+}

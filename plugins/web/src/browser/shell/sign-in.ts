@@ -1,0 +1,69 @@
+import { signal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { html } from '../html.ts'
+import { Refusal } from '../refusal.ts'
+import { BrowserWallets } from '../sign-in/browser-wallets.ts'
+import { CommandLine } from '../sign-in/command-line.ts'
+import type { SignInMethod } from '../sign-in/sign-in-method.ts'
+import { signInWithWallet } from '../sign-in/wallet-sign-in.ts'
+import { texts } from '../texts.ts'
+import { claimInAddress, navigate } from './address.ts'
+import { loadSession } from './session.ts'
+
+/** The ways to sign in, in the order in which they are shown. */
+const methods: readonly SignInMethod[] = [BrowserWallets, CommandLine]
+
+const typedClaim = signal<string | null>(null)
+const state = signal<{ readonly working: boolean; readonly fault: string }>({ working: false, fault: '' })
+
+/** The form to sign in, also in the dialog over a page. */
+export function SignIn({ again = false }: { again?: boolean }): VNode {
+  const claim = typedClaim.value ?? claimInAddress.value
+  const { working, fault } = state.value
+  const run = async (work: () => Promise<void>) => {
+    state.value = { working: true, fault: '' }
+    try {
+      await work()
+      await loadSession()
+      typedClaim.value = null
+      if (claimInAddress.value !== '') navigate('/')
+      state.value = { working: false, fault: '' }
+    } catch (error) {
+      state.value = { working: false, fault: faultOf(error) }
+    }
+  }
+  const signIn = (address: string, sign: (message: string) => Promise<string>) =>
+    signInWithWallet(address, sign, claim.trim())
+  return html`<div class="sign-in">
+    <p class="fault" role="alert">${fault}</p>
+    ${
+      !again &&
+      html`<details open=${claimInAddress.value !== ''}>
+        <summary>${texts.signIn.hasClaim}</summary>
+        <p>${texts.signIn.claim}</p>
+        <label>
+          ${texts.signIn.claimCode}
+          <input
+            value=${claim}
+            autocomplete="off"
+            spellcheck=${false}
+            onInput=${({ target }: InputEvent) => {
+              typedClaim.value = (target as HTMLInputElement).value
+            }}
+          />
+        </label>
+        <p class="hint">${texts.signIn.claimHint}</p>
+      </details>`
+    }
+    ${methods.map((method) => html`<${method} working=${working} run=${run} signIn=${signIn} />`)}
+  </div>`
+}
+
+function faultOf(error: unknown): string {
+  if (error instanceof Refusal) return error.message
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown }
+  // EIP-1193: the person has refused.
+  if (code === 4001) return texts.signIn.declined
+  if (error instanceof TypeError || typeof message !== 'string') return texts.signIn.failed
+  return texts.signIn.walletFailed(message)
+}

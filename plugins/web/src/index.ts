@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import { definePlugin, Info, Type, WebPages } from '@nodekeep/plugin-sdk'
+import { nodePages } from './node-pages.ts'
+import { PageFiles } from './page-files.ts'
+import { pageRoutes } from './routes.ts'
+
+/** The bundle that `npm run bundle` makes, beside `src` and `dist`. */
+const bundle = join(import.meta.dirname, '../bundle')
+
+/** The plugin `web`: pages for people. */
+export default definePlugin({
+  id: 'web',
+  description: 'Shows pages for people at the address of the node.',
+  config: Type.Object({}),
+  requires: { pages: WebPages, info: Info },
+  contributes: { ownPages: WebPages },
+  setup({ pages, info, ownPages, routes }) {
+    for (const [name, page] of nodePages(bundle)) ownPages.add(name, page)
+    routes((app) => pageRoutes(app, { shell: join(bundle, 'shell'), pages, info, files: new PageFiles() }))
+  },
+})

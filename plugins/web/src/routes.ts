@@ -1,0 +1,123 @@
+import {
+  type NodeInfo,
+  NodekeepError,
+  type RegistryReader,
+  type RoutesApp,
+  Type,
+  type User,
+  userOf,
+  type WebPage,
+} from '@nodekeep/plugin-sdk'
+import type { PageFiles } from './page-files.ts'
+
+/**
+ * Scripts, styles and requests of this origin only, and no HTML from strings. Pictures, sound, video and documents may also be
+ * blobs, for previews, and pictures data, for the icons of wallets.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' blob: data:",
+  "media-src 'self' blob:",
+  "font-src 'self'",
+  'frame-src blob:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+const PageList = Type.Object({
+  owner: Type.Boolean({ description: 'Whether the caller is the owner of the node.' }),
+  pages: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      title: Type.String(),
+      module: Type.String({ description: 'The path of the ES module of the page.' }),
+      stylesheet: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+})
+
+const anyFile = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
+
+interface PageRouteParts {
+  /** The folder with the first page and its files. */
+  readonly shell: string
+  readonly pages: RegistryReader<WebPage>
+  readonly info: NodeInfo
+  readonly files: PageFiles
+}
+
+/** The routes of the pages: the first page, its files, the list of pages, and the files of each. */
+export function pageRoutes(app: RoutesApp, { shell, pages, info, files }: PageRouteParts): void {
+  const isShown = ({ access, needs = [] }: WebPage, user: User) =>
+    (access !== 'owner' || user.owner) &&
+    needs.every((id) => info.plugins().some((plugin) => plugin.id === id))
+  const opened = { access: 'public', publicReason: 'People sign in on this page.' } as const
+  const sent = (summary: string, operationId: string) => ({
+    summary,
+    operationId,
+    tags: ['web'],
+    response: { 200: anyFile },
+  })
+  app.get('/', { config: opened, schema: sent('Show the pages', 'showPages') }, (request, reply) => {
+    reply.header('content-security-policy', policy)
+    return files.send(request, reply, shell, 'index.html')
+  })
+  app.get(
+    '/web/:file',
+    {
+      config: opened,
+      schema: {
+        ...sent('Get a file of the first page', 'getWebFile'),
+        params: Type.Object({ file: Type.String() }),
+      },
+    },
+    (request, reply) => files.send(request, reply, shell, request.params.file),
+  )
+  app.get(
+    '/api/web/pages',
+    {
+      schema: {
+        summary: 'List the pages',
+        operationId: 'listPages',
+        tags: ['web'],
+        response: { 200: PageList },
+      },
+    },
+    async (request) => {
+      const user = userOf(request)
+      const shown = [...pages].filter(([, page]) => isShown(page, user))
+      return {
+        owner: user.owner,
+        pages: shown.map(([name, { title, module, stylesheet }]) => {
+          const pathOf = (file: string) => `/pages/${encodeURIComponent(name)}/${file}`
+          return {
+            name,
+            title,
+            module: pathOf(module),
+            stylesheet: stylesheet === undefined ? null : pathOf(stylesheet),
+          }
+        }),
+      }
+    },
+  )
+  app.get(
+    '/pages/:name/*',
+    {
+      schema: {
+        ...sent('Get a file of a page', 'getPageFile'),
+        params: Type.Object({ name: Type.String(), '*': Type.String() }),
+      },
+    },
+    (request, reply) => {
+      const page = pages.get(request.params.name)
+      if (page === undefined || !isShown(page, userOf(request)))
+        throw new NodekeepError('NOT_FOUND', 'There is no such page.')
+      return files.send(request, reply, page.folder, request.params['*'])
+    },
+  )
+}

@@ -1,0 +1,90 @@
+import { createTestNode, type TestNodeOptions } from '@nodekeep/kernel/testing'
+import { definePlugin, Type, type WebPage, WebPages } from '@nodekeep/plugin-sdk'
+import t, { type Test } from 'tap'
+import web from '../src/index.ts'
+
+/** A plugin with the given pages, whose files are in a folder of the test. */
+function pagesPlugin(t: Test, entries: Readonly<Record<string, Partial<WebPage>>>) {
+  const folder = t.testdir({
+    page: { 'page.js': 'export default () => {}', '.hidden': 'no', deep: { 'dot.png': 'dot' } },
+    secret: 'no',
+  })
+  return definePlugin({
+    id: 'pages-test',
+    description: 'Adds pages.',
+    config: Type.Object({}),
+    contributes: { pages: WebPages },
+    setup({ pages }) {
+      for (const [name, entry] of Object.entries(entries)) {
+        pages.add(name, { title: name, folder: `${folder}/page`, module: 'page.js', ...entry })
+      }
+    },
+  })
+}
+
+async function startNode(t: Test, options: TestNodeOptions) {
+  const node = await createTestNode(options)
+  t.teardown(() => node.stop())
+  return node
+}
+
+t.test('the first page allows only files of the node', async (t) => {
+  const node = await startNode(t, { plugins: [web] })
+  const answer = await node.fetch('/')
+  t.match(await answer.text(), /<script type="module" src="\/web\/shell.js">/)
+  const policy = answer.headers.get('content-security-policy') ?? ''
+  t.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/)
+  t.match(policy, /frame-ancestors 'none'/)
+  t.notMatch(policy, /unsafe|http|\*/)
+  t.equal(answer.headers.get('referrer-policy'), 'no-referrer')
+  for (const file of ['shell.js', 'shell.css', 'icon.svg']) {
+    const { status, headers } = await node.fetch(`/web/${file}`)
+    t.strictSame([status, headers.get('x-content-type-options')], [200, 'nosniff'])
+  }
+  t.equal((await node.fetch('/', { method: 'HEAD' })).status, 200)
+})
+
+t.test('a file is compressed for those who accept it, and has an entity tag', async (t) => {
+  const node = await startNode(t, { plugins: [web] })
+  const plain = await node.fetch('/web/shell.js', { headers: { 'accept-encoding': 'gzip;q=0, br' } })
+  t.equal(plain.headers.get('content-encoding'), null)
+  const zipped = await node.fetch('/web/shell.js', { headers: { 'accept-encoding': 'br, gzip' } })
+  t.equal(zipped.headers.get('content-encoding'), 'gzip')
+  t.equal(await zipped.text(), await plain.text())
+  const etag = zipped.headers.get('etag') ?? ''
+  const again = await node.fetch('/web/shell.js', { headers: { 'if-none-match': etag } })
+  t.strictSame([again.status, await again.text()], [304, ''])
+})
+
+t.test('pages show to those who may see them, while the plugins that they need work', async (t) => {
+  const pages = { all: {}, owners: { access: 'owner' as const }, needy: { needs: ['gone'] } }
+  const node = await startNode(t, { plugins: [web, pagesPlugin(t, pages)] })
+  const [ada, owner] = [await node.signIn(), await node.signIn('owner')]
+  const list = async (user: typeof ada) => {
+    const { pages } = (await (await user.fetch('/api/web/pages')).json()) as { pages: { name: string }[] }
+    return pages.map(({ name }) => name)
+  }
+  t.strictSame(await list(ada), ['all'])
+  t.strictSame(await list(owner), ['all', 'owners'])
+  const status = async (user: typeof ada, path: string) => (await user.fetch(path)).status
+  t.equal(await status(ada, '/pages/all/page.js'), 200)
+  t.equal(await status(ada, '/pages/all/deep/dot.png'), 200)
+  t.equal(await status(ada, '/pages/owners/page.js'), 404)
+  t.equal(await status(owner, '/pages/owners/page.js'), 200)
+  t.equal(await status(owner, '/pages/needy/page.js'), 404)
+  t.equal((await node.fetch('/pages/all/page.js')).status, 401)
+  for (const path of ['.hidden', '..%2Fsecret', 'deep', '', 'page.js/', 'deep//dot.png', 'a%00b'])
+    t.equal(await status(ada, `/pages/all/${path}`), 404, path)
+})
+
+t.test('a wrong page is refused where it is added', async (t) => {
+  const wrong: [Partial<WebPage>, RegExp][] = [
+    [{ title: '' }, /has no title with 1 to 40 characters/],
+    [{ folder: 'page' }, /does not name the absolute path of a folder/],
+    [{ module: '../page.js' }, /does not name a module and a stylesheet within its folder/],
+    [{ stylesheet: '/etc/passwd' }, /does not name a module and a stylesheet within its folder/],
+  ]
+  for (const [entry, reason] of wrong) {
+    await t.rejects(createTestNode({ plugins: [web, pagesPlugin(t, { wrong: entry })] }), reason)
+  }
+})

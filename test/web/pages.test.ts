@@ -1,0 +1,184 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTestNode } from '@nodekeep/kernel/testing'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { startClaimableNode } from './claimable-node.ts'
+import { addWallet } from './wallet.ts'
+
+/** Long, since other tests may use both processors. */
+const timeout = 60_000
+t.setTimeout(300_000)
+
+interface Scene {
+  readonly page: Page
+  /** Errors of scripts, and what the Content-Security-Policy refused. */
+  readonly faults: string[]
+}
+
+async function openTab(t: Test, withWallet: boolean): Promise<Scene> {
+  const context = await (await startChromium(t)).newContext({ acceptDownloads: true })
+  context.setDefaultTimeout(timeout)
+  if (withWallet) await addWallet(context)
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', ({ message }) => faults.push(message))
+  page.on('console', (line) => {
+    if (/Content.Security.Policy|Trusted/i.test(line.text())) faults.push(line.text())
+  })
+  return { page, faults }
+}
+
+const signIn = (page: Page) => page.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
+const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+
+t.test('a person claims the node, and works with files', { skip: needsChromium }, async (t) => {
+  const folder = t.testdir({ data: {}, 'a.txt': 'first', 'b.txt': 'second', 'c.txt': 'third' })
+  const node = await startClaimableNode(t, join(folder, 'data'), '0')
+  const link = new RegExp(`${node.url.origin}/#claim=\\S+`).exec(node.banner)?.[0]
+  if (link === undefined) return t.fail(node.banner)
+  const { page, faults } = await openTab(t, true)
+
+  await page.goto(link)
+  await signIn(page)
+  await page.getByText('This folder is empty').waitFor()
+  t.equal(await page.title(), 'Files · Nodekeep')
+  t.notMatch(page.url(), 'claim', 'the address has no claim code any more')
+  t.equal(await page.evaluate('document.cookie'), '', 'no script can read the session')
+
+  const chooser = page.locator('input[type=file]')
+  await chooser.setInputFiles(['a.txt', 'b.txt', 'c.txt'].map((name) => join(folder, name)))
+  await page.getByText('(3/3)').waitFor()
+  await row(page, 'c.txt').waitFor()
+
+  await page.getByRole('button', { name: 'Rename: a.txt' }).click()
+  await page.getByLabel('New name').fill('b.txt')
+  await page.getByRole('button', { name: 'Rename', exact: true }).click()
+  await page.locator('.notices .error').waitFor()
+  await page.getByRole('button', { name: 'Rename: a.txt' }).click()
+  await page.getByLabel('New name').fill('<img src=x onerror=alert(1)> ä&?#%.txt')
+  await page.getByRole('button', { name: 'Rename', exact: true }).click()
+  await row(page, '<img src=x').waitFor()
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    row(page, '<img src=x').getByRole('link').click(),
+  ])
+  await download.saveAs(join(folder, 'saved'))
+  t.match(download.suggestedFilename(), /ä&/)
+
+  await writeFile(join(folder, 'b.txt'), 'changed')
+  await chooser.setInputFiles(join(folder, 'b.txt'))
+  await page.getByRole('button', { name: 'Replace: b.txt' }).click()
+  await page.getByText('(4/4)').waitFor()
+
+  await page.getByRole('button', { name: 'New folder' }).click()
+  await page.getByLabel('Name of the folder').fill('2026 100%')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('link', { name: '2026 100%' }).click()
+  await page.getByText('This folder is empty').waitFor()
+  await page.reload()
+  await page.getByText('This folder is empty').waitFor()
+  await page.getByRole('heading').getByRole('link', { name: 'Files' }).click()
+
+  await page.getByRole('button', { name: 'Delete: c.txt' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await row(page, 'c.txt').waitFor({ state: 'detached' })
+
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+  t.equal(await page.evaluate("fetch('/readdir?path=/').then(({ status }) => status)"), 401)
+  t.strictSame(faults, [])
+})
+
+t.test('a node that goes away and comes back loses nothing', { skip: needsChromium }, async (t) => {
+  const folder = t.testdir({ data: {}, 'late.txt': 'late' })
+  const data = join(folder, 'data')
+  const first = await startClaimableNode(t, data, '0')
+  const { page, faults } = await openTab(t, true)
+  await page.goto(/\S+#claim=\S+/.exec(first.banner)?.[0] ?? '')
+  await signIn(page)
+  await page.getByText('This folder is empty').waitFor()
+  await page.getByRole('button', { name: 'New folder' }).click()
+  await page.getByLabel('Name of the folder').fill('typed')
+  await first.stop()
+  await page.locator('input[type=file]').setInputFiles(join(folder, 'late.txt'))
+  await page.getByText('The node does not answer').waitFor()
+  await page.getByText('Waiting for the node').waitFor()
+  t.equal(await page.getByLabel('Name of the folder').inputValue(), 'typed')
+
+  await startClaimableNode(t, data, first.url.port)
+  await row(page, 'late.txt').waitFor({ state: 'attached' })
+  await page.getByText('The node does not answer').waitFor({ state: 'detached' })
+  t.equal(await page.getByLabel('Name of the folder').inputValue(), 'typed')
+
+  // The session ends in the middle of work.
+  await page.context().clearCookies()
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor()
+  await signIn(page)
+  await page.getByRole('link', { name: 'typed' }).waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test(
+  'a folder of 10,000 entries has few rows, and reaches the last',
+  { skip: needsChromium },
+  async (t) => {
+    const plugins = { files: true, 'storage-local': true, web: true }
+    const node = await createTestNode({ config: { plugins }, folder: import.meta.dirname })
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    const many = join(node.dataFolder, 'files', ada.user.uuid, 'many')
+    await mkdir(many, { recursive: true })
+    await Promise.all(Array.from({ length: 10_000 }, (_, i) => writeFile(join(many, `f${i}.txt`), '')))
+    const { page, faults } = await openTab(t, false)
+    await page
+      .context()
+      .addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto(new URL('/#/files/many', node.url).href)
+    await row(page, 'f0.txt').waitFor()
+    t.ok((await page.getByRole('row').count()) < 100)
+    await page.evaluate("document.querySelector('.rows').scrollTop = 1e9")
+    await row(page, 'f9999.txt').waitFor()
+    t.equal(await row(page, 'f9999.txt').getAttribute('aria-rowindex'), '10000')
+    t.ok(
+      await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+      'nothing is wider than a phone',
+    )
+    t.strictSame(faults, [])
+  },
+)
+
+t.test('without a wallet, the page says what to do', { skip: needsChromium }, async (t) => {
+  const node = await createTestNode({ config: { plugins: { web: true } }, folder: import.meta.dirname })
+  t.teardown(() => node.stop())
+  const { page, faults } = await openTab(t, false)
+  await page.goto(node.url.href)
+  await page.getByText('This browser has no wallet.').waitFor()
+  await page.getByText('On the machine of the node').click()
+  await page.getByText('nodekeep session create').waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test(
+  'a page of another plugin is shown, with the rights of the person',
+  { skip: needsChromium },
+  async (t) => {
+    const plugins = { web: true, who: { from: '../../examples/page-plugin' } }
+    const node = await createTestNode({ config: { plugins }, folder: import.meta.dirname })
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    const { page, faults } = await openTab(t, false)
+    await page
+      .context()
+      .addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
+    await page.goto(node.url.href)
+    await page.getByRole('heading', { name: `You are ${ada.user.username}` }).waitFor()
+    await page.getByRole('button', { name: 'Count my sessions' }).click()
+    await page.getByText('You have 1 sessions.').waitFor()
+    t.strictSame(faults, [])
+  },
+)
