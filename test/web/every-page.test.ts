@@ -1,0 +1,96 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { startClaimableNode } from './claimable-node.ts'
+import { addWallet } from './wallet.ts'
+
+t.setTimeout(300_000)
+
+/** The sizes of the window. A desktop is shown in the README, light and dark. */
+const windows = { desktop: { width: 1100, height: 720 }, phone: { width: 360, height: 740 } }
+const schemes = ['light', 'dark'] as const
+
+/** Files that the pictures show. */
+const shownFiles = {
+  '/Recipes/Apple cake.txt':
+    '3 apples, 200 g of flour, 100 g of sugar, 2 eggs. Bake for 40 minutes at 180 °C.\n',
+  '/Recipes/Lentil soup.txt': 'Lentils, carrots, leek, a bay leaf.\n',
+  '/Letters/2026-11 landlord.txt': 'Dear Ms. Lindt,\n',
+  '/Budget 2026.csv': 'month,rent,food\nJanuary,840,310\n',
+  '/To do.txt': '- renew the passport\n- water the plants\n',
+}
+
+/** With `SCREENSHOTS=folder`, the pictures are kept there. */
+const { SCREENSHOTS: kept } = process.env
+
+t.test(
+  'each page is accessible, light and dark, on a desktop and on a phone',
+  { skip: needsChromium },
+  async (t) => {
+    const folder = t.testdir({ data: {}, pictures: {} })
+    const pictures = kept ?? join(folder, 'pictures')
+    await mkdir(pictures, { recursive: true })
+    const node = await startClaimableNode(t, join(folder, 'data'), '0')
+    const context = await (await startChromium(t)).newContext({ reducedMotion: 'reduce' })
+    context.setDefaultTimeout(60_000)
+    await addWallet(context)
+    const page = await context.newPage()
+    const faults: string[] = []
+    page.on('pageerror', ({ message }) => faults.push(message))
+
+    /** Looks at the page in each window and scheme. */
+    const inspect = async (name: string) => {
+      for (const [kind, size] of Object.entries(windows)) {
+        await page.setViewportSize(size)
+        for (const colorScheme of schemes) {
+          await page.emulateMedia({ colorScheme })
+          t.strictSame(
+            await seriousFindings(page),
+            [],
+            `${name}, ${kind}, ${colorScheme}: no serious finding of axe`,
+          )
+          const picture = `${name}-${kind === 'phone' ? 'phone-' : ''}${colorScheme}.png`
+          await page.screenshot({ path: join(pictures, picture), animations: 'disabled' })
+        }
+        const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
+        t.notOk(isWide, `${name}, ${kind}: nothing is wider than the window`)
+      }
+    }
+
+    await page.goto(/\S+#claim=\S+/.exec(node.banner)?.[0] ?? '')
+    const signIn = page.getByRole('button', { name: 'Sign in with Test Wallet' })
+    await signIn.waitFor()
+    await inspect('sign-in')
+    await signIn.click()
+    await page.getByRole('navigation').waitFor()
+    for (const [path, text] of Object.entries(shownFiles)) await store(page, path, text)
+    const names = (await page.evaluate(
+      "fetch('/api/web/pages').then((answer) => answer.json()).then(({ pages }) => pages.map(({ name }) => name))",
+    )) as string[]
+    t.ok(names.length > 0)
+    for (const name of names) {
+      await page.goto(new URL(`/#/${name}`, node.url).href)
+      await page.reload()
+      await page.locator('main .page > *').first().waitFor()
+      await page.waitForLoadState('networkidle')
+      await inspect(name)
+    }
+    t.strictSame(faults, [])
+  },
+)
+
+/** Returns what axe finds that keeps people from using the page. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  return serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+}
+
+async function store(page: Page, path: string, text: string): Promise<void> {
+  const write = `fetch('/write?path=' + encodeURIComponent(${JSON.stringify(path)}), { method: 'PUT', body: ${JSON.stringify(text)} }).then(({ ok }) => ok)`
+  if (!(await page.evaluate(write))) throw new Error(`${path} was not stored.`)
+}
