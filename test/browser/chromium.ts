@@ -11,7 +11,7 @@ const program = ['chromium', 'chromium-browser', 'google-chrome']
 export const needsChromium = program === undefined && needsPrograms('chromium')
 
 /** Starts Chromium without a window. It ends with the test. */
-export async function startChromium(t: Test): Promise<Browser> {
+export async function startChromium(t: Pick<Test, 'teardown'>): Promise<Browser> {
   // Chromium's own sandbox does not work for root. Tests open only pages of their own nodes.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
   const browser = await chromium.launch({ executablePath: program ?? 'chromium', args })
