@@ -101,7 +101,7 @@ t.test('service install writes a service whose launcher runs the node', async (t
   const at = (path: string) => join(machine, path)
   const install = ['service', 'install', '--root', machine]
   const { stdout } = await run(nodekeep, install, { env })
-  for (const command of ['useradd ', 'systemctl daemon-reload', 'systemctl enable --now nodekeep']) {
+  for (const command of ['useradd ', 'systemctl daemon-reload', 'systemctl restart nodekeep']) {
     t.match(stdout, command)
   }
   const unit = await readFile(at('etc/systemd/system/nodekeep.service'), 'utf8')

@@ -57,7 +57,9 @@ test('the commands of updates ask the running node', async (t) => {
           resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
       )
     })
-  t.match(await run('status'), { code: 1, stderr: /No node runs on this data folder/ })
+  const [stopped, offline] = await Promise.all([run('status'), run('back')])
+  t.match(stopped, { code: 1, stderr: /No node runs on this data folder/ })
+  t.match(offline, { code: 1, stderr: /`nodekeep supervise --back` goes back/ })
 
   const node = await createTestNode({ config, folder, dataFolder: join(folder, 'data') })
   t.teardown(() => node.stop())

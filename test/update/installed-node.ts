@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { pollDuring, type Seen } from './polling-client.ts'
+import { pollDuring, type Seen } from '../supervisor/polling-client.ts'
+import { freePort, SupervisorProcess } from '../supervisor/supervisor-process.ts'
 import type { ReleaseServer } from './release-server.ts'
-import { freePort, SupervisorProcess } from './supervisor-process.ts'
 
 const run = promisify(execFile)
 

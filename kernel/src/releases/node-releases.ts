@@ -134,7 +134,15 @@ export class KernelReleases implements NodeReleases {
     const { from, to, startedAt } = change
     return [
       ...over,
-      { from, to, startedAt: new Date(startedAt), endedAt: null, result: 'running', reason: null },
+      {
+        from,
+        to,
+        startedAt: new Date(startedAt),
+        endedAt: null,
+        result: 'running',
+        reason: null,
+        failedOnTrial: false,
+      },
     ]
   }
 

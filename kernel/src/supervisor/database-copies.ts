@@ -4,8 +4,11 @@ import { dirname, join } from 'node:path'
 import { findDatabases } from '../state/plugin-databases.ts'
 import { syncFolder } from '../state/sync-folder.ts'
 
-/** A write-ahead log has committed transactions that are not in the database file yet. */
-const logSuffix = '-wal'
+/**
+ * A write-ahead log has committed transactions that are not in the database file yet, and a rollback journal has what an interrupted
+ * transaction has overwritten in it. So both belong to the database.
+ */
+const logSuffixes = ['-wal', '-journal']
 
 /** Returns the paths of all databases of a data folder, relative to it. */
 export function databasesIn(data: string): string[] {
@@ -26,7 +29,7 @@ export async function copyDatabases(
   rmSync(copies, { recursive: true, force: true })
   await mkdir(copies, { recursive: true, mode: 0o700 })
   const files = databases
-    .flatMap((path) => [path, path + logSuffix])
+    .flatMap((path) => [path, ...logSuffixes.map((suffix) => path + suffix)])
     .filter((path) => existsSync(join(data, path)))
   const folders = new Set(files.map((path) => dirname(join(copies, path))))
   for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -55,7 +58,9 @@ export async function putBackDatabases(
       removeLogs(target)
       await move(copy, target)
     }
-    if (existsSync(copy + logSuffix)) await move(copy + logSuffix, target + logSuffix)
+    for (const suffix of logSuffixes) {
+      if (existsSync(copy + suffix)) await move(copy + suffix, target + suffix)
+    }
   }
   for (const folder of new Set(databases.map((path) => dirname(join(data, path))))) syncFolder(folder)
   rmSync(copies, { recursive: true, force: true })
@@ -68,7 +73,7 @@ function removeDatabase(file: string): void {
 }
 
 function removeLogs(file: string): void {
-  for (const suffix of [logSuffix, '-shm', '-journal']) rmSync(file + suffix, { force: true })
+  for (const suffix of [...logSuffixes, '-shm']) rmSync(file + suffix, { force: true })
 }
 
 /** Moves a file, also to another disk. */

@@ -81,9 +81,7 @@ export class ReleaseChanges {
     if (state.change !== null) throw new Error('The release changes already.')
     if (request.nodekeep === 'go back') return this.wayBack.begin(request.reason)
     const { release: to } = request
-    const fromPath = folder.inUse()
-    const { version: from } = readManifest(fromPath)
-    if (from === to) throw new Error(`Version ${to} runs already.`)
+    if (readManifest(folder.inUse()).version === to) throw new Error(`Version ${to} runs already.`)
     const toPath = folder.folderOf(to)
     if (readManifest(join(folder.unpacking, to)).version !== to) throw new Error(`That is not version ${to}.`)
     const former = folder.target('former')
@@ -91,27 +89,36 @@ export class ReleaseChanges {
     rmSync(toPath, { recursive: true, force: true })
     renameSync(join(folder.unpacking, to), toPath)
     syncFolder(folder.path)
-    const change = changeOf('preparing', { from, fromPath, to, toPath }, null)
     // The folder of the former release may just have been replaced.
     if (former === toPath) folder.unlink('former')
+    return this.beginAt(toPath)
+  }
+
+  /** Begins the change to a release that stays where it is. */
+  beginAt(toPath: string): Change {
+    const { folder, state } = this.#parts
+    const fromPath = folder.inUse()
+    const [from, to] = [readManifest(fromPath).version, readManifest(toPath).version]
+    const change = changeOf('preparing', { from, fromPath, to, toPath }, null)
     state.enter(change)
     return change
   }
 
   /**
-   * Replaces a running node, after {@link begin}.
+   * Replaces a node, after {@link begin} or {@link beginAt}.
    *
+   * @param node `null` if none runs
    * @returns the node of the new release; `null` if none runs, and that of the release in use has to start
    */
-  async carryOut(node: NodeProcess, begun: Change, conduct: Conduct): Promise<NodeProcess | null> {
+  async carryOut(node: NodeProcess | null, begun: Change, conduct: Conduct): Promise<NodeProcess | null> {
     if (begun.step === 'going back') {
-      await node.stop()
+      await node?.stop()
       this.wayBack.complete(begun)
       return null
     }
     const { trialMs, log } = this.#parts
     log.info(`Version ${begun.to} replaces version ${begun.from}.`)
-    await node.stop(conduct.patienceMs)
+    await node?.stop(conduct.patienceMs)
     let change: Change
     try {
       change = await this.#copyDatabases(begun)
@@ -129,7 +136,7 @@ export class ReleaseChanges {
       // No client has reached it, and its databases are replaced. So nothing is lost with it.
       trial.kill()
       await trial.ended
-      await this.#putBack(change, messageOf(error))
+      await this.#putBack({ ...change, failedOnTrial: !conduct.stopped.aborted }, messageOf(error))
       return null
     }
   }

@@ -24,6 +24,8 @@ export interface Change {
   readonly databases: readonly string[]
   /** The reason why the former release cannot use the data any more; `null` if it can. */
   readonly closedBy: string | null
+  /** Whether the new release has failed on trial. */
+  readonly failedOnTrial: boolean
 }
 
 /** The last change whose release clients have reached. */
@@ -43,8 +45,10 @@ interface StoredAttempt {
   readonly endedAt: string
   readonly result: 'installed' | 'failed' | 'went back'
   readonly reason: string | null
+  readonly failedOnTrial: boolean
 }
 
+/** The content of `state.json`. Fields that a newer version has added stay in it. */
 interface StoredState {
   readonly format: 1
   readonly change: Change | null
@@ -57,14 +61,14 @@ const wayBackMs = 72 * 60 * 60 * 1000
 const keptAttempts = 100
 
 /** Returns the state in a folder for releases. */
-export function readState(releases: string): Omit<StoredState, 'format'> {
+export function readState(releases: string): StoredState {
   const stored = readIfPresent<StoredState>(stateFile(releases))
   if (stored !== null && stored.format !== 1) {
     throw new Error(
       `A newer version of Nodekeep has written ${stateFile(releases)}. Start that version: ${join(releases, 'current/bin/nodekeep')} supervise`,
     )
   }
-  return { change: stored?.change ?? null, admission: stored?.admission ?? null }
+  return { format: 1, change: null, admission: null, ...stored }
 }
 
 /** Returns the attempts that are over, the newest last. */
@@ -76,28 +80,25 @@ export function readHistory(releases: string): readonly StoredAttempt[] {
 export class SupervisorState {
   readonly #releases: string
   readonly #log: SupervisorLog
-  #change: Change | null
-  #admission: Admission | null
+  #stored: StoredState
 
   constructor(releases: string, log: SupervisorLog) {
     this.#releases = releases
     this.#log = log
-    const { change, admission } = readState(releases)
-    this.#change = change
-    this.#admission = admission
+    this.#stored = readState(releases)
   }
 
   get change(): Change | null {
-    return this.#change
+    return this.#stored.change
   }
 
   get admission(): Admission | null {
-    return this.#admission
+    return this.#stored.admission
   }
 
   /** Enters a step of a change. */
   enter(change: Change): void {
-    this.#change = change
+    this.#stored = { ...this.#stored, change }
     this.#store()
   }
 
@@ -106,14 +107,17 @@ export class SupervisorState {
    * running: then the next start of the supervisor repeats the last step.
    */
   end(change: Change, result: StoredAttempt['result'], reason: string | null): void {
-    const { from, to, startedAt, closedBy } = change
+    const { from, to, startedAt, closedBy, failedOnTrial } = change
     const endedAt = new Date().toISOString()
-    this.#change = null
-    if (result === 'installed') this.#admission = { version: to, former: from, at: endedAt, closedBy }
-    if (result === 'went back') this.#admission = null
+    this.#stored = {
+      ...this.#stored,
+      change: null,
+      ...(result === 'installed' && { admission: { version: to, former: from, at: endedAt, closedBy } }),
+      ...(result === 'went back' && { admission: null }),
+    }
     try {
       const others = readHistory(this.#releases).filter((attempt) => attempt.startedAt !== startedAt)
-      const attempt: StoredAttempt = { from, to, startedAt, endedAt, result, reason }
+      const attempt: StoredAttempt = { from, to, startedAt, endedAt, result, reason, failedOnTrial }
       writeDurably(historyFile(this.#releases), [...others, attempt].slice(-keptAttempts))
       this.#store()
     } catch (error) {
@@ -122,8 +126,7 @@ export class SupervisorState {
   }
 
   #store(): void {
-    const state: StoredState = { format: 1, change: this.#change, admission: this.#admission }
-    writeDurably(stateFile(this.#releases), state)
+    writeDurably(stateFile(this.#releases), this.#stored)
   }
 }
 
@@ -149,6 +152,7 @@ export function changeOf(
     reason,
     databases: [],
     closedBy: null,
+    failedOnTrial: false,
   }
 }
 

@@ -23,15 +23,15 @@ interface SupervisorParts {
   readonly answerMs: number
 }
 
-/** A change that the node has asked for and that has begun. */
-interface AskedChange extends Pick<Conduct, 'patienceMs' | 'withoutWayBack'> {
+/** A change that the node or a person has asked for and that has begun. */
+export interface AskedChange extends Pick<Conduct, 'patienceMs' | 'withoutWayBack'> {
   readonly change: Change
 }
 
 /** The exit code of a node that asks to be started again; `exitCodes.restart` of the node. */
 const restartCode = 75
 
-/** So many deaths within this time lead back to the former release. */
+/** This number of deaths within this time leads back to the former release. */
 const deathsToGoBack = 3
 const deathsWithinMs = 10 * 60 * 1000
 
@@ -68,38 +68,28 @@ export class Supervisor {
   /**
    * Completes or undoes a change that was interrupted. Call it before {@link run}.
    *
-   * @param failedStarts the number of starts of the release in use that have just failed, one after the other
    * @throws Error with one sentence for people
    */
-  async recover(failedStarts: number): Promise<void> {
-    const { changes, log } = this.#parts
+  async recover(): Promise<void> {
     await this.#dataIsFree()
-    await changes.recover()
-    if (failedStarts === 0) return
-    const reason = `It did not start ${failedStarts} times, one after the other.`
-    const closed = this.#goBack(reason)
-    if (closed !== null) log.error(`${reason} ${closed}`)
+    await this.#parts.changes.recover()
   }
 
   /**
    * Runs the node until it ends for good.
    *
    * @param socket the descriptor of the socket on which it listens
+   * @param first a change that has begun already, to carry out before a node runs
    * @returns the exit code for this process
    */
-  async run(socket: number): Promise<number> {
+  async run(socket: number, first: AskedChange | null): Promise<number> {
     this.#socket = socket
+    if (first !== null) await this.#carryOut(first)
     while (!this.#stop.signal.aborted) {
       const node = this.#node ?? this.#start(this.#parts.folder.inUse(), false)
       const outcome = await this.#watch(node)
       if ('change' in outcome) {
-        const { change, ...asked } = outcome
-        this.#node = await this.#parts.changes.carryOut(node, change, {
-          ...asked,
-          startTrial: (release) => this.#start(release, true),
-          stopped: this.#stop.signal,
-        })
-        this.#deaths = []
+        await this.#carryOut(outcome)
         continue
       }
       this.#node = null
@@ -107,6 +97,15 @@ export class Supervisor {
       if (code !== null) return code
     }
     return 0
+  }
+
+  async #carryOut({ change, ...asked }: AskedChange): Promise<void> {
+    this.#node = await this.#parts.changes.carryOut(this.#node, change, {
+      ...asked,
+      startTrial: (release) => this.#start(release, true),
+      stopped: this.#stop.signal,
+    })
+    this.#deaths = []
   }
 
   #start(release: string, onTrial: boolean): NodeProcess {
@@ -156,18 +155,14 @@ export class Supervisor {
 
   /** @returns the exit code of this process; `null` if the node is to be started again */
   async #afterEnd({ code, hasServed, reason, isConfiguration }: NodeEnd): Promise<number | null> {
-    const { folder, changes, log } = this.#parts
-    if (this.#stop.signal.aborted || code === 0) {
-      rmSync(folder.failedStarts, { force: true })
-      return code ?? 1
-    }
+    const { changes, log } = this.#parts
+    if (this.#stop.signal.aborted) return code ?? 1
     if (changes.isAdmitting && this.#goBack(reason) === null) return null
     if (code === restartCode) return null
-    if (code === 1 && !hasServed) {
-      // Another release would not help.
-      if (isConfiguration) rmSync(folder.failedStarts, { force: true })
-      return 1
-    }
+    // Another release would not help, or there is none. Then what keeps the node from starting has to be mended first.
+    const isStuck = isConfiguration || changes.wayBack.closed() !== null
+    if (code === 1 && !hasServed && isStuck) return 1
+    // Nobody has asked the node to end, so the code 0 is a death as well.
     const now = performance.now()
     this.#deaths = [...this.#deaths.filter((time) => now - time < deathsWithinMs), now]
     const { length: count } = this.#deaths
@@ -185,12 +180,9 @@ export class Supervisor {
    * @returns the reason why the way back is closed; `null` if the node has gone back
    */
   #goBack(reason: string): string | null {
-    const { wayBack } = this.#parts.changes
-    const closed = wayBack.closed()
-    if (closed !== null) return closed
-    wayBack.complete(wayBack.begin(reason))
-    this.#deaths = []
-    return null
+    const closed = this.#parts.changes.wayBack.go(reason)
+    if (closed === null) this.#deaths = []
+    return closed
   }
 
   /** Waits until no node has the data folder. That of a supervisor that was killed ends by itself. */

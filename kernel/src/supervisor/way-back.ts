@@ -44,6 +44,17 @@ export class WayBack {
     return change
   }
 
+  /**
+   * Goes back, while no node runs.
+   *
+   * @returns the reason why the way is closed; `null` if the former release is the one in use now
+   */
+  go(reason: string): string | null {
+    const closed = this.closed()
+    if (closed === null) this.complete(this.begin(reason))
+    return closed
+  }
+
   /** Makes the former release the one in use. No node runs meanwhile. */
   complete(change: Change): void {
     this.#folder.link('current', change.toPath)

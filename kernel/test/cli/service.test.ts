@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -36,7 +36,7 @@ async function releasesFolder(t: Test) {
   }
 }
 
-test('the launcher takes the former release after three starts that led to no node', async (t) => {
+test('the launcher takes the former release after three supervisors that did not work', async (t) => {
   const { releases, add, launch, count, served } = await releasesFolder(t)
   await add('new', join(releases, '2.0.0'))
   await add('old', join(releases, '1.0.0'), served)
@@ -51,9 +51,10 @@ test('the launcher takes the former release after three starts that led to no no
     t.equal(await count(), start)
   }
   const fourth = await launch(launcher, '--port', '0')
-  t.match(fourth, { code: 0, stdout: 'old supervise --failed-starts 3 --port 0\n' })
-  t.match(fourth.stderr, 'The release in use did not start 3 times')
-  t.equal(await count(), null, 'a node that served removed the count')
+  const reason = 'Its supervisor has failed 3 times, one after the other.'
+  t.match(fourth, { code: 0, stdout: `old supervise --back ${reason} --port 0\n` })
+  t.match(fourth.stderr, 'The supervisor of the release in use has failed 3 times')
+  t.equal(await count(), null, 'a supervisor that works removes the count')
 })
 
 test('the launcher stays with the release in use if there is no former one, or if the count is damaged', async (t) => {
@@ -76,15 +77,18 @@ test('before a release is in use, the launcher starts the one beside it', async 
   const copy = join(folder, 'nodekeep-service')
   await writeFile(copy, await readFile(launcher), { mode: 0o755 })
   t.match(await launch(copy), { code: 1, stdout: '', stderr: /There is no release at .*service install/ })
-  await add('first', join(folder, 'first'), 'exit 0')
-  t.match(await launch(copy), { code: 0, stdout: 'first supervise\n', stderr: '' })
+  const first = join(folder, 'first')
+  await add('first', first, 'exit 0')
+  const started = { code: 0, stdout: `first supervise --release ${first}\n`, stderr: '' }
+  t.match(await launch(copy), started)
   await mkdir(releases)
   await symlink('/nowhere', join(releases, 'current'))
-  t.match(
-    await launch(copy),
-    { code: 0, stdout: 'first supervise\n', stderr: '' },
-    'a link that leads nowhere',
-  )
+  t.match(await launch(copy), started, 'a link that leads nowhere')
+  await add('new', join(releases, '2.0.0'), 'exit 0')
+  await symlink('2.0.0', join(releases, 'new'))
+  await rename(join(releases, 'new'), join(releases, 'current'))
+  const stdout = `new supervise --release ${first} --port 0\n`
+  t.match(await launch(copy, '--port', '0'), { stdout }, 'it offers the installed one to the one in use')
 })
 
 test('service install --print shows the unit with its places', async (t) => {

@@ -16,6 +16,8 @@ export interface ReleaseAttempt {
   readonly result: 'running' | 'installed' | 'failed' | 'went back'
   /** One sentence for people; `null` for a change that runs or has succeeded. */
   readonly reason: string | null
+  /** Whether the new version itself has failed, on trial. It is `false` after a full disk or an interruption, so a repetition may succeed. */
+  readonly failedOnTrial: boolean
 }
 
 /** The findings about an unpacked release, each in one sentence for people. */

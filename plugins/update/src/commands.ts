@@ -123,7 +123,10 @@ export default defineCommands<UpdateConfiguration>({
   },
 
   async back(context) {
-    const node = await runningNode(context)
+    const node = await runningNode(
+      context,
+      '`nodekeep supervise --back` goes back to the version before, and starts it.',
+    )
     const { wayBack } = await get<Details>(node, 'details')
     const question = `Go back to version ${wayBack?.version}, with the data as it is now?`
     if (wayBack !== null && context.options.yes !== true && !(await context.confirm(question)))
@@ -150,11 +153,13 @@ export default defineCommands<UpdateConfiguration>({
   },
 })
 
-/** @throws Error that says to start the node */
-async function runningNode(context: Context): Promise<NodeClient> {
+/** @throws Error that says what to do if no node runs */
+async function runningNode(
+  context: Context,
+  remedy = 'Start it with `nodekeep supervise`, then try again.',
+): Promise<NodeClient> {
   const node = await context.node()
-  if (node === null)
-    throw new Error('No node runs on this data folder. Start it with `nodekeep start`, then try again.')
+  if (node === null) throw new Error(`No node runs on this data folder. ${remedy}`)
   return node
 }
 

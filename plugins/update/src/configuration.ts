@@ -5,7 +5,7 @@ export const configuration = Type.Object({
   automatic: Type.Boolean({
     default: false,
     description:
-      'Whether a new version is installed as soon as the daily check finds it. One that has failed before, or after which there is no way back, is left to a person.',
+      'Whether a new version is installed as soon as the daily check finds it. One that has failed on trial or was left before, or after which there is no way back, is left to a person.',
   }),
   patience: Type.Integer({
     default: 300,

@@ -15,6 +15,6 @@ export function obstacleTo({ info, releases, source }: Installation): string | n
   if (releases.folder === null)
     return 'No supervisor runs this node, so nothing could change its version. Stop it, and start it with "bin/nodekeep supervise".'
   if (source?.isConfigured !== true)
-    return 'This node has no source of updates. Set update-tuf.url to the address of a repository.'
+    return 'No source of updates is configured. For "update-tuf", set update-tuf.url to the address of a repository.'
   return null
 }

@@ -139,17 +139,17 @@ export class Updates {
   /**
    * Looks for a new version without a person.
    *
-   * @param automatic whether to install one, unless it has failed here before, or there would be no way back
+   * @param automatic whether to install one, unless it did not work here before, or there would be no way back
    */
   async lookDaily(automatic: boolean): Promise<void> {
-    const { log, signal } = this.#parts
+    const { log, file, signal } = this.#parts
     if (this.#step !== null) return
     try {
       const { updateAvailable, latestVersion } = await this.check()
       if (!updateAvailable) return
       log.info({ version: latestVersion }, 'There is a new version.')
-      const isWanted = automatic && this.obstacle === null && (await this.leftBecause(latestVersion)) === null
-      if (isWanted) await this.install()
+      if (!automatic || this.obstacle !== null || file.record.withoutWayBack === latestVersion) return
+      if ((await this.leftBecause(latestVersion)) === null) await this.install()
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, 'The daily check for a new version has failed.')
     }
@@ -184,12 +184,22 @@ export class Updates {
         endedAt: new Date(endedAt),
         result: 'failed',
         reason,
+        failedOnTrial: false,
       }),
     )
     const running: ReleaseAttempt[] =
       begun === null
         ? []
-        : [{ ...begun, startedAt: new Date(begun.startedAt), endedAt: null, result: 'running', reason: null }]
+        : [
+            {
+              ...begun,
+              startedAt: new Date(begun.startedAt),
+              endedAt: null,
+              result: 'running',
+              reason: null,
+              failedOnTrial: false,
+            },
+          ]
     return [...own, ...(await releases.history()), ...running].sort(
       (one, other) => other.startedAt.getTime() - one.startedAt.getTime(),
     )
@@ -223,10 +233,10 @@ export class Updates {
     return false
   }
 
-  /** Why this node does not run a version that it had, or was to have. Returns `null` for every other version. */
+  /** Why a version did not work here: it has failed on trial, or was left. Returns `null` for every other version. */
   async leftBecause(version: string): Promise<string | null> {
-    const left = (await this.history()).find(({ from, to, result }) =>
-      result === 'failed' ? to === version : result === 'went back' && from === version,
+    const left = (await this.history()).find(({ from, to, result, failedOnTrial }) =>
+      result === 'went back' ? from === version : failedOnTrial && to === version,
     )
     return left === undefined ? null : (left.reason ?? '')
   }

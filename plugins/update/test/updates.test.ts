@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
@@ -200,7 +200,7 @@ test('a node that cannot install says what to do instead', async (t) => {
   t.same(await none.updates.history(), [])
 })
 
-test('the daily check installs only if it may, and never twice what has failed', async (t) => {
+test('the daily check installs only if it may, and never again what has failed on trial', async (t) => {
   const { updates, source, releases, start } = await updatesSubject(t)
   await updates.lookDaily(false)
   t.equal(updates.newer?.version, '1.1.0')
@@ -211,7 +211,11 @@ test('the daily check installs only if it may, and never twice what has failed',
   t.match(updates.progress, /no way back/)
   releases.found = { problems: [], warnings: [], wayBack: true }
   await updates.lookDaily(true)
-  t.same(releases.asked, [], 'it has failed before, so a person decides')
+  t.same(releases.asked, [], 'a person decides')
+  source.newest = { version: '1.1.1', notes: '' }
+  releases.attempts = [attempt('1.0.0', '1.1.1', 'failed', 'It did not start.')]
+  await updates.lookDaily(true)
+  t.same(releases.asked, [], 'it has failed on trial')
   source.newest = { version: '1.2.0', notes: '' }
   source.before = () => {
     throw new NodekeepError('UPSTREAM_ERROR', 'The source cannot be reached.')
@@ -221,8 +225,15 @@ test('the daily check installs only if it may, and never twice what has failed',
   const sources = await start('1.0.0', 'sources')
   await sources.updates.lookDaily(true)
   t.same(releases.asked, [], 'this node cannot install')
+  source.amid = () => {
+    throw new NodekeepError('INSUFFICIENT_STORAGE', 'The disk is full.')
+  }
   await updates.lookDaily(true)
-  t.same(releases.asked, ['change to /new/1.2.0 within 1000'])
+  source.amid = () => {}
+  releases.attempts = [{ ...attempt('1.0.0', '1.2.0', 'failed', 'The disk was full.'), failedOnTrial: false }]
+  t.match(updates.progress, /The disk is full/)
+  await updates.lookDaily(true)
+  t.same(releases.asked, ['change to /new/1.2.0 within 1000'], 'a full disk is no fault of the version')
   await updates.lookDaily(true)
   t.equal(releases.asked.length, 1, 'an update runs')
 })
@@ -233,7 +244,12 @@ test('a damaged record counts as none, and a version that is not newer is none',
   t.equal((await start('1.0.0')).updates.newer?.version, '1.1.0', 'it survives a restart')
   t.equal((await start('1.1.0')).updates.newer, null)
   t.equal((await start('1.10.0')).updates.newer, null)
-  writeFileSync(join(folder, 'own/update.json'), '{"latest":')
+  const path = join(folder, 'own/update.json')
+  writeFileSync(path, '{"color":"red"}')
+  await (await start()).file.change({ outcome: 'Fine.' })
+  const stored = JSON.parse(readFileSync(path, 'utf8'))
+  t.match(stored, { color: 'red', outcome: 'Fine.' }, 'what a newer version has added stays')
+  writeFileSync(path, '{"latest":')
   t.equal((await start('1.0.0')).updates.newer, null)
 })
 

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { readNodeInfo } from '../../system/node-info.ts'
 import { argumentsOf, type ConfigurationOptions } from '../common/configuration-options.ts'
@@ -5,8 +6,14 @@ import { readConfiguration } from '../common/read-configuration.ts'
 
 /** The options of `nodekeep supervise`. */
 export interface SuperviseOptions extends ConfigurationOptions {
-  /** How often the release in use did not start, as the launcher counts. */
-  readonly failedStarts?: number
+  /** Goes back to the former release first. A text is the reason. */
+  readonly back?: string | true
+  /** Tries a newer release again that has not worked here. */
+  readonly again?: boolean
+  /** Changes to a newer release after which there is no way back. */
+  readonly withoutWayBack?: boolean
+  /** The path of the release to change to, if it is not that of this command. */
+  readonly release?: string
 }
 
 /** What the supervisor has to know. It has no code for the configuration itself, since it stays small. */
@@ -19,11 +26,14 @@ export interface SupervisorDescription {
   readonly trialSeconds: number
   readonly answerSeconds: number
   readonly logFormat: string
-  /** The release that this command belongs to; `null` if it does not run from one. */
+  /** The release that this command belongs to, or that was named; `null` without one. */
   readonly release: string | null
   /** The arguments that select the configuration. */
   readonly args: readonly string[]
-  readonly failedStarts: number
+  /** The reason to go back first; `null` to stay. */
+  readonly back: string | null
+  readonly again: boolean
+  readonly withoutWayBack: boolean
 }
 
 /** Prints the description as JSON, or `{ problems }` if the configuration has problems. */
@@ -32,7 +42,10 @@ export async function describeForSupervisor(options: SuperviseOptions): Promise<
 }
 
 async function describe({
-  failedStarts = 0,
+  back,
+  again = false,
+  withoutWayBack = false,
+  release,
   ...options
 }: SuperviseOptions): Promise<SupervisorDescription | { problems: readonly string[] }> {
   try {
@@ -46,9 +59,11 @@ async function describe({
       trialSeconds: releases.trialSeconds,
       answerSeconds: releases.answerSeconds,
       logFormat: log.format,
-      release: installation === 'release' ? folder : null,
+      release: release !== undefined ? realpathSync(release) : installation === 'release' ? folder : null,
       args: argumentsOf(options),
-      failedStarts,
+      back: back === true ? 'The owner of the node asked for it.' : (back ?? null),
+      again,
+      withoutWayBack,
     }
   } catch (error) {
     if (error instanceof ConfigurationError) return { problems: error.problems }

@@ -172,7 +172,7 @@ function commandsToStart(places: ServicePlaces): string[] {
     `id ${user} || useradd --system --no-create-home --shell /usr/sbin/nologin ${user}`,
     ...foldersToMake(places).map((path) => `install -d -m 700 -o ${user} ${path}`),
     'systemctl daemon-reload',
-    'systemctl enable --now nodekeep',
+    'systemctl enable nodekeep && systemctl restart nodekeep',
     'journalctl -u nodekeep    # shows the claim code of a new node',
   ]
 }

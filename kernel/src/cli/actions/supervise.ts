@@ -4,9 +4,10 @@ import { rmSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { lockDataFolder } from '../../state/lock.ts'
 import { openSocket } from '../../supervisor/open-socket.ts'
+import { changeToOther } from '../../supervisor/other-release.ts'
 import { ReleaseChanges } from '../../supervisor/release-changes.ts'
 import { ReleaseFolder } from '../../supervisor/release-folder.ts'
-import { Supervisor } from '../../supervisor/supervisor.ts'
+import { type AskedChange, Supervisor } from '../../supervisor/supervisor.ts'
 import { createSupervisorLog } from '../../supervisor/supervisor-log.ts'
 import { SupervisorState } from '../../supervisor/supervisor-state.ts'
 import type { SupervisorDescription } from './describe-for-supervisor.ts'
@@ -23,9 +24,30 @@ export async function runSupervisor(given: readonly string[]): Promise<number> {
   if (process.platform === 'win32') throw new Error('"nodekeep supervise" does not run on Windows.')
   const described = await describe(given)
   if (typeof described === 'number') return described
-  const { data, host, port, releases, trialSeconds, answerSeconds, logFormat, release, args, failedStarts } =
-    described
-  const folder = new ReleaseFolder(releases)
+  const folder = new ReleaseFolder(described.releases)
+  let run: () => Promise<number>
+  try {
+    run = await prepare(folder, described)
+  } catch (error) {
+    // Another release would not help.
+    rmSync(folder.failedStarts, { force: true })
+    throw error
+  }
+  const code = await run()
+  rmSync(folder.failedStarts, { force: true })
+  return code
+}
+
+/**
+ * Brings the releases in order, and opens the socket.
+ *
+ * @returns runs the node, and returns the exit code
+ */
+async function prepare(
+  folder: ReleaseFolder,
+  described: SupervisorDescription,
+): Promise<() => Promise<number>> {
+  const { data, host, port, trialSeconds, answerSeconds, logFormat, release, args, back } = described
   if (release === null && folder.target('current') === null) {
     throw new Error(
       'There is no release to run. Unpack one, and run its "bin/nodekeep supervise". From sources or packages, run "nodekeep start".',
@@ -42,16 +64,15 @@ export async function runSupervisor(given: readonly string[]): Promise<number> {
   const supervisor = new Supervisor({ folder, changes, log, data, args, trialMs, answerMs })
   const { first } = listenForStop(() => supervisor.stopAtOnce())
   first.then(() => supervisor.stop())
-  let socket: number
-  try {
-    await supervisor.recover(failedStarts)
-    socket = await openSocket(host, port, log)
-  } catch (error) {
-    // Another release would not help.
-    rmSync(folder.failedStarts, { force: true })
-    throw error
-  }
-  return supervisor.run(socket)
+  await supervisor.recover()
+  const closed = back === null ? null : changes.wayBack.go(back)
+  if (closed !== null) throw new Error(closed)
+  const socket = await openSocket(host, port, log)
+  const { again, withoutWayBack } = described
+  const change =
+    release === null || back !== null ? null : changeToOther(release, { folder, changes, log, again })
+  const asked: AskedChange | null = change && { change, patienceMs: 0, withoutWayBack }
+  return () => supervisor.run(socket, asked)
 }
 
 /**
@@ -70,6 +91,11 @@ async function describe(given: readonly string[]): Promise<SupervisorDescription
     return 0
   }
   const described = JSON.parse(stdout) as SupervisorDescription | { readonly problems: readonly string[] }
-  if ('problems' in described) throw new Error(described.problems.join('\n'))
+  if ('problems' in described) {
+    // The unit names the folder by this variable. Another release would not help.
+    const { NODEKEEP_RELEASES__FOLDER: releases } = process.env
+    if (releases !== undefined) rmSync(new ReleaseFolder(releases).failedStarts, { force: true })
+    throw new Error(described.problems.join('\n'))
+  }
   return described
 }

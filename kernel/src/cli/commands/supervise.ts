@@ -5,13 +5,19 @@ import { withConfigurationOptions, withListenOptions } from '../common/configura
 /** `nodekeep supervise`, which `supervisor-program.ts` runs: its arguments are only read here. */
 export function superviseCommand(): Command {
   const command = new Command('supervise').description(
-    'run the node of an unpacked release, start it again after a crash, and change its release',
+    'run the node, start it again after a crash, and change to this release if it is newer than the one in use',
   )
   const describe = new Option('--describe', 'print what the supervisor has to know, as JSON').hideHelp()
-  const failed = new Option('--failed-starts <count>', 'go back, after the release in use did not start')
+  const release = new Option(
+    '--release <folder>',
+    'change to this release, if it is newer than the one in use',
+  )
   return withListenOptions(withConfigurationOptions(command))
     .addOption(describe)
-    .addOption(failed.argParser(Number).hideHelp())
+    .addOption(release.hideHelp())
+    .option('--back [reason]', 'go back to the former release first, with all data')
+    .option('--again', 'change to this release, if it is newer, also after it did not work here')
+    .option('--without-way-back', 'change to this release also if there is no way back afterwards')
     .action(async (options: SuperviseOptions) => {
       const { describeForSupervisor } = await import('../actions/describe-for-supervisor.ts')
       await describeForSupervisor(options)

@@ -31,7 +31,7 @@ const Details = Type.Object({
         until: Type.String({ format: 'date-time', description: 'The end of the way back.' }),
         problems: Type.Array(Type.String(), {
           description:
-            'The parts of the configuration that keep the version from starting, such as a key that it does not know.',
+            'The parts of the configuration that keep the version from starting, such as a key that it does not know. Only the owner sees them.',
         }),
       }),
       Type.Null(),
@@ -145,7 +145,7 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
     summary: 'Get what the status does not tell: the last check, the way back, obstacles',
     response: { 200: Details },
   }
-  app.get('/details', { schema: details, config: forUsers }, async () => {
+  app.get('/details', { schema: details, config: forUsers }, async ({ user }) => {
     const { checkedAt, checkProblem, withoutWayBack } = file.record
     const wayBack = await releases.wayBack()
     return {
@@ -156,7 +156,7 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
       wayBack: wayBack && {
         version: wayBack.version,
         until: wayBack.until.toISOString(),
-        problems: [...(await releases.wayBackProblems())],
+        problems: user?.owner === true ? [...(await releases.wayBackProblems())] : [],
       },
       watchedUntil: parts.watchedUntil()?.toISOString() ?? null,
       withoutWayBack: updates.newer?.version === withoutWayBack ? withoutWayBack : null,

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { definePlugin, Info, NodekeepError } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import manifest from '../../package.json' with { type: 'json' }
+import { updateRoutes } from '../../src/http/routes.ts'
 import update from '../../src/index.ts'
 import { PaperSource, sourcePlugin } from '../fixtures/paper-source.ts'
+import { updatesSubject } from '../fixtures/updates-subject.ts'
 
 async function startNode(t: Test, source: PaperSource | null, dataFolder?: string) {
   const node = await createTestNode({
@@ -135,4 +137,31 @@ test('programs call with the scope "update", and have the rights of their user',
     t.equal((await node.fetch('/api/update/status', { headers })).status, 200, role)
     t.equal((await node.fetch('/api/update/check', { method: 'POST', headers })).status, checked, role)
   }
+})
+
+test('only the owner sees what the former version would refuse, and only the owner makes it look', async (t) => {
+  const { updates, releases, file } = await updatesSubject(t)
+  releases.way = { version: '0.9.0', until: new Date() }
+  let looks = 0
+  releases.wayBackProblems = async () => {
+    looks += 1
+    return ['update.color is unknown.']
+  }
+  const paper = definePlugin({
+    id: 'paper-updates',
+    requires: { info: Info },
+    setup: ({ info, routes }) =>
+      routes(
+        (app) =>
+          updateRoutes(app, { info, updates, releases, file, automatic: false, watchedUntil: () => null }),
+        { prefix: '/api/update' },
+      ),
+  })
+  const node = await createTestNode({ plugins: [paper] })
+  t.teardown(() => node.stop())
+  t.match(await ask(await node.signIn(), 'GET', 'details'), { wayBack: { version: '0.9.0', problems: [] } })
+  t.equal(looks, 0)
+  const problems = ['update.color is unknown.']
+  t.match(await ask(await node.signIn('owner'), 'GET', 'details'), { wayBack: { problems } })
+  t.equal(looks, 1)
 })

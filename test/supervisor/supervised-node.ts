@@ -7,7 +7,7 @@ import { root } from '../run/command.ts'
 import { freePort, type StartOptions, SupervisorProcess } from './supervisor-process.ts'
 
 /** How the plugin `switchable` breaks in a release. */
-type Behavior = 'fine' | 'fails' | 'fails-later' | 'exits' | 'unhealthy' | 'contracts' | 'dies' | 'hangs'
+type Behavior = 'fine' | 'fails' | 'fails-later' | 'exits' | 'unhealthy' | 'contracts' | 'ends' | 'hangs'
 
 /** How a node changes to another release. */
 interface ChangeOptions {
@@ -57,7 +57,7 @@ export async function supervisedNode(
   const data = join(folder, 'data')
   const releases = join(data, 'releases')
   const port = await freePort()
-  const plugin = join(root, 'test/update/fixtures/switchable')
+  const plugin = join(root, 'test/supervisor/fixtures/switchable')
   const configuration = {
     data: './data',
     server: { port },
@@ -122,10 +122,9 @@ export async function supervisedNode(
     await supervisor.end('SIGTERM')
     await rm(folder, { recursive: true, force: true })
   })
-  const first = join(folder, 'first')
+  const first = join(releases, '1.0.0')
   await node.writeRelease(first, '1.0.0')
-  await mkdir(releases, { recursive: true })
-  await symlink(first, join(releases, 'current'))
+  await symlink('1.0.0', join(releases, 'current'))
   node.start(options)
   // With a socket of its own, the node is not at the address of the configuration.
   if (options.socket === undefined) await node.runs('1.0.0')

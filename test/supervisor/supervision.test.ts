@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readlinkSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { BoundSocket, connect } from 'node:net'
 import { join } from 'node:path'
@@ -13,16 +13,6 @@ import { supervisedNode } from './supervised-node.ts'
 tap.setTimeout(300_000)
 // The tests mostly wait for nodes that start.
 tap.jobs = 3
-
-const hour = 60 * 60 * 1000
-
-/** Makes it seem that clients have reached the release in use some time ago. */
-async function admittedBefore({ releases }: { readonly releases: string }, ms: number): Promise<void> {
-  const file = join(releases, 'state.json')
-  const state = JSON.parse(await readFile(file, 'utf8'))
-  state.admission.at = new Date(Date.now() - ms).toISOString()
-  await writeFile(file, JSON.stringify(state))
-}
 
 test('a node that asks for a restart is started again at once', async (t) => {
   const node = await supervisedNode(t)
@@ -101,56 +91,132 @@ test('a disk that is full while databases are copied fails the change, and the f
   })
 })
 
-/** Lets a version work, and then no longer start. Returns a start as systemd does it. */
-async function failsAfter(t: Test, days: number) {
+const day = 24 * 60 * 60 * 1000
+
+/** Lets a version work after an update. No node runs then. */
+async function updatedNode(t: Test) {
   const node = await supervisedNode(t)
   await node.change('2.0.0', 'fails-later')
   t.match(await node.attempt(1), { result: 'installed' })
   await node.runs('2.0.0')
   await node.post('/rows', { text: 'written since' })
   await node.supervisor.end('SIGTERM')
-  await admittedBefore(node, days * 24 * hour)
-  await writeFile(join(node.data, 'later'), '')
-  const launch = () => node.supervisor.start(join(root, 'kernel/bin/nodekeep-service'), [node.releases])
-  return { node, launch }
+  return node
 }
 
-test('a version that works and does not start two days later is left, with all that was written', async (t) => {
-  const { node, launch } = await failsAfter(t, 2)
-  for (const _ of [1, 2, 3]) {
-    launch()
-    t.strictSame(await node.supervisor.ended(), [1, null])
+/** Makes it seem that clients have reached the release in use some days ago. */
+async function admittedBefore({ releases }: { readonly releases: string }, days: number): Promise<void> {
+  const file = join(releases, 'state.json')
+  const state = JSON.parse(await readFile(file, 'utf8'))
+  state.admission.at = new Date(Date.now() - days * day).toISOString()
+  await writeFile(file, JSON.stringify(state))
+}
+
+/** Starts a node as systemd does. */
+function launch({ releases, supervisor }: Awaited<ReturnType<typeof supervisedNode>>): void {
+  const launcher = join(root, 'kernel/bin/nodekeep-service')
+  supervisor.start('/usr/bin/env', [`NODEKEEP_RELEASES__FOLDER=${releases}`, launcher, releases])
+}
+
+test('a version that works and then does not start is left within three days, with all that was written', async (t) => {
+  const node = await updatedNode(t)
+  const { supervisor } = node
+  await writeFile(join(node.data, 'later'), '')
+  await admittedBefore(node, 4)
+  for (const option of [[], ['--back']]) {
+    supervisor.start(join(node.releases, 'current/bin/nodekeep'), ['supervise', ...option])
+    t.strictSame(await supervisor.ended(), [1, null])
   }
-  launch()
+  t.match(
+    supervisor.output,
+    /it is broken now[\s\S]*The way back to version 1\.0\.0 was open for 72 hours\./,
+    'after three days, it stays in use',
+  )
+  t.equal((await node.history()).length, 1)
+  await admittedBefore(node, 2)
+  node.start()
   await node.runs('1.0.0')
   t.match(await node.attempt(2), {
     from: '2.0.0',
     to: '1.0.0',
     result: 'went back',
-    reason: 'It did not start 3 times, one after the other.',
+    reason: /^It died 3 times within 10 minutes\.[\s\S]*it is broken now/,
   })
   t.ok((await node.get<string[]>('/rows')).includes('written since'))
 })
 
-test('after three days, a version that does not start stays in use', async (t) => {
-  const { node, launch } = await failsAfter(t, 4)
-  await writeFile(join(node.releases, 'failed-starts'), '3')
-  launch()
+test('a release whose supervisor does not work is left, but not for a wrong configuration', async (t) => {
+  const node = await updatedNode(t)
+  const configuration = join(node.folder, 'nodekeep.json')
+  const right = await readFile(configuration, 'utf8')
+  const count = join(node.releases, 'failed-starts')
+  await writeFile(configuration, '{ "server": { "port": "none" } }')
+  launch(node)
   t.strictSame(await node.supervisor.ended(), [1, null])
-  t.match(node.supervisor.output, 'The way back to version 1.0.0 was open for 72 hours.')
-  t.match(node.supervisor.output, 'it is broken now')
+  t.notOk(existsSync(count), 'another release would not help')
+  await writeFile(configuration, right)
+  await writeFile(join(node.releases, '2.0.0/bin/nodekeep'), '#!/bin/sh\nexit 2\n')
+  for (const starts of [1, 2, 3]) {
+    launch(node)
+    t.strictSame(await node.supervisor.ended(), [2, null])
+    t.equal(Number(await readFile(count, 'utf8')), starts)
+  }
+  launch(node)
+  await node.runs('1.0.0')
+  t.match(await node.attempt(2), {
+    result: 'went back',
+    reason: 'Its supervisor has failed 3 times, one after the other.',
+  })
+  t.ok((await node.get<string[]>('/rows')).includes('written since'))
+  while (existsSync(count)) await delay(20)
 })
 
-test('a clock that was set back leaves the way back open', async (t) => {
+test('a newer release that a person starts is tried, and replaces the one in use until the way back', async (t) => {
   const node = await supervisedNode(t)
-  await node.change('2.0.0')
-  t.match(await node.attempt(1), { result: 'installed' })
-  await node.supervisor.end('SIGTERM')
-  await admittedBefore(node, -2 * hour)
-  node.start()
-  await node.runs('2.0.0')
-  t.match(await (await node.ask({ action: 'look' })).json(), { wayBack: { version: '1.0.0' } })
-  t.equal((await node.ask({ action: 'back' })).status, 200)
+  await node.post('/rows', { text: 'before' })
+  const { supervisor } = node
+  const unpacked = join(node.folder, 'nodekeep-2.0.0')
+  // A release from sources does not know its folder, so an option names it.
+  const start = async (version: string, ...options: string[]) => {
+    await supervisor.end('SIGTERM')
+    const command = join(unpacked, 'bin/nodekeep')
+    supervisor.start(command, [
+      'supervise',
+      '--release',
+      join(node.folder, `nodekeep-${version}`),
+      ...options,
+    ])
+  }
+  await node.writeRelease(unpacked, '2.0.0', 'exits')
+  await start('2.0.0')
   await node.runs('1.0.0')
-  t.match(await node.attempt(2), { from: '2.0.0', to: '1.0.0', result: 'went back' })
+  t.match(await node.attempt(1), {
+    to: '2.0.0',
+    result: 'failed',
+    failedOnTrial: true,
+    reason: /It ended with the code/,
+  })
+  await node.writeRelease(unpacked, '2.0.0')
+  await start('2.0.0')
+  await supervisor.printed('Version 1.0.0 runs, since version 2.0.0 was left here before')
+  await start('2.0.0', '--again')
+  await node.runs('2.0.0')
+  t.match(await node.attempt(2), { from: '1.0.0', to: '2.0.0', result: 'installed' })
+  t.equal(readlinkSync(join(node.releases, 'current')), unpacked)
+  const rows = await node.get<string[]>('/rows')
+  t.match([rows[1], rows.at(-1)], ['before', 'start of 2.0.0'])
+  t.equal(rows.filter((row) => row.endsWith('2.0.0')).length, 1, 'the trial that failed left no trace')
+  await node.post('/rows', { text: 'after' })
+  await node.writeRelease(join(node.folder, 'nodekeep-1.9.0'), '1.9.0')
+  await start('1.9.0')
+  await supervisor.printed('Version 2.0.0 runs, since it is newer than version 1.9.0')
+
+  await start('2.0.0', '--back')
+  await node.runs('1.0.0')
+  const reason = 'The owner of the node asked for it.'
+  t.match(await node.attempt(3), { from: '2.0.0', to: '1.0.0', result: 'went back', reason })
+  t.ok((await node.get<string[]>('/rows')).includes('after'))
+  await start('2.0.0', '--back')
+  t.strictSame(await supervisor.ended(), [1, null])
+  t.match(supervisor.output, 'There is no former release to go back to.')
 })

@@ -1,0 +1,43 @@
+import gt from 'semver/functions/gt.js'
+import type { ReleaseChanges } from './release-changes.ts'
+import { type ReleaseFolder, readManifest } from './release-folder.ts'
+import type { SupervisorLog } from './supervisor-log.ts'
+import { type Change, readHistory } from './supervisor-state.ts'
+
+/** What a supervisor that was started from another release than the one in use works with. */
+interface OtherReleaseParts {
+  readonly folder: ReleaseFolder
+  readonly changes: ReleaseChanges
+  readonly log: SupervisorLog
+  /** Whether a release is tried again that has not worked here. */
+  readonly again: boolean
+}
+
+/**
+ * Begins the change to the release that a person has unpacked and started, if it is newer than the one in use. A release that has not
+ * worked here before is left alone: a service starts it at each boot.
+ *
+ * @param release its absolute path
+ * @returns `null` if the release in use stays
+ */
+export function changeToOther(
+  release: string,
+  { folder, changes, log, again }: OtherReleaseParts,
+): Change | null {
+  const [{ version: other }, { version: current }] = [readManifest(release), readManifest(folder.inUse())]
+  if (other === current) return null
+  if (!gt(other, current)) {
+    log.info(`Version ${current} runs, since it is newer than version ${other}, which was started.`)
+    return null
+  }
+  const left = readHistory(folder.path).findLast(({ from, to, result, failedOnTrial }) =>
+    result === 'went back' ? from === other : failedOnTrial && to === other,
+  )
+  if (left !== undefined && !again) {
+    log.warn(
+      `Version ${current} runs, since version ${other} was left here before: ${left.reason} To try it again, add --again.`,
+    )
+    return null
+  }
+  return changes.beginAt(release)
+}
