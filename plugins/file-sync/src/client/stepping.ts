@@ -106,9 +106,11 @@ async function upload({ view, disk, remote }: StepParts, path: string): Promise<
     state.setOffer(path, content.sha256)
     const revision = there?.type === 'file' ? there.revision : null
     const entry = await writing(view, [path], () => remote.write(path, content, revision))
-    view.setRemoteFolders(path)
-    view.setRemote(path, entry)
-    state.setSame(path, content.sha256, entry, file)
+    state.together(() => {
+      view.setRemoteFolders(path)
+      view.setRemote(path, entry)
+      state.setSame(path, content.sha256, entry, file)
+    })
   } finally {
     await content.close()
   }

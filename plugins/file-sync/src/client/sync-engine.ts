@@ -11,7 +11,7 @@ import type { SyncState } from './sync-state.ts'
 import { isRemoval, SyncView } from './sync-view.ts'
 
 /** Steps that are made at a time. */
-const mostSteps = 8
+const mostSteps = 24
 
 /** Milliseconds between two looks at the whole disk: a watch may lose changes without a word. */
 const lookEverywhereMs = 60 * 60_000
@@ -287,24 +287,39 @@ export class SyncEngine {
       if (isBeside(path, this.#lookingRemotely)) continue
       return () => this.#look(path, this.#lookingRemotely, () => this.#lookRemotely(path))
     }
-    if (!this.#isScanned || this.#isPaused || this.#lookingLocally.size + this.#lookingRemotely.size > 0) {
-      return null
-    }
-    return this.#nextStep() ?? this.#nextRemoval()
+    if (!this.#isScanned || this.#isPaused) return null
+    return this.#nextStep() ?? (this.#isLooking ? null : this.#nextRemoval())
+  }
+
+  get #isLooking(): boolean {
+    return this.#lookingLocally.size + this.#lookingRemotely.size > 0
   }
 
   #nextStep(): (() => Promise<void>) | null {
     const { view } = this
     for (const path of view.todo) {
       if (view.isBusy(path)) continue
+      const step = view.stepFor(path)
+      if (this.#waitsForLooks(path, step)) return null
       view.todo.delete(path)
       view.removals.delete(path)
-      const step = view.stepFor(path)
       if (step.do === 'nothing') continue
       if (!isRemoval(step)) return () => this.#make(path, step)
       this.#addRemoval(path, step)
     }
-    return view.wake() ? this.#nextStep() : null
+    return !this.#isLooking && view.wake() ? this.#nextStep() : null
+  }
+
+  /**
+   * Whether looks must end before a step. An upload may be the move of a file that a look on the disk finds gone, and a download that
+   * of one that the node has moved. A client sees its own changes, so neither waits for looks at the side that it changes.
+   */
+  #waitsForLooks(path: string, { do: what }: Step): boolean {
+    if (!this.#isLooking) return false
+    if (isBeside(path, this.#lookingLocally) || isBeside(path, this.#lookingRemotely)) return true
+    if (what === 'upload' || what === 'makeRemoteFolder') return this.#lookingLocally.size > 0
+    if (what === 'download' || what === 'makeLocalFolder') return this.#lookingRemotely.size > 0
+    return true
   }
 
   #addRemoval(path: string, { do: what }: Step): void {

@@ -40,6 +40,7 @@ export class SyncState {
   readonly #revisions = new Map<string, string>()
   /** Paths of files by the identity that their local files keep when they move. */
   readonly #moves = new Map<string, string>()
+  readonly #settings = new Map<string, string>()
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
 
@@ -71,14 +72,17 @@ export class SyncState {
     for (const { path, sha256 } of this.#all('SELECT path, sha256 FROM offers')) {
       this.offers.set(String(path), String(sha256))
     }
+    for (const { name, value } of this.#all('SELECT name, value FROM settings')) {
+      this.#settings.set(String(name), String(value))
+    }
   }
 
   setting(name: string): string | undefined {
-    const value = this.#all('SELECT value FROM settings WHERE name = ?', name)[0]?.value
-    return value === undefined ? undefined : String(value)
+    return this.#settings.get(name)
   }
 
   set(name: string, value: string): void {
+    this.#settings.set(name, value)
     this.#run('INSERT OR REPLACE INTO settings VALUES (?, ?)', name, value)
   }
 

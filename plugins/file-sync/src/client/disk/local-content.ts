@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
+import { constants, fstatSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { LocalContent, LocalFileEntry } from '../ports.ts'
 import { SyncFailure } from '../sync-failure.ts'
@@ -30,7 +30,7 @@ class OpenFile implements LocalContent {
   async load(): Promise<void> {
     const hash = createHash('sha256')
     const chunks: Buffer[] = []
-    await this.#verify()
+    this.#verify()
     for await (const chunk of this.#chunks(0, this.size)) {
       hash.update(chunk)
       if (this.size <= mostInMemory) chunks.push(chunk)
@@ -43,7 +43,7 @@ class OpenFile implements LocalContent {
     if (this.#bytes === null) {
       yield* this.#chunks(start, end)
     } else {
-      await this.#verify()
+      this.#verify()
       yield this.#bytes.subarray(start, end)
     }
   }
@@ -59,13 +59,14 @@ class OpenFile implements LocalContent {
       const { bytesRead, buffer } = await this.#handle.read(Buffer.allocUnsafe(length), 0, length, at)
       if (bytesRead === 0) throw changed()
       at += bytesRead
-      if (at >= end) await this.#verify()
+      if (at >= end) this.#verify()
       yield buffer.subarray(0, bytesRead)
     }
   }
 
-  async #verify(): Promise<void> {
-    const { identity } = fileEntry(await this.#handle.stat({ bigint: true }))
+  /** The file is open, so this need not wait for the disk. With a thread, it would take a tenth of the time of small uploads. */
+  #verify(): void {
+    const { identity } = fileEntry(fstatSync(this.#handle.fd, { bigint: true }))
     if (identity !== this.#identity) throw changed()
   }
 }

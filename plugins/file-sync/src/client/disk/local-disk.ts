@@ -164,7 +164,10 @@ export class LocalDisk implements Disk {
       } finally {
         await handle.close()
       }
-      const incoming = { sha256: hash.digest('hex'), size, discard: () => rm(file, { force: true }) }
+      const discard = async () => {
+        if (files.delete(incoming)) await rm(file, { force: true })
+      }
+      const incoming = { sha256: hash.digest('hex'), size, discard }
       files.set(incoming, file)
       return incoming
     })
@@ -179,6 +182,7 @@ export class LocalDisk implements Disk {
       const real = this.#real(path)
       if (expected === null) await moveToFreeName(file, real)
       else await this.#replace(file, real, path, expected)
+      files.delete(incoming)
       await this.#sync.sync(dirname(real))
       return fileEntry(await lstat(real, { bigint: true }))
     })
@@ -260,13 +264,16 @@ export class LocalDisk implements Disk {
   async #makeFolders(path: string): Promise<void> {
     for (const folder of foldersAbove(path)) {
       const real = this.#real(folder)
-      try {
-        await mkdir(real)
+      let there = await this.#stats(real)
+      if (there === null) {
+        await mkdir(real).catch((error: unknown) => {
+          // Another step makes the same folder.
+          if (!hasCode(error, 'EEXIST')) throw error
+        })
         await this.#sync.sync(dirname(real))
-      } catch (error) {
-        if (!hasCode(error, 'EEXIST')) throw error
-        if (!(await lstat(real)).isDirectory()) throw changed(folder)
+        there = await this.#stats(real)
       }
+      if (there?.isDirectory() !== true) throw changed(folder)
     }
   }
 

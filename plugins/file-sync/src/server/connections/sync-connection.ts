@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { WebSocket } from '@fastify/websocket'
 import {
   type AuthenticatedUser,
@@ -27,6 +28,9 @@ import { MessageAllowance } from './message-allowance.ts'
 /** Status codes of RFC 6455, section 7.4.1. */
 const policyViolation = 1008
 const internalError = 1011
+
+/** Milliseconds between two messages with changes. Many changes in a short time then come in few messages. */
+const gatherMs = 50
 
 /** Milliseconds for the client to close its side, too. */
 const closeMs = 1000
@@ -96,6 +100,7 @@ export class SyncConnection {
       while (!this.#closed.signal.aborted) {
         this.#tellWaiting()
         if (this.#sent !== this.#stored || !(await this.#sendChanges())) await this.#bell.rung()
+        else await delay(gatherMs, undefined, { signal: this.#closed.signal })
       }
     } catch (error) {
       if (!this.#closed.signal.aborted) this.fail(error)

@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import type { Content } from '../../protocol/content-blocks.ts'
+import { type Content, ContentBlocks } from '../../protocol/content-blocks.ts'
 import type { FromContentThread, ToContentThread } from './content-thread.ts'
+
+/** Bytes of a content that is hashed at once. That takes less time than messages to the thread. */
+const mostAtOnce = 64 * 1024
 
 /** Pieces of a file that are on their way to the thread. */
 const mostPieces = 8
@@ -26,6 +30,11 @@ export class ContentHasher {
    * @throws the error of the content; NodekeepError SERVICE_UNAVAILABLE if the thread ends
    */
   async hash(content: AsyncIterable<Uint8Array>, size: number): Promise<Content> {
+    if (size <= mostAtOnce) {
+      const blocks = new ContentBlocks(size, () => createHash('sha256'))
+      for await (const piece of content) blocks.add(piece)
+      return blocks.end()
+    }
     this.#lastId += 1
     const id = this.#lastId
     const job: Job = { pieces: 0, wake: () => {}, failure: null, done: Promise.withResolvers() }
