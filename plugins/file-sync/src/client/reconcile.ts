@@ -58,7 +58,7 @@ export interface Situation {
  * - `compare`: the hashes of the named sides are needed.
  * - `adopt`: both sides have the same. Record it as the common state.
  * - `adoptRemote`: the local file is based on what the node has. Record that as the common state.
- * - `forget`: the path is gone on both sides.
+ * - `forget`: the path is gone on both sides. An upload without an answer did not arrive.
  * - `upload`, `makeRemoteFolder`, `removeRemote`: change the node, if it still has the known state.
  * - `download`, `makeLocalFolder`, `removeLocal`: change the disk, if it still has the known state.
  * - `conflict`: both sides have something of their own. `keep` gets the name, and the other side a name beside it.
@@ -85,7 +85,9 @@ export function reconcile(situation: Situation): Step {
   const { local, remote } = situation
   // Without a valid common state, something that is missing is new on the other side.
   const common = situation.common?.isStale === true ? null : situation.common
-  if (local === null && remote === null) return situation.common === null ? nothing : { do: 'forget' }
+  if (local === null && remote === null) {
+    return situation.common === null && situation.offered.size === 0 ? nothing : { do: 'forget' }
+  }
   if (local === null) return withoutLocal(situation, common, remote)
   if (remote === null) return withoutRemote(common, local)
   if (local.type === 'file') {

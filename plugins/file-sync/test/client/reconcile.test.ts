@@ -124,6 +124,7 @@ t.test('an upload whose answer was lost is no conflict', async (t) => {
   t.equal(said(situation(none)), 'adoptRemote')
   t.equal(said(situation(none, false)), 'compare remote')
   t.equal(said(situation(full)), 'adoptRemote')
+  t.equal(said({ ...situation(none), common: none, remote: none }), 'forget', 'it did not arrive')
 })
 
 const hash = fc.constantFrom('a', 'b', 'c')

@@ -56,6 +56,74 @@ t.test('a file that is edited or deleted before the answer to its move is lost i
   }
 })
 
+t.test('a file of somebody else is not taken for an upload that did not arrive', async (t) => {
+  for (const former of ['former', null]) {
+    const { node, pass, device } = createQuietWorld()
+    const one = device()
+    if (former !== null) one.disk.write('/a', former, 1)
+    await pass(soon)
+    loseRequest(node, 'write')
+    one.disk.write('/a', 'wanted', 2)
+    await pass(400)
+    one.disk.drop('/a')
+    await pass(soon)
+    t.strictSame(treeOf(node), [])
+    // Another device has the file from elsewhere.
+    node.write('/a', 'wanted', 2, null)
+    await pass(soon)
+    t.strictSame(treeOf(node), ['/a: wanted'])
+    t.strictSame(treeOn(one), ['/a: wanted'])
+  }
+})
+
+t.test('a former version that somebody else puts back is no upload of this device', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'first', 1)
+  await pass(soon)
+  node.write('/a', 'second', 2, node.revisionOf('/a'))
+  await pass(soon)
+  one.disconnect()
+  one.disk.write('/a', 'third', 3)
+  node.write('/a', 'first', 4, node.revisionOf('/a'))
+  one.isOnline = true
+  await pass(soon)
+  t.match(treeOf(node), [/^\/a \(conflict one .*: third$/, '/a: first'])
+})
+
+t.test('a restored node that does not have a file yet takes it from no device', async (t) => {
+  const { node, steps, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  const backup = node.backup()
+  one.disk.write('/a', 'wanted', 1)
+  await pass(soon)
+  node.write('/a', 'newer', 2, node.revisionOf('/a'))
+  // The look at the change meets the restored node. The connection is lost later.
+  await pass(150)
+  node.restore(backup)
+  await pass(1000)
+  one.cut()
+  await pass(soon)
+  t.strictSame(treeOn(one), ['/a: wanted'])
+  t.strictSame(treeOf(node), ['/a: wanted'])
+  t.notOk(steps.includes('one: removeLocal /a'))
+})
+
+t.test('a file that is moved here and edited there has both', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'first', 1)
+  await pass(soon)
+  node.write('/a', 'edited', 2, node.revisionOf('/a'))
+  // The client knows of the edit, but has not replaced the file yet.
+  await pass(350)
+  one.disk.rename('/a', '/b')
+  await pass(soon)
+  t.strictSame(treeOn(one), ['/a: edited', '/b: first'])
+  t.strictSame(treeOf(node), treeOn(one))
+})
+
 t.test('a moved file that was edited without a trace in its size and time is uploaded', async (t) => {
   const { node, pass, device } = createQuietWorld()
   const one = device()
@@ -191,6 +259,17 @@ function loseAnswer(node: ModelNode, call: 'write' | 'move'): void {
     [call]: (...args: unknown[]) => {
       Object.assign(node, { [call]: original })
       original(...args)
+      throw new SyncFailure('unavailable', 'The connection is lost.')
+    },
+  })
+}
+
+/** The next call gets no answer, and has no effect. */
+function loseRequest(node: ModelNode, call: 'write'): void {
+  const original = node[call]
+  Object.assign(node, {
+    [call]: () => {
+      Object.assign(node, { [call]: original })
       throw new SyncFailure('unavailable', 'The connection is lost.')
     },
   })

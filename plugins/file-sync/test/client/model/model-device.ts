@@ -306,10 +306,10 @@ export class ModelDevice {
           return disk.place(path, text, modified, expected)
         })
       },
-      // An empty folder may come back: whether the node has it from this device is not recorded.
+      // An empty folder may come back, or go, after an answer was lost: only what is sent of files is recorded.
       makeFolder: (path) => at(() => disk.makeFolder(path)),
       trash: (path, file) => replace(path, () => disk.trash(path, file)),
-      removeFolder: (path) => change(() => disk.removeFolder(path)),
+      removeFolder: (path) => at(() => disk.removeFolder(path)),
       move: (path, destination, file) => change(() => disk.move(path, destination, file)),
     }
   }

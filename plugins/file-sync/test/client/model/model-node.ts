@@ -131,7 +131,7 @@ export class ModelNode {
     this.#send(session)
     return {
       ack: (cursor) => {
-        if (session.sent !== cursor) return
+        if (session.sent !== cursor || !this.#sessions.has(session)) return
         session.cursor = cursor
         session.sent = null
         this.#send(session)

@@ -118,9 +118,13 @@ class Play {
     if (backup === null) return
     this.#log('node: restored')
     const lost = contentsOf(this.#node)
-    for (const device of this.#devices) device.disconnect()
     this.#node.restore(backup)
-    for (const device of this.#devices) device.isOnline = true
+    for (const device of this.#devices) {
+      // A device may learn late that its connection is lost, and may ask the restored node before.
+      if (this.#chance(0.5)) device.cut()
+      else this.#time.after(this.#random() * 3000, () => device.cut())
+      device.isOnline = true
+    }
     // What no device had was lost with the node.
     const kept = new Set([...contentsOf(this.#node), ...this.#devices.flatMap(contentsOn)])
     for (const content of lost) if (!kept.has(content)) this.#wanted.delete(content)
