@@ -1,6 +1,6 @@
 import type { Disk, LocalEntry, Remote, RemoteEntry } from './ports.ts'
 import { folderOf, foldersAbove, inFolder, isSyncPath } from './sync-paths.ts'
-import type { Look, SyncView } from './sync-view.ts'
+import type { SyncView } from './sync-view.ts'
 
 /** Looks at a path of the disk, and at everything below it. */
 export async function lookLocally(view: SyncView, disk: Disk, path: string): Promise<void> {
@@ -15,12 +15,11 @@ export async function lookLocally(view: SyncView, disk: Disk, path: string): Pro
   const isFolder = path === '/' || (entry !== null && take(path, entry) && entry.type === 'directory')
   if (isFolder) await gather(path, (each) => disk.list(each), take)
   const paths = new Set([...view.local.within(path), ...found.keys()])
-  const touched = touchedOf(look, paths, found)
   for (const each of paths) {
-    if (touched.has(each)) view.localLooks.add(each)
+    if (look.isTouched(each)) view.localLooks.add(each)
     else view.seeLocal(each, found.get(each) ?? null)
   }
-  if (found.has(path) && !touched.has(path)) {
+  if (found.has(path) && !look.isTouched(path)) {
     for (const folder of foldersAbove(path)) view.seeLocal(folder, { type: 'directory' })
   }
 }
@@ -34,31 +33,19 @@ export async function lookRemotely(view: SyncView, remote: Remote, path: string)
   if (entry !== null) found.set(path, entry)
   if (entry?.type === 'directory') await gatherRemote(remote, path, found)
   const paths = new Set([path, ...state.remote.within(path), ...found.keys()])
-  const touched = touchedOf(look, paths, found)
   state.together(() => {
     state.endLook(path)
     for (const each of paths) {
-      if (touched.has(each)) state.addLook(each)
+      if (look.isTouched(each)) state.addLook(each)
       else view.seeRemote(each, found.get(each) ?? null)
     }
     // A change that made missing folders too names only its own path. It may be gone again, and the folders still there.
     const folder = folderOf(path)
     if (!found.has(path) && folder !== '/' && state.remote.get(folder) === undefined) state.addLook(folder)
-    if (found.has(path) && !touched.has(path)) {
+    if (found.has(path) && !look.isTouched(path)) {
       for (const folder of foldersAbove(path)) view.seeRemote(folder, { type: 'directory' })
     }
   })
-}
-
-/** The paths about which a look says nothing, because something about them changed meanwhile. */
-function touchedOf(
-  look: Look,
-  paths: Iterable<string>,
-  found: ReadonlyMap<string, { readonly type: string }>,
-): Set<string> {
-  const isTouched = (path: string) =>
-    look.isTouched(path) || (found.get(path)?.type !== 'directory' && look.isTouchedBelow(path))
-  return new Set([...paths].filter(isTouched))
 }
 
 /** Lists everything on the node. */

@@ -45,8 +45,8 @@ export interface Situation {
   readonly common: CommonState | null
   readonly local: LocalState | null
   readonly remote: RemoteState | null
-  /** SHA-256 of an upload whose answer did not arrive. A file with this content on the node is our own. */
-  readonly offered: string | null
+  /** SHA-256 of uploads whose answers did not arrive. A file with such a content on the node is our own. */
+  readonly offered: ReadonlySet<string>
   /** Whether paths below are still to be reconciled. It matters where one side has a folder and the other a file. */
   readonly isOpenBelow: boolean
 }
@@ -58,7 +58,7 @@ export interface Situation {
  * - `compare`: the hashes of the named sides are needed.
  * - `adopt`: both sides have the same. Record it as the common state.
  * - `adoptRemote`: the local file is based on what the node has. Record that as the common state.
- * - `forget`: the path is gone on both sides.
+ * - `forget`: the path is gone on both sides. An upload without an answer did not arrive.
  * - `upload`, `makeRemoteFolder`, `removeRemote`: change the node, if it still has the known state.
  * - `download`, `makeLocalFolder`, `removeLocal`: change the disk, if it still has the known state.
  * - `conflict`: both sides have something of their own. `keep` gets the name, and the other side a name beside it.
@@ -85,7 +85,9 @@ export function reconcile(situation: Situation): Step {
   const { local, remote } = situation
   // Without a valid common state, something that is missing is new on the other side.
   const common = situation.common?.isStale === true ? null : situation.common
-  if (local === null && remote === null) return situation.common === null ? nothing : { do: 'forget' }
+  if (local === null && remote === null) {
+    return situation.common === null && situation.offered.size === 0 ? nothing : { do: 'forget' }
+  }
   if (local === null) return withoutLocal(situation, common, remote)
   if (remote === null) return withoutRemote(common, local)
   if (local.type === 'file') {
@@ -130,7 +132,8 @@ function filesOnBothSides(
   if (remote.sha256 === local.sha256) return { do: 'adopt' }
   // The node has the content that the local file was made from.
   const former = known?.type === 'file' ? known.sha256 : null
-  if (remote.sha256 === offered || remote.sha256 === former) return { do: 'adoptRemote' }
+  const isOwn = remote.sha256 !== null && offered.has(remote.sha256)
+  if (isOwn || remote.sha256 === former) return { do: 'adoptRemote' }
   if (local.sha256 === former) {
     if (base !== null) return { do: 'download' }
     // After a restore, the node has an older version, or a newer one of another device. Both are kept.
@@ -180,10 +183,10 @@ function isCommonRevision(common: CommonState | null, remote: RemoteFile): boole
 }
 
 /** The step if the remote file may be an upload of ours. */
-function ownUpload(offered: string | null, remote: RemoteFile): Step | null {
-  if (offered === null) return null
+function ownUpload(offered: ReadonlySet<string>, remote: RemoteFile): Step | null {
+  if (offered.size === 0) return null
   if (remote.sha256 === null) return { do: 'compare', sides: ['remote'] }
-  return remote.sha256 === offered ? { do: 'adoptRemote' } : null
+  return offered.has(remote.sha256) ? { do: 'adoptRemote' } : null
 }
 
 /** The step if a hash is missing. */

@@ -32,7 +32,7 @@ export async function makeStep(parts: StepParts, path: string, step: Step): Prom
       return
     case 'forget':
       state.setCommon(path, null)
-      return state.setOffer(path, null)
+      return state.endOffers(path)
     case 'adopt':
       return adopt(view, path)
     case 'adoptRemote': {
@@ -101,9 +101,9 @@ async function upload({ view, disk, remote }: StepParts, path: string): Promise<
   const there = state.remote.get(path)
   const content = await disk.read(path, file)
   try {
+    state.addOffer(path, content.sha256)
     const source = there === undefined ? movedFrom(view, path, file, content.sha256) : null
     if (source !== null) return await moveRemotely(view, remote, source, path, file)
-    state.setOffer(path, content.sha256)
     const revision = there?.type === 'file' ? there.revision : null
     const entry = await writing(view, [path], () => remote.write(path, content, revision))
     state.together(() => {
@@ -243,7 +243,7 @@ async function removeRemote({ view, disk, remote }: StepParts, path: string): Pr
   await writing(view, [path], () => remote.remove(path, revision))
   view.setRemote(path, null)
   view.state.setCommon(path, null)
-  view.state.setOffer(path, null)
+  view.state.endOffers(path)
 }
 
 /** Gives the local version another name. The version of the node then comes as a new file. */

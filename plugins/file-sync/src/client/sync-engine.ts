@@ -89,6 +89,8 @@ export class SyncEngine {
   #isRetrying = false
   #heldDeletions: number | null = null
   #trouble: string | null = null
+  /** The mount that the node waits for, in a sentence. */
+  #waiting: string | null = null
   #running = 0
   #failure: unknown = null
   #ended = Promise.withResolvers<void>()
@@ -145,7 +147,7 @@ export class SyncEngine {
       open,
       heldDeletions: this.#heldDeletions,
       problems: view.problems,
-      trouble: this.#trouble,
+      trouble: this.#trouble ?? this.#waiting,
     }
   }
 
@@ -210,6 +212,7 @@ export class SyncEngine {
         this.#head = message.head
         this.#isConnected = true
         this.#trouble = null
+        this.#waiting = null
         break
       case 'reset':
         this.#resets += 1
@@ -224,7 +227,7 @@ export class SyncEngine {
         break
       }
       case 'waiting':
-        this.#trouble = message.mount === null ? null : `The node waits for its mount ${message.mount}.`
+        this.#waiting = message.mount === null ? null : `The node waits for its mount ${message.mount}.`
         break
     }
     this.#proceed()
@@ -378,6 +381,7 @@ export class SyncEngine {
       }
       await makeStep({ ...this.#parts, view }, path, step)
       this.#attempts.delete(path)
+      this.#trouble = null
       this.#parts.onStep?.(path, step.do)
       // One situation may take several steps.
       view.todo.add(path)
@@ -421,7 +425,7 @@ export class SyncEngine {
       return
     }
     view.localLooks.add(path)
-    state.addLook(path)
+    this.#tryTo(() => state.addLook(path))
     const attempts = (this.#attempts.get(path) ?? 0) + 1
     this.#attempts.set(path, attempts)
     if (kind === 'changed' && attempts < 3) {
@@ -439,7 +443,7 @@ export class SyncEngine {
     } catch (error) {
       this.#note(error)
       if (running === this.#lookingLocally) this.view.localLooks.add(path)
-      else if ((error as SyncFailure).kind === 'refused') this.#parts.state.endLook(path)
+      else if ((error as SyncFailure).kind === 'refused') this.#tryTo(() => this.#parts.state.endLook(path))
       await this.#parts.clock.sleep(firstPauseMs, this.#end.signal)
     } finally {
       running.delete(path)
@@ -519,6 +523,15 @@ export class SyncEngine {
   #note(error: unknown): void {
     if (!(error instanceof SyncFailure) || error.kind === 'stop') throw error
     if (error.kind === 'unavailable') this.#trouble = error.message
+  }
+
+  /** Changes the state. On a full disk it stays as it is: the failure comes again at the next attempt. */
+  #tryTo(change: () => void): void {
+    try {
+      change()
+    } catch (error) {
+      this.#note(error)
+    }
   }
 
   #fail(error: unknown): void {

@@ -1,7 +1,8 @@
-import { mkdir, stat } from 'node:fs/promises'
+import { access, constants, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import { withDisk } from './disk/disk-failures.ts'
 import { LocalDisk } from './disk/local-disk.ts'
 import type { Clock } from './ports.ts'
 import { NodeRemote } from './remote/node-remote.ts'
@@ -9,7 +10,7 @@ import type { NodeAccess } from './remote/node-requests.ts'
 import { type EngineParts, SyncEngine } from './sync-engine.ts'
 import { SyncFailure } from './sync-failure.ts'
 import { ownFolder } from './sync-paths.ts'
-import { SyncState } from './sync-state.ts'
+import { SyncState, storageFailure } from './sync-state.ts'
 
 /** SQLite's result code for a lock that another connection holds: https://www.sqlite.org/rescode.html */
 const busy = 5
@@ -37,7 +38,8 @@ export interface SyncFolder extends Disposable {
 /**
  * Opens a folder to keep it the same as the files of a user on a node.
  *
- * @throws SyncFailure `stop` if another client has it open, if it is synced with another node, or if its state is gone
+ * @throws SyncFailure `stop` if another client has it open, if it is synced with another node, or if its state is gone; `unavailable`
+ * if the disk is full or read-only
  * @example
  * using folder = await openSyncFolder({ folder: '/home/me/Cloud', url: new URL('https://me.example.org'), token, deviceName: 'laptop' })
  * await folder.engine.run(signal)
@@ -66,14 +68,17 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
     throw new SyncFailure('stop', `There is no folder ${folder}.`, { cause: error })
   })
   // The lock comes first: the folder of another client must not be touched.
-  await mkdir(join(folder, ownFolder), { recursive: true, mode: 0o700 })
+  await withDisk(folder, async () => {
+    await mkdir(join(folder, ownFolder), { recursive: true, mode: 0o700 })
+    await access(join(folder, ownFolder), constants.W_OK)
+  })
   const state = openState(file, folder)
   try {
     const linked = state.setting('node')
     if (linked !== undefined && linked !== url.origin) {
       throw new SyncFailure('stop', `${folder} is synced with ${linked}, not with ${url.origin}.`)
     }
-    state.set('node', url.origin)
+    if (linked === undefined) state.set('node', url.origin)
     const engine = new SyncEngine({
       ...others,
       state,
@@ -97,7 +102,7 @@ function openState(file: string, folder: string): SyncState {
   } catch (error) {
     database.close()
     // Extended codes carry the primary one in their lowest byte.
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== busy) throw error
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== busy) throw storageFailure(error) ?? error
     throw new SyncFailure('stop', `Another client syncs ${folder} already.`)
   }
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { PathTree } from './path-tree.ts'
 import type { LocalFileEntry, RemoteEntry, RemoteFileEntry } from './ports.ts'
+import { SyncFailure } from './sync-failure.ts'
 
 /** The last state that the device and the node had in common at a path. */
 type Common =
@@ -27,15 +28,16 @@ interface Position {
 /**
  * What the device knows for good: the common states, the files of the node as they were seen last, and the changes that it must
  * still look at. It is a database, and all of it is in memory too. After a crash, the newest records may be missing. That is
- * safe: the device then compares the contents.
+ * safe: the device then compares the contents. Each change is in the database before it is in memory, so a full disk does not
+ * part them. It then fails with SyncFailure `unavailable`.
  */
 export class SyncState {
   readonly common = new PathTree<Common>()
   readonly remote = new PathTree<RemoteRecord>()
   /** Paths of the node that may have changed. */
   readonly looks = new Set<string>()
-  /** SHA-256 of uploads whose outcome is not known, by path. */
-  readonly offers = new Map<string, string>()
+  /** SHA-256 of what was sent to a path of the node without a known outcome. An earlier one may still arrive. */
+  readonly offers = new Map<string, ReadonlySet<string>>()
   /** Paths of files by the revision of their common state. */
   readonly #revisions = new Map<string, string>()
   /** Paths of files by the identity that their local files keep when they move. */
@@ -43,6 +45,7 @@ export class SyncState {
   readonly #settings = new Map<string, string>()
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  #isTogether = false
 
   /**
    * Opens or makes the database.
@@ -58,23 +61,12 @@ export class SyncState {
       CREATE TABLE IF NOT EXISTS common (path TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS remote (path TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS looks (path TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS offers (path TEXT PRIMARY KEY, sha256 TEXT NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS offers (path TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (path, sha256))
+        STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
       COMMIT;
     `)
-    for (const { path, record } of this.#all('SELECT path, record FROM common')) {
-      this.#keepCommon(String(path), JSON.parse(String(record)))
-    }
-    for (const { path, record } of this.#all('SELECT path, record FROM remote')) {
-      this.remote.set(String(path), JSON.parse(String(record)))
-    }
-    for (const { path } of this.#all('SELECT path FROM looks')) this.looks.add(String(path))
-    for (const { path, sha256 } of this.#all('SELECT path, sha256 FROM offers')) {
-      this.offers.set(String(path), String(sha256))
-    }
-    for (const { name, value } of this.#all('SELECT name, value FROM settings')) {
-      this.#settings.set(String(name), String(value))
-    }
+    this.#load()
   }
 
   setting(name: string): string | undefined {
@@ -82,8 +74,8 @@ export class SyncState {
   }
 
   set(name: string, value: string): void {
-    this.#settings.set(name, value)
     this.#run('INSERT OR REPLACE INTO settings VALUES (?, ?)', name, value)
+    this.#settings.set(name, value)
   }
 
   get position(): Position | null {
@@ -97,23 +89,23 @@ export class SyncState {
   }
 
   setCommon(path: string, common: Common | null): void {
-    this.#forgetCommon(path)
-    if (common !== null) this.#keepCommon(path, common)
     if (common === null) this.#run('DELETE FROM common WHERE path = ?', path)
     else this.#run('INSERT OR REPLACE INTO common VALUES (?, ?)', path, JSON.stringify(common))
+    this.#forgetCommon(path)
+    if (common !== null) this.#keepCommon(path, common)
   }
 
   setRemote(path: string, entry: RemoteRecord | null): void {
     if (entry === null) {
-      this.remote.delete(path)
       this.#run('DELETE FROM remote WHERE path = ?', path)
+      this.remote.delete(path)
     } else {
-      this.remote.set(path, entry)
       this.#run('INSERT OR REPLACE INTO remote VALUES (?, ?)', path, JSON.stringify(entry))
+      this.remote.set(path, entry)
     }
   }
 
-  /** Records that a local file and a file of the node have the same content. Its former offer is then settled. */
+  /** Records that a local file and a file of the node have the same content. Its former offers are then settled. */
   setSame(path: string, sha256: string, remote: RemoteFileEntry, local: LocalFileEntry | null): void {
     this.together(() => {
       // The node may have something else by now.
@@ -127,19 +119,21 @@ export class SyncState {
         moveIdentity: local?.moveIdentity ?? '',
         isStale: false,
       })
-      this.setOffer(path, null)
+      this.endOffers(path)
     })
   }
 
-  setOffer(path: string, sha256: string | null): void {
-    if (sha256 === (this.offers.get(path) ?? null)) return
-    if (sha256 === null) {
-      this.offers.delete(path)
-      this.#run('DELETE FROM offers WHERE path = ?', path)
-    } else {
-      this.offers.set(path, sha256)
-      this.#run('INSERT OR REPLACE INTO offers VALUES (?, ?)', path, sha256)
-    }
+  /** Records, before it is sent, what may become the content of a path on the node. */
+  addOffer(path: string, sha256: string): void {
+    if (this.offers.get(path)?.has(sha256)) return
+    this.#run('INSERT INTO offers VALUES (?, ?)', path, sha256)
+    this.#keepOffer(path, sha256)
+  }
+
+  endOffers(path: string): void {
+    if (!this.offers.has(path)) return
+    this.#run('DELETE FROM offers WHERE path = ?', path)
+    this.offers.delete(path)
   }
 
   /** The path of the common state with a revision. */
@@ -162,12 +156,14 @@ export class SyncState {
 
   addLook(path: string): void {
     if (this.looks.has(path)) return
+    this.#run('INSERT INTO looks VALUES (?)', path)
     this.looks.add(path)
-    this.#run('INSERT OR IGNORE INTO looks VALUES (?)', path)
   }
 
   endLook(path: string): void {
-    if (this.looks.delete(path)) this.#run('DELETE FROM looks WHERE path = ?', path)
+    if (!this.looks.has(path)) return
+    this.#run('DELETE FROM looks WHERE path = ?', path)
+    this.looks.delete(path)
   }
 
   /** Begins anew with the node: nothing counts as deleted there or here before both sides have been compared. */
@@ -193,21 +189,52 @@ export class SyncState {
     })
   }
 
-  /** Does several changes in one transaction. */
+  /** Does several changes in one transaction: all of them, or none, as on a full disk. */
   together(work: () => void): void {
-    const isOutermost = !this.#database.isTransaction
-    if (isOutermost) this.#database.exec('BEGIN IMMEDIATE')
-    try {
+    if (this.#isTogether) {
       work()
-      if (isOutermost) this.#database.exec('COMMIT')
+      return
+    }
+    this.#isTogether = true
+    try {
+      this.#run('BEGIN IMMEDIATE')
+      work()
+      this.#run('COMMIT')
     } catch (error) {
-      if (isOutermost && this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      // A full disk may have ended the transaction already.
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      this.#load()
       throw error
+    } finally {
+      this.#isTogether = false
     }
   }
 
   close(): void {
     this.#database.close()
+  }
+
+  #load(): void {
+    const { common, remote, looks, offers } = this
+    for (const kept of [common, remote, looks, offers, this.#revisions, this.#moves, this.#settings])
+      kept.clear()
+    for (const { path, record } of this.#all('SELECT path, record FROM common')) {
+      this.#keepCommon(String(path), JSON.parse(String(record)))
+    }
+    for (const { path, record } of this.#all('SELECT path, record FROM remote')) {
+      this.remote.set(String(path), JSON.parse(String(record)))
+    }
+    for (const { path } of this.#all('SELECT path FROM looks')) this.looks.add(String(path))
+    for (const { path, sha256 } of this.#all('SELECT path, sha256 FROM offers')) {
+      this.#keepOffer(String(path), String(sha256))
+    }
+    for (const { name, value } of this.#all('SELECT name, value FROM settings')) {
+      this.#settings.set(String(name), String(value))
+    }
+  }
+
+  #keepOffer(path: string, sha256: string): void {
+    this.offers.set(path, new Set([...(this.offers.get(path) ?? []), sha256]))
   }
 
   #keepCommon(path: string, common: Common): void {
@@ -231,7 +258,11 @@ export class SyncState {
   }
 
   #run(statement: string, ...values: string[]): void {
-    this.#prepared(statement).run(...values)
+    try {
+      this.#prepared(statement).run(...values)
+    } catch (error) {
+      throw storageFailure(error) ?? error
+    }
   }
 
   #prepared(statement: string): StatementSync {
@@ -239,4 +270,23 @@ export class SyncState {
     this.#statements.set(statement, prepared)
     return prepared
   }
+}
+
+/** What to tell about results of SQLite that say nothing about the database itself: https://www.sqlite.org/rescode.html */
+const storageFailures: Readonly<Record<number, string>> = {
+  8: 'The disk is read-only',
+  10: 'The disk has an error',
+  13: 'The disk is full',
+  14: 'The disk is read-only or full',
+}
+
+/** The failure to report if a disk does not take what SQLite writes. `null` for other errors. */
+export function storageFailure(error: unknown): SyncFailure | null {
+  // Extended codes carry the primary one in their lowest byte.
+  const what = storageFailures[((error as { errcode?: number }).errcode ?? 0) % 256]
+  return what === undefined
+    ? null
+    : new SyncFailure('unavailable', `${what}, so the state of the folder cannot be stored.`, {
+        cause: error,
+      })
 }

@@ -8,10 +8,9 @@ import type { RemoteRecord, SyncState } from './sync-state.ts'
 export type LocalRecord = LocalEntry & { readonly sha256?: string }
 
 /** A look at one side. It says nothing about the paths that have changed since its begin. */
-export interface Look extends Disposable {
+interface Look extends Disposable {
   /** Whether a path has changed since the begin. */
   isTouched(path: string): boolean
-  isTouchedBelow(path: string): boolean
 }
 
 /** The steps that take something away from a person. */
@@ -134,7 +133,6 @@ export class SyncView {
 
   /** Records that paths on the disk may have changed. */
   expectLocalChanges(paths: readonly string[]): void {
-    for (const touched of this.#lookingLocally) for (const path of paths) touched.add(path)
     for (const path of paths) this.localLooks.add(path)
   }
 
@@ -199,7 +197,7 @@ export class SyncView {
       common: this.state.common.get(path) ?? null,
       local: this.#localState(path, local),
       remote: this.#remoteState(path, remote),
-      offered: this.state.offers.get(path) ?? null,
+      offered: this.state.offers.get(path) ?? noOffers,
       isOpenBelow,
     })
   }
@@ -259,16 +257,13 @@ export class SyncView {
 }
 
 const nothing: Step = { do: 'nothing' }
+const noOffers: ReadonlySet<string> = new Set()
 
 function begin(looks: Set<Set<string>>): Look {
   const touched = new Set<string>()
   looks.add(touched)
   return {
     isTouched: (path) => touched.has(path),
-    isTouchedBelow: (path) => {
-      for (const each of touched) if (isWithin(each, path)) return true
-      return false
-    },
     [Symbol.dispose]: () => {
       looks.delete(touched)
     },

@@ -92,7 +92,7 @@ const table: [what: string, Situation['common'], Situation['local'], Situation['
 
 t.test('each situation has its step', async (t) => {
   for (const [what, common, local, remote, step] of table) {
-    t.equal(said({ common, local, remote, offered: null, isOpenBelow: false }), step, what)
+    t.equal(said({ common, local, remote, offered: new Set(), isOpenBelow: false }), step, what)
   }
 })
 
@@ -101,7 +101,13 @@ t.test('a folder and a file wait for what is below', async (t) => {
     [full, remote('a')],
     [file('a'), full],
   ] as const) {
-    const situation = { common: commonFolder, local, remote: remote_, offered: null, isOpenBelow: true }
+    const situation = {
+      common: commonFolder,
+      local,
+      remote: remote_,
+      offered: new Set<string>(),
+      isOpenBelow: true,
+    }
     t.equal(said(situation), 'nothing')
   }
 })
@@ -111,13 +117,14 @@ t.test('an upload whose answer was lost is no conflict', async (t) => {
     common: common('a'),
     local,
     remote: remote('b', isHashed),
-    offered: 'b',
+    offered: new Set(['a', 'b']),
     isOpenBelow: false,
   })
   t.equal(said(situation(file('c'))), 'adoptRemote')
   t.equal(said(situation(none)), 'adoptRemote')
   t.equal(said(situation(none, false)), 'compare remote')
   t.equal(said(situation(full)), 'adoptRemote')
+  t.equal(said({ ...situation(none), common: none, remote: none }), 'forget', 'it did not arrive')
 })
 
 const hash = fc.constantFrom('a', 'b', 'c')
@@ -152,7 +159,7 @@ const anySituation: fc.Arbitrary<Situation> = anyCommon.chain((common) =>
         .tuple(hash, fc.boolean(), time)
         .map(([sha256, isHashed, modified]) => remote(sha256, isHashed, modified)),
     ),
-    offered: fc.option(hash),
+    offered: fc.array(hash).map((hashes) => new Set(hashes)),
     isOpenBelow: fc.boolean(),
   }),
 )

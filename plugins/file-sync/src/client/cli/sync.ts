@@ -53,7 +53,8 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
   const look = async () => {
     const shouldPause = await isPaused(folder)
     if (shouldPause !== engine.status.isPaused) shouldPause ? engine.pause() : engine.resume()
-    await writeStatus(folder, url.origin, engine.status)
+    // A full disk must not end the client.
+    await writeStatus(folder, url.origin, engine.status).catch(() => {})
     showProgress(engine.status)
   }
   let looking = look()

@@ -24,6 +24,12 @@ const kinds: Readonly<Record<string, SyncFailureKind>> = {
   ENAMETOOLONG: 'refused',
 }
 
+const causes: Readonly<Record<string, string>> = {
+  ENOSPC: 'The disk is full.',
+  EDQUOT: 'The disk is full.',
+  EROFS: 'The disk is read-only.',
+}
+
 /** Whether an error of the disk has one of some codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | null)?.code ?? '')
@@ -37,7 +43,6 @@ export async function withDisk<T>(path: string, work: () => Promise<T>): Promise
     const { code = '', message } = error as NodeJS.ErrnoException
     const kind = kinds[code]
     if (kind === undefined) throw error
-    const what = code === 'ENOSPC' || code === 'EDQUOT' ? 'The disk is full.' : message
-    throw new SyncFailure(kind, `${path}: ${what}`, { cause: error })
+    throw new SyncFailure(kind, `${path}: ${causes[code] ?? message}`, { cause: error })
   }
 }

@@ -77,6 +77,10 @@ export class LocalDisk implements Disk {
    * @param onTrouble takes a sentence for the person, such as that the system has no watches left
    */
   static async open(root: string, onTrouble: (message: string) => void = () => {}): Promise<LocalDisk> {
+    return withDisk(root, () => LocalDisk.#open(root, onTrouble))
+  }
+
+  static async #open(root: string, onTrouble: (message: string) => void): Promise<LocalDisk> {
     const own = join(root, ownFolder)
     const incoming = join(own, 'incoming')
     await mkdir(own, { recursive: true, mode: 0o700 })

@@ -7,9 +7,6 @@ const gatherMs = 50
 /** More paths than this are no help: looking everywhere is quicker. */
 const mostPaths = 5000
 
-/** Milliseconds between two looks at everything while the system has no watches left. */
-const pollMs = 60_000
-
 interface WatchParts {
   readonly root: string
   /** The folder of the client itself. */
@@ -19,10 +16,19 @@ interface WatchParts {
   /** Called when the folder cannot be watched, with a sentence for the person. Everything is then looked at every minute. */
   readonly onTrouble: (message: string) => void
   readonly signal: AbortSignal
+  /** Milliseconds between two looks at everything while the system has no watches left. Default: a minute. */
+  readonly pollMs?: number
 }
 
 /** Watches a folder until the signal aborts. It may lose changes. Resolves when it has begun. */
-export async function watchFolder({ root, own, onChange, onTrouble, signal }: WatchParts): Promise<void> {
+export async function watchFolder({
+  root,
+  own,
+  onChange,
+  onTrouble,
+  signal,
+  pollMs = 60_000,
+}: WatchParts): Promise<void> {
   let gathered = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   const begun = Promise.withResolvers<void>()

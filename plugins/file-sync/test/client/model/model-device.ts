@@ -23,6 +23,8 @@ export interface DeviceWorld {
   readonly faults: Faults
   readonly random: () => number
   readonly log: (line: string) => void
+  /** The device whose files nobody else may change, because all changes are made there. */
+  readonly alone?: string | undefined
 }
 
 /** A device with a real engine and a real state, on a disk, a network and a clock of the model. */
@@ -38,7 +40,7 @@ export class ModelDevice {
   /** Counts the processes. Nothing that a killed one waits for ever happens. */
   #process = 0
   #abort = new AbortController()
-  #ended: Promise<void> = Promise.resolve()
+  #failure: Error | null = null
   /** Ends a connection, with an error or as if the process were gone. */
   #feeds = new Set<(error: Error | null) => void>()
 
@@ -73,15 +75,12 @@ export class ModelDevice {
       onStep: (path, step) => this.#world.log(`${this.name}: ${step} ${path}`),
     })
     this.engine = engine
-    this.#ended = engine.run(this.#abort.signal).then(
-      () => {},
-      (error: unknown) => {
-        if (process !== this.#process) return
-        this.engine = null
-        if (!(error instanceof SyncFailure)) throw error
-        this.#world.log(`${this.name}: stopped: ${error.message}`)
-      },
-    )
+    engine.run(this.#abort.signal).catch((error: Error) => {
+      if (process !== this.#process) return
+      this.engine = null
+      if (!(error instanceof SyncFailure)) this.#failure = error
+      else this.#world.log(`${this.name}: stopped: ${error.message}`)
+    })
   }
 
   /** Kills the process. Requests on their way still arrive. */
@@ -95,13 +94,18 @@ export class ModelDevice {
 
   disconnect(): void {
     this.isOnline = false
+    this.cut()
+  }
+
+  /** Loses the connection that tells changes, and nothing else. */
+  cut(): void {
     for (const close of this.#feeds) close(new SyncFailure('unavailable', 'The connection is lost.'))
     this.#feeds.clear()
   }
 
-  /** Fails if the engine failed in a way that it does not expect. */
-  async check(): Promise<void> {
-    await Promise.race([this.#ended, Promise.resolve()])
+  /** @throws the error of an engine that failed in a way that it does not expect, or that broke a rule of the model */
+  check(): void {
+    if (this.#failure !== null) throw this.#failure
   }
 
   /** Waits a random time; for ever if the process is killed meanwhile. */
@@ -224,7 +228,10 @@ export class ModelDevice {
         return this.#request(process, () => node.write(path, text, content.modified, revision))
       },
       makeFolder: (path) => this.#request(process, () => node.makeFolder(path)),
-      remove: (path, revision) => this.#request(process, () => node.remove(path, revision)),
+      remove: (path, revision) => {
+        this.#checkRemoval(path, revision === null ? 'directory' : 'file')
+        return this.#request(process, () => node.remove(path, revision))
+      },
       move: (source, destination, revision) =>
         this.#request(process, () => node.move(source, destination, revision)),
     }
@@ -237,6 +244,20 @@ export class ModelDevice {
       if (!disk.isThere) throw new SyncFailure('stop', 'The disk is not mounted.')
       return effect()
     }
+    const change = async <T>(effect: () => T): Promise<T> => {
+      const changed = await at(effect)
+      if (this.#world.alone === this.name) throw new Error(`The disk of ${this.name} was changed.`)
+      return changed
+    }
+    /** No file goes from the disk that the node never gave up. */
+    const replace = async <T>(path: string, effect: () => T): Promise<T> =>
+      change(() => {
+        const there = disk.find(path)
+        const answer = effect()
+        if (there?.type === 'file' && this.#world.node.hasKept(there.path, there.content))
+          throw new Error(`${this.name} takes ${there.content} from ${path}, but the node still has it`)
+        return answer
+      })
     const full = () => {
       if (disk.isFull) throw new SyncFailure('unavailable', 'The disk is full.')
     }
@@ -280,16 +301,23 @@ export class ModelDevice {
       },
       place: (incoming, path, expected) => {
         const { text, modified } = received.get(incoming) as { text: string; modified: number }
-        return at(() => {
+        return replace(path, () => {
           full()
           return disk.place(path, text, modified, expected)
         })
       },
+      // An empty folder may come back, or go, after an answer was lost: only what is sent of files is recorded.
       makeFolder: (path) => at(() => disk.makeFolder(path)),
-      trash: (path, file) => at(() => disk.trash(path, file)),
+      trash: (path, file) => replace(path, () => disk.trash(path, file)),
       removeFolder: (path) => at(() => disk.removeFolder(path)),
-      move: (path, destination, file) => at(() => disk.move(path, destination, file)),
+      move: (path, destination, file) => change(() => disk.move(path, destination, file)),
     }
+  }
+
+  /** Nothing goes from the node as long as the disk has it. */
+  #checkRemoval(path: string, type: 'file' | 'directory'): void {
+    if (this.disk.isThere && this.disk.look(path)?.type === type)
+      throw new Error(`${this.name} removes ${path} from the node, but has it on its disk`)
   }
 }
 

@@ -28,12 +28,19 @@ const page = 5
  */
 export class ModelNode {
   nodes = new Map<string, Node>()
+  /** Contents that a path had once and then no more, as `heldKey` writes them. */
+  readonly #dropped = new Set<string>()
   readonly #sessions = new Set<Session>()
   #journal: Row[] = []
   #epoch = 1
   #head = 0
   #oldest = 0
   #revision = 0
+
+  /** The changes since the node began, or was restored. */
+  get changes(): readonly WireChange[] {
+    return this.#journal
+  }
 
   look(path: string): RemoteEntry | null {
     const node = this.nodes.get(path)
@@ -44,6 +51,12 @@ export class ModelNode {
     if (folder !== '/' && this.nodes.get(folder)?.type !== 'directory') return null
     const children = [...this.nodes].filter(([path]) => folderOf(path) === folder)
     return new Map(children.map(([path, node]) => [nameOf(path), entryOf(node)]))
+  }
+
+  /** The revision of the file at a path, `null` if there is none. */
+  revisionOf(path: string): string | null {
+    const node = this.nodes.get(path)
+    return node?.type === 'file' ? node.revision : null
   }
 
   hash(path: string, revision: string): string | null {
@@ -80,7 +93,7 @@ export class ModelNode {
     if (node === undefined) return
     if (node.type === 'file' ? node.revision !== revision : revision !== null) throw changed('412')
     if (this.#within(path).length > 1) throw changed('409')
-    this.nodes.delete(path)
+    this.#delete(path)
     this.record('delete', path)
   }
 
@@ -89,7 +102,7 @@ export class ModelNode {
     if (node?.type !== 'file') throw changed('404')
     if (node.revision !== revision || this.nodes.has(destination)) throw changed('412')
     if (this.#isBlocked(destination) || isWithin(destination, source)) throw changed('409')
-    this.nodes.delete(source)
+    this.#delete(source)
     this.#makeFolders(destination)
     this.nodes.set(destination, node)
     this.record('move', destination, source)
@@ -118,7 +131,7 @@ export class ModelNode {
     this.#send(session)
     return {
       ack: (cursor) => {
-        if (session.sent !== cursor) return
+        if (session.sent !== cursor || !this.#sessions.has(session)) return
         session.cursor = cursor
         session.sent = null
         this.#send(session)
@@ -130,9 +143,16 @@ export class ModelNode {
     }
   }
 
+  /** Whether a path has had a content ever since it first had it. Nobody has removed or replaced it on the node then. */
+  hasKept(path: string, content: string): boolean {
+    const node = this.nodes.get(path)
+    return node?.type === 'file' && node.content === content && !this.#dropped.has(heldKey(path, content))
+  }
+
   /** Puts a file in place as another program does it, without a row in the journal. */
   put(path: string, content: string, modified: number): RemoteFileEntry {
     this.#makeFolders(path)
+    this.#delete(path)
     this.#revision += 1
     const entry = { type: 'file', size: content.length, modified, revision: `r${this.#revision}` } as const
     this.nodes.set(path, { ...entry, content })
@@ -142,13 +162,13 @@ export class ModelNode {
   /** Moves something as another program does it. */
   rename(source: string, destination: string): void {
     const moved = this.#within(source).map((path) => [path, this.nodes.get(path) as Node] as const)
-    for (const [path] of moved) this.nodes.delete(path)
+    for (const [path] of moved) this.#delete(path)
     for (const [path, node] of moved) this.nodes.set(destination + path.slice(source.length), node)
   }
 
   /** Removes something with its content, as another program does it. */
   drop(path: string): void {
-    for (const each of this.#within(path)) this.nodes.delete(each)
+    for (const each of this.#within(path)) this.#delete(each)
   }
 
   /** Adds a row to the journal. */
@@ -178,6 +198,7 @@ export class ModelNode {
 
   /** Begins anew with the files of a backup. Restored files have other revisions. */
   restore(backup: ReadonlyMap<string, Node>): void {
+    for (const path of [...this.nodes.keys()]) if (!this.#isIn(backup, path)) this.#delete(path)
     this.nodes = new Map()
     for (const [path, node] of backup) {
       if (node.type === 'file') this.put(path, node.content, node.modified)
@@ -188,6 +209,17 @@ export class ModelNode {
     this.#head = 0
     this.#oldest = 0
     this.#sessions.clear()
+  }
+
+  #delete(path: string): void {
+    const node = this.nodes.get(path)
+    if (node?.type === 'file') this.#dropped.add(heldKey(path, node.content))
+    this.nodes.delete(path)
+  }
+
+  #isIn(backup: ReadonlyMap<string, Node>, path: string): boolean {
+    const [now, then] = [this.nodes.get(path), backup.get(path)]
+    return now?.type === 'file' && then?.type === 'file' && now.content === then.content
   }
 
   #send(session: Session): void {
@@ -221,6 +253,10 @@ function entryOf(node: Node): RemoteEntry {
   if (node.type === 'directory') return node
   const { content: _, ...entry } = node
   return entry
+}
+
+function heldKey(path: string, content: string): string {
+  return `${path}: ${content}`
 }
 
 function changed(status: string): SyncFailure {

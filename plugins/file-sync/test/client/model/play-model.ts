@@ -34,6 +34,8 @@ class Play {
   readonly #log: (line: string) => void
   /** Contents that a person made and did not take back. */
   readonly #wanted = new Set<string>()
+  /** Whether only the person of the first device changes anything. Then this disk stays as the person left it. */
+  readonly #isAlone: boolean
   #count = 0
   #backup: ReturnType<ModelNode['backup']> | null = null
 
@@ -42,12 +44,14 @@ class Play {
     this.#names = names.slice(this.#integer(0, names.length - 2))
     const begin = this.#time.now
     this.#log = (line) => log(`${((this.#time.now - begin) / 1000).toFixed(3)} ${line}`)
+    this.#isAlone = this.#chance(0.2)
     const world: DeviceWorld = {
       time: this.#time,
       node: this.#node,
       faults: this.#faults,
       random: this.#random,
       log: this.#log,
+      alone: this.#isAlone ? 'one' : undefined,
     }
     this.#devices = ['one', 'two', 'three'].map((name, index) => {
       const isCaseSensitive = index < 2 || this.#chance(0.5)
@@ -59,15 +63,18 @@ class Play {
   async run(): Promise<void> {
     for (const device of this.#devices) {
       // A filled folder is linked to a filled account.
-      for (let count = this.#integer(0, 4); count > 0; count -= 1) this.#changeDisk(device)
+      const isFilled = !this.#isAlone || device === this.#devices[0]
+      if (isFilled) for (let count = this.#integer(0, 4); count > 0; count -= 1) this.#changeDisk(device)
       if (this.#chance(0.8)) device.start()
     }
     this.#faults.network = this.#chance(0.5) ? 0 : this.#random() * 0.3
     this.#faults.watch = this.#chance(0.5) ? 0 : this.#random() * 0.3
+    // Much at once shows what meets in the middle of something; pauses show what is left behind.
+    const pauses = this.#chance(0.5) ? [300, 300, 1500] : [300, 20_000]
     const rounds = this.#integer(5, 60)
     for (let round = 0; round < rounds; round += 1) {
       this.#happen()
-      await this.#pass(this.#chance(0.5) ? this.#random() * 300 : this.#random() * 20_000)
+      await this.#pass(this.#random() * this.#pick(pauses))
     }
     await this.#settle()
     this.#compare()
@@ -77,19 +84,24 @@ class Play {
   #happen(): void {
     const device = this.#pick(this.#devices)
     const { disk } = device
-    const happenings: [weight: number, what: string | null, () => void][] = [
-      [60, null, () => this.#changeDisk(device)],
+    const changed = this.#isAlone ? (this.#devices[0] as ModelDevice) : device
+    const others: [weight: number, what: string | null, () => void][] = [
       [10, null, () => this.#changeNode()],
+      [1, null, () => this.#node.expire()],
+      [2, null, () => (this.#backup = this.#node.backup())],
+      [2, null, () => this.#restore()],
+    ]
+    const happenings: [weight: number, what: string | null, () => void][] = [
+      [57, null, () => this.#changeDisk(changed)],
       [4, 'is killed', () => device.kill()],
       [6, 'is started', () => device.start()],
       [4, 'goes offline', () => device.disconnect()],
+      [3, 'loses the connection', () => device.cut()],
       [5, 'is online', () => (device.isOnline = true)],
       [2, 'loses its disk', () => (disk.isThere = false)],
       [3, 'has its disk', () => (disk.isThere = true)],
       [1, 'has a full disk, or not any more', () => (disk.isFull = !disk.isFull)],
-      [1, null, () => this.#node.expire()],
-      [2, null, () => (this.#backup = this.#node.backup())],
-      [2, null, () => this.#restore()],
+      ...(this.#isAlone ? [] : others),
     ]
     let dice = this.#random() * 100
     for (const [weight, what, happen] of happenings) {
@@ -106,9 +118,13 @@ class Play {
     if (backup === null) return
     this.#log('node: restored')
     const lost = contentsOf(this.#node)
-    for (const device of this.#devices) device.disconnect()
     this.#node.restore(backup)
-    for (const device of this.#devices) device.isOnline = true
+    for (const device of this.#devices) {
+      // A device may learn late that its connection is lost, and may ask the restored node before.
+      if (this.#chance(0.5)) device.cut()
+      else this.#time.after(this.#random() * 3000, () => device.cut())
+      device.isOnline = true
+    }
     // What no device had was lost with the node.
     const kept = new Set([...contentsOf(this.#node), ...this.#devices.flatMap(contentsOn)])
     for (const content of lost) if (!kept.has(content)) this.#wanted.delete(content)
@@ -127,7 +143,7 @@ class Play {
     const unwant = (each: string) => {
       for (const below of disk.within(each)) if (below.type === 'file') this.#wanted.delete(below.content)
     }
-    const dice = this.#integer(0, 8)
+    const dice = this.#integer(0, 10)
     if (dice < 3 && node?.type !== 'directory' && !isBlocked(path)) {
       unwant(path)
       const content = this.#content()
@@ -160,6 +176,22 @@ class Play {
     } else if (dice === 8 && node?.type === 'file') {
       log(`touches ${node.path}`)
       disk.write(node.path, node.content, device.now)
+    } else if (dice === 9 && node?.type === 'file') {
+      unwant(node.path)
+      const content = this.#content()
+      log(`edits ${node.path} and sets its time back: ${content}`)
+      disk.write(node.path, content, node.modified)
+    } else if (dice === 10 && node?.type === 'file') {
+      // Some programs save a file by removing it and writing it anew.
+      unwant(node.path)
+      const content = this.#content()
+      log(`saves ${node.path}: ${content}`)
+      disk.drop(node.path)
+      this.#time.after(this.#random() * 1500, () => {
+        if (disk.isThere && disk.find(node.path) === undefined && !isBlocked(node.path))
+          disk.write(node.path, content, device.now)
+        else this.#wanted.delete(content)
+      })
     }
   }
 
@@ -254,13 +286,14 @@ class Play {
 
   async #pass(ms: number): Promise<void> {
     await this.#time.pass(ms)
-    // A failure that no engine expects ends the play.
-    for (const device of this.#devices) await device.check()
+    // A failure that no engine expects, and a broken rule, end the play.
+    for (const device of this.#devices) device.check()
   }
 
   #content(): string {
     this.#count += 1
-    const content = `content ${this.#count}`
+    // Equal lengths: a program may write another content of the same size.
+    const content = `content ${String(this.#count).padStart(4, '0')}`
     this.#wanted.add(content)
     return content
   }

@@ -1,0 +1,36 @@
+import { ModelDevice } from './model-device.ts'
+import { ModelNode } from './model-node.ts'
+import { SimulatedTime } from './simulated-time.ts'
+
+/**
+ * A world in which nothing happens by chance. A request arrives after 100 ms, and its answer after another 100 ms. A change on the
+ * disk is hinted after 100 ms. An operation of the disk takes 2.5 ms.
+ */
+export function createQuietWorld() {
+  const steps: string[] = []
+  const world = {
+    time: new SimulatedTime(),
+    node: new ModelNode(),
+    faults: { network: 0, watch: 0 },
+    random: () => 0.5,
+    log: (line: string) => void steps.push(line),
+  }
+  const devices: ModelDevice[] = []
+  return {
+    ...world,
+    /** What the devices did, such as `one: upload /a`. */
+    steps,
+    /** Adds a device that runs. */
+    device(name = 'one'): ModelDevice {
+      const device = new ModelDevice(name, world, { isCaseSensitive: true, skew: 0 })
+      devices.push(device)
+      device.start()
+      return device
+    },
+    /** Lets some milliseconds go by. */
+    async pass(ms: number): Promise<void> {
+      await world.time.pass(ms)
+      for (const device of devices) device.check()
+    },
+  }
+}

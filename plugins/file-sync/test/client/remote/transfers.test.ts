@@ -1,0 +1,138 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestNode } from '@nodekeep/kernel/testing'
+import t, { type Test } from 'tap'
+import type { LocalContent } from '../../../src/client/ports.ts'
+import { NodeRemote } from '../../../src/client/remote/node-remote.ts'
+import { createSyncNode, put } from '../../fixtures/sync-node.ts'
+import { temporaryFolder } from '../fixtures/synced-folders.ts'
+
+t.test('a download that is cut off goes on where it was', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const bytes = randomBytes(3_000_000)
+  await put(user, '/large', bytes)
+  const network = await createNetwork(t, () => node)
+  const remote = new NodeRemote({ url: network.url, token: user.token, deviceName: 'laptop' })
+  const entry = await remote.look('/large')
+  if (entry?.type !== 'file') throw new Error('The file is not there.')
+  network.cutAnswersAfter(1_000_000, 2)
+  const chunks = await Array.fromAsync(remote.read('/large', entry, null))
+  t.ok(Buffer.concat(chunks).equals(bytes))
+  const reads = network.seen.filter(({ path }) => path.startsWith('/read'))
+  t.equal(reads.length, 3)
+  t.strictSame(reads[0]?.range, undefined)
+  t.match(reads[1]?.range, /^bytes=[1-9]\d*-2999999$/)
+  const sent = reads.reduce((sum, read) => sum + read.answered, 0)
+  t.equal(sent, bytes.length, 'no byte comes twice')
+})
+
+t.test('an upload that is cut off goes on after a restart of the client and of the node', async (t) => {
+  const dataFolder = await temporaryFolder(t)
+  let node = await createSyncNode({ dataFolder })
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const bytes = randomBytes(9_000_000)
+  const network = await createNetwork(t, () => node)
+  const remote = () => new NodeRemote({ url: network.url, token: user.token, deviceName: 'laptop' })
+  const isBlock = ({ path }: Request) => path.includes('/blocks/')
+  network.refuseAfter(isBlock, 10)
+  await t.rejects(remote().write('/large', contentOf(bytes), null), {
+    kind: 'unavailable',
+    message: /does not answer/,
+  })
+  const first = network.seen.filter(isBlock)
+  network.refuseAfter(isBlock, Number.POSITIVE_INFINITY)
+  await node.stop()
+  node = await createSyncNode({ dataFolder })
+  network.seen.length = 0
+  const { size } = await remote().write('/large', contentOf(bytes), null)
+  t.equal(size, bytes.length)
+  const second = network.seen.filter(isBlock)
+  t.equal(first.length, 11, 'ten blocks arrived, and one did not')
+  t.strictSame(
+    second.filter(({ path }) => first.slice(0, 10).some((each) => hashOf(each) === hashOf({ path }))),
+    [],
+    'no block is sent twice',
+  )
+  const answer = await node.fetch('/read?path=/large', { headers: { authorization: `Bearer ${user.token}` } })
+  t.ok(Buffer.from(await answer.arrayBuffer()).equals(bytes))
+})
+
+interface Request {
+  readonly path: string
+  readonly range: string | undefined
+  /** Bytes of the answer that the client got. */
+  answered: number
+}
+
+/** A network between a client and a node that may fail. It records the requests. */
+async function createNetwork(t: Test, node: () => TestNode) {
+  const seen: Request[] = []
+  let cuts = { bytes: Number.POSITIVE_INFINITY, times: 0 }
+  let refused = { is: (_request: Request) => false, left: 0 }
+  const server = createServer((incoming, outgoing) => {
+    const { url: path = '', method, headers } = incoming
+    const record: Request = { path, range: headers.range, answered: 0 }
+    seen.push(record)
+    if (refused.is(record)) {
+      refused.left -= 1
+      if (refused.left < 0) return void incoming.socket.destroy()
+    }
+    const { hostname, port } = node().url
+    const forwarded = request({ hostname, port, path, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.on('data', (chunk: Buffer) => {
+        const isCut =
+          path.startsWith('/read') && cuts.times > 0 && record.answered + chunk.length > cuts.bytes
+        const part = isCut ? chunk.subarray(0, cuts.bytes - record.answered) : chunk
+        record.answered += part.length
+        if (!isCut) return void outgoing.write(part)
+        cuts = { ...cuts, times: cuts.times - 1 }
+        answer.destroy()
+        // Everything before the cut arrives.
+        outgoing.write(part, () => incoming.socket.end())
+      })
+      answer.on('end', () => outgoing.end())
+    })
+    forwarded.on('error', () => incoming.socket.destroy())
+    incoming.pipe(forwarded)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    seen,
+    /** Cuts some downloads off after a number of bytes. */
+    cutAnswersAfter(bytes: number, times: number) {
+      cuts = { bytes, times }
+    },
+    /** Cuts off all requests of a kind but the first ones. */
+    refuseAfter(is: (request: Request) => boolean, count: number) {
+      refused = { is, left: count }
+    },
+  }
+}
+
+function hashOf({ path }: Pick<Request, 'path'>): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+function contentOf(bytes: Buffer): LocalContent {
+  return {
+    size: bytes.length,
+    modified: 1_700_000_000_000,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    async *read(start = 0, end = bytes.length) {
+      yield bytes.subarray(start, end)
+    },
+    close: async () => {},
+  }
+}

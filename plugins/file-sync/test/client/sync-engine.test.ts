@@ -1,0 +1,298 @@
+import t from 'tap'
+import { SyncFailure } from '../../src/client/sync-failure.ts'
+import type { ModelDevice } from './model/model-device.ts'
+import type { ModelNode } from './model/model-node.ts'
+import { createQuietWorld } from './model/quiet-world.ts'
+
+/** Long enough for all steps that need no retry. */
+const soon = 5000
+
+t.test('a file that is edited before the answer to its upload is lost is no conflict', async (t) => {
+  for (const isKilled of [false, true]) {
+    const { node, pass, device } = createQuietWorld()
+    const one = device()
+    await pass(soon)
+    one.disk.write('/a', 'first', 1)
+    loseAnswer(node, 'write')
+    // The node has the file, and the answer is on its way.
+    await untilNodeHas(node, pass, '/a')
+    if (isKilled) one.kill()
+    one.disk.write('/a', 'second', 2)
+    one.start()
+    await pass(soon)
+    t.strictSame(treeOf(node), ['/a: second'])
+    t.strictSame(treeOn(one), ['/a: second'])
+  }
+})
+
+t.test('a file that is deleted before the answer to its upload is lost stays deleted', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  one.disk.write('/a', 'unwanted', 1)
+  loseAnswer(node, 'write')
+  await untilNodeHas(node, pass, '/a')
+  one.disk.drop('/a')
+  await pass(soon)
+  t.strictSame(treeOf(node), [])
+  t.strictSame(treeOn(one), [])
+})
+
+t.test('a file that is edited or deleted before the answer to its move is lost is no conflict', async (t) => {
+  for (const edit of ['second', null]) {
+    const { node, pass, device } = createQuietWorld()
+    const one = device()
+    one.disk.write('/a', 'first', 1)
+    await pass(soon)
+    one.disk.rename('/a', '/b')
+    loseAnswer(node, 'move')
+    await untilNodeHas(node, pass, '/b')
+    if (edit === null) one.disk.drop('/b')
+    else one.disk.write('/b', edit, 2)
+    await pass(soon)
+    const wanted = edit === null ? [] : ['/b: second']
+    t.strictSame(treeOf(node), wanted)
+    t.strictSame(treeOn(one), wanted)
+  }
+})
+
+t.test('a file of somebody else is not taken for an upload that did not arrive', async (t) => {
+  for (const former of ['former', null]) {
+    const { node, pass, device } = createQuietWorld()
+    const one = device()
+    if (former !== null) one.disk.write('/a', former, 1)
+    await pass(soon)
+    loseRequest(node, 'write')
+    one.disk.write('/a', 'wanted', 2)
+    await pass(400)
+    one.disk.drop('/a')
+    await pass(soon)
+    t.strictSame(treeOf(node), [])
+    // Another device has the file from elsewhere.
+    node.write('/a', 'wanted', 2, null)
+    await pass(soon)
+    t.strictSame(treeOf(node), ['/a: wanted'])
+    t.strictSame(treeOn(one), ['/a: wanted'])
+  }
+})
+
+t.test('a former version that somebody else puts back is no upload of this device', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'first', 1)
+  await pass(soon)
+  node.write('/a', 'second', 2, node.revisionOf('/a'))
+  await pass(soon)
+  one.disconnect()
+  one.disk.write('/a', 'third', 3)
+  node.write('/a', 'first', 4, node.revisionOf('/a'))
+  one.isOnline = true
+  await pass(soon)
+  t.match(treeOf(node), [/^\/a \(conflict one .*: third$/, '/a: first'])
+})
+
+t.test('a restored node that does not have a file yet takes it from no device', async (t) => {
+  const { node, steps, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  const backup = node.backup()
+  one.disk.write('/a', 'wanted', 1)
+  await pass(soon)
+  node.write('/a', 'newer', 2, node.revisionOf('/a'))
+  // The look at the change meets the restored node. The connection is lost later.
+  await pass(150)
+  node.restore(backup)
+  await pass(1000)
+  one.cut()
+  await pass(soon)
+  t.strictSame(treeOn(one), ['/a: wanted'])
+  t.strictSame(treeOf(node), ['/a: wanted'])
+  t.notOk(steps.includes('one: removeLocal /a'))
+})
+
+t.test('a file that is moved here and edited there has both', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'first', 1)
+  await pass(soon)
+  node.write('/a', 'edited', 2, node.revisionOf('/a'))
+  // The client knows of the edit, but has not replaced the file yet.
+  await pass(350)
+  one.disk.rename('/a', '/b')
+  await pass(soon)
+  t.strictSame(treeOn(one), ['/a: edited', '/b: first'])
+  t.strictSame(treeOf(node), treeOn(one))
+})
+
+t.test('a moved file that was edited without a trace in its size and time is uploaded', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'first', 1)
+  await pass(soon)
+  one.disk.write('/a', 'other', 1)
+  one.disk.rename('/a', '/b')
+  await pass(soon)
+  t.strictSame(treeOf(node), ['/b: other'])
+})
+
+t.test('a look at the node that began before an upload does not take the file away', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  one.disk.write('/a', 'wanted', 1)
+  // The upload is on its way. A change that somebody else made and took back lets the client look at the path.
+  await pass(120)
+  node.record('delete', '/a')
+  await pass(soon)
+  t.strictSame(treeOn(one), ['/a: wanted'])
+  t.strictSame(treeOf(node), ['/a: wanted'])
+})
+
+t.test('a change of the node during a look at the same path is seen', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  // A look at many folders takes seconds.
+  for (let count = 0; count < 20; count += 1) node.put(`/folder/${count}/file`, 'any', 1)
+  node.record('mkdir', '/folder')
+  await pass(1000)
+  node.drop('/folder')
+  node.record('delete', '/folder')
+  await pass(60_000)
+  t.strictSame([...one.disk.nodes.keys()], [])
+})
+
+t.test('a folder that was made for a file which is gone already is synced', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  const { revision } = node.write('/folder/file', 'any', 1, null)
+  node.remove('/folder/file', revision)
+  await pass(soon)
+  t.strictSame([...one.disk.nodes.keys()], ['/folder'])
+})
+
+t.test('folders that were made for a file are not made once more', async (t) => {
+  const { node, faults, steps, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  node.write('/there/file', 'of the node', 1, null)
+  faults.watch = 1
+  one.disk.makeFolder('/here')
+  faults.watch = 0
+  one.disk.write('/here/file', 'of the disk', 1)
+  await pass(soon)
+  t.strictSame(treeOn(one), ['/here/file: of the disk', '/there/file: of the node'])
+  const made = steps.filter((step) => step.includes('make'))
+  t.strictSame(made, [])
+})
+
+t.test('a look at the disk that began before a folder was removed does not bring it back', async (t) => {
+  const { node, faults, pass, device } = createQuietWorld()
+  const one = device()
+  // A look at many folders takes longer than a removal.
+  for (let count = 0; count < 400; count += 1) one.disk.makeFolder(`/folder ${count}`)
+  one.disk.makeFolder('/gone')
+  await pass(60_000)
+  faults.watch = 1
+  node.drop('/gone')
+  node.record('delete', '/gone')
+  // The client asks the node whether it is the same one, before it removes the folder.
+  await pass(350)
+  one.engine?.lookEverywhere()
+  await pass(60_000)
+  t.equal(one.disk.find('/gone'), undefined)
+  t.equal(node.nodes.has('/gone'), false)
+  const rows = journalOf(node).filter((row) => row.endsWith(' /gone'))
+  t.strictSame(rows, ['mkdir /gone', 'delete /gone'])
+})
+
+t.test(
+  'a file that is back before its removal from the node stays there, also if the watch is silent',
+  async (t) => {
+    const { node, faults, pass, device } = createQuietWorld()
+    const one = device()
+    one.disk.write('/a', 'wanted', 1)
+    await pass(soon)
+    one.disk.drop('/a')
+    await pass(800)
+    faults.watch = 1
+    one.disk.write('/a', 'wanted', 1)
+    await pass(soon)
+    t.strictSame(journalOf(node), ['write /a'])
+  },
+)
+
+t.test('a program that saves a file by removing it for a moment removes nothing from the node', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'former', 1)
+  await pass(soon)
+  one.disk.drop('/a')
+  await pass(700)
+  one.disk.write('/a', 'saved', 2)
+  await pass(soon)
+  t.strictSame(journalOf(node), ['write /a', 'write /a'])
+  t.strictSame(treeOf(node), ['/a: saved'])
+})
+
+t.test('a listing during which the node was restored does not count', async (t) => {
+  const { node, time, pass, device } = createQuietWorld()
+  for (let count = 0; count < 20; count += 1) node.put(`/folder ${count}/file`, 'any', time.now)
+  node.put('/restored', 'wanted', time.now)
+  const backup = node.backup()
+  node.drop('/restored')
+  const one = device()
+  // The folder at the top is listed, and others are not yet.
+  await pass(1000)
+  node.restore(backup)
+  one.cut()
+  await pass(30_000)
+  t.strictSame(treeOn(one), treeOf(node))
+  t.ok(treeOn(one).includes('/restored: wanted'))
+})
+
+/** The next call takes effect, but its answer is lost. */
+function loseAnswer(node: ModelNode, call: 'write' | 'move'): void {
+  const original = node[call].bind(node) as (...args: unknown[]) => unknown
+  Object.assign(node, {
+    [call]: (...args: unknown[]) => {
+      Object.assign(node, { [call]: original })
+      original(...args)
+      throw new SyncFailure('unavailable', 'The connection is lost.')
+    },
+  })
+}
+
+/** The next call gets no answer, and has no effect. */
+function loseRequest(node: ModelNode, call: 'write'): void {
+  const original = node[call]
+  Object.assign(node, {
+    [call]: () => {
+      Object.assign(node, { [call]: original })
+      throw new SyncFailure('unavailable', 'The connection is lost.')
+    },
+  })
+}
+
+async function untilNodeHas(
+  node: ModelNode,
+  pass: (ms: number) => Promise<void>,
+  path: string,
+): Promise<void> {
+  while (!node.nodes.has(path)) await pass(1)
+}
+
+function journalOf({ changes }: ModelNode): string[] {
+  return changes.map(({ op, path }) => `${op} ${path}`)
+}
+
+function treeOf({ nodes }: ModelNode): string[] {
+  return [...nodes].flatMap(([path, each]) => (each.type === 'file' ? `${path}: ${each.content}` : [])).sort()
+}
+
+function treeOn({ disk }: ModelDevice): string[] {
+  return [...disk.nodes.values()]
+    .flatMap((each) => (each.type === 'file' ? `${each.path}: ${each.content}` : []))
+    .sort()
+}

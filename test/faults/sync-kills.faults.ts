@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Fault, Round } from './fault.ts'
+import { type FilesProcess, startFiles } from './files-process.ts'
+import type { Random } from './random.ts'
+import { SteadyAddress } from './steady-address.ts'
+import { contentsOf, SyncedDevice, treeOf } from './synced-device.ts'
+
+const program = new URL('./fixtures/sync-node.ts', import.meta.url)
+const names = ['a', 'b', 'c', 'd.txt'] as const
+
+/** Few paths make many conflicts. */
+function pathOf(random: Random): string {
+  const folder = random.pick(['', '', '/f', '/g', '/f/h'])
+  return `${folder}/${random.pick(names)}`
+}
+
+/** A content that is like no other. Large ones are sent in blocks. */
+function contentOf(random: Random, number: number): string {
+  const size = random.chance(0.06) ? random.integer(4_500_000, 6_000_000) : random.integer(0, 20_000)
+  return `content ${number}: ${'x'.repeat(size)}`
+}
+
+/** Two or three devices, and a node behind an address that stays. */
+class Play {
+  readonly #round: Round
+  readonly #place: string
+  readonly #address = new SteadyAddress()
+  readonly #devices: SyncedDevice[] = []
+  /** The contents that a person wrote and did not take back. */
+  readonly #wanted = new Set<string>()
+  readonly #begin = performance.now()
+  #node: FilesProcess | null = null
+  #session: FilesProcess['session'] | undefined
+  #count = 0
+
+  constructor(round: Round, place: string) {
+    this.#round = round
+    this.#place = place
+  }
+
+  async run(): Promise<void> {
+    const { random } = this.#round
+    const url = await this.#address.open()
+    try {
+      await this.#startNode()
+      for (let number = random.integer(2, 3); number > 0; number -= 1) {
+        const token = this.#session?.token ?? ''
+        this.#devices.push(await SyncedDevice.create(`d${number}`, this.#place, url, token))
+      }
+      for (let count = random.integer(0, 8); count > 0; count -= 1) await this.#change()
+      for (const device of this.#devices) device.start()
+      const kills = random.integer(2, 5)
+      for (let kill = 0; kill < kills; kill += 1) {
+        for (let count = random.integer(2, 15); count > 0; count -= 1) {
+          await this.#change()
+          await delay(random.chance(0.7) ? random.integer(0, 60) : random.integer(0, 1500))
+        }
+        await this.#kill()
+      }
+      await this.#settle()
+    } finally {
+      for (const device of this.#devices) this.#round.log(`${device.name} printed:\n${device.output}`)
+      await Promise.allSettled([...this.#devices.map((device) => device.kill()), this.#node?.kill()])
+      await this.#address.close()
+    }
+  }
+
+  /** A person changes something on a device. All choices are made before anything is tried, so that a seed repeats them. */
+  async #change(): Promise<void> {
+    const { random } = this.#round
+    const device = random.pick(this.#devices as [SyncedDevice])
+    const [path, other] = [pathOf(random), pathOf(random)]
+    const content = contentOf(random, this.#count++)
+    const dice = random.integer(0, 9)
+    const folder = random.pick(['/f', '/g', '/f/h'])
+    const target = random.pick(['/g', '/k', '/f/m'])
+    const unwant = (contents: readonly string[]) => {
+      for (const each of contents) this.#wanted.delete(each)
+    }
+    const log = (what: string) => this.#log(`${device.name} ${what}`)
+    if (dice < 3) {
+      log(`saves ${path}: ${content.slice(0, 20)}`)
+      unwant(await device.remove(path))
+      if (await device.create(path, content)) this.#wanted.add(content)
+    } else if (dice < 5) {
+      log(`edits ${path}: ${content.slice(0, 20)}`)
+      this.#wanted.add(content)
+      const former = await device.edit(path, content)
+      unwant([former ?? content])
+    } else if (dice === 5) {
+      log(`removes ${path}`)
+      unwant(await device.remove(path))
+    } else if (dice === 6) {
+      log(`removes ${folder}`)
+      unwant(await device.remove(folder))
+    } else if (dice === 7) {
+      log(`moves ${path} to ${other}`)
+      await device.move(path, other)
+    } else if (dice === 8) {
+      log(`moves ${folder} to ${target}`)
+      await device.move(folder, target)
+    } else {
+      log(`makes the folder ${target}`)
+      await device.makeFolder(target)
+    }
+  }
+
+  async #kill(): Promise<void> {
+    const { random } = this.#round
+    const device = random.pick([...this.#devices, null] as [SyncedDevice | null])
+    const pause = random.integer(0, 500)
+    this.#log(`${device?.name ?? 'the node'} is killed`)
+    if (device === null) {
+      this.#address.port = null
+      await this.#node?.kill()
+      await delay(pause)
+      await this.#startNode()
+    } else {
+      await device.kill()
+      await delay(pause)
+      device.start()
+    }
+  }
+
+  /** Waits until all are the same, and checks that nothing is lost. */
+  async #settle(): Promise<void> {
+    this.#log('nothing more is changed')
+    const { signal } = this.#round
+    let difference = ''
+    for (;;) {
+      assert.ok(!signal.aborted, difference)
+      const idle = await Promise.all(this.#devices.map((device) => device.isIdle()))
+      difference = idle.includes(false) ? 'A device is not idle.' : await this.#difference()
+      if (difference === '') break
+      await delay(200)
+    }
+    const kept = new Set(contentsOf(await this.#nodeTree()))
+    const trash = new Set((await Promise.all(this.#devices.map((device) => device.trash()))).flat())
+    const lost = [...this.#wanted].filter((content) => !kept.has(content))
+    const inTrash = lost.filter((content) => trash.has(content)).map((content) => content.slice(0, 20))
+    assert.deepEqual(
+      lost.map((content) => content.slice(0, 20)),
+      [],
+      `lost; in the trash are ${inTrash}`,
+    )
+  }
+
+  async #difference(): Promise<string> {
+    const there = await this.#nodeTree()
+    for (const device of this.#devices) {
+      const here = await device.tree()
+      for (const path of new Set([...there.keys(), ...here.keys()])) {
+        const [one, other] = [there.get(path), here.get(path)]
+        if (one !== other)
+          return `${path} is ${one?.slice(0, 20)} on the node and ${other?.slice(0, 20)} on ${device.name}`
+      }
+    }
+    return ''
+  }
+
+  #nodeTree() {
+    return treeOf(join(this.#place, 'data/files', this.#session?.uuid ?? ''))
+  }
+
+  async #startNode(): Promise<void> {
+    this.#node = await startFiles(join(this.#place, 'data'), this.#session, { program })
+    this.#session = this.#node.session
+    this.#address.port = Number(this.#node.url.port)
+  }
+
+  #log(line: string): void {
+    this.#round.log(`${((performance.now() - this.#begin) / 1000).toFixed(2)} ${line}`)
+  }
+}
+
+export default {
+  name: 'Devices whose clients and node are killed in the middle of their work end with the same files, and no content is lost that a person did not take back.',
+  defaultRounds: 60,
+  roundSeconds: 180,
+  async round(round) {
+    const place = await mkdtemp(join(tmpdir(), 'nodekeep-sync-kills-'))
+    try {
+      await new Play(round, place).run()
+    } finally {
+      await rm(place, { recursive: true, force: true })
+    }
+  },
+} satisfies Fault
