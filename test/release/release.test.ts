@@ -120,7 +120,8 @@ t.test('service install writes a service whose launcher runs the node', async (t
   }
   const configuration = at('etc/nodekeep/nodekeep.json')
   await writeFile(configuration, '{ "extends": "nodekeep:minimal" }')
-  await run(nodekeep, install, { env })
+  // The installed release stays in its place.
+  await run(at(`usr/local/lib/nodekeep/${name}/bin/nodekeep`), install, { env })
   t.match(await readFile(configuration, 'utf8'), 'minimal', 'it leaves a configuration as it is')
 
   const values = (key: string) =>
