@@ -106,8 +106,11 @@ export default {
         await node.answers(signal)
       })
       const after = await checkWhole(node, ['0.1.0', version], signal)
-      const left = (await readdir(node.releases)).filter((name) => name.startsWith('before-'))
-      if (after === '0.1.0') assert.deepEqual(left, [], 'copies of the databases stay')
+      // They are removed while the node serves.
+      while (after === '0.1.0' && (await readdir(node.releases)).some((name) => name.startsWith('before-'))) {
+        signal.throwIfAborted()
+        await delay(50)
+      }
       if (after === version) return
       // Nothing of the update that was killed stands in the way of the next one.
       const attempts = (await node.history()).length

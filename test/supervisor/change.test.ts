@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { json } from 'node:stream/consumers'
@@ -109,6 +108,16 @@ test('a plugin closes the way back only if a person says so', async (t) => {
   t.same(kept, ['2.0.1', '3.0.0'], 'a third release removes the first one')
 })
 
+test('a version that dies right after its admission is left at once', async (t) => {
+  const node = await supervisedNode(t)
+  await node.post('/rows', { text: 'before' })
+  t.equal((await node.change('2.0.0', 'dies')).status, 200)
+  const reason = 'It was ended by SIGKILL.'
+  t.match(await node.attempt(1), { from: '2.0.0', to: '1.0.0', result: 'went back', reason })
+  await node.runs('1.0.0')
+  t.match(await node.get('/rows'), ['start of 1.0.0', 'before', 'start of 2.0.0', 'start of 1.0.0'])
+})
+
 test('a version that ends after clients reached it is left, with all that was written', async (t) => {
   const node = await supervisedNode(t)
   await node.post('/rows', { text: 'before' })
@@ -125,20 +134,8 @@ test('a version that ends after clients reached it is left, with all that was wr
 })
 
 test('a version that does not answer is killed, which counts as a death', async (t) => {
-  const node = await supervisedNode(t, { answerSeconds: 1 })
+  const node = await supervisedNode(t, { answerSeconds: 3 })
   t.equal((await node.change('2.0.0', 'hangs')).status, 200)
   await node.supervisor.printed('The node died: It did not answer any more and was killed.')
   await node.supervisor.end('SIGTERM')
-})
-
-test('a supervisor waits for the port while the node of a former supervisor ends', async (t) => {
-  const node = await supervisedNode(t)
-  await node.supervisor.end('SIGTERM')
-  const holder = createServer().listen(Number(node.url.port), '127.0.0.1')
-  await once(holder, 'listening')
-  node.start()
-  await node.supervisor.printed('is still in use')
-  holder.close()
-  await node.runs('1.0.0')
-  t.same(await node.supervisor.end('SIGTERM'), [0, null])
 })

@@ -7,7 +7,16 @@ import { root } from '../run/command.ts'
 import { freePort, type StartOptions, SupervisorProcess } from './supervisor-process.ts'
 
 /** How the plugin `switchable` breaks in a release. */
-type Behavior = 'fine' | 'fails' | 'fails-later' | 'exits' | 'unhealthy' | 'contracts' | 'ends' | 'hangs'
+type Behavior =
+  | 'fine'
+  | 'fails'
+  | 'fails-later'
+  | 'exits'
+  | 'unhealthy'
+  | 'contracts'
+  | 'dies'
+  | 'ends'
+  | 'hangs'
 
 /** How a node changes to another release. */
 interface ChangeOptions {
@@ -102,7 +111,7 @@ export async function supervisedNode(
       for (;;) {
         const running = await node.version().catch(() => null)
         if (running === version) return
-        await delay(20)
+        await delay(50)
       }
     },
     async history() {
@@ -114,7 +123,7 @@ export async function supervisedNode(
         const attempts = await node.history()
         const last = attempts.at(-1)
         if (attempts.length >= count && last !== undefined) return last
-        await delay(20)
+        await delay(50)
       }
     },
   }

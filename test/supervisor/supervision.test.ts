@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { existsSync, readlinkSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { BoundSocket, connect } from 'node:net'
+import { BoundSocket, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -13,15 +13,6 @@ import { supervisedNode } from './supervised-node.ts'
 tap.setTimeout(300_000)
 // The tests mostly wait for nodes that start.
 tap.jobs = 3
-
-test('a node that asks for a restart is started again at once', async (t) => {
-  const node = await supervisedNode(t)
-  const { pid } = await node.get<{ pid: number }>('/version')
-  t.equal((await node.ask({ action: 'restart' })).status, 200)
-  while ((await node.get<{ pid: number }>('/version')).pid === pid) await delay(20)
-  t.strictSame(await node.get('/rows'), ['start of 1.0.0', 'start of 1.0.0'])
-  t.notMatch(node.supervisor.output, 'The node died')
-})
 
 for (const [signal, receiver] of [
   ['SIGINT', 'the process group, as Ctrl+C does'],
@@ -52,9 +43,15 @@ test('a supervisor passes on a socket that systemd has passed to it', async (t) 
   t.strictSame(await node.supervisor.end('SIGTERM'), [0, null])
 })
 
-test('connections wait while the node takes none, and are served afterwards', async (t) => {
+test('a node that asks for a restart is started again, and connections wait while it takes none', async (t) => {
   const node = await supervisedNode(t, { answerSeconds: 300 })
-  const { pid } = await node.get<{ pid: number }>('/version')
+  const processId = async () => (await node.get<{ pid: number }>('/version')).pid
+  const first = await processId()
+  t.equal((await node.ask({ action: 'restart' })).status, 200)
+  while ((await processId()) === first) await delay(50)
+  t.strictSame(await node.get('/rows'), ['start of 1.0.0', 'start of 1.0.0'])
+  t.notMatch(node.supervisor.output, 'The node died')
+  const pid = await processId()
   process.kill(pid, 'SIGSTOP')
   // Node's own limit for the queue of the system is 511.
   const clients = Array.from({ length: 700 }, () => connect(Number(node.url.port), '127.0.0.1'))
@@ -66,7 +63,7 @@ test('connections wait while the node takes none, and are served afterwards', as
   t.ok(answers.every((answer) => answer.startsWith('HTTP/1.1 200 ')))
 })
 
-test('a stop while a release changes ends the change, and the next start runs the former version', async (t) => {
+test('a stop while a release changes ends the change, and the next start waits for the port', async (t) => {
   const node = await supervisedNode(t)
   const slow = node.post('/slow', {}).catch(() => null)
   while (!existsSync(join(node.data, 'begun'))) await delay(20)
@@ -77,7 +74,11 @@ test('a stop while a release changes ends the change, and the next start runs th
     result: 'failed',
     reason: 'The supervisor was stopped during the change.',
   })
+  const holder = createServer().listen(Number(node.url.port), '127.0.0.1')
+  await once(holder, 'listening')
   node.start()
+  await node.supervisor.printed('is still in use')
+  holder.close()
   await node.runs('1.0.0')
 })
 

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { badReleases } from './bad-releases.ts'
 import { expandDatabases, patch, staleTables } from './expanded-release.ts'
 import { InstalledNode } from './installed-node.ts'
 import { serveReleases } from './release-server.ts'
@@ -82,19 +81,4 @@ t.test('a node updates itself, and goes back with everything that was written', 
   t.same(lost, [])
   t.ok(accepted > 10, 'clients have written meanwhile')
   t.same(staleTables(data), [], 'triggers keep the tables of a version that does not run')
-})
-
-// test/faults/update-bad.faults.ts has all bad releases, and change.test.ts cheap ones.
-const dying = badReleases.find(({ result }) => result === 'went back')
-
-t.test(`a release that ${dying?.name} is left by itself, and no accepted write is lost`, async (t) => {
-  await server.publish('0.3.0', dying?.change)
-  const count = (await node.history()).length
-  // It takes open requests along.
-  await node.during(async () => {
-    t.match(await node.update(), { status: 200, body: { success: true } })
-    t.match(await node.attempt(count + 1), { result: dying?.result, reason: dying?.reason })
-  })
-  t.equal(await node.version(), '0.1.0')
-  t.same((await node.lost()).lost, [])
 })
