@@ -17,7 +17,7 @@ const revision = Type.String({
   maxLength: 200,
   description: 'The entity tag of the file, without its quotes.',
 })
-const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 in hexadecimal.' })
+export const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 in hexadecimal.' })
 const time = Type.String({ format: 'date-time' })
 const fileSize = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Bytes.' })
 

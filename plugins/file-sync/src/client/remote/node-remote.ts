@@ -185,14 +185,9 @@ export class NodeRemote implements Remote {
   async #explain(error: unknown): Promise<never> {
     await this.#requests.send('/api/sync/devices').catch((cause: unknown) => {
       if (!(cause instanceof NodeFailure)) throw cause
-      if (cause.status === 401)
-        throw new SyncFailure(
-          'stop',
-          'The node does not accept the token any more. Log in again with "nodekeep-sync login".',
-        )
       if (cause.status === 404)
         throw new SyncFailure('stop', `The node at ${this.#access.url.origin} has no plugin "file-sync".`)
-      throw new SyncFailure(cause.status === 403 ? 'stop' : 'unavailable', cause.message)
+      throw new SyncFailure([401, 403].includes(cause.status) ? 'stop' : 'unavailable', cause.message)
     })
     throw error
   }

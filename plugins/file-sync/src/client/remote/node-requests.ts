@@ -30,6 +30,8 @@ const kinds: Readonly<Record<number, SyncFailureKind>> = {
   429: 'unavailable',
 }
 
+const endedToken = 'The node does not accept the token any more. Log in again with "nodekeep-sync login".'
+
 /** A failure that the node has answered. */
 export class NodeFailure extends SyncFailure {
   readonly status: number
@@ -76,6 +78,7 @@ export class NodeRequests {
     )
     if (answer.ok) return answer
     const text = await answer.text().catch(() => '')
+    if (answer.status === 401) throw new NodeFailure(401, endedToken)
     throw new NodeFailure(answer.status, messageOf(text) ?? `The node answered ${answer.status}.`)
   }
 

@@ -6,7 +6,6 @@ import {
   errorBodyOf,
   errorStatus,
   type FileChange,
-  isNodekeepError,
   type Log,
   NodekeepError,
   untilAborted,
@@ -21,8 +20,8 @@ import {
   readClientMessage,
   type ServerMessage,
 } from '../../protocol/messages.ts'
+import { changesAfter } from '../changes-after.ts'
 import { type Device, type Devices, wasAway } from '../devices/devices.ts'
-import { Bell } from './bell.ts'
 import { MessageAllowance } from './message-allowance.ts'
 
 /** Status codes of RFC 6455, section 7.4.1. */
@@ -63,9 +62,10 @@ interface SyncConnectionParts {
 export class SyncConnection {
   readonly #parts: SyncConnectionParts
   readonly #closed = new AbortController()
-  readonly #bell = new Bell()
   readonly #allowance = new MessageAllowance()
   readonly #hello = Promise.withResolvers<Hello>()
+  /** Resolves when there may be something to send. */
+  #news = Promise.withResolvers<void>()
   #isGreeted = false
   #deviceId: string | null = null
   #epoch = ''
@@ -99,8 +99,12 @@ export class SyncConnection {
       await this.#begin(hello)
       while (!this.#closed.signal.aborted) {
         this.#tellWaiting()
-        if (this.#sent !== this.#stored || !(await this.#sendChanges())) await this.#bell.rung()
-        else await delay(gatherMs, undefined, { signal: this.#closed.signal })
+        if (this.#sent === this.#stored && (await this.#sendChanges())) {
+          await delay(gatherMs, undefined, { signal: this.#closed.signal })
+        } else {
+          await this.#news.promise
+          this.#news = Promise.withResolvers()
+        }
       }
     } catch (error) {
       if (!this.#closed.signal.aborted) this.fail(error)
@@ -112,7 +116,7 @@ export class SyncConnection {
 
   /** Looks for changes. */
   notice(): void {
-    this.#bell.ring()
+    this.#news.resolve()
   }
 
   /** Asks the client whether it is alive. A client that has not answered the last time is cut off. */
@@ -142,7 +146,7 @@ export class SyncConnection {
   /** Ends the loop of a connection that is closed already. */
   end(): void {
     this.#closed.abort()
-    this.#bell.ring()
+    this.#news.resolve()
   }
 
   #send(message: ServerMessage): void {
@@ -180,7 +184,7 @@ export class SyncConnection {
     if (cursor === this.#stored) return
     if (cursor !== this.#sent) throw invalid('The cursor of an ack must be that of the last changes.')
     this.#store(cursor)
-    this.#bell.ring()
+    this.#news.resolve()
   }
 
   #store(cursor: number): void {
@@ -253,7 +257,7 @@ export class SyncConnection {
       await this.#reset('epoch')
       return true
     }
-    const rows = await changes.read(user.uuid, this.#sent, mostChanges).catch(nullIfExpired)
+    const rows = await changesAfter(changes, user.uuid, this.#sent, mostChanges)
     if (rows === null) {
       await this.#reset('expired')
       return true
@@ -297,12 +301,6 @@ function read(text: string): ClientMessage {
   } catch (error) {
     throw invalid((error as Error).message)
   }
-}
-
-/** The changes after the cursor are deleted, or the cursor is none of this journal. */
-function nullIfExpired(error: unknown): null {
-  if (isNodekeepError(error) && error.code === 'CONFLICT') return null
-  throw error
 }
 
 function invalid(message: string): NodekeepError {

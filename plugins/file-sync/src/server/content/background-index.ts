@@ -6,6 +6,7 @@ import {
   isNodekeepError,
   type Log,
 } from '@nodekeep/plugin-sdk'
+import { changesAfter } from '../changes-after.ts'
 import type { ContentIndex, FileVersion } from './content-index.ts'
 import type { Contents } from './contents.ts'
 
@@ -95,8 +96,7 @@ export class BackgroundIndex {
       signal.throwIfAborted()
       const { epoch } = changes
       const position = index.positionOf(userUuid)
-      const rows =
-        position?.epoch === epoch ? await changes.read(userUuid, position.cursor).catch(nullIfExpired) : null
+      const rows = position?.epoch === epoch ? await changesAfter(changes, userUuid, position.cursor) : null
       if (rows === null) {
         await this.#begin(userUuid)
         continue
@@ -162,12 +162,6 @@ export class BackgroundIndex {
     const dueMs = ((content?.size ?? 0) / bytesPerSecond) * 1000 - (performance.now() - since)
     if (dueMs > 0) await delay(dueMs, undefined, { signal, ref: false })
   }
-}
-
-/** The changes after the cursor are deleted. */
-function nullIfExpired(error: unknown): null {
-  if (isNodekeepError(error) && error.code === 'CONFLICT') return null
-  throw error
 }
 
 /** Nothing is there any more, or the mount does not answer. */

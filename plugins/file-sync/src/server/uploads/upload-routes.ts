@@ -10,7 +10,14 @@ import {
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
-import { committedUpload, type NewUpload, newUpload, success, uploadAnswer } from '../../protocol/bodies.ts'
+import {
+  committedUpload,
+  type NewUpload,
+  newUpload,
+  sha256,
+  success,
+  uploadAnswer,
+} from '../../protocol/bodies.ts'
 import type { ContentIndex } from '../content/content-index.ts'
 import type { Contents } from '../content/contents.ts'
 import { assemble, missingBlocks, otherContent } from './assemble.ts'
@@ -32,7 +39,7 @@ interface UploadRoutesParts {
 }
 
 const id = Type.String({ maxLength: 100 })
-const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const params = Type.Object({ id })
 
 /** Registers `/api/sync/uploads`. */
 export function uploadRoutes(app: RoutesApp, parts: UploadRoutesParts): void {
@@ -82,7 +89,7 @@ export function uploadRoutes(app: RoutesApp, parts: UploadRoutesParts): void {
       schema: {
         operationId: 'getUpload',
         summary: 'Get the blocks that an upload lacks',
-        params: Type.Object({ id }),
+        params,
         response: { 200: uploadAnswer },
       },
     },
@@ -99,7 +106,7 @@ export function uploadRoutes(app: RoutesApp, parts: UploadRoutesParts): void {
       schema: {
         operationId: 'cancelUpload',
         summary: 'Forget an upload, and the blocks that were sent for it',
-        params: Type.Object({ id }),
+        params,
         response: { 200: success },
       },
     },
@@ -117,7 +124,7 @@ export function uploadRoutes(app: RoutesApp, parts: UploadRoutesParts): void {
       schema: {
         operationId: 'commitUpload',
         summary: 'Store the file of an upload whose blocks are all there',
-        params: Type.Object({ id }),
+        params,
         response: { 200: committedUpload },
       },
     },
