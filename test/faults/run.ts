@@ -1,10 +1,10 @@
 /**
- * `npm run test:faults -- [part …] [--rounds N] [--seed S] [--minutes M]`: long random tests. A part is a file
- * `test/faults/<part>.faults.ts`. Without a part, all run. The last line is `N passed, N failed`, in rounds.
+ * `npm run test:faults -- [part …] [--rounds N] [--seed S] [--minutes M]`: long random tests. A part is a file `<part>.faults.ts`, in
+ * `test/faults` or in the tests of the package that it is about. Without a part, all run. The last line is `N passed, N failed`, in rounds.
  */
 import { randomInt } from 'node:crypto'
 import { glob } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { closingLine } from '../run/count-tests.ts'
 import type { Fault } from './fault.ts'
@@ -31,13 +31,15 @@ console.log(closingLine(counts))
 process.exit(counts.failed > 0 ? 1 : 0)
 
 async function loadParts(): Promise<Map<string, Fault>> {
-  const files = await Array.fromAsync(glob('*.faults.ts', { cwd: import.meta.dirname }))
-  const names = files.map((file) => basename(file, '.faults.ts')).sort()
+  const root = join(import.meta.dirname, '../..')
+  const found = glob(['test/faults/*.faults.ts', 'plugins/*/test/**/*.faults.ts'], { cwd: root })
+  const files = new Map((await Array.fromAsync(found)).map((file) => [basename(file, '.faults.ts'), file]))
+  const names = [...files.keys()].sort()
   const unknown = positionals.filter((part) => !names.includes(part))
   if (unknown.length > 0) fail(`There is no part "${unknown.join('", "')}". There are: ${names.join(', ')}.`)
   const loaded = new Map<string, Fault>()
   for (const part of positionals.length > 0 ? positionals : names) {
-    const { default: fault } = (await import(`./${part}.faults.ts`)) as { default: Fault }
+    const { default: fault } = (await import(join(root, files.get(part) ?? ''))) as { default: Fault }
     loaded.set(part, fault)
   }
   return loaded

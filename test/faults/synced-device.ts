@@ -79,12 +79,12 @@ export class SyncedDevice {
     return this.#output
   }
 
-  /** Whether the client says that both sides are the same. */
-  async isIdle(): Promise<boolean> {
+  /** What the client that runs says. `isIdle` is true if both sides are the same. */
+  async status(): Promise<{ readonly isIdle?: boolean }> {
     this.#checkRuns()
     const text = await readFile(join(this.folder, '.nodekeep-sync/status.json'), 'utf8').catch(() => '{}')
-    const { pid, isIdle } = JSON.parse(text) as { pid?: number; isIdle?: boolean }
-    return pid === this.#child?.pid && isIdle === true
+    const { pid, ...status } = JSON.parse(text) as { pid?: number; isIdle?: boolean }
+    return pid === this.#child?.pid ? status : {}
   }
 
   async tree(): Promise<Tree> {

@@ -11,12 +11,16 @@ export interface LoginOptions {
   readonly node: string
   /** A file with the private key of a wallet. Without it, a token is read from the standard input. */
   readonly key?: string
+  /** The code that a node without an owner prints. The wallet becomes its owner. */
+  readonly claim?: string
 }
 
 /** Stores a token for a node, from the standard input or of a sign-in with a wallet. */
-export async function login({ node, key }: LoginOptions): Promise<void> {
+export async function login({ node, key, claim }: LoginOptions): Promise<void> {
   const url = new URL(node)
-  const token = key === undefined ? (await text(process.stdin)).trim() : await tokenOfWallet(url, key)
+  if (claim !== undefined && key === undefined)
+    throw new SyncFailure('stop', 'Give --claim together with --key.')
+  const token = key === undefined ? (await text(process.stdin)).trim() : await tokenOfWallet(url, key, claim)
   // The token is tried where sync uses it: it may have no other scope.
   await ask(url, '/api/sync/devices', { token })
   await changeSettings((settings) => ({ ...settings, tokens: { ...settings.tokens, [url.origin]: token } }))
@@ -24,11 +28,13 @@ export async function login({ node, key }: LoginOptions): Promise<void> {
 }
 
 /** Signs in with a wallet, and creates a token that may do no more than sync. The session ends. */
-async function tokenOfWallet(url: URL, file: string): Promise<string> {
+async function tokenOfWallet(url: URL, file: string, claim: string | undefined): Promise<string> {
   const wallet = new Wallet((await readFile(file, 'utf8')).trim())
   const nonce = await ask<NonceAnswer>(url, '/auth/siwe/nonce')
   const credentials = await siweCredentials(nonce, wallet.address, (message) => wallet.signMessage(message))
-  const { sessionToken } = await ask<{ sessionToken: string }>(url, '/auth/siwe', { json: credentials })
+  const { sessionToken } = await ask<{ sessionToken: string }>(url, '/auth/siwe', {
+    json: { ...credentials, claim },
+  })
   const json = {
     name: `sync of ${hostname()}`.slice(0, 100),
     scopes: ['files:read', 'files:write'],

@@ -31,6 +31,7 @@ export async function run(args: readonly string[]): Promise<void> {
     .description('store a token for a node; it is read from the standard input')
     .requiredOption('--node <url>', 'the address of the node')
     .option('--key <file>', 'sign in with the wallet whose private key is in this file')
+    .option('--claim <code>', 'with --key: the code that a node without an owner prints when it starts')
     .action((options: LoginOptions) => login(options))
   program
     .command('status')

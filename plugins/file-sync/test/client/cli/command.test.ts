@@ -1,16 +1,20 @@
 // In a process of its own: it starts commands, which take their environment from it.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { needsPrograms } from '@nodekeep/kernel/testing'
 import { Wallet } from 'ethers'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createSyncNode } from '../../fixtures/sync-node.ts'
 import { temporaryFolder } from '../fixtures/synced-folders.ts'
 
+t.setTimeout(120_000)
+
 const command = fileURLToPath(new URL('../../../bin/nodekeep-sync.js', import.meta.url))
+const nodekeep = fileURLToPath(new URL('../../../../../kernel/bin/nodekeep.js', import.meta.url))
 const node = await createSyncNode({ config: { plugins: { 'login-siwe': true } } })
 t.teardown(() => node.stop())
 
@@ -45,6 +49,33 @@ t.test('a wallet signs in, and the token that is kept may only sync', async (t) 
   t.equal((await node.fetch('/api/account/tokens', { headers })).status, 403)
 })
 
+t.test('a wallet becomes the owner of a node with the code that the node prints', async (t) => {
+  const home = await temporaryFolder(t)
+  const key = join(home, 'wallet.key')
+  await writeFile(key, Wallet.createRandom().privateKey, { mode: 0o600 })
+  const { url, claimCode } = await startCommand(t, home)
+  const login = (...args: string[]) => run(home, ['login', '--node', url, ...args])
+  t.match(await login('--claim', claimCode), { code: 1, err: /together with --key/ })
+  t.match(await login('--key', key), { code: 1, err: /no owner yet/ })
+  t.match(await login('--key', key, '--claim', claimCode), { code: 0, err: '' })
+  t.match(await login('--key', key), { code: 0, err: '' }, 'the owner needs no code')
+})
+
+t.test('systemd accepts the unit of the README', { skip: needsPrograms('systemd-analyze') }, async (t) => {
+  const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8')
+  const [, unit = ''] = /```ini\n([\s\S]*?)```/.exec(readme) ?? []
+  const home = await temporaryFolder(t)
+  const file = join(home, 'nodekeep-sync.service')
+  // systemd looks for the program on its own path.
+  await writeFile(file, unit.replace('ExecStart=npx ', `ExecStart=${process.execPath} `))
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--user', '--man=no', file], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: home },
+  })
+  const findings = stderr.split('\n').filter((line) => line.includes('nodekeep-sync.service'))
+  t.same({ status, findings }, { status: 0, findings: [] })
+})
+
 t.test('a paused folder is synced after it is resumed', async (t) => {
   const user = await node.signIn()
   const home = await temporaryFolder(t)
@@ -59,6 +90,31 @@ t.test('a paused folder is synced after it is resumed', async (t) => {
   t.match(await running, { code: 0, err: '' })
   t.equal(await (await user.fetch('/read?path=/b.txt')).text(), 'later')
 })
+
+/** Starts a node as its command does, because a new node prints its code. */
+async function startCommand(t: Test, folder: string) {
+  const config = join(folder, 'config.json')
+  const plugins = { files: true, 'storage-local': true, 'file-sync': true, 'login-siwe': true }
+  await writeFile(config, JSON.stringify({ data: './data', plugins }))
+  const child = spawn(process.execPath, [nodekeep, 'start', '--config', config], {
+    env: { PATH: process.env.PATH, PORT: '0', NODEKEEP_LOG__FORMAT: 'pretty' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.teardown(async () => {
+    child.kill()
+    await once(child, 'close')
+  })
+  let output = ''
+  for await (const chunk of child.stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    output += chunk
+    if (/Stop it with/.test(output)) break
+  }
+  child.stderr.resume()
+  return {
+    url: /Address +(\S+)/.exec(output)?.[1] ?? '',
+    claimCode: /\b\w{4}-\w{4}-\w{4}\b/.exec(output)?.[0] ?? '',
+  }
+}
 
 async function run(home: string, args: readonly string[], input = '') {
   const child = spawn(process.execPath, [command, ...args], {
