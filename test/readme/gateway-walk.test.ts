@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -10,9 +9,9 @@ import { type Test, test } from 'tap'
 import { changed } from '../deploy/proxies.ts'
 import { acmePrograms, startAcmeServer } from '../overlay/fixtures/acme-server.ts'
 import { outcome, root, startTool } from '../run/command.ts'
+import { runNode } from './fixtures/run-node.ts'
 
 const example = (file: string) => readFile(join(root, 'examples/gateway', file), 'utf8')
-const start = ['runtime.js', 'kernel/bin/nodekeep.js', 'start']
 const loopback = '127.0.0.1'
 
 test('the walk from a laptop to https://me.example.org works as written', {
@@ -35,7 +34,7 @@ test('the walk from a laptop to https://me.example.org works as written', {
     gatewayFile,
     changed(await example('gateway.json'), { '/var/lib/nodekeep-gateway': join(folder, 'gateway') }),
   )
-  const gateway = run(t, ['--config', gatewayFile], {
+  const gateway = runNode(t, ['--config', gatewayFile], {
     PORT: '0',
     NODEKEEP_GATEWAY__CONTROL: JSON.stringify({ host: loopback, port: 0 }),
     NODEKEEP_GATEWAY__HTTP: JSON.stringify({ host: loopback, port: 0 }),
@@ -57,7 +56,7 @@ test('the walk from a laptop to https://me.example.org works as written', {
       THE_ID_THAT_THE_GATEWAY_PRINTS: gatewayId,
     }),
   )
-  const node = run(t, ['--config', nodeFile], {
+  const node = runNode(t, ['--config', nodeFile], {
     PORT: '0',
     NODEKEEP_DATA: join(folder, 'node'),
     NODEKEEP_OVERLAY__ACME__DIRECTORY: authority.directory,
@@ -88,46 +87,6 @@ test('the walk from a laptop to https://me.example.org works as written', {
   t.ok(signedIn.ok, signedIn.output)
   t.match(signedIn.output, /"authenticated": true/)
 })
-
-/** Runs a node with the command line until the end of the test. */
-function run(t: Test, args: readonly string[], env: NodeJS.ProcessEnv) {
-  const { PATH, XDG_CACHE_HOME } = process.env
-  const child = spawn(process.execPath, [...start, ...args], {
-    cwd: root,
-    env: { PATH, XDG_CACHE_HOME, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  const watchers = new Set<() => void>()
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-      for (const watcher of watchers) watcher()
-    })
-  }
-  const exited = once(child, 'exit')
-  t.teardown(async () => {
-    child.kill('SIGTERM')
-    await exited
-  })
-  return {
-    output: () => output,
-    /** Resolves with the line of the log whose message matches. */
-    async line(message: RegExp): Promise<Record<string, unknown>> {
-      const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>>()
-      const look = () => {
-        const whole = output.slice(0, output.lastIndexOf('\n') + 1).split('\n')
-        const lines = whole.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
-        const found = lines.find(({ msg }) => message.test(msg))
-        if (found !== undefined) resolve(found)
-      }
-      watchers.add(look)
-      look()
-      exited.then(() => reject(new Error(`The node ended:\n${output}`)), reject)
-      return promise.finally(() => watchers.delete(look))
-    },
-  }
-}
 
 /** Opens a proxy (RFC 9110, section 9.3.6) at which names have ports of this machine. */
 async function openInternet(t: Test, ports: Readonly<Record<string, number>>): Promise<string> {

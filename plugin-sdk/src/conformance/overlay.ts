@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { isIP } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { type Duplex, duplexPair } from 'node:stream'
+import { connect as connectTls } from 'node:tls'
 import type { OverlayConnection, OverlayNetwork, OverlayNode } from '../contracts/overlay.ts'
 import { type ConformanceTest, checksOf } from './conformance-test.ts'
 import { soon } from './soon.ts'
@@ -22,6 +23,15 @@ export interface OverlaySubject {
   readonly network: OverlayNetwork
   /** Connects to the joined node from outside, without TLS. */
   connect(): Promise<OverlayClient>
+  /** Does the same from another IP address. Without it, the test of two addresses is skipped. */
+  connectFromElsewhere?(): Promise<OverlayClient>
+  /** The way of clients that ask for the node by a name. Without it, the tests of TLS are skipped. */
+  readonly tls?: {
+    /** The name, in lower case. */
+    readonly serverName: string
+    /** Connects from outside. The suite writes the ClientHello. */
+    connect(): Promise<OverlayClient>
+  }
   /** Cuts whatever connects the node with its network, so that the node has to join again. It can do so at once. */
   interrupt(): Promise<void>
   close(): Promise<void>
@@ -163,6 +173,47 @@ export function overlayConformance(test: ConformanceTest, harness: OverlayHarnes
     silent?.client.socket.destroy()
   })
 
+  check('each client has its own address', async (subject, skip) => {
+    if (subject.connectFromElsewhere === undefined) return skip('The harness has no "connectFromElsewhere".')
+    await using member = await join(subject)
+    const near = await member.visit()
+    const far = await member.visit(subject.connectFromElsewhere())
+    assert.notEqual(far.client.address, near.client.address)
+    for (const { client, served } of [near, far]) assert.equal(served.remoteAddress, client.address)
+  })
+
+  check('a node that ends TLS gets the ClientHello, with the name in it', async (subject, skip) => {
+    if (subject.tls === undefined) return skip('The harness has no "tls".')
+    const { serverName } = subject.tls
+    await using member = await join(subject, true)
+    const hello = await clientHello(serverName.toUpperCase())
+    const { served } = await member.visit(subject.tls.connect(), hello)
+    assert.equal(served.protocol, 'tls')
+    assert.equal(served.encrypted, true)
+    assert.equal(served.serverName, serverName)
+    const [first] = await soon(once(served.socket, 'data'), 'The ClientHello did not arrive.')
+    assert.ok(hello.subarray(0, first.length).equals(first), 'The ClientHello must be that of the client.')
+    const plain = await member.visit()
+    assert.equal(plain.served.protocol, 'http')
+    assert.equal(plain.served.serverName, null)
+  })
+
+  check('a node that does not end TLS gets no ClientHello', async (subject, skip) => {
+    if (subject.tls === undefined) return skip('The harness has no "tls".')
+    await using member = await join(subject)
+    const { socket } = await subject.tls.connect()
+    socket.on('error', () => {})
+    const refused = new Promise((resolve) => socket.once('data', resolve).once('close', resolve))
+    socket.once('end', () => socket.end()).write(await clientHello(subject.tls.serverName))
+    await soon(refused, 'The network neither answered nor closed the connection of a client of TLS.')
+    socket.destroy()
+    await member.visit()
+    assert.deepEqual(
+      member.served.map(({ protocol }) => protocol),
+      ['http'],
+    )
+  })
+
   check('a node that was cut off is not connected, and joins again', async (subject) => {
     await using member = await join(subject)
     const lost = member.becomes(false)
@@ -209,20 +260,25 @@ interface Member extends AsyncDisposable {
   readonly network: OverlayNetwork
   /** Resolves when the network has said that the node is connected, or not. */
   becomes(connected: boolean): Promise<void>
-  /** Connects a client, which sends the greeting. */
-  visit(): Promise<{ readonly client: OverlayClient; readonly served: OverlayConnection }>
+  /** The connections that the node has got. */
+  readonly served: readonly OverlayConnection[]
+  /** Connects a client, which sends its first bytes: the greeting, if they are not given. */
+  visit(
+    connecting?: Promise<OverlayClient>,
+    first?: Buffer,
+  ): Promise<{ readonly client: OverlayClient; readonly served: OverlayConnection }>
   /** Leaves the network. Resolves when joining has ended. */
   leave(): Promise<void>
 }
 
-async function join(subject: OverlaySubject): Promise<Member> {
+async function join(subject: OverlaySubject, endsTls = false): Promise<Member> {
   const { network } = subject
   const leaving = new AbortController()
   const served: OverlayConnection[] = []
   const clients: OverlayClient[] = []
   const listeners = new Set<() => void>()
   const node: OverlayNode = {
-    endsTls: false,
+    endsTls,
     serve(connection) {
       connection.socket.on('error', () => {})
       served.push(connection)
@@ -243,13 +299,14 @@ async function join(subject: OverlaySubject): Promise<Member> {
   const joined = network.join(node, leaving.signal)
   const member: Member = {
     network,
+    served,
     becomes: (connected) => until(() => network.status().connected === connected),
-    async visit() {
+    async visit(connecting = subject.connect(), first = greeting) {
       const before = served.length
-      const client = await subject.connect()
+      const client = await connecting
       clients.push(client)
       client.socket.on('error', () => {})
-      client.socket.write(greeting)
+      client.socket.write(first)
       await soon(
         until(() => served.length > before),
         'The client did not reach the node.',
@@ -269,6 +326,15 @@ async function join(subject: OverlaySubject): Promise<Member> {
   }
   await soon(member.becomes(true), 'The node was not connected.')
   return member
+}
+
+/** Returns the first bytes of a client of TLS that asks for a name. */
+async function clientHello(serverName: string): Promise<Buffer> {
+  const [near, far] = duplexPair()
+  const client = connectTls({ socket: near, servername: serverName }).on('error', () => {})
+  const [hello] = (await once(far, 'data')) as [Buffer]
+  client.destroy()
+  return hello
 }
 
 /** Resolves with all bytes when the other side has ended. Iterating would also destroy the other direction. */

@@ -1,7 +1,7 @@
 import { overlayConformance } from '@nodekeep/plugin-sdk/conformance/overlay'
 import { test } from 'tap'
 import { startIdentityNode } from './fixtures/identity-node.ts'
-import { ScriptedGateway } from './fixtures/scripted-gateway.ts'
+import { ScriptedGateway, serverName } from './fixtures/scripted-gateway.ts'
 import { startTunnel } from './fixtures/tunnel-subject.ts'
 
 overlayConformance(test, {
@@ -12,6 +12,14 @@ overlayConformance(test, {
     return {
       network,
       connect: async () => ({ socket: await gateway.client(), address: '127.0.0.1' }),
+      connectFromElsewhere: async () => ({
+        socket: await gateway.client('127.0.0.2'),
+        address: '127.0.0.2',
+      }),
+      tls: {
+        serverName,
+        connect: async () => ({ socket: await gateway.tlsClient(), address: '127.0.0.1' }),
+      },
       interrupt: async () => gateway.cut(),
       async close() {
         await node.stop()
