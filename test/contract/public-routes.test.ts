@@ -9,6 +9,7 @@ const publicRoutes = [
   'GET /health',
   'GET /web/{file}',
   'GET /whoami',
+  'POST /auth/code/account',
   'POST /auth/{provider}',
 ]
 
