@@ -5,10 +5,12 @@ import { test } from 'tap'
 /** Every route of the default bundle that answers without a session. Add a route here only on purpose. */
 const publicRoutes = [
   'GET /',
+  'GET /api/web/sign-in',
   'GET /auth/siwe/nonce',
   'GET /health',
   'GET /web/{file}',
   'GET /whoami',
+  'POST /auth/code/account',
   'POST /auth/{provider}',
 ]
 

@@ -153,10 +153,12 @@ t.test(
 )
 
 t.test('without a wallet, the page says what to do', { skip: needsChromium }, async (t) => {
-  const node = await createTestNode({ config: { plugins: { web: true } }, folder: import.meta.dirname })
+  const plugins = { 'login-siwe': true, web: true }
+  const node = await createTestNode({ config: { plugins }, folder: import.meta.dirname })
   t.teardown(() => node.stop())
   const { page, faults } = await openTab(t, false)
   await page.goto(node.url.href)
+  await page.getByText('With the wallet of this browser').click()
   await page.getByText('This browser has no wallet.').waitFor()
   await page.getByText('On the machine of the node').click()
   await page.getByText('nodekeep session create').waitFor()
@@ -175,7 +177,7 @@ t.test(
     await page
       .context()
       .addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
-    await page.goto(node.url.href)
+    await page.goto(new URL('/#/who', node.url).href)
     await page.getByRole('heading', { name: `You are ${ada.user.username}` }).waitFor()
     await page.getByRole('button', { name: 'Count my sessions' }).click()
     await page.getByText('You have 1 sessions.').waitFor()

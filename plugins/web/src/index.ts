@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { definePlugin, Info, Type, WebPages } from '@nodekeep/plugin-sdk'
+import { definePlugin, Info, LoginProviders, Type, WebPages } from '@nodekeep/plugin-sdk'
 import { nodePages } from './node-pages.ts'
 import { PageFiles } from './page-files.ts'
 import { pageRoutes } from './routes.ts'
@@ -12,10 +12,11 @@ export default definePlugin({
   id: 'web',
   description: 'Shows pages for people at the address of the node.',
   config: Type.Object({}),
-  requires: { pages: WebPages, info: Info },
+  requires: { pages: WebPages, info: Info, logins: LoginProviders },
   contributes: { ownPages: WebPages },
-  setup({ pages, info, ownPages, routes }) {
+  setup({ pages, info, logins, ownPages, routes }) {
     for (const [name, page] of nodePages(bundle)) ownPages.add(name, page)
-    routes((app) => pageRoutes(app, { shell: join(bundle, 'shell'), pages, info, files: new PageFiles() }))
+    const shell = join(bundle, 'shell')
+    routes((app) => pageRoutes(app, { shell, pages, info, logins, files: new PageFiles() }))
   },
 })

@@ -1,4 +1,5 @@
 import {
+  type LoginProvider,
   type NodeInfo,
   NodekeepError,
   type RegistryReader,
@@ -48,11 +49,12 @@ interface PageRouteParts {
   readonly shell: string
   readonly pages: RegistryReader<WebPage>
   readonly info: NodeInfo
+  readonly logins: RegistryReader<LoginProvider>
   readonly files: PageFiles
 }
 
-/** The routes of the pages: the first page, its files, the list of pages, and the files of each. */
-export function pageRoutes(app: RoutesApp, { shell, pages, info, files }: PageRouteParts): void {
+/** The routes of the pages: the first page, its files, the ways to sign in, the list of pages, and the files of each. */
+export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }: PageRouteParts): void {
   const isShown = ({ access, needs = [] }: WebPage, user: User) =>
     (access !== 'owner' || user.owner) &&
     needs.every((id) => info.plugins().some((plugin) => plugin.id === id))
@@ -77,6 +79,19 @@ export function pageRoutes(app: RoutesApp, { shell, pages, info, files }: PageRo
       },
     },
     (request, reply) => files.send(request, reply, shell, request.params.file),
+  )
+  app.get(
+    '/api/web/sign-in',
+    {
+      config: opened,
+      schema: {
+        summary: 'List the login providers',
+        operationId: 'listLoginProviders',
+        tags: ['web'],
+        response: { 200: Type.Object({ providers: Type.Array(Type.String()) }) },
+      },
+    },
+    async () => ({ providers: logins.names() }),
   )
   app.get(
     '/api/web/pages',

@@ -64,8 +64,8 @@ t.test('pages show to those who may see them, while the plugins that they need w
     const { pages } = (await (await user.fetch('/api/web/pages')).json()) as { pages: { name: string }[] }
     return pages.map(({ name }) => name)
   }
-  t.strictSame(await list(ada), ['all'])
-  t.strictSame(await list(owner), ['all', 'owners'])
+  t.strictSame(await list(ada), ['account', 'all'])
+  t.strictSame(await list(owner), ['account', 'all', 'owners'])
   const status = async (user: typeof ada, path: string) => (await user.fetch(path)).status
   t.equal(await status(ada, '/pages/all/page.js'), 200)
   t.equal(await status(ada, '/pages/all/deep/dot.png'), 200)
@@ -75,6 +75,13 @@ t.test('pages show to those who may see them, while the plugins that they need w
   t.equal((await node.fetch('/pages/all/page.js')).status, 401)
   for (const path of ['.hidden', '..%2Fsecret', 'deep', '', 'page.js/', 'deep//dot.png', 'a%00b'])
     t.equal(await status(ada, `/pages/all/${path}`), 404, path)
+})
+
+t.test('everybody can ask for the ways to sign in', async (t) => {
+  const config = { plugins: { 'login-siwe': true, 'login-code': true } }
+  const node = await startNode(t, { plugins: [web], config })
+  const answer = await node.fetch('/api/web/sign-in')
+  t.strictSame(((await answer.json()) as { providers: string[] }).providers.sort(), ['code', 'siwe'])
 })
 
 t.test('a wrong page is refused where it is added', async (t) => {

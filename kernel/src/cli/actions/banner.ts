@@ -92,7 +92,7 @@ function next(node: RunningNode): string[] {
     `    ${code}`,
     '',
     ...(node.hasPages()
-      ? ['To sign in with the wallet of a browser, open:', '', `    ${link}`, '', 'For curl on this machine:']
+      ? ['To sign in with a browser, open:', '', `    ${link}`, '', 'For curl on this machine:']
       : ['How to sign in: see "Sign in" in README.md. For curl on this machine:']),
     `${program()} session create --wallet <your wallet address>`,
     stop,

@@ -44,7 +44,7 @@ function Header(): VNode {
       html`<nav aria-label=${texts.shell.navigation}>
           ${current.pages.map(
             ({ name, title }) =>
-              html`<a key=${name} href=${`#/${encodeURIComponent(name)}`} aria-current=${name === shown?.name && 'page'}>${title}</a>`,
+              html`<a key=${name} href=${`#/${encodeURIComponent(name)}`} aria-current=${name === shown?.name ? 'page' : undefined}>${title}</a>`,
           )}
         </nav>
         <span class="user" title=${current.user.wallet}>${current.user.username}</span>

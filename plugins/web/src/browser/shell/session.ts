@@ -42,7 +42,8 @@ export async function loadSession(): Promise<void> {
   signInAgain.value?.end(true)
 }
 
-async function get(path: string): Promise<Response> {
+/** Asks the node, until it answers. */
+export async function get(path: string): Promise<Response> {
   for (;;) {
     try {
       return await fetch(path, { cache: 'no-store' })

@@ -1,17 +1,33 @@
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { html } from '../html.ts'
-import { Refusal } from '../refusal.ts'
+import { accepted, Refusal } from '../refusal.ts'
 import { BrowserWallets } from '../sign-in/browser-wallets.ts'
 import { CommandLine } from '../sign-in/command-line.ts'
+import { KeptKey } from '../sign-in/kept-key/kept-key.ts'
+import { OneTimeCode } from '../sign-in/one-time-code.ts'
 import type { SignInMethod } from '../sign-in/sign-in-method.ts'
 import { signInWithWallet } from '../sign-in/wallet-sign-in.ts'
 import { texts } from '../texts.ts'
 import { claimInAddress, navigate } from './address.ts'
-import { loadSession } from './session.ts'
+import { noticeFailure } from './notices.ts'
+import { get, loadSession } from './session.ts'
 
-/** The ways to sign in, in the order in which they are shown. */
-const methods: readonly SignInMethod[] = [BrowserWallets, CommandLine]
+/** The ways to sign in, in the order in which they are shown, and the login provider that each needs. */
+const methods: readonly { readonly method: SignInMethod; readonly provider?: string }[] = [
+  { method: BrowserWallets, provider: 'siwe' },
+  { method: KeptKey, provider: 'siwe' },
+  { method: OneTimeCode, provider: 'code' },
+  { method: CommandLine },
+]
+
+/** The login providers of the node; `null` until it has told. */
+const providers = signal<readonly string[] | null>(null)
+
+async function loadProviders(): Promise<void> {
+  providers.value = (await (await accepted(await get('/api/web/sign-in'))).json()).providers
+}
 
 const typedClaim = signal<string | null>(null)
 const state = signal<{ readonly working: boolean; readonly fault: string }>({ working: false, fault: '' })
@@ -20,6 +36,13 @@ const state = signal<{ readonly working: boolean; readonly fault: string }>({ wo
 export function SignIn({ again = false }: { again?: boolean }): VNode {
   const claim = typedClaim.value ?? claimInAddress.value
   const { working, fault } = state.value
+  useEffect(() => {
+    loadProviders().catch((error: unknown) => noticeFailure(error, texts.signIn.failed))
+  }, [])
+  const known = providers.value
+  const shown = methods.filter(
+    ({ provider }) => known && (provider === undefined || known.includes(provider)),
+  )
   const run = async (work: () => Promise<void>) => {
     state.value = { working: true, fault: '' }
     try {
@@ -55,7 +78,7 @@ export function SignIn({ again = false }: { again?: boolean }): VNode {
         <p class="hint">${texts.signIn.claimHint}</p>
       </details>`
     }
-    ${methods.map((method) => html`<${method} working=${working} run=${run} signIn=${signIn} />`)}
+    ${shown.map(({ method }) => html`<${method} working=${working} run=${run} signIn=${signIn} />`)}
   </div>`
 }
 

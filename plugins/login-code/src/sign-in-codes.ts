@@ -1,0 +1,65 @@
+import { hash, randomBytes } from 'node:crypto'
+
+/** The digits of Crockford's Base32: no letter looks like another digit. */
+const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/** Unused codes that a user may have. Beyond it, the oldest one ends. */
+const codesPerUser = 10
+
+/** A new code. */
+interface NewCode {
+  /** 60 random bits as 12 digits, in groups of four: `7GQ4-2MXK-91RT`. */
+  readonly code: string
+  readonly expires: Date
+}
+
+interface Stored {
+  readonly userUuid: string
+  /** Milliseconds since the epoch. */
+  readonly expires: number
+}
+
+/** The codes that were made and not used yet. They are in memory only, and as SHA-256. */
+export class SignInCodes {
+  readonly #ttlMs: number
+  /** By the SHA-256 of the digits. The oldest code is first. */
+  readonly #unused = new Map<string, Stored>()
+
+  /** @param ttlMs milliseconds for which a code can be used */
+  constructor(ttlMs: number) {
+    this.#ttlMs = ttlMs
+  }
+
+  make(userUuid: string): NewCode {
+    const now = Date.now()
+    for (const [key, { expires }] of this.#unused) if (expires <= now) this.#unused.delete(key)
+    const own = [...this.#unused].filter(([, stored]) => stored.userUuid === userUuid)
+    for (const [key] of own.slice(0, Math.max(0, own.length + 1 - codesPerUser))) this.#unused.delete(key)
+    const code = Array.from(randomBytes(12), (byte) => digits[byte % digits.length]).join('')
+    const expires = now + this.#ttlMs
+    this.#unused.set(keyOf(code), { userUuid, expires })
+    return { code: code.replace(/(....)(....)/, '$1-$2-'), expires: new Date(expires) }
+  }
+
+  /** Returns the UUID of the user who made a code; `null` if it is wrong, used or too old. */
+  userOf(code: string): string | null {
+    const stored = this.#unused.get(keyOf(code))
+    return stored !== undefined && stored.expires > Date.now() ? stored.userUuid : null
+  }
+
+  /** Uses a code. Of several calls with the same code, exactly one returns `true`. */
+  use(code: string): boolean {
+    return this.userOf(code) !== null && this.#unused.delete(keyOf(code))
+  }
+
+  /** Ends all codes of a user. */
+  endOf(userUuid: string): void {
+    for (const [key, stored] of this.#unused) if (stored.userUuid === userUuid) this.#unused.delete(key)
+  }
+}
+
+/** Returns the key of a code as people type it: in any case, with or without dashes, and O, I and L for 0 and 1. */
+function keyOf(code: string): string {
+  const typed = code.slice(0, 100).toUpperCase().replaceAll(/[\s-]/g, '')
+  return hash('sha256', typed.replaceAll('O', '0').replaceAll(/[IL]/g, '1'))
+}

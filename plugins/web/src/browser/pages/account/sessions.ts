@@ -1,0 +1,70 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { html } from '../../html.ts'
+import { ask } from '../../questions.ts'
+import { texts } from '../../texts.ts'
+import { deviceName } from './device-name.ts'
+import { attempt, request } from './requests.ts'
+
+/** A session, as `GET /api/account/sessions` tells. Times are ISO 8601. */
+interface Session {
+  readonly id: string
+  readonly label: string
+  readonly created: string
+  readonly lastUsed: string
+  readonly current: boolean
+}
+
+const text = texts.account.sessions
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+/** The sessions of the person, and how to end them. */
+export function Sessions({ page }: { page: PageContext }): VNode {
+  const sessions = useSignal<readonly Session[] | null>(null)
+  const heading = useRef<HTMLHeadingElement>(null)
+  const load = async () => {
+    const answer = await request<{ sessions: Session[] }>(page, 'GET', '/api/account/sessions')
+    sessions.value = answer.sessions
+  }
+  useEffect(() => {
+    void attempt(page, load)
+  }, [page])
+  const remove = async (path: string) => {
+    await attempt(page, async () => {
+      await request(page, 'DELETE', path)
+      await load()
+      page.notice(text.ended)
+      // The button that had the focus is gone.
+      heading.current?.focus()
+    })
+  }
+  const endOthers = async () => {
+    const answer = await ask({ title: text.endOthers, text: text.endOthersText, agree: text.endOthers })
+    if (answer !== null) await remove('/api/account/sessions')
+  }
+  const row = ({ id, label, created, lastUsed, current }: Session) => html`<li key=${id}>
+    <span class="what">
+      <strong title=${label}>${deviceName(label)}</strong>${current && html` <em>${text.current}</em>`}
+      <span class="hint">${text.times(dates.format(new Date(created)), dates.format(new Date(lastUsed)))}</span>
+    </span>
+    ${
+      !current &&
+      html`<button type="button" aria-label=${`${text.end}: ${deviceName(label)}`} onClick=${() => remove(`/api/account/sessions/${encodeURIComponent(id)}`)}>
+          ${text.end}
+        </button>`
+    }
+  </li>`
+  const list = sessions.value
+  return html`<section>
+    <h2 tabindex="-1" ref=${heading}>${text.title}</h2>
+    <p>${text.explanation}</p>
+    ${list === null ? html`<p class="hint">${texts.shell.loading}</p>` : html`<ul>${list.map(row)}</ul>`}
+    ${
+      list !== null &&
+      list.length > 1 &&
+      html`<p class="choices"><button type="button" onClick=${endOthers}>${text.endOthers}</button></p>`
+    }
+  </section>`
+}

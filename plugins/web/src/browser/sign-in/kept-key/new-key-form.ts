@@ -1,0 +1,93 @@
+import { useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { useRef } from 'preact/hooks'
+import { focusAtFirst } from '../../focus.ts'
+import { html } from '../../html.ts'
+import { texts } from '../../texts.ts'
+import { newKey, readKey } from './ethereum-key.ts'
+import { sealKey } from './sealed-key.ts'
+import { storedKey, storeKey } from './stored-key.ts'
+
+/** Shorter passwords are guessed too soon by whoever copies the storage of the browser. */
+const minPasswordLength = 10
+
+interface NewKeyFormProps {
+  /** Whether the person has a key. Otherwise the form makes one. */
+  readonly imports: boolean
+  /** Called with the key when it is stored. */
+  onStored(key: Uint8Array): void
+  onCancel(): void
+}
+
+const text = texts.account.key
+
+/** Asks for a password, and stores a new or an imported key with it. */
+export function NewKeyForm({ imports, onStored, onCancel }: NewKeyFormProps): VNode {
+  const fault = useSignal('')
+  const isWorking = useSignal(false)
+  const field = useRef<HTMLInputElement>(null)
+  const takeFile = async ({ target }: Event) => {
+    const [file] = (target as HTMLInputElement).files ?? []
+    if (file && field.current) field.current.value = (await file.slice(0, 1000).text()).trim()
+  }
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    const data = new FormData(event.target as HTMLFormElement)
+    const [typed = '', password = '', repeated] = ['key', 'password', 'repeat'].map((name) =>
+      String(data.get(name) ?? ''),
+    )
+    const key = imports ? readKey(typed) : newKey()
+    fault.value = faultOf(key, password, repeated)
+    if (key === null || fault.value !== '') return
+    isWorking.value = true
+    try {
+      const sealed = await sealKey(key, password)
+      // Another tab may have stored one in the meantime.
+      if (storedKey() !== null) fault.value = text.isThere
+      else storeKey(sealed)
+    } catch {
+      fault.value = text.notStored
+    }
+    isWorking.value = false
+    if (fault.value === '') onStored(key)
+  }
+  const password = (label: string, name: string, isFirst: boolean) => html`<label>
+    ${label}
+    <input type="password" name=${name} autocomplete="new-password" required ref=${isFirst ? focusAtFirst : undefined} />
+  </label>`
+  return html`<form onSubmit=${submit}>
+    ${
+      imports &&
+      html`<label>
+          ${text.keyField}
+          <input
+            name="key"
+            required
+            autocomplete="off"
+            spellcheck=${false}
+            ref=${(element: HTMLInputElement | null) => {
+              if (field.current === null) focusAtFirst(element)
+              field.current = element
+            }}
+          />
+        </label>
+        <label>${text.keyFile}<input type="file" onChange=${takeFile} /></label>`
+    }
+    ${password(text.newPassword, 'password', !imports)}
+    <p class="hint">${text.passwordHint(minPasswordLength)}</p>
+    ${password(text.repeat, 'repeat', false)}
+    <p class="fault" role="alert">${fault}</p>
+    <p class="hint" role="status">${isWorking.value && text.encrypting}</p>
+    <p class="buttons">
+      <button type="button" onClick=${onCancel}>${texts.cancel}</button>
+      <button type="submit" class="main" disabled=${isWorking}>${imports ? text.importAndSignIn : text.create}</button>
+    </p>
+  </form>`
+}
+
+/** Returns what is wrong with what was typed; an empty text if nothing is. */
+function faultOf(key: Uint8Array | null, password: string, repeated: string | undefined): string {
+  if (key === null) return text.noKey
+  if (password.length < minPasswordLength) return text.passwordHint(minPasswordLength)
+  return password === repeated ? '' : text.differ
+}

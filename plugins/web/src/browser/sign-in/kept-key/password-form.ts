@@ -1,0 +1,43 @@
+import { useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { html } from '../../html.ts'
+import { texts } from '../../texts.ts'
+import { openKey, type SealedKey } from './sealed-key.ts'
+
+interface PasswordFormProps {
+  readonly sealed: SealedKey
+  /** The text of the button. */
+  readonly agree: string
+  readonly disabled?: boolean
+  onKey(key: Uint8Array): void
+}
+
+const text = texts.account.key
+
+/** Asks for the password of a stored key. */
+export function PasswordForm({ sealed, agree, disabled = false, onKey }: PasswordFormProps): VNode {
+  const fault = useSignal('')
+  const isWorking = useSignal(false)
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    const { elements } = event.target as HTMLFormElement
+    const field = elements.namedItem('password') as HTMLInputElement
+    fault.value = ''
+    isWorking.value = true
+    const key = await openKey(sealed, field.value)
+    isWorking.value = false
+    if (key !== null) return onKey(key)
+    fault.value = text.wrongPassword
+    field.select()
+  }
+  return html`<form onSubmit=${submit}>
+    <input name="username" autocomplete="username" value=${sealed.address} readonly hidden />
+    <label>
+      ${text.password}
+      <input type="password" name="password" autocomplete="current-password" required />
+    </label>
+    <p class="fault" role="alert">${fault}</p>
+    <p class="hint" role="status">${isWorking.value && text.decrypting}</p>
+    <p class="choices"><button type="submit" class="main" disabled=${disabled || isWorking.value}>${agree}</button></p>
+  </form>`
+}

@@ -1,0 +1,222 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { Wallet } from 'ethers'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { startClaimableNode } from './claimable-node.ts'
+
+t.setTimeout(300_000)
+
+const phone = { width: 360, height: 740 }
+const script = '<img src=x onerror="window.__xss = true">'
+const password = 'ten or more letters'
+
+interface Tab {
+  readonly page: Page
+  /** Tests that no script of a text has run, and that nothing is wider than the window. Then it closes the tab. */
+  end(): Promise<void>
+}
+
+/** Opens a page in a context of its own, which has a storage of its own. */
+async function openTab(t: Test, browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> {
+  const context = await browser.newContext({ acceptDownloads: true, ...options })
+  // Long, since other tests may use both processors.
+  context.setDefaultTimeout(60_000)
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', ({ message }) => faults.push(message))
+  page.on('console', (line) => {
+    if (/Content.Security.Policy|Trusted/i.test(line.text())) faults.push(line.text())
+  })
+  return {
+    page,
+    async end() {
+      t.strictSame(faults, [])
+      t.equal(await page.evaluate('window.__xss'), undefined)
+      t.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0)
+      await context.close()
+    },
+  }
+}
+
+/** A browser that finds the node by a name of a network. Pages at such an address have no WebCrypto and no clipboard. */
+const startBrowser = (t: Test) => startChromium(t, '--host-resolver-rules=MAP nas.test 127.0.0.1')
+
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+
+async function typePassword(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Password of the key').first().fill(text)
+  await press(page, 'Sign in with this key')
+}
+
+async function openAccount(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Account' }).click()
+  await page.getByRole('heading', { name: 'API tokens' }).waitFor()
+}
+
+async function whoIsSignedIn(page: Page): Promise<{ uuid: string; wallet: string }> {
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  return page.evaluate("fetch('/whoami').then((answer) => answer.json()).then(({ user }) => user)")
+}
+
+t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
+  const folder = t.testdir({ data: {} })
+  const node = await startClaimableNode(t, join(folder, 'data'), '0')
+  const browser = await startBrowser(t)
+  const home = node.url.origin
+  const elsewhere = `http://localhost:${node.url.port}`
+  const keyFile = join(folder, 'wallet.key')
+  let owner = ''
+  const { page: desk, end } = await openTab(t, browser)
+
+  await t.test('a key of the browser claims the node, and signs in again with its password', async (t) => {
+    const page = desk
+    await page.goto(/\S+#claim=\S+/.exec(node.banner)?.[0] ?? '')
+    await press(page, 'Create a key')
+    await page.getByLabel('New password').fill(password)
+    await page.getByLabel('Repeat the password').fill(`${password}?`)
+    await press(page, 'Create a key')
+    await page.getByText('The two passwords differ.').waitFor()
+    await page.getByLabel('Repeat the password').fill(password)
+    await press(page, 'Create a key')
+    const key = await page.getByLabel('Your key').inputValue()
+    const [download] = await Promise.all([page.waitForEvent('download'), press(page, 'Save as a file')])
+    await download.saveAs(keyFile)
+    // `nodekeep-sync login --key` reads the file like this.
+    const wallet = new Wallet((await readFile(keyFile, 'utf8')).trim())
+    t.equal(wallet.privateKey, key)
+    await press(page, 'I have stored it. Sign in')
+    const user = await whoIsSignedIn(page)
+    owner = user.uuid
+    t.equal(user.wallet, wallet.address)
+    const storage = String(await page.evaluate('JSON.stringify(localStorage)'))
+    t.match(storage, wallet.address)
+    t.notOk(storage.includes(key.slice(2)), 'the browser keeps the key encrypted')
+
+    await press(page, 'Sign out')
+    await page.getByText(wallet.address).waitFor()
+    await page.reload()
+    await typePassword(page, 'a wrong password')
+    await page.getByText('The password is wrong.').waitFor()
+    await typePassword(page, password)
+    t.equal((await whoIsSignedIn(page)).uuid, owner)
+    await openAccount(page)
+    await page.getByText('Copy or forget this key').click()
+    await page.getByLabel('Password of the key').fill(password)
+    await press(page, 'Show the key')
+    t.equal(await page.getByLabel('Your key').inputValue(), key)
+  })
+
+  await t.test('the key is imported at another origin, on a phone', async (t) => {
+    const { page, end } = await openTab(t, browser, { viewport: phone })
+    await page.goto(elsewhere)
+    await press(page, 'Import a key')
+    await page.getByLabel('Private key').fill('0x1234')
+    await page.getByLabel('New password').fill(password)
+    await page.getByLabel('Repeat the password').fill(password)
+    await press(page, 'Import and sign in')
+    await page.getByText('A private key has 64 hexadecimal digits').waitFor()
+    await page.getByLabel('Or a file with it').setInputFiles(keyFile)
+    await press(page, 'Import and sign in')
+    t.equal((await whoIsSignedIn(page)).uuid, owner)
+
+    await press(page, 'Sign out')
+    await page.getByText('Copy or forget this key').click()
+    await press(page, 'Forget the key')
+    await press(page, 'Forget it now')
+    await page.getByRole('button', { name: 'Create a key' }).waitFor()
+    t.equal(await page.evaluate('localStorage.length'), 0)
+    t.equal(await page.evaluate('document.activeElement.textContent'), 'Create a key')
+    await end()
+  })
+
+  await t.test('a code signs in once at another origin, and its session can be ended', async (t) => {
+    const page = desk
+    await press(page, 'Make a sign-in code')
+    const code = await page.getByLabel('Your sign-in code').inputValue()
+
+    const { page: other, end } = await openTab(t, browser, { viewport: phone, userAgent: script })
+    await other.goto(elsewhere)
+    const enter = async () => {
+      await other.getByText('I have a sign-in code').click()
+      await other.getByLabel('Sign-in code').fill(code.toLowerCase())
+      await press(other, 'Sign in with this code')
+    }
+    await enter()
+    t.equal((await whoIsSignedIn(other)).uuid, owner)
+    await press(other, 'Sign out')
+    await enter()
+    await other.getByText('The code is wrong, used or too old.').waitFor()
+
+    await press(page, 'Make a sign-in code')
+    await page.waitForFunction(`document.querySelector('.secret textarea').value !== ${JSON.stringify(code)}`)
+    await other.getByLabel('Sign-in code').fill(await page.getByLabel('Your sign-in code').inputValue())
+    await press(other, 'Sign in with this code')
+    await openAccount(other)
+    await other.getByLabel('Name of the program').fill('kept')
+
+    await page.reload()
+    await press(page, `End: ${script}`)
+    await page.getByRole('button', { name: `End: ${script}` }).waitFor({ state: 'detached' })
+    t.equal(await page.evaluate('document.activeElement.textContent'), 'Sessions')
+    await press(other, 'Make a sign-in code')
+    await other.getByRole('heading', { name: 'Sign in again' }).waitFor()
+    t.equal(await other.getByLabel('Name of the program').inputValue(), 'kept')
+    await end()
+  })
+
+  await t.test('an API token is shown once, works until it is revoked, and survives a sign-in', async (t) => {
+    const page = desk
+    await page.setViewportSize(phone)
+    await page.getByLabel('Name of the program').fill(script)
+    await press(page, 'Make a token')
+    await page.getByText('Choose at least one scope.').waitFor()
+    await page.getByLabel('files:read').check()
+    await page.getByLabel('Expires').selectOption('never')
+    // The session ends in the middle of work.
+    await page.context().clearCookies()
+    await press(page, 'Make a token')
+    await page.getByRole('heading', { name: 'Sign in again' }).waitFor()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Password of the key').first().fill(password)
+    await dialog.getByRole('button', { name: 'Sign in with this key' }).click()
+    const token = await page.getByLabel('Your token').inputValue()
+    await page.getByText('does not expire').waitFor()
+    const status = async (path: string) =>
+      (await fetch(new URL(path, home), { headers: { authorization: `Bearer ${token}` } })).status
+    t.equal(await status('/readdir?path=/'), 200)
+    t.equal(await status('/api/account/tokens'), 403)
+    await press(page, `Revoke: ${script}`)
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('You have no API tokens.').waitFor()
+    t.equal(await status('/readdir?path=/'), 401)
+  })
+
+  await end()
+
+  await t.test('a key is made at a plain-HTTP name of a network', async (t) => {
+    const plugins = { 'login-siwe': true, web: true }
+    const config = { plugins, server: { hostnames: ['nas.test'] } }
+    const other = await createTestNode({ config, folder: import.meta.dirname })
+    t.teardown(() => other.stop())
+    await other.signIn('owner')
+    const { page, end } = await openTab(t, browser, { viewport: phone })
+    await page.goto(`http://nas.test:${other.url.port}`)
+    t.strictSame(await page.evaluate('[isSecureContext, crypto.subtle === undefined]'), [false, true])
+    await press(page, 'Create a key')
+    await page.getByLabel('New password').fill(password)
+    await page.getByLabel('Repeat the password').fill(password)
+    await press(page, 'Create a key')
+    const { address } = new Wallet(await page.getByLabel('Your key').inputValue())
+    await page.getByText(address).waitFor()
+    t.equal(await page.getByRole('button', { name: 'Copy' }).count(), 0)
+    t.equal(await page.getByText('I have a sign-in code').count(), 0, 'the provider is not loaded')
+    await press(page, 'I have stored it. Sign in')
+    t.equal((await whoIsSignedIn(page)).wallet, address)
+    await openAccount(page)
+    t.equal(await page.getByRole('button', { name: 'Make a sign-in code' }).count(), 0)
+    await end()
+  })
+})
