@@ -40,7 +40,7 @@ export class ReleaseFolder {
     return join(this.path, 'new')
   }
 
-  /** The file in which the launcher counts starts that have not led to a node. */
+  /** The file in which the launcher counts the supervisors that have not worked, one after the other. */
   get failedStarts(): string {
     return join(this.path, 'failed-starts')
   }
