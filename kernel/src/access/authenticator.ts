@@ -55,9 +55,10 @@ export class Authenticator implements UserCache {
   /**
    * Looks up the user behind a token.
    *
+   * @param touchMs milliseconds of age from which on the time of last use is written
    * @returns `null` when the token is unknown, expired or revoked, or its user is disabled or not admitted
    */
-  async authenticate(token: string): Promise<AuthenticatedUser | null> {
+  async authenticate(token: string, touchMs = touchIntervalMs): Promise<AuthenticatedUser | null> {
     this.#users.delete(token)
     if (!isTokenForm(token)) return null
     const invalidations = this.#invalidations
@@ -67,7 +68,7 @@ export class Authenticator implements UserCache {
     if (session === null || !isLive(session, this.#idleDays, now)) return null
     const account = await this.#accounts.get(session.userUuid)
     if (account === null || account.disabledAt !== null || !this.#admission.admits(account)) return null
-    if (now - session.lastUsedAt.getTime() >= touchIntervalMs) await this.#touch(hash, now)
+    if (now - session.lastUsedAt.getTime() >= touchMs) await this.#touch(hash, now)
     const { uuid, username, wallet, owner } = account
     const { id: sessionId, scopes } = session
     const authenticated = Object.freeze({ uuid, username, wallet, owner, sessionId, scopes })

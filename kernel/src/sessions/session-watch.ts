@@ -8,6 +8,12 @@ import type { UserCache } from './user-sessions.ts'
 /** Lookups before other work gets its turn on the event loop. */
 const batchSize = 100
 
+/**
+ * Milliseconds after which the time of last use is written for a session with an open request. Sessions end after days without use,
+ * and each write is one of the disk: with 1,000 WebSockets, a write each minute took a tenth of the time of the event loop.
+ */
+const touchMs = 10 * 60_000
+
 /** A request that was let in with a token: its response is not complete yet, or it became a WebSocket. */
 interface OpenRequest {
   readonly request: IncomingMessage
@@ -17,7 +23,9 @@ interface OpenRequest {
 }
 
 interface SessionWatchParts {
-  readonly authenticator: UserCache & { authenticate(token: string): Promise<AuthenticatedUser | null> }
+  readonly authenticator: UserCache & {
+    authenticate(token: string, touchMs: number): Promise<AuthenticatedUser | null>
+  }
   readonly events: EventBus
   /**
    * Milliseconds between two checks, 3,000 by default. With the time for the closing handshake, WebSockets then end
@@ -106,7 +114,7 @@ export class SessionWatch {
 
   /** A session whose lookup fails counts as live. */
   async #hasEnded(token: string): Promise<boolean> {
-    const user = await this.#parts.authenticator.authenticate(token).catch(() => undefined)
+    const user = await this.#parts.authenticator.authenticate(token, touchMs).catch(() => undefined)
     return user === null
   }
 }

@@ -29,13 +29,23 @@ export class StateDatabase {
   readonly #sql: Sql
   readonly #file: FileIdentity
   readonly #busyTimeoutMs: number
+  /** Rows that this connection has changed. Asking SQLite would double the time of look-ups. */
+  #changed = 0
   /** Resolves when the exclusive work that runs now has ended. */
   #exclusiveEnd: Promise<void> | undefined
 
   constructor(path: string, connection: DatabaseSync, file: FileIdentity, busyTimeoutMs: number) {
     this.path = path
     this.#connection = connection
-    this.#sql = createSql(connection)
+    const sql = createSql(connection)
+    this.#sql = {
+      ...sql,
+      run: (statement, ...parameters) => {
+        const changed = sql.run(statement, ...parameters)
+        this.#changed += changed
+        return changed
+      },
+    }
     this.#file = file
     this.#busyTimeoutMs = busyTimeoutMs
   }
@@ -134,19 +144,14 @@ export class StateDatabase {
 
   #attempt<T>(work: (sql: Sql) => T): T {
     this.#assertOpen()
-    const before = this.#totalChanges()
+    const before = this.#changed
     try {
       return work(this.#sql)
     } catch (error) {
       const failure = statementFailure(error)
-      if (!isBusy(error) || this.#totalChanges() !== before) throw failure
+      if (!isBusy(error) || this.#changed !== before) throw failure
       throw new LockHeld('Another connection holds the lock.', { cause: failure })
     }
-  }
-
-  /** Counts the rows that this connection has changed since it was opened. */
-  #totalChanges(): unknown {
-    return this.#sql.get('SELECT total_changes() AS changes')?.changes
   }
 
   #assertOpen(): void {

@@ -4,7 +4,7 @@ import { Admission } from '../../src/access/admission.ts'
 import { Authenticator } from '../../src/access/authenticator.ts'
 import { issueSession } from '../../src/sessions/issue-session.ts'
 import { createSessionTable } from '../../src/sessions/session-table.ts'
-import { createToken } from '../../src/sessions/token.ts'
+import { createToken, tokenHash } from '../../src/sessions/token.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { databaseSchema } from '../../src/state/database-schema.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
@@ -52,4 +52,20 @@ test('the cache keeps as many sessions as its capacity, and no wrong token', asy
   t.equal(await authenticator.authenticate(unknown), null)
   t.equal(authenticator.cached(unknown), undefined)
   t.ok(authenticator.cached(tokens[2] ?? ''), 'a wrong token evicts no session')
+})
+
+test('the last use is written when it is old, as the caller sees it', async (t) => {
+  const { authenticator, sessions, issue } = await setUp(t, {})
+  const { token } = await issue()
+  const lastUse = async () => (await sessions.find(tokenHash(token)))?.lastUsedAt.getTime() ?? 0
+  const issuedAt = await lastUse()
+  const now = Date.now
+  t.teardown(() => {
+    Date.now = now
+  })
+  Date.now = () => now() + 2 * 60_000
+  await authenticator.authenticate(token, 10 * 60_000)
+  t.equal(await lastUse(), issuedAt)
+  await authenticator.authenticate(token)
+  t.ok((await lastUse()) >= issuedAt + 2 * 60_000)
 })

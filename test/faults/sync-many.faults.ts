@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import type { Fault } from './fault.ts'
+import { syncMany } from './sync-many.ts'
+
+const files = 100_000
+
+/** Mebibytes that the node may use on top of its idle memory. */
+const nodeAllowance = 200
+
+/** Mebibytes of a client. It knows both sides of each path, some 2 KiB. */
+const clientAllowance = 600
+
+export default {
+  name: 'The first sync of 100,000 files, and 100,000 changes that a device has missed, take at most 200 MiB of the node and 600 MiB of a client.',
+  defaultRounds: 1,
+  roundSeconds: 3600,
+  async round({ log }) {
+    for (const { what, node, client } of await syncMany(files, log)) {
+      assert.ok(node <= nodeAllowance, `${what}: the node took ${node.toFixed(0)} MiB`)
+      assert.ok(client <= clientAllowance, `${what}: the client took ${client.toFixed(0)} MiB`)
+    }
+  },
+} satisfies Fault
