@@ -99,59 +99,76 @@ async function upload({ view, disk, remote }: StepParts, path: string): Promise<
   const { state } = view
   const file = localFile(view, path)
   const there = state.remote.get(path)
-  const content = await disk.read(path, file)
+  const source = there === undefined ? await movedFrom(view, disk, path, file) : null
+  // If the source were removed meanwhile, the content would have to be sent.
+  if (source !== null) view.busy.add(source.path)
   try {
-    state.addOffer(path, content.sha256)
-    const source = there === undefined ? movedFrom(view, path, file, content.sha256) : null
-    if (source !== null) return await moveRemotely(view, remote, source, path, file)
-    const revision = there?.type === 'file' ? there.revision : null
-    const entry = await writing(view, [path], () => remote.write(path, content, revision))
-    state.together(() => {
-      view.setRemoteFolders(path)
-      view.setRemote(path, entry)
-      state.setSame(path, content.sha256, entry, file)
-    })
+    const content = await disk.read(path, file)
+    try {
+      state.addOffer(path, content.sha256)
+      if (source?.sha256 === content.sha256) return await moveRemotely(view, remote, source, path, file)
+      const revision = there?.type === 'file' ? there.revision : null
+      const entry = await writing(view, [path], () => remote.write(path, content, revision))
+      state.together(() => {
+        view.setRemoteFolders(path)
+        view.setRemote(path, entry)
+        state.setSame(path, content.sha256, entry, file)
+      })
+    } finally {
+      await content.close()
+    }
   } finally {
-    await content.close()
+    if (source !== null) view.busy.delete(source.path)
   }
 }
 
-/** The path that a new local file was moved from, if the node still has the same file there. */
-function movedFrom(view: SyncView, path: string, file: LocalFile, sha256: string): string | null {
+/** A file that may have been moved on the disk, as the node has it. */
+interface MoveSource {
+  readonly path: string
+  readonly sha256: string
+  readonly revision: string
+}
+
+/** Finds where a new local file may come from, if the node still has the common version there. */
+async function movedFrom(
+  view: SyncView,
+  disk: Disk,
+  path: string,
+  file: LocalFile,
+): Promise<MoveSource | null> {
   const { state } = view
   const source = file.moveIdentity === '' ? undefined : state.pathOfMove(file.moveIdentity)
-  if (source === undefined || source === path || view.local.get(source) || view.isBusy(source)) return null
+  if (source === undefined || source === path || view.isBusy(source)) return null
+  // The file may have been seen at its new path before it is missed at the former one.
+  if (view.local.get(source) !== undefined && (await disk.look(source)) === null) view.setLocal(source, null)
   const [common, there] = [state.common.get(source), state.remote.get(source)]
+  if (view.local.get(source) || view.isBusy(source)) return null
   if (common?.type !== 'file' || common.isStale || there?.type !== 'file') return null
-  return common.sha256 === sha256 && common.revision === there.revision ? source : null
+  const { sha256, revision } = common
+  return revision === there.revision ? { path: source, sha256, revision } : null
 }
 
 async function moveRemotely(
   view: SyncView,
   remote: Remote,
-  source: string,
+  { path: source, sha256, revision }: MoveSource,
   path: string,
   file: LocalFile,
 ): Promise<void> {
   const { state } = view
-  const moved = remoteFile(view, source)
-  const common = state.common.get(source)
-  view.busy.add(source)
   try {
-    const entry = await writing(view, [source, path], () => remote.move(source, path, moved.revision))
+    const entry = await writing(view, [source, path], () => remote.move(source, path, revision))
     state.together(() => {
       view.setRemoteFolders(path)
       view.setRemote(source, null)
       view.setRemote(path, entry)
       state.setCommon(source, null)
-      state.setSame(path, common?.type === 'file' ? common.sha256 : '', entry, file)
+      state.setSame(path, sha256, entry, file)
     })
   } catch (error) {
     // Without a look at the source, the same move would be tried again and again.
     state.addLook(source)
     throw error
-  } finally {
-    view.busy.delete(source)
   }
 }
 

@@ -342,6 +342,7 @@ export class SyncEngine {
     const { view } = this
     const { removals } = view
     this.#heldDeletions = null
+    if (view.todo.size > 0) return null
     for (const [path, { isFile, from }] of removals) {
       if (view.isBusy(path) || from > this.#parts.clock.now()) continue
       const step = view.stepFor(path)

@@ -124,6 +124,42 @@ t.test('a file that is moved here and edited there has both', async (t) => {
   t.strictSame(treeOf(node), treeOn(one))
 })
 
+t.test(
+  'a renamed folder is moved file by file, and no content is sent again, on a slow network too',
+  async (t) => {
+    for (const latency of [200, 4000]) {
+      const { node, pass, device } = createQuietWorld({ latency })
+      const one = device()
+      for (let count = 0; count < 50; count += 1)
+        one.disk.write(`/photos/${count}`, `content ${count}`, count)
+      await pass(600_000)
+      const before = node.changes.length
+      one.disk.rename('/photos', '/pictures')
+      await pass(600_000)
+      const rows = journalOf(node).slice(before)
+      t.strictSame(
+        rows.filter((row) => !row.startsWith('move /pictures/')),
+        ['mkdir /pictures', 'delete /photos'],
+      )
+      t.equal(rows.length, 52)
+      t.strictSame(treeOn(one), treeOf(node))
+    }
+  },
+)
+
+t.test('a move that is seen only at its new path is a move', async (t) => {
+  const { node, faults, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'any', 1)
+  await pass(soon)
+  const hint = one.disk.onChange
+  one.disk.onChange = (path) => path === '/b' && hint(path)
+  one.disk.rename('/a', '/b')
+  faults.watch = 1
+  await pass(soon)
+  t.strictSame(journalOf(node), ['write /a', 'move /b'])
+})
+
 t.test('a moved file that was edited without a trace in its size and time is uploaded', async (t) => {
   const { node, pass, device } = createQuietWorld()
   const one = device()

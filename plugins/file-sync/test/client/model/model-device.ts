@@ -22,6 +22,8 @@ export interface DeviceWorld {
   readonly node: ModelNode
   readonly faults: Faults
   readonly random: () => number
+  /** The longest time of a request, and of its answer, in milliseconds. Default: 200. */
+  readonly latency?: number
   readonly log: (line: string) => void
   /** The device whose files nobody else may change, because all changes are made there. */
   readonly alone?: string | undefined
@@ -120,7 +122,7 @@ export class ModelDevice {
 
   /** A request. It may take effect although the client never hears of it. */
   async #request<T>(process: number, effect: () => T): Promise<T> {
-    const { time, random, faults } = this.#world
+    const { time, random, faults, latency = 200 } = this.#world
     if (process !== this.#process) return new Promise<T>(() => {})
     const outcome = Promise.withResolvers<T>()
     const settle = (work: () => T) => {
@@ -134,7 +136,7 @@ export class ModelDevice {
     const fail = () => {
       throw new SyncFailure('unavailable', 'The connection is lost.')
     }
-    time.after(random() * 200, () => {
+    time.after(random() * latency, () => {
       if (!this.isOnline || random() < faults.network / 2) return settle(fail)
       let answer: () => T
       try {
@@ -146,7 +148,7 @@ export class ModelDevice {
         }
       }
       const isLost = random() < faults.network / 2
-      time.after(random() * 200, () => settle(isLost || !this.isOnline ? fail : answer))
+      time.after(random() * latency, () => settle(isLost || !this.isOnline ? fail : answer))
     })
     return outcome.promise
   }
@@ -310,7 +312,11 @@ export class ModelDevice {
       makeFolder: (path) => at(() => disk.makeFolder(path)),
       trash: (path, file) => replace(path, () => disk.trash(path, file)),
       removeFolder: (path) => at(() => disk.removeFolder(path)),
-      move: (path, destination, file) => change(() => disk.move(path, destination, file)),
+      move: (path, destination, file) => {
+        const move = () => disk.move(path, destination, file)
+        // A file that took the place of such a folder is kept beside it.
+        return this.#world.node.nodes.get(path)?.type === 'directory' ? at(move) : change(move)
+      },
     }
   }
 
