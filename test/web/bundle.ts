@@ -26,6 +26,8 @@ export async function bundle(): Promise<Map<string, Uint8Array>> {
       'shell/shell.css': join(sources, 'shell/shell.css'),
       'files/page': join(sources, 'pages/files/page.ts'),
       'files/page.css': join(sources, 'pages/files/page.css'),
+      'node/page': join(sources, 'pages/node/page.ts'),
+      'node/page.css': join(sources, 'pages/node/page.css'),
     },
     outdir: bundleFolder,
     write: false,

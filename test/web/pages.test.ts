@@ -175,7 +175,7 @@ t.test(
     await page
       .context()
       .addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
-    await page.goto(node.url.href)
+    await page.goto(new URL('/#/who', node.url).href)
     await page.getByRole('heading', { name: `You are ${ada.user.username}` }).waitFor()
     await page.getByRole('button', { name: 'Count my sessions' }).click()
     await page.getByText('You have 1 sessions.').waitFor()
