@@ -32,7 +32,7 @@ interface Scene {
 }
 
 async function openNodePage(t: Test, node: TestNode, user: TestUser): Promise<Scene> {
-  const context = await browser.newContext({ acceptDownloads: true })
+  const context = await browser.newContext({ acceptDownloads: true, viewport: { width: 1000, height: 1600 } })
   t.teardown(() => context.close())
   context.setDefaultTimeout(timeout)
   await context.addCookies([{ name: 'session', value: user.token, url: node.url.href, sameSite: 'Lax' }])
@@ -152,6 +152,12 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await open('Health')
     await open('Users')
     t.equal(await wallet.inputValue(), 'nonsense', 'nothing typed is lost')
+    await page.context().setOffline(true)
+    await button(page, 'Add a user').click()
+    await page.getByRole('alert').getByText('The node did not answer').waitFor()
+    t.equal(await wallet.inputValue(), 'nonsense')
+    await page.context().setOffline(false)
+    await page.getByText('The node does not answer').waitFor({ state: 'detached' })
     await wallet.fill(`0x${'ab'.repeat(20)}`)
     await button(page, 'Add a user').click()
     const row = page.getByRole('listitem').filter({ hasText: 'grace' })

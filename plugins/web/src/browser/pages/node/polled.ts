@@ -26,15 +26,17 @@ class Polled<T> {
   #options: PollOptions<T>
   #asking = new AbortController()
   #timer: ReturnType<typeof setTimeout> | undefined
+  #isEnded = false
 
   constructor(page: PageContext, options: PollOptions<T>) {
     this.#page = page
     this.#options = options
   }
 
-  /** Asks now, and from then on after each pause. */
+  /** Asks now, and from then on after each pause, until the end. */
   async refresh(): Promise<void> {
-    this.end()
+    if (this.#isEnded) return
+    this.#interrupt()
     const asking = new AbortController()
     this.#asking = asking
     const { signal } = asking
@@ -53,6 +55,11 @@ class Polled<T> {
   }
 
   end(): void {
+    this.#isEnded = true
+    this.#interrupt()
+  }
+
+  #interrupt(): void {
     clearTimeout(this.#timer)
     this.#asking.abort()
   }

@@ -200,6 +200,7 @@ function follow(page: PageContext, { status, progress, attempts }: UpdateState):
   const failed = asked.value?.path === backPath ? undefined : words.ended[last?.result ?? '']
   wasUpdating.value = false
   asked.value = null
-  if (failed === undefined) page.notice(words.arrived(status.currentVersion))
+  // The former version may have answered some of the requests, so the current version may be that of before.
+  if (failed === undefined) page.notice(words.arrived(last?.to ?? status.currentVersion))
   else page.notice([failed, last?.reason].filter(Boolean).join(': '), 'error')
 }
